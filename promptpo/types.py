@@ -1,0 +1,207 @@
+"""The vocabulary: small frozen records that the parts of promptpo hand to each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import total_ordering
+from typing import Any, Literal, Protocol
+
+Role = Literal["feedback", "policy", "reflection", "repair", "feedback_repair"]
+Stream = Literal["search", "selection", "test"]
+
+
+@dataclass(frozen=True, order=True)
+class CallKey:
+    """Names one model call within a run; recordings and resuming look replies up by it.
+
+    ``round`` counts from 1 (0: before the first round); ``candidate`` counts from 1
+    (0: a call that belongs to the whole round); ``attempt`` is 0, or the number of the repair.
+    """
+
+    role: Role
+    round: int = 0
+    candidate: int = 0
+    attempt: int = 0
+
+    def __str__(self) -> str:
+        """As used in file names and event logs, e.g. ``r02_c03_repair1``."""
+        text = f"r{self.round:02d}"
+        if self.candidate:
+            text += f"_c{self.candidate:02d}"
+        text += f"_{self.role}"
+        return f"{text}{self.attempt}" if self.attempt else text
+
+
+@dataclass(frozen=True)
+class Message:
+    """One chat message."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a language model is asked."""
+
+    key: CallKey
+    messages: tuple[Message, ...]
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a language model answered, with the provider's numbers as they came.
+
+    ``usage`` is the provider's raw usage object, ``cost`` US dollars (None: price unknown),
+    ``finish_reason`` the OpenAI-style word ("stop", "length", ...), ``latency`` seconds.
+    ``note`` tells what a reader should know of this reply, e.g. that a replayed prompt has changed.
+    """
+
+    text: str
+    model: str
+    finish_reason: str = "stop"
+    usage: Mapping[str, Any] | None = None
+    cost: float | None = None
+    latency: float = 0.0
+    note: str = ""
+
+
+class LanguageModel(Protocol):
+    """Anything that answers requests; several may be in flight at once."""
+
+    name: str
+
+    async def ask(self, request: Request) -> Reply:
+        """Return the reply, or raise ModelError / ModelUnavailable."""
+        ...
+
+    async def close(self) -> None:
+        """Release connections; calling it twice is harmless."""
+        ...
+
+
+@total_ordering
+@dataclass(frozen=True, eq=False)
+class Score:
+    """How good a candidate is: success rate where the task defines success, ties by mean return.
+
+    A failed candidate (``failed``) is worse than every one that ran.
+    """
+
+    mean_return: float = float("-inf")
+    success_rate: float | None = None
+    failed: bool = False
+
+    @property
+    def key(self) -> tuple[bool, float, float]:
+        """Sorts scores from worst to best."""
+        rate = self.success_rate if self.success_rate is not None else 0.0
+        return (not self.failed, rate, self.mean_return)
+
+    @property
+    def value(self) -> float:
+        """The number that ``--target`` speaks of: the success rate, else the mean return."""
+        return self.mean_return if self.success_rate is None else self.success_rate
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Score) and self.key == other.key
+
+    def __lt__(self, other: Score) -> bool:
+        return self.key < other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+
+@dataclass(frozen=True)
+class Rollout:
+    """What a policy did over some episodes of one stream.
+
+    ``returns``, ``lengths``, ``successes`` have one entry per seed (``successes`` holds None where
+    the task defines no success). ``error`` is the text for the model if the policy failed; then
+    the lists hold the episodes that were finished before it did, and ``steps`` what they cost.
+    ``clipped`` is the share of actions that lay outside the action space and were clipped.
+    """
+
+    stream: Stream
+    seeds: tuple[int, ...]
+    returns: tuple[float, ...] = ()
+    lengths: tuple[int, ...] = ()
+    successes: tuple[bool | None, ...] = ()
+    steps: int = 0
+    clipped: float = 0.0
+    output: str = ""
+    error: str | None = None
+    error_kind: str | None = None
+
+    @property
+    def score(self) -> Score:
+        """Mean return and success rate, or the worst score for a failure."""
+        if self.error is not None or not self.returns:
+            return Score(failed=True)
+        rate = None
+        if self.successes and self.successes[0] is not None:
+            rate = sum(map(bool, self.successes)) / len(self.successes)
+        return Score(sum(self.returns) / len(self.returns), rate)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One policy of one round: its source, how it did, and what became of it."""
+
+    round: int
+    index: int
+    source: str | None
+    rollout: Rollout | None = None
+    error: str | None = None
+    repairs: int = 0
+
+    @property
+    def name(self) -> str:
+        """As the folder under ``candidates/``, e.g. ``r02_c03``."""
+        return f"r{self.round:02d}_c{self.index:02d}"
+
+    @property
+    def score(self) -> Score:
+        """The score of its search episodes; the worst one where there are none."""
+        if self.error is not None or self.rollout is None:
+            return Score(failed=True)
+        return self.rollout.score
+
+
+@dataclass(frozen=True)
+class Event:
+    """One line of ``events.jsonl``; ``time`` is seconds since the epoch.
+
+    Events with ``transient`` set reach listeners only and are not written down.
+    """
+
+    type: str
+    data: Mapping[str, Any] = field(default_factory=dict)
+    time: float = 0.0
+    transient: bool = False
+
+
+class Listener(Protocol):
+    """Receives every event of a run, in order, in the run's own thread."""
+
+    def __call__(self, event: Event) -> None: ...
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Running totals of a run. ``cost`` is None once any call's price is unknown."""
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost: float | None = 0.0
+    steps: Mapping[str, int] = field(default_factory=dict)
+
+
+def successes_text(successes: Sequence[bool | None]) -> str:
+    """``"4/5"``, or ``"-"`` where the task defines no success."""
+    if not successes or successes[0] is None:
+        return "-"
+    return f"{sum(map(bool, successes))}/{len(successes)}"

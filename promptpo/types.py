@@ -186,7 +186,9 @@ class Event:
 class Listener(Protocol):
     """Receives every event of a run, in order, in the run's own thread."""
 
-    def __call__(self, event: Event) -> None: ...
+    def __call__(self, event: Event) -> None:
+        """Take note of one event; must not block."""
+        ...
 
 
 @dataclass(frozen=True)

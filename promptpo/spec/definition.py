@@ -1,0 +1,135 @@
+"""What a spec author writes: ``EnvSpec``, its fields, and ``Reference`` values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+Bound: TypeAlias = float | Sequence[float] | None
+
+#: An environment with Gymnasium's API, and what it returns as an observation: any type at all.
+Env: TypeAlias = Any
+Raw: TypeAlias = Any
+
+
+@dataclass(frozen=True)
+class Field:
+    """What is known of one observation field; made by :func:`promptpo.spec.field`.
+
+    ``low`` and ``high`` are inclusive bounds, one number or one per element, in ``unit``;
+    None where the environment gives no bound.
+    """
+
+    shape: tuple[int, ...] | None = None
+    unit: str = ""
+    low: Bound = None
+    high: Bound = None
+    frame: str = ""
+    doc: str = ""
+
+
+def observation_field(
+    *,
+    shape: tuple[int, ...] | None = None,
+    unit: str = "",
+    low: Bound = None,
+    high: Bound = None,
+    frame: str = "",
+    doc: str = "",
+) -> Any:  # noqa: ANN401 - as a default value it must fit every annotation
+    """Describe one field of an observation class; exported as ``promptpo.spec.field``.
+
+    Args:
+        shape: the array's shape; required for ``np.ndarray`` fields, absent for numbers.
+        unit: physical unit, e.g. ``"m/s"``; empty for a pure number.
+        low: smallest value that can occur, a number or one per element; None: no bound.
+        high: largest value that can occur, a number or one per element; None: no bound.
+        frame: the coordinate frame, e.g. ``"world: x right, y away from the base, z up"``.
+        doc: what the number is, where its zero lies, which sign means what.
+    """
+    return Field(shape=shape, unit=unit, low=low, high=high, frame=frame, doc=doc)
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What a known behaviour scores on the task: mean return of an episode, success rate 0..1."""
+
+    mean_return: float
+    success_rate: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnvSpec:
+    """One task: three parts that the model sees, and how the environment behind them is run.
+
+    The model sees ``observation``, ``action``, ``reward`` (with ``reward_helpers``), ``horizon``
+    and ``description``. Everything else is withheld from it.
+
+    Attributes:
+        make: builds the environment (Gymnasium's API). Import what is heavy inside it.
+        observation: class whose annotated attributes are the fields, each a ``field(...)``.
+        action: describes the action in words: type, shape, bounds, units, meaning of each entry.
+        reward: ``reward(observation, action, next_observation) -> float``, the reward of one
+            step. ``action`` is an int, or a float64 array of the action's shape.
+        horizon: an episode is truncated after this many steps.
+        description: the task in a paragraph; default: the module docstring below its first line.
+        observe: ``observe(raw, env)`` turns the environment's observation into a flat vector in
+            the order of the fields, or into a mapping from field name to value. Default: the raw
+            observation, raveled, fills the fields in order.
+        reset: ``reset(env, seed)`` starts the episode of a seed and returns the raw observation.
+            Default: ``env.reset(seed=seed)[0]``.
+        success: ``success(info, reward, terminated) -> bool`` of one step; an episode succeeds
+            when any of its steps does. None: the task defines no success.
+        expert: ``expert(env)`` returns ``act(raw) -> action``, a controller that shows what is
+            possible; used only to measure a reference value.
+        reward_helpers: functions that ``reward`` calls; the model sees their source too.
+        reward_tolerance: largest absolute difference between ``reward`` and the environment's
+            own reward of a step. None: ``reward`` is a qualitative description by design.
+        references: name -> mean return, or a ``Reference``; measured, stated to compare with.
+        target: a run may stop once its score (success rate, else mean return) reaches this.
+        policy_lifetime: ``"episode"``: a new policy object for each episode; ``"evaluation"``:
+            one object for all episodes of an evaluation, which may learn from one to the next.
+        extra_imports: modules that policies may import beyond the sandbox's own list.
+        withheld: phrases that must not occur in the prompt, such as what hidden labels mean.
+        install: what to give to ``pip install`` when the environment's packages are missing.
+        name: the spec's name; filled by ``load_spec``.
+        title: one line; filled by ``load_spec`` from the module docstring's first line.
+        path: the spec's file; filled by ``load_spec``.
+    """
+
+    make: Callable[[], Env]
+    observation: type
+    action: str
+    reward: Callable[[Any, Any, Any], float]
+    horizon: int
+    description: str = ""
+    observe: Callable[[Raw, Env], Any] | None = None
+    reset: Callable[[Env, int], Raw] | None = None
+    success: Callable[[Mapping[str, Any], float, bool], bool] | None = None
+    expert: Callable[[Env], Callable[[Raw], Any]] | None = None
+    reward_helpers: tuple[Callable[..., Any], ...] = ()
+    reward_tolerance: float | None = 1e-9
+    references: Mapping[str, float | Reference] = field(default_factory=dict)
+    target: float | None = None
+    policy_lifetime: Literal["episode", "evaluation"] = "episode"
+    extra_imports: tuple[str, ...] = ()
+    withheld: tuple[str, ...] = ()
+    install: str = ""
+    name: str = ""
+    title: str = ""
+    path: Path | None = None
+
+    @property
+    def reference_scores(self) -> dict[str, Reference]:
+        """The reference values, plain numbers turned into ``Reference``."""
+        return {
+            name: value if isinstance(value, Reference) else Reference(float(value))
+            for name, value in self.references.items()
+        }
+
+    @property
+    def where(self) -> str:
+        """How error messages name this spec: its file, else its name."""
+        return str(self.path) if self.path else self.name or "spec"

@@ -1,0 +1,45 @@
+"""The parts of a spec that the model sees, as they stand in its file, and nothing else of it."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+
+from promptpo.spec.definition import EnvSpec
+from promptpo.spec.source import source_of
+
+
+@dataclass(frozen=True)
+class PromptParts:
+    """Texts of one spec for the prompt.
+
+    ``observation`` and ``reward`` are verbatim Python source; ``reward`` begins with the helper
+    functions that it calls. ``title`` is one line, ``description`` a paragraph or empty.
+    """
+
+    title: str
+    description: str
+    observation: str
+    action: str
+    reward: str
+    horizon: int
+
+    @property
+    def text(self) -> str:
+        """All parts in one text, to search for what must not be in it."""
+        return "\n\n".join(
+            [self.title, self.description, self.observation, self.action, self.reward]
+        )
+
+
+def prompt_parts(spec: EnvSpec) -> PromptParts:
+    """Return what the model may see of a loaded spec."""
+    functions = [*spec.reward_helpers, spec.reward]
+    return PromptParts(
+        title=spec.title,
+        description=inspect.cleandoc(spec.description),
+        observation=source_of(spec.observation).text,
+        action=inspect.cleandoc(spec.action),
+        reward="\n\n\n".join(source_of(function).text for function in functions),
+        horizon=spec.horizon,
+    )

@@ -1,0 +1,124 @@
+"""Checks of a spec's parts that need no environment; the loader adds file and line."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from promptpo.spec.definition import EnvSpec, Reference
+from promptpo.spec.observation import observation_size, standalone_source
+from promptpo.spec.source import PartError, free_names, source_of
+
+
+def check_parts(spec: EnvSpec) -> None:
+    """Raise PartError for the first part of a spec that cannot work."""
+    _check_types(spec)
+    _check_functions(spec)
+    _check_observation(spec)
+    _check_reward(spec)
+
+
+def _check_types(spec: EnvSpec) -> None:
+    def require(part: str, fits: bool, needed: str) -> None:
+        if not fits:
+            got = getattr(spec, part)
+            raise PartError(part, f"{part} must be {needed}, not {type(got).__name__} {got!r:.60}")
+
+    def is_number(value: object) -> bool:
+        return isinstance(value, int | float) and not isinstance(value, bool)
+
+    require("observation", isinstance(spec.observation, type), "a class")
+    require("action", isinstance(spec.action, str) and bool(spec.action.strip()), "a text")
+    whole = isinstance(spec.horizon, int) and not isinstance(spec.horizon, bool)
+    require("horizon", whole and spec.horizon > 0, "a positive int")
+    require("description", isinstance(spec.description, str), "a text")
+    require("install", isinstance(spec.install, str), "a text")
+    require("references", _are_references(spec.references), 'a dict such as {"random": 22.0}')
+    require("target", spec.target is None or is_number(spec.target), "a number or None")
+    lifetimes = ("episode", "evaluation")
+    require("policy_lifetime", spec.policy_lifetime in lifetimes, '"episode" or "evaluation"')
+    for part in ("extra_imports", "withheld"):
+        value = getattr(spec, part)
+        texts = isinstance(value, tuple) and all(isinstance(item, str) for item in value)
+        require(part, texts, "a tuple of texts (mind the comma)")
+    tolerance = spec.reward_tolerance
+    fits = tolerance is None or (isinstance(tolerance, int | float) and tolerance >= 0)
+    require("reward_tolerance", fits, "a number >= 0, or None")
+    helpers = isinstance(spec.reward_helpers, tuple) and all(map(callable, spec.reward_helpers))
+    require("reward_helpers", helpers, "a tuple of functions (mind the comma)")
+
+
+def _are_references(value: object) -> bool:
+    return isinstance(value, Mapping) and all(
+        isinstance(name, str) and isinstance(score, int | float | Reference)
+        for name, score in value.items()
+    )
+
+
+#: Arguments with which each function of a spec is called, in order.
+_SIGNATURES = {
+    "make": "make()",
+    "reward": "reward(observation, action, next_observation)",
+    "observe": "observe(raw, env)",
+    "reset": "reset(env, seed)",
+    "success": "success(info, reward, terminated)",
+    "expert": "expert(env)",
+}
+
+
+def _check_functions(spec: EnvSpec) -> None:
+    for part, call in _SIGNATURES.items():
+        function = getattr(spec, part)
+        if function is None and part not in ("make", "reward"):
+            continue
+        if not callable(function):
+            kind = type(function).__name__
+            raise PartError(part, f"{part} must be a function called as {call}, not {kind}")
+        count = call.count(",") + 1 if not call.endswith("()") else 0
+        if not _accepts(function, count):
+            line = getattr(getattr(function, "__code__", None), "co_firstlineno", None)
+            raise PartError(part, f"{part} must take the arguments of {call}", line)
+
+
+def _accepts(function: Callable[..., Any], count: int) -> bool:
+    try:
+        inspect.signature(function).bind(*range(count))
+    except TypeError:
+        return False
+    except ValueError:  # a builtin that does not tell its signature
+        return True
+    return True
+
+
+def _check_observation(spec: EnvSpec) -> None:
+    """Build the class that policies will see, and fill it once."""
+    size = observation_size(spec.observation)
+    space: dict[str, Any] = {}
+    exec(standalone_source(spec.observation), space)  # noqa: S102 - the author's own class
+    try:
+        space["Observation"](np.zeros(size))
+    except Exception as error:
+        message = f"the observation class cannot be filled: {type(error).__name__}: {error}"
+        raise PartError("observation", message) from error
+
+
+def _check_reward(spec: EnvSpec) -> None:
+    """The model must see every name that the reward uses."""
+    shown = {function.__name__ for function in spec.reward_helpers}
+    known = shown | {"np", "math", spec.reward.__name__, spec.observation.__name__}
+    for function in (*spec.reward_helpers, spec.reward):
+        source = source_of(function)
+        for name in free_names(source.text):
+            if name not in known:
+                message = (
+                    f"{function.__name__} uses {name!r}, which the model would not see; define it "
+                    "inside the function, or list a helper function in reward_helpers=(...)"
+                )
+                raise PartError("reward", message, source.first_line)
+    for reference in spec.reference_scores.values():
+        if math.isnan(reference.mean_return):
+            raise PartError("references", "a reference value is NaN")

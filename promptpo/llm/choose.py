@@ -1,0 +1,53 @@
+"""Which language model a run talks to."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from promptpo.errors import ModelError
+from promptpo.llm.manual_model import ManualModel
+from promptpo.llm.providers import EXAMPLES, check_configured
+from promptpo.llm.recorded_model import RecordedModel
+from promptpo.llm.recording import find_recording
+from promptpo.llm.settings import ModelSettings
+from promptpo.types import LanguageModel
+
+
+def open_model(settings: ModelSettings) -> LanguageModel:
+    """The model that ``settings.name`` names.
+
+    Raises ModelError where it is not configured or its recording cannot be read, UsageError for
+    an ``api_base`` that is no URL; both without a call to the network.
+    """
+    kind, _, path = settings.name.partition(":")
+    if settings.name == "manual":
+        return ManualModel(settings.folder, settings.notify)
+    if kind == "recorded":
+        recording = Path(path) if path else settings.recording
+        if recording is None:
+            raise ModelError(
+                "recorded: this spec has no recording; name one (recorded:RUN_FOLDER), or use"
+                f" {EXAMPLES}"
+            )
+        return RecordedModel(settings.name, recording, settings.notify)
+    check_configured(settings.name, settings.api_base)
+    from promptpo.llm.litellm_model import LiteLLMModel
+
+    return LiteLLMModel(settings)
+
+
+def default_model(spec_name: str, env: Mapping[str, str] = os.environ) -> str:
+    """The model where none is named: ``$PROMPTPO_MODEL``, else the spec's recording.
+
+    Raises ModelError, with examples, where there is neither.
+    """
+    if named := env.get("PROMPTPO_MODEL", "").strip():
+        return named
+    if find_recording(spec_name) is not None:
+        return "recorded"
+    raise ModelError(
+        f"no language model is configured, and {spec_name} has no recording to replay; use"
+        f" {EXAMPLES}"
+    )

@@ -1,0 +1,186 @@
+"""From a reply to the source of the class that was asked for.
+
+Of several fenced blocks the last one that defines the class counts (a model that shows a draft
+first ends with what it means), with those earlier blocks put before it that define names which
+it uses and does not define itself (imports or helpers in a block of their own).
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+import textwrap
+from dataclasses import dataclass
+
+from promptpo.errors import PromptPOError
+from promptpo.types import Reply
+
+_FENCE = re.compile(r"^([ \t]*)(`{3,}|~{3,})[ \t]*([^`\n]*)$")
+_TAGS = "think|thinking|thought|reasoning"
+_REASONING = re.compile(rf"\s*<({_TAGS})>.*?</\1>", re.DOTALL)
+_REASONING_START = re.compile(rf"\s*<(?:{_TAGS})>")
+_REASONING_END = re.compile(rf"^[ \t]*</(?:{_TAGS})>", re.MULTILINE)
+_CUT_OFF = {"length", "max_tokens"}
+_FILTERED = {"content_filter", "refusal"}
+
+
+class ReplyRejected(PromptPOError):
+    """A reply that holds no candidate; ``reason`` is written for the model and for people."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+@dataclass(frozen=True)
+class _Block:
+    """A fenced block; ``closed`` is false where the text ended before its fence did."""
+
+    code: str
+    closed: bool
+
+
+def extract_code(reply: Reply, class_name: str) -> str:
+    """Return the Python source in ``reply`` that defines ``class_name`` at top level.
+
+    The source need not parse: the compiler's message on it is better than one from here.
+    Raises ReplyRejected for a reply that is empty, cut off, without code or without the class.
+    """
+    reason = reply.finish_reason.lower()
+    if reason in _CUT_OFF:
+        raise ReplyRejected(
+            f"the reply was cut off at the token limit (finish reason {reason!r});"
+            " write a shorter class with fewer comments, or raise the limit"
+        )
+    if reason in _FILTERED:
+        raise ReplyRejected(f"the provider withheld the reply (finish reason {reason!r})")
+    text = _without_reasoning(reply.text.replace("\r\n", "\n"))
+    if not text.strip():
+        raise ReplyRejected("the reply was empty; answer with one ```python block")
+    blocks = _blocks(text)
+    if not blocks:
+        return _bare(text, class_name)
+    if not blocks[-1].closed:
+        raise ReplyRejected(
+            "the reply was cut off: its last ``` block is not closed; write a shorter class"
+        )
+    return _chosen([block.code for block in blocks], class_name)
+
+
+def _without_reasoning(text: str) -> str:
+    """Drop reasoning that some models put before the answer, between tags."""
+    while found := _REASONING.match(text):
+        text = text[found.end() :]
+    if _REASONING_START.match(text):
+        raise ReplyRejected("the reply was cut off inside its reasoning; reason less, then answer")
+    # Some chat templates swallow the opening tag and leave only the closing one.
+    ends = list(_REASONING_END.finditer(text))
+    return text[ends[-1].end() :] if ends else text
+
+
+def _blocks(text: str) -> list[_Block]:
+    """The fenced blocks of a text, in order, without their fences' indentation."""
+    blocks: list[_Block] = []
+    fence: str | None = None
+    lines: list[str] = []
+    for line in text.splitlines():
+        found = _FENCE.match(line)
+        if fence is None:
+            if found:
+                fence, lines = found[2], []
+        elif found and found[2].startswith(fence) and not found[3].strip():
+            blocks.append(_Block(_code(lines), closed=True))
+            fence = None
+        else:
+            lines.append(line)
+    if fence is not None:
+        # A last fence glued to the end of the last line of code still closes the block.
+        glued = bool(lines) and lines[-1].rstrip().endswith(fence)
+        if glued:
+            lines[-1] = lines[-1].rstrip().removesuffix(fence)
+        blocks.append(_Block(_code(lines), closed=glued))
+    return blocks
+
+
+def _code(lines: list[str]) -> str:
+    return textwrap.dedent("\n".join(lines)).strip("\n") + "\n"
+
+
+def _chosen(codes: list[str], class_name: str) -> str:
+    """The last block with the class, after the earlier ones that it needs."""
+    having = [i for i, code in enumerate(codes) if _defines(code, class_name)]
+    if not having:
+        raise ReplyRejected(_no_class(codes, class_name))
+    chosen = codes[having[-1]]
+    parts: list[str] = []
+    for code in reversed(codes[: having[-1]]):
+        supplied = _top_level_names(code)
+        if class_name not in supplied and supplied & _missing_names("\n".join([*parts, chosen])):
+            parts.insert(0, code)
+    return "\n".join([*parts, chosen])
+
+
+def _bare(text: str, class_name: str) -> str:
+    """A reply without any fence counts where the whole of it is Python."""
+    try:
+        ast.parse(text)
+    except (SyntaxError, ValueError):
+        shown = "not in a fenced block" if _defines(text, class_name) else "missing"
+        raise ReplyRejected(
+            f"no code found: class {class_name} is {shown}; put the whole class into one"
+            " ```python block"
+        ) from None
+    if not _defines(text, class_name):
+        raise ReplyRejected(_no_class([text], class_name))
+    return text.strip("\n") + "\n"
+
+
+def _no_class(codes: list[str], class_name: str) -> str:
+    found = sorted(set(re.findall(r"^(?:class|def)\s+(\w+)", "\n".join(codes), re.MULTILINE)))
+    what = f"defines {', '.join(found)} but" if found else "has"
+    return f"the reply's code {what} no class {class_name}; define class {class_name} at top level"
+
+
+def _defines(code: str, class_name: str) -> bool:
+    return re.search(rf"^class\s+{re.escape(class_name)}\s*[(:\[]", code, re.MULTILINE) is not None
+
+
+def _top_level_names(code: str) -> set[str]:
+    """Names that a block defines, if it is Python made of nothing but definitions."""
+    try:
+        body = ast.parse(code).body
+    except (SyntaxError, ValueError):
+        return set()
+    names: set[str] = set()
+    for node in body:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            names.update((a.asname or a.name).partition(".")[0] for a in node.names)
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names.update(t.id for t in targets if isinstance(t, ast.Name))
+        else:
+            return set()
+    return names
+
+
+def _missing_names(code: str) -> set[str]:
+    """Names that a block reads and defines nowhere; empty where it does not parse."""
+    try:
+        tree = ast.parse(code)
+    except (SyntaxError, ValueError):
+        return set()
+    read: set[str] = set()
+    bound: set[str] = set(dir(builtins))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            (read if isinstance(node.ctx, ast.Load) else bound).add(node.id)
+        elif isinstance(node, ast.arg):
+            bound.add(node.arg)
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            bound.add(node.name)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            bound.update((a.asname or a.name).partition(".")[0] for a in node.names)
+    return read - bound

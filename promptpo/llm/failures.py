@@ -1,0 +1,153 @@
+"""What a failed model call means: try again, or tell the user what to change."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from promptpo.errors import ModelError
+from promptpo.llm.providers import KEYS, provider_of, shown_address, without_secrets
+
+#: Client errors that pass by themselves: time-out, conflict, too early, rate limit.
+_PASSING = {408, 409, 425, 429}
+_NO_KEY = re.compile(r"(missing|no|set|provide|pass)\b.{0,60}\b(api[ _-]?key|credentials)", re.I)
+_PREFIX = re.compile(r"^(?:litellm\.\w+: |\w+Error: |\w*Exception - )+")
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """Whom a call went to, for messages: the model's name and the server of one's own, if any."""
+
+    name: str
+    server: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.name} at {shown_address(self.server)}" if self.server else self.name
+
+    @property
+    def key_names(self) -> str:
+        """The variables that may hold the key."""
+        return " or ".join(KEYS.get(provider_of(self.name) or "", ())) or "the provider's API key"
+
+
+class PassingFailure(Exception):
+    """A failure that a later try may not meet; ``wait`` is the server's Retry-After in seconds."""
+
+    def __init__(self, reason: str, wait: float | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.wait = wait
+
+
+def classify(error: Exception, endpoint: Endpoint) -> ModelError | PassingFailure:
+    """Turn what litellm raised into a failure that passes or one line that says what to set."""
+    status = getattr(error, "status_code", None)
+    detail = one_line(error)
+    headers = _headers(error)
+    if headers is None and _NO_KEY.search(detail):  # litellm or an SDK, before any request
+        return ModelError(f"{endpoint}: no key; set {endpoint.key_names} ({detail})")
+    if not isinstance(status, int):
+        return ModelError(f"{endpoint}: the call failed: {type(error).__name__}: {detail}")
+    if any(getattr(e, "code", None) == "insufficient_quota" for e in _chain(error)):
+        return ModelError(f"{endpoint}: the account has no credit left ({detail})")
+    if status in _PASSING or status >= 500:
+        wait = retry_after(headers)
+        return PassingFailure(_reason(error, status, detail, wait), wait)
+    return ModelError(_refusal(error, status, detail, endpoint))
+
+
+def withheld(error: Exception) -> bool:
+    """Whether the provider's content filter refused this one prompt or its reply."""
+    codes = {getattr(e, "code", None) for e in _chain(error)}
+    named = type(error).__name__ == "ContentPolicyViolationError"
+    return named or bool(codes & {"content_policy_violation", "content_filter"})
+
+
+def _refusal(error: Exception, status: int, detail: str, endpoint: Endpoint) -> str:
+    """The line for a call that no repetition will make right."""
+    if status in (401, 403):
+        return (
+            f"{endpoint}: the key was refused ({status}: {detail}); check {endpoint.key_names}"
+            " and what it may use"
+        )
+    if "LLM Provider NOT provided" in detail:
+        return (
+            f"{endpoint.name}: no such provider; write PROVIDER/NAME, e.g. openai/gpt-5,"
+            " anthropic/claude-sonnet-4-5 or ollama/qwen3"
+        )
+    if status == 404:
+        return f"{endpoint}: no such model or address ({detail}); check --model and --api-base"
+    if status == 402:
+        return f"{endpoint}: the account has no credit left ({detail})"
+    if status == 413 or type(error).__name__ == "ContextWindowExceededError":
+        return (
+            f"{endpoint}: the prompt is longer than the model takes ({detail}); use a model with"
+            " a longer context, or a smaller --history-tokens"
+        )
+    return f"{endpoint}: the request was refused ({status}: {detail}); check --model"
+
+
+def _reason(error: Exception, status: int, detail: str, wait: float | None) -> str:
+    """A few words for a failure that passes."""
+    if status == 429:
+        return "rate limit (429" + (f", Retry-After {wait:.0f} s)" if wait else ")")
+    if _headers(error) is not None:
+        return f"server error {status}: {detail}"
+    # No answer with headers: the connection itself failed, or the answer could not be read.
+    lost = [e for e in _chain(error) if _of_the_connection(e)]
+    if lost:
+        return f"no connection: {one_line(lost[-1]) or type(lost[-1]).__name__}"
+    return f"the server's answer is not a chat completion ({detail})"
+
+
+def _of_the_connection(error: BaseException) -> bool:
+    package = type(error).__module__.partition(".")[0]
+    return isinstance(error, OSError) or package in ("httpx", "httpcore", "aiohttp")
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """An exception and those that it was raised from or while handling."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        hidden = error.__suppress_context__
+        error = error.__cause__ or (None if hidden else error.__context__)
+
+
+def _headers(error: Exception) -> Mapping[str, Any] | None:
+    """The headers of the server's answer; None where there was no answer."""
+    headers = getattr(error, "litellm_response_headers", None)
+    if headers:
+        return headers  # type: ignore[no-any-return]
+    headers = getattr(getattr(error, "response", None), "headers", None)
+    return headers or None
+
+
+def retry_after(headers: Mapping[str, Any] | None) -> float | None:
+    """Seconds to wait by ``retry-after-ms`` or ``retry-after`` (seconds or HTTP date), or None.
+
+    RFC 9110, section 10.2.3; a date that lies in the past is 0.
+    """
+    lower = {str(k).lower(): str(v).strip() for k, v in (headers or {}).items()}
+    try:
+        if "retry-after-ms" in lower:
+            return max(0.0, float(lower["retry-after-ms"]) / 1000)
+        text = lower.get("retry-after", "")
+        if re.fullmatch(r"\d+(\.\d+)?", text):
+            return float(text)
+        return max(0.0, parsedate_to_datetime(text).timestamp() - time.time()) if text else None
+    except (ValueError, TypeError, OverflowError):
+        return None
+
+
+def one_line(error: BaseException) -> str:
+    """The message of an exception on one line, short, without secrets and litellm's prefixes."""
+    text = str(error).partition("Traceback (most recent call last)")[0]
+    text = without_secrets(" ".join(text.split()))
+    text = _PREFIX.sub("", text).strip().rstrip(".")
+    return text if len(text) <= 200 else text[:197] + "..."

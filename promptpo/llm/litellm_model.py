@@ -1,0 +1,224 @@
+"""Any provider that litellm knows, and any OpenAI-compatible server.
+
+Retries have one owner, here: litellm's and the SDKs' own are off. A call is tried until it
+succeeds, fails for good, or its absolute deadline has passed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+import logging
+import os
+import random
+import time
+import warnings
+import weakref
+from typing import Any
+
+import tenacity
+
+from promptpo.errors import ModelError, ModelUnavailable
+from promptpo.llm import providers
+from promptpo.llm.failures import Endpoint, PassingFailure, classify, one_line, withheld
+from promptpo.llm.providers import EXAMPLES
+from promptpo.llm.settings import ModelSettings
+from promptpo.types import Reply, Request
+
+#: Seconds: the longest pause between two tries (unless the server asks for more), the time that
+#: setting up a connection may take, and the least time between two notices of the same trouble.
+MAX_PAUSE, CONNECT_TIMEOUT, NOTICE_EVERY = 30.0, 20.0, 30.0
+
+#: Names a call to one's own server or gateway, whose log can so be matched with ``events.jsonl``.
+CALL_HEADER = "X-PromptPO-Call"
+
+_open_models: weakref.WeakSet[LiteLLMModel] = weakref.WeakSet()
+
+
+class LiteLLMModel:
+    """A language model behind litellm; ``max_concurrency`` calls run at once."""
+
+    def __init__(self, settings: ModelSettings) -> None:
+        self.name = settings.name
+        self._settings = settings
+        self._slots = asyncio.Semaphore(settings.max_concurrency)
+        self._loading = asyncio.Lock()
+        self._litellm: Any = None
+        self._model = settings.name
+        self._server = providers.server_of(settings.name, settings.api_base)
+        self._endpoint = Endpoint(settings.name, self._server)
+        self._last_notice = ("", float("-inf"))
+        _open_models.add(self)
+
+    async def ask(self, request: Request) -> Reply:
+        """Return the model's reply; its text is empty where the model wrote none.
+
+        Raises ModelError for what no retry mends (key, model name, request), ModelUnavailable
+        where the deadline passed first.
+        """
+        await self._load()
+        async with self._slots:
+            return await self._ask_until_deadline(request)
+
+    async def close(self) -> None:
+        """Close litellm's connections once no other model of this process uses them."""
+        _open_models.discard(self)
+        if self._litellm is not None and not _open_models:
+            await self._litellm.close_litellm_async_clients()
+            self._litellm.in_memory_llm_clients_cache.flush_cache()
+
+    async def _load(self) -> None:
+        """Import litellm in a thread (4 s) and settle on a name that it can route."""
+        async with self._loading:
+            if self._litellm is None:
+                providers.check_configured(self.name, self._settings.api_base)
+                litellm = await asyncio.to_thread(_import_litellm)
+                self._model = _routed(litellm, self.name, self._server)
+                self._litellm = litellm
+
+    async def _ask_until_deadline(self, request: Request) -> Reply:
+        limit = self._settings.call_timeout
+        started = time.monotonic()
+        failures: list[str] = []
+        retrying = tenacity.AsyncRetrying(
+            retry=tenacity.retry_if_exception_type(PassingFailure),
+            wait=_pause,
+            stop=tenacity.stop_before_delay(limit),
+            before_sleep=self._tell,
+            reraise=True,
+        )
+        try:
+            async with asyncio.timeout(limit):
+                return await retrying(self._try_once, request, failures, started + limit)
+        except PassingFailure as e:
+            tries, reason = len(failures), e.reason
+        except TimeoutError:
+            tries, reason = len(failures) + 1, "no reply in time"
+            if failures:
+                reason += f", before that {failures[-1]}"
+        raise ModelUnavailable(
+            f"{self._endpoint}: {reason}; given up after {tries} {'try' if tries == 1 else 'tries'}"
+            f" in {time.monotonic() - started:.0f} s (--call-timeout {limit:g});"
+            " nothing is lost, --resume continues"
+        )
+
+    async def _try_once(self, request: Request, failures: list[str], deadline: float) -> Reply:
+        started = time.monotonic()
+        try:
+            response = await self._litellm.acompletion(
+                **self._arguments(request, max(deadline - started, 0.001))
+            )
+        except Exception as e:
+            if withheld(e):  # this one prompt is refused, not the run: a failed candidate
+                return Reply("", self.name, "content_filter", note=one_line(e))
+            failure = classify(e, self._endpoint)
+            if isinstance(failure, PassingFailure):
+                failures.append(failure.reason)
+            raise failure from None
+        return self._reply(response, time.monotonic() - started)
+
+    def _arguments(self, request: Request, timeout: float) -> dict[str, Any]:
+        """What ``litellm.acompletion`` is called with."""
+        import httpx
+
+        settings = self._settings
+        arguments: dict[str, Any] = {
+            "model": self._model,
+            "messages": [{"role": m.role, "content": m.content} for m in request.messages],
+            "timeout": httpx.Timeout(timeout, connect=min(timeout, CONNECT_TIMEOUT)),
+            "num_retries": 0,
+            "max_retries": 0,
+            "drop_params": True,  # some models refuse a temperature
+        }
+        if settings.temperature is not None:
+            arguments["temperature"] = settings.temperature
+        if settings.max_reply_tokens is not None:
+            arguments["max_tokens"] = settings.max_reply_tokens
+        if self._server is not None:
+            arguments["api_base"] = self._server
+            arguments["extra_headers"] = {CALL_HEADER: str(request.key)}
+            if providers.key_missing(self._model):
+                arguments["api_key"] = "none"  # the SDK insists on a key, the server does not
+        return arguments
+
+    def _reply(self, response: Any, latency: float) -> Reply:  # noqa: ANN401 - litellm's own type
+        choice = response.choices[0]
+        usage = getattr(response, "usage", None)
+        return Reply(
+            text=choice.message.content or "",
+            model=_model_name(self._model, response.model),
+            finish_reason=choice.finish_reason or "stop",
+            usage=None if usage is None else usage.model_dump(mode="json", exclude_none=True),
+            cost=self._cost(response),
+            latency=latency,
+        )
+
+    def _cost(self, response: Any) -> float | None:  # noqa: ANN401 - litellm's own type
+        """US dollars by litellm's price table; None where it has no price, or 0 for one."""
+        try:
+            return self._litellm.completion_cost(response, model=self._model) or None
+        except Exception:  # litellm raises bare Exceptions for models without a price
+            return None
+
+    def _tell(self, state: tenacity.RetryCallState) -> None:
+        """Say that a call is tried again, but not the same thing again and again."""
+        error = state.outcome.exception() if state.outcome else None
+        reason = error.reason if isinstance(error, PassingFailure) else ""
+        last, when = self._last_notice
+        now = time.monotonic()
+        if reason != last or now - when >= NOTICE_EVERY:
+            self._last_notice = (reason, now)
+            self._settings.notify(
+                f"{self._endpoint}: {reason}; trying again for up to"
+                f" {self._settings.call_timeout:g} s"
+            )
+
+
+def _pause(state: tenacity.RetryCallState) -> float:
+    """Seconds until the next try: exponential with jitter, never less than Retry-After."""
+    pause = random.uniform(0.5, 1.0) * min(MAX_PAUSE, 2.0 ** (state.attempt_number - 1))  # noqa: S311 - jitter
+    error = state.outcome.exception() if state.outcome else None
+    if isinstance(error, PassingFailure) and error.wait is not None:
+        return max(error.wait + random.uniform(0.0, 0.25), pause)  # noqa: S311 - jitter
+    return pause
+
+
+def _model_name(asked: str, answered: str | None) -> str:
+    """The name that the provider answered under (often dated), with the provider before it."""
+    provider, slash, _ = asked.partition("/")
+    if not answered or not slash or answered.startswith(f"{provider}/"):
+        return answered or asked
+    return f"{provider}/{answered}"
+
+
+def _import_litellm() -> Any:  # noqa: ANN401 - untyped for mypy, imported late
+    """Import litellm without its downloads, prints, telemetry and log lines."""
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # no price table download
+    os.environ.setdefault("LITELLM_MODE", "PRODUCTION")  # no reading of a .env file
+    import litellm
+
+    litellm.suppress_debug_info = True
+    litellm.telemetry = False
+    litellm.disable_aiohttp_transport = True  # aiohttp complains of unclosed sessions at exit
+    if "LITELLM_LOG" not in os.environ:
+        for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
+    warnings.filterwarnings("ignore", message="Pydantic serializer warnings")
+    return litellm
+
+
+def _routed(litellm: Any, name: str, server: str | None) -> str:  # noqa: ANN401 - see above
+    """The name as litellm can route it; a server of one's own is taken to speak OpenAI's protocol.
+
+    Raises ModelError for a provider that litellm does not know.
+    """
+    try:
+        litellm.get_llm_provider(name)
+    except litellm.BadRequestError:
+        if server is not None:
+            return f"openai/{name}"
+        known = [str(getattr(p, "value", p)) for p in litellm.provider_list]
+        near = difflib.get_close_matches(name.partition("/")[0], known, 1)
+        hint = f"did you mean '{near[0]}/...'?" if near else f"write PROVIDER/NAME, e.g. {EXAMPLES}"
+        raise ModelError(f"{name}: no such provider; {hint}") from None
+    return name

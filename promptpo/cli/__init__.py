@@ -1,0 +1,45 @@
+"""The command line: finds the command, runs it, turns errors into one line and an exit code."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+from promptpo.cli.parser import COMMANDS, Parser, nearest
+from promptpo.errors import EXIT_INTERRUPTED, PromptPOError, UsageError
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run ``promptpo ARGV``; returns the exit code (see ``promptpo.errors``)."""
+    try:
+        return _dispatch(list(argv))
+    except PromptPOError as e:
+        print(f"promptpo: error: {e}", file=sys.stderr)
+        return e.exit_code
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # The reader (`| head`) has gone: say nothing, also not when Python flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _dispatch(argv: list[str]) -> int:
+    name = "run"
+    if argv and not argv[0].startswith("-"):
+        name = argv.pop(0)
+        if name not in COMMANDS:
+            raise UsageError(f"unknown command '{name}'; {nearest(name, COMMANDS)}")
+    command = importlib.import_module(f"promptpo.cli.{COMMANDS[name].module}")
+    parser: Parser = command.parser()
+    with contextlib.ExitStack() as stack:
+        stack.callback(sys.stdout.flush)  # a broken pipe shows here, not at interpreter exit
+        try:
+            arguments = parser.parse_args(argv)
+        except SystemExit as stop:  # --help and --version have printed and are done
+            return int(stop.code or 0)
+        code: int = command.main(arguments)
+    return code

@@ -1,0 +1,139 @@
+"""``promptpo eval POLICY_OR_RUN``: score a policy file, or the best policy of a run."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from promptpo import config
+from promptpo.cli import runs
+from promptpo.cli.parser import Parser, add_settings
+from promptpo.config import RunConfig
+from promptpo.errors import PromptPOError, RunError, UsageError
+from promptpo.store.folder import RunFolder
+from promptpo.ui import text
+from promptpo.ui.summary import Row, reference_words
+
+if TYPE_CHECKING:
+    from promptpo.spec import EnvSpec
+    from promptpo.types import Rollout
+
+#: Settings of a run that matter here too.
+_SHARED = (
+    "spec",
+    "test_episodes",
+    "seed",
+    "workers",
+    "sandbox",
+    "act_timeout",
+    "policy_timeout",
+    "policy_lifetime",
+)
+#: Episodes in lockstep: no result depends on it.
+_GROUP = 5
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is to be scored: its file, its source, and the settings of the run that found it."""
+
+    file: Path
+    source: str
+    settings: dict[str, Any]
+
+
+def parser() -> Parser:
+    """The policy, and how it is evaluated."""
+    p = Parser("eval")
+    p.add_argument(
+        "policy", metavar="POLICY_OR_RUN", help="a policy's file, a run's folder, or 'latest'"
+    )
+    add_settings(p, _SHARED, aliases={"test_episodes": ("--episodes",)})
+    return p.finish()
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Carry out the command."""
+    given = vars(arguments)
+    subject = find_subject(given.pop("policy"))
+    settings = config.build(subject.settings, given)
+    if not settings.spec:
+        raise UsageError(f"{subject.file}: give the task that it is for with --spec")
+    if settings.test_episodes < 1:
+        raise UsageError("--episodes must be at least 1")
+    from promptpo.spec import load_spec
+
+    spec = load_spec(settings.spec)
+    rollout = asyncio.run(play(spec, settings, subject.source))
+    if rollout.error is not None:
+        raise PromptPOError(f"{subject.file}: the policy failed: {text.one_line(rollout.error)}")
+    for label, words in report(spec, settings, subject, rollout):
+        print(f"{label:11}  {words}")
+    return 0
+
+
+def find_subject(name: str) -> Subject:
+    """A policy file, or the best policy of a run with what it was run with.
+
+    Raises RunError where there is none.
+    """
+    path = Path(name)
+    if path.is_file():
+        return Subject(path, _read(path), {})
+    folder = RunFolder(runs.find(name, Path(config.fields()["out"].default)))
+    if not folder.best_policy.is_file():
+        raise RunError(
+            f"{folder.path}: it has no best policy yet; resume it, or name a policy file"
+        )
+    from promptpo.run import settings_of
+
+    stored = {k: v for k, v in settings_of(folder).items() if k in _SHARED}
+    return Subject(folder.best_policy, _read(folder.best_policy), stored)
+
+
+def _read(path: Path) -> str:
+    from promptpo.store.export import policy_part
+
+    try:
+        return policy_part(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as e:
+        raise UsageError(f"{path}: cannot be read as text ({e})") from None
+
+
+async def play(spec: EnvSpec, settings: RunConfig, source: str) -> Rollout:
+    """The held-out episodes of the seed: the same ones that a run with this seed reports."""
+    from promptpo.rollout import LocalExecutor, episode_seeds, evaluate
+    from promptpo.run import executor_settings
+
+    seeds = episode_seeds(settings.seed, "test", settings.test_episodes)
+    lifetime: Any = settings.policy_lifetime or spec.policy_lifetime
+    with contextlib.closing(
+        LocalExecutor(executor_settings(settings, spec), settings.workers)
+    ) as e:
+        rollout, _ = await evaluate(e, source, "test", seeds, group=_GROUP, lifetime=lifetime)
+    return rollout
+
+
+def report(spec: EnvSpec, settings: RunConfig, subject: Subject, rollout: Rollout) -> Sequence[Row]:
+    """What the command prints, as labelled lines."""
+    references = {
+        name: {"mean_return": r.mean_return, "success_rate": r.success_rate}
+        for name, r in spec.reference_scores.items()
+    }
+    count = len(rollout.returns)
+    rows = [
+        ("policy", text.near_path(subject.file)),
+        ("task", f"{spec.name}: {spec.title}"),
+        ("episodes", f"{count} held-out ones of seed {settings.seed}, {rollout.steps:,} steps"),
+        ("success", text.success_words(rollout.successes).removeprefix("success ")),
+        ("return", text.return_words(rollout.returns).removeprefix("mean return ")),
+        ("compare", reference_words(references)),
+    ]
+    if rollout.clipped:
+        rows.append(("note", f"{rollout.clipped:.1%} of the actions were clipped to their bounds"))
+    return [row for row in rows if row[1]]

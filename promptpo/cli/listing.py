@@ -1,0 +1,91 @@
+"""``promptpo list``: the shipped specs and the runs so far."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from promptpo.cli import runs
+from promptpo.cli.parser import Parser
+from promptpo.errors import PromptPOError
+from promptpo.store.folder import RunFolder
+from promptpo.ui import text
+
+
+def parser() -> Parser:
+    """Where runs lie."""
+    p = Parser("list")
+    p.add_argument("--out", type=Path, default=Path("runs"), metavar="DIR", help="where runs lie")
+    return p.finish()
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Carry out the command."""
+    print_table(("spec", "horizon", "observation", "action", "recording", "task"), spec_rows())
+    print()
+    rows = run_rows(arguments.out)
+    if rows:
+        print_table(("run", "status", "best", "held-out or search score"), rows)
+    else:
+        print(f"no runs in {arguments.out} yet")
+    return 0
+
+
+def spec_rows() -> list[tuple[str, ...]]:
+    """One row for each shipped spec; opens its environment to ask for its action space."""
+    from promptpo.llm.recording import find_recording
+    from promptpo.spec import Task, load_spec, observation_size, shipped_specs
+
+    rows = []
+    for name in shipped_specs():
+        recorded = "yes" if find_recording(name) else "no"
+        try:
+            spec = load_spec(name)
+            task = Task.open(spec)
+            action = space_words(task.action)
+            task.close()
+        except PromptPOError as e:
+            rows.append((name, "", "", "", recorded, str(e)))
+            continue
+        size = f"{observation_size(spec.observation)} numbers"
+        rows.append((name, f"{spec.horizon:,}", size, action, recorded, spec.title))
+    return rows
+
+
+def space_words(space: Any) -> str:
+    """An action space in few words: ``box(4)``, ``discrete(2)``."""
+    kind = type(space).__name__.lower()
+    if kind == "discrete":
+        return f"{kind}({space.n})"
+    sizes = space.shape if kind == "box" else space.nvec
+    return f"{kind}({', '.join(map(str, sizes))})"
+
+
+def run_rows(out: Path) -> list[tuple[str, ...]]:
+    """One row for each run, the latest first."""
+    return [run_row(folder) for folder in reversed(runs.all_runs(out))]
+
+
+def run_row(folder: Path) -> tuple[str, ...]:
+    """Folder, status, winner and score; a held-out score where there is one."""
+    name = text.near_path(folder)
+    try:
+        info = RunFolder(folder).read_info()
+    except PromptPOError as e:
+        return (name, "unreadable", "", str(e))
+    best, test = info.get("best") or {}, info.get("test") or {}
+    if test.get("returns") and not test.get("error"):
+        words = [text.success_words(test.get("successes", ())), text.return_words(test["returns"])]
+        score = f"held-out {next(w for w in words if w)}"
+    else:
+        score = f"search {text.score(best['score'])}" if best.get("score") else ""
+    return (name, str(info.get("status", "running or killed")), best.get("name", ""), score)
+
+
+def print_table(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
+    """Aligned columns; the last one may be as long as it likes."""
+    widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header) - 1)]
+    for row in [header, *rows]:
+        cells = [cell.ljust(width) for cell, width in zip(row[:-1], widths, strict=True)]
+        print("  ".join([*cells, row[-1]]).rstrip())

@@ -1,0 +1,167 @@
+"""Argument parsers, generated from the settings where they are settings."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import shutil
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from promptpo import config
+from promptpo.errors import UsageError
+from promptpo.version import __version__
+
+
+@dataclass(frozen=True)
+class Command:
+    """A sub-command: the module under ``promptpo.cli`` that holds it, and one line of help."""
+
+    module: str
+    help: str
+
+
+COMMANDS = {
+    "run": Command("run", "search for a policy (what happens where no command is named)"),
+    "prompt": Command("prompt", "print exactly what a model would be sent"),
+    "eval": Command("evaluate", "score a policy file, or the best policy of a run"),
+    "list": Command("listing", "the shipped specs, and the runs so far"),
+    "record": Command("record", "turn a run into a recording that can be replayed"),
+}
+
+GROUPS = {
+    "task": "task",
+    "model": "language model",
+    "search": "search",
+    "limits": "limits: the run stops cleanly at the first one reached",
+    "machine": "machine",
+}
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """``did you mean '--rounds'?``, or what there is to choose from."""
+    names = list(known)
+    near = difflib.get_close_matches(word, names, 1, 0.6)
+    return f"did you mean '{near[0]}'?" if near else f"choose from {', '.join(names)}"
+
+
+class Parser(argparse.ArgumentParser):
+    """An ArgumentParser whose complaints are UsageErrors that name the nearest option."""
+
+    def __init__(self, command: str, epilog: str = "") -> None:
+        width = min(shutil.get_terminal_size().columns, 100) - 2
+        super().__init__(
+            prog="promptpo" if command == "run" else f"promptpo {command}",
+            description=COMMANDS[command].help[:1].upper() + COMMANDS[command].help[1:] + ".",
+            epilog=epilog,
+            allow_abbrev=False,
+            add_help=False,
+            formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(
+                prog, max_help_position=30, width=width
+            ),
+        )
+
+    def finish(self) -> Parser:
+        """Add what every command has, as the last group of the help."""
+        other = self.add_argument_group("other")
+        other.add_argument("-h", "--help", action="help", help="show this and exit")
+        version = f"promptpo {__version__}"
+        other.add_argument("--version", action="version", version=version, help="show it and exit")
+        return self
+
+    def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]  # noqa: ANN401
+        """Parse, or raise UsageError."""
+        known, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            raise UsageError(self._unknown(unknown[0]))
+        return known
+
+    def error(self, message: str) -> NoReturn:
+        """Raise instead of exiting, in promptpo's own form."""
+        raise UsageError(message.removeprefix("argument "))
+
+    def _unknown(self, word: str) -> str:
+        name = word.split("=", maxsplit=1)[0]
+        if not name.startswith("-"):
+            return f"unexpected argument '{word}'; see {self.prog} --help"
+        options = [
+            o for a in self._actions if a.help != argparse.SUPPRESS for o in a.option_strings
+        ]
+        near = difflib.get_close_matches(name.replace("_", "-"), options, 1, 0.6)
+        hint = f"did you mean '{near[0]}'?" if near else f"see {self.prog} --help"
+        return f"unknown option '{name}'; {hint}"
+
+
+def add_settings(
+    parser: Parser, names: Iterable[str], aliases: Mapping[str, Sequence[str]] | None = None
+) -> None:
+    """Add settings of RunConfig as options, in groups; what is not given is not in the result."""
+    groups: dict[str, argparse._ArgumentGroup] = {}
+    for name in names:
+        f = config.fields()[name]
+        key = f.metadata["group"]
+        if key not in groups:
+            groups[key] = parser.add_argument_group(GROUPS[key])
+        if config.value_type(name) is bool:
+            _add_switch(groups[key], name, f.metadata["help"], on=not f.default)
+        else:
+            groups[key].add_argument(
+                *(aliases or {}).get(name, ()),
+                config.flag(name),
+                dest=name,
+                default=argparse.SUPPRESS,
+                type=_converter(config.value_type(name)),
+                metavar=_metavar(name),
+                help=_help(name),
+            )
+
+
+def _add_switch(group: argparse._ArgumentGroup, name: str, text: str, *, on: bool) -> None:
+    word = name.replace("_", "-")
+    shown, hidden = (f"--{word}", f"--no-{word}") if on else (f"--no-{word}", f"--{word}")
+    group.add_argument(
+        shown,
+        dest=name,
+        action="store_const",
+        const=on,
+        default=argparse.SUPPRESS,
+        help=text if on else f"do not {text}",
+    )
+    # The opposite overrides what a --config file says; it needs no line in the help.
+    group.add_argument(
+        hidden,
+        dest=name,
+        action="store_const",
+        const=not on,
+        default=argparse.SUPPRESS,
+        help=argparse.SUPPRESS,
+    )
+
+
+def _metavar(name: str) -> str:
+    meta = config.fields()[name].metadata
+    if meta["choices"]:
+        return "|".join(meta["choices"])
+    kinds = {int: "N", float: "X", str: name.upper()}
+    return meta["metavar"] or kinds[config.value_type(name)]
+
+
+def _help(name: str) -> str:
+    f = config.fields()[name]
+    text: str = f.metadata["help"].replace("%", "%%")
+    if f.default is None or f.default == "":
+        return text
+    default = f"{f.default:g}" if isinstance(f.default, float) else f.default
+    return f"{text} (default: {default})"
+
+
+def _converter(kind: type) -> Callable[[str], Any]:
+    def convert(text: str) -> Any:  # noqa: ANN401
+        try:
+            return kind(text)
+        except ValueError:
+            words = {int: "a whole number", float: "a number"}
+            raise argparse.ArgumentTypeError(f"must be {words[kind]}, not '{text}'") from None
+
+    return convert

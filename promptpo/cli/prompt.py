@@ -1,0 +1,32 @@
+"""``promptpo prompt SPEC``: print exactly what a model would be sent, stage by stage."""
+
+from __future__ import annotations
+
+import argparse
+
+from promptpo import config
+from promptpo.cli.parser import Parser, add_settings
+
+#: The settings that show in a prompt.
+_SHOWN = ("rounds", "candidates", "episodes", "history_tokens", "method")
+
+
+def parser() -> Parser:
+    """The spec, and the settings that show in a prompt."""
+    p = Parser("prompt")
+    p.add_argument("spec", metavar="SPEC", help="spec file, or the name of a shipped spec")
+    add_settings(p, _SHOWN)
+    return p.finish()
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Carry out the command."""
+    settings = config.build(vars(arguments))
+    from promptpo.prompts import render_all
+    from promptpo.spec import load_spec
+
+    for stage, messages in render_all(load_spec(settings.spec), settings):
+        print(f"{'=' * 20} {stage} {'=' * max(4, 78 - len(stage))}")
+        for message in messages:
+            print(f"{'-' * 20} {message.role}\n{message.content}\n")
+    return 0

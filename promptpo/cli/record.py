@@ -1,0 +1,70 @@
+"""``promptpo record RUN --to FILE``: turn a run into a recording that can be replayed."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+from promptpo.cli import runs
+from promptpo.cli.parser import Parser
+from promptpo.errors import RunError, UsageError
+from promptpo.store.folder import write_atomically
+
+
+def parser() -> Parser:
+    """The run, the file, and what the header says of its origin."""
+    p = Parser("record")
+    p.add_argument("run", metavar="RUN", help="folder of a run, or the 'latest'")
+    p.add_argument("--to", type=Path, required=True, metavar="FILE", help="the recording to write")
+    p.add_argument("--by", default="", metavar="MODEL", help="who wrote the replies")
+    p.add_argument("--how", default="", metavar="TEXT", help="a line on how they were made")
+    p.add_argument("--out", type=Path, default=Path("runs"), metavar="DIR", help="where runs lie")
+    p.add_argument("--force", action="store_true", help="replace FILE where it exists")
+    return p.finish()
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Carry out the command."""
+    file: Path = arguments.to
+    if file.exists() and not arguments.force:
+        raise UsageError(f"{file}: exists already; give --force to replace it")
+    folder = runs.find(arguments.run, arguments.out)
+    header, replies = recording(folder, by=arguments.by, how=arguments.how)
+    try:
+        write_atomically(file, "".join([json.dumps(header) + "\n", *replies]))
+    except OSError as e:
+        raise UsageError(f"{file}: {e.strerror}; give --to a file that can be written") from None
+    print(f"{file}: {len(replies)} replies of {folder}")
+    return 0
+
+
+def recording(folder: Path, *, by: str = "", how: str = "") -> tuple[dict[str, Any], list[str]]:
+    """The header and the reply lines (as they stand, each with its line end) of a run's log.
+
+    Raises RunError where the run holds no reply.
+    """
+    config = runs.settings(folder)
+    began, replies = 0.0, []
+    for line in (folder / "events.jsonl").read_text(encoding="utf-8").splitlines(keepends=True):
+        try:
+            event = json.loads(line)
+        except ValueError:
+            continue  # the last line, cut by a kill
+        if event["type"] == "reply":
+            replies.append(line)
+        began = began or event["time"]
+    if not replies:
+        raise RunError(f"{folder}: no reply on record; there is nothing to replay")
+    wanted = ("seed", "rounds", "candidates", "episodes")
+    header = {
+        "type": "recording",
+        "spec": folder.parent.name,
+        **{key: config[key] for key in wanted},
+        "how": how,
+        "model": by or json.loads(replies[0])["model"],
+        "date": time.strftime("%Y-%m-%d", time.gmtime(began)),
+    }
+    return header, replies

@@ -1,0 +1,62 @@
+"""Runs on disk, as the commands need them: found by name, and what they were asked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from promptpo.errors import RunError
+from promptpo.store.folder import RunFolder
+
+
+def all_runs(out: Path) -> list[Path]:
+    """The run folders under ``out``, oldest first."""
+    return sorted(_run_folders(out), key=_age)
+
+
+def find(name: str, out: Path, spec: str | None = None) -> Path:
+    """The folder of a run: a path, a path under ``out``, or ``latest`` (of the spec, if named).
+
+    Raises RunError where there is no such run.
+    """
+    if name == "latest":
+        found = [f for f in all_runs(out) if spec is None or f.parent.name == Path(spec).stem]
+        if not found:
+            of = f" of {Path(spec).stem}" if spec else ""
+            raise RunError(f"{out}: no run{of} here yet; give --out, or the run's folder")
+        return found[-1]
+    for folder in (Path(name), out / name):
+        if (folder / "events.jsonl").is_file():
+            return folder
+    return RunFolder.open(Path(name)).path
+
+
+def settings(folder: Path) -> dict[str, Any]:
+    """The settings that a run was started with, from the first line of its event log.
+
+    Raises RunError where the log does not tell.
+    """
+    path = folder / "events.jsonl"
+    with path.open(encoding="utf-8") as lines:
+        first = lines.readline()
+    try:
+        event = json.loads(first)
+        return dict(event["config"])
+    except (ValueError, KeyError, TypeError):
+        raise RunError(
+            f"{path}:1: the run stopped before it had begun; start it anew with --spec"
+        ) from None
+
+
+def _run_folders(out: Path) -> Iterator[Path]:
+    if out.is_dir():
+        yield from (log.parent for log in out.glob("*/*/events.jsonl"))
+
+
+def _age(folder: Path) -> tuple[str, int]:
+    """Folders are named after their start; ``-2`` marks the second one of the same second."""
+    stamp, _, number = folder.name.partition("-")
+    time, _, again = number.partition("-")
+    return f"{stamp}-{time}", int(again) if again.isdecimal() else 1

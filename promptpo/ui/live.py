@@ -1,0 +1,164 @@
+"""The live view: the current round as it stands, above it what is done, redrawn in place."""
+
+from __future__ import annotations
+
+import threading
+import time
+from types import TracebackType
+from typing import TextIO
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from promptpo.types import Event, successes_text
+from promptpo.ui import summary, text
+from promptpo.ui.plain import event_lines
+from promptpo.ui.progress import CandidateView, Progress
+from promptpo.ui.summary import Row
+
+#: Events whose line stays on the screen; the table shows the others while they matter.
+_KEPT = {"resumed", "notice", "feedback", "round", "selection"}
+
+_STYLES = {"scored": "green", "failed": "red", "rolling out": "cyan", "checking": "cyan"}
+_MARKS = {"scored": "✓", "failed": "✗"}
+
+#: Rows that the view needs besides those of the candidates.
+_OTHER_ROWS = 10
+
+
+class LiveView:
+    """A Listener that keeps a small picture of the run at the bottom of a terminal."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.progress = Progress()
+        self.console = Console(file=stream, highlight=False)
+        self._lock = threading.Lock()  # events come in the run's thread, rich draws in its own
+        self._live = Live(
+            console=self.console,
+            get_renderable=self._draw,
+            refresh_per_second=5,
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+
+    def __enter__(self) -> LiveView:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._live.stop()
+        if self.progress.run:
+            self.console.print()
+            self.console.print(_rows(summary.closing(self.progress)))
+
+    def __call__(self, event: Event) -> None:
+        """Take note of one event."""
+        with self._lock:
+            self.progress.apply(event)
+            lines = event_lines(event, self.progress) if event.type in _KEPT else []
+        if event.type == "run":
+            self.console.print(_rows(summary.opening(self.progress)))
+            self.console.print()
+            self._live.start()
+        for line in lines:
+            stamp = text.duration(event.time - self.progress.started)
+            self.console.print(Text(f"{stamp:>7}  ", "dim") + Text(line), soft_wrap=True)
+
+    def _draw(self) -> RenderableType:
+        with self._lock:
+            return picture(self.progress, time.time(), self.console.size.height)
+
+
+def picture(progress: Progress, now: float, height: int) -> RenderableType:
+    """The whole view at the time ``now``, in at most ``height`` rows."""
+    parts: list[RenderableType] = [Text(), _head(progress, now)]
+    if progress.candidates and progress.phase == "search":
+        parts += [Text(), _candidates(progress, max(height - _OTHER_ROWS, 3))]
+    return Group(*parts, Text(), _rows(_facts(progress)))
+
+
+def _head(progress: Progress, now: float) -> RenderableType:
+    config = progress.config
+    total = config.get("rounds", 0)
+    titles = {
+        "starting": "starting",
+        "feedback": "writing the Feedback class",
+        "search": f"round {progress.round} of {total}",
+        "selection": "choosing among the rounds' winners",
+        "test": "held-out episodes",
+    }
+    done = len(progress.rounds)
+    if progress.phase == "search" and progress.candidates:
+        done = progress.round - 1 + progress.settled / max(config.get("candidates", 1), 1)
+    left = progress.seconds_left(now)
+    clock = text.duration(now - progress.started)
+    if left is not None:
+        clock += f", about {text.duration(left)} of search left"
+    grid = Table.grid(padding=(0, 2), expand=True)
+    grid.add_column(no_wrap=True)
+    grid.add_column(ratio=1)
+    grid.add_column(no_wrap=True, justify="right")
+    title = Text(titles.get(progress.phase, ""), "bold")
+    grid.add_row(title, ProgressBar(max(total, 1), done), Text(clock, "dim"))
+    return grid
+
+
+def _candidates(progress: Progress, rows: int) -> RenderableType:
+    views = [progress.candidates[i] for i in sorted(progress.candidates)]
+    scored = any(
+        v.rollout.get("successes", (None,))[:1] not in ((), (None,), [], [None]) for v in views
+    )
+    table = Table(box=None, pad_edge=False, expand=True, header_style="dim", padding=(0, 2, 0, 0))
+    table.add_column("candidate", no_wrap=True)
+    table.add_column("state", no_wrap=True)
+    if scored:
+        table.add_column("success", justify="right", no_wrap=True)
+    table.add_column("return", justify="right", no_wrap=True)
+    table.add_column("steps", justify="right", no_wrap=True)
+    table.add_column("", ratio=1, no_wrap=True, overflow="ellipsis")
+    for view in views[:rows]:
+        table.add_row(*_cells(view, with_success=scored))
+    if len(views) > rows:
+        table.add_row(Text(f"{len(views) - rows} more", "dim"))
+    return table
+
+
+def _cells(view: CandidateView, *, with_success: bool) -> list[Text]:
+    mark = _MARKS.get(view.state, "·")
+    returns = view.rollout.get("returns") or ()
+    worked = not view.error and len(returns) > 0
+    mean = text.number(sum(returns) / len(returns)) if worked else ""
+    steps = f"{view.rollout['steps']:,}" if view.rollout.get("steps") else ""
+    hits = successes_text(view.rollout.get("successes", ())) if worked else ""
+    cells = [Text(view.name), Text(f"{mark} {view.state}", _STYLES.get(view.state, "dim"))]
+    cells += [Text(hits)] if with_success else []
+    return [*cells, Text(mean), Text(steps, "dim"), Text(text.first_line(view.error), "dim")]
+
+
+def _facts(progress: Progress) -> list[Row]:
+    """Best so far, what is in flight, what it has cost."""
+    best = progress.best
+    flying = len(progress.in_flight)
+    waiting = f"{text.plural(flying, 'call')} in flight, " if flying else ""
+    return [
+        ("best so far", f"{best['name']}, {text.score(best['score'])}" if best else "none yet"),
+        ("model", waiting + summary.cost_words(progress)),
+        ("env steps", summary.steps_words(progress)),
+    ]
+
+
+def _rows(rows: list[Row]) -> RenderableType:
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for label, words in rows:
+        grid.add_row(label, Text(words, "bold" if label in ("best policy", "held-out") else ""))
+    return grid

@@ -1,0 +1,115 @@
+"""How numbers are written, in the terminal and in what a run leaves behind."""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from promptpo.stats import Interval, mean_interval, success_interval
+
+
+def number(value: float) -> str:
+    """Four digits or more: ``974.9``, ``0.04213``, ``-12,345``."""
+    if not math.isfinite(value):
+        return str(value)
+    if value == int(value) and abs(value) < 1e15:
+        return f"{int(value):,}"
+    if abs(value) >= 10_000:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if abs(value) >= 100 else f"{value:.4g}"
+
+
+def duration(seconds: float) -> str:
+    """``0:07``, ``12:30``, ``1:02:03``."""
+    minutes, rest = divmod(int(max(seconds, 0)), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
+
+
+def money(cost: float | None) -> str:
+    """US dollars; ``cost unknown`` where a price is."""
+    if cost is None:
+        return "cost unknown"
+    return f"${cost:.2f}" if cost == 0 or cost >= 0.1 else f"${cost:.2g}"
+
+
+def plural(count: int, noun: str) -> str:
+    """``1 call``, ``2 calls``."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def score(data: Mapping[str, Any] | None) -> str:
+    """``success 0.80, return 3021.5``, or ``failed``."""
+    if data is None or data.get("failed"):
+        return "failed"
+    text = f"return {number(data['mean_return'])}"
+    rate = data.get("success_rate")
+    return text if rate is None else f"success {rate:.2f}, {text}"
+
+
+def first_line(text: str) -> str:
+    """The first line that says something."""
+    return next((line.strip() for line in text.splitlines() if line.strip()), "")
+
+
+def one_line(words: str) -> str:
+    """All of a text in one line."""
+    return " ".join(words.split())
+
+
+def success_words(successes: Sequence[bool | None]) -> str:
+    """``success 0.96, 95% interval 0.87 to 0.99 (48 of 50 episodes)``; empty where undefined."""
+    if not successes or successes[0] is None:
+        return ""
+    hits, count = sum(map(bool, successes)), len(successes)
+    interval = success_interval(hits, count)
+    return (
+        f"success {hits / count:.2f}, {_between(interval, '.2f')} ({hits} of {count} episodes)"
+        if interval
+        else ""
+    )
+
+
+def return_words(returns: Sequence[float]) -> str:
+    """``return 4512.3, 95% interval 4400.1 to 4620.7``; empty without episodes."""
+    if not returns:
+        return ""
+    text = f"mean return {number(sum(returns) / len(returns))}"
+    interval = mean_interval(returns)
+    if interval is None:
+        return f"{text} ({plural(len(returns), 'episode')}: too few for an interval)"
+    if interval.low == interval.high:
+        return f"{text} in every one of {len(returns)} episodes"
+    return f"{text}, {_between(interval)}"
+
+
+def _between(interval: Interval, form: str = "") -> str:
+    low, high = ((f"{v:{form}}" if form else number(v)) for v in (interval.low, interval.high))
+    return f"{interval.level:.0%} interval {low} to {high}"
+
+
+def program() -> str:
+    """How the user started promptpo, to be typed again: ``.venv/bin/python -m promptpo``."""
+    if Path(sys.argv[0]).name == "promptpo":
+        return "promptpo"
+    executable = sys.executable
+    here = os.path.join(os.getcwd(), "")  # noqa: PTH109, PTH118 - string prefix, links kept
+    if executable.startswith(here):
+        executable = executable[len(here) :]
+    elif shutil.which("python") == executable:
+        executable = "python"
+    return f"{executable} -m promptpo"
+
+
+def near_path(path: str | Path) -> str:
+    """A path as seen from the current folder, where it lies below it."""
+    path = Path(path)
+    try:
+        return str(path.resolve().relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)

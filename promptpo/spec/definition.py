@@ -84,6 +84,8 @@ class EnvSpec:
             when any of its steps does. None: the task defines no success.
         expert: ``expert(env)`` returns ``act(raw) -> action``, a controller that shows what is
             possible; used only to measure a reference value.
+        reward_inputs: ``reward_inputs(info)`` returns keyword arguments of ``reward`` that the
+            policy cannot observe; with them the reward can be held against the environment's.
         reward_helpers: functions that ``reward`` calls; the model sees their source too.
         reward_tolerance: largest absolute difference between ``reward`` and the environment's
             own reward of a step. None: ``reward`` is a qualitative description by design.
@@ -102,13 +104,14 @@ class EnvSpec:
     make: Callable[[], Env]
     observation: type
     action: str
-    reward: Callable[[Any, Any, Any], float]
+    reward: Callable[..., float]
     horizon: int
     description: str = ""
     observe: Callable[[Raw, Env], Any] | None = None
     reset: Callable[[Env, int], Raw] | None = None
     success: Callable[[Mapping[str, Any], float, bool], bool] | None = None
     expert: Callable[[Env], Callable[[Raw], Any]] | None = None
+    reward_inputs: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
     reward_helpers: tuple[Callable[..., Any], ...] = ()
     reward_tolerance: float | None = 1e-9
     references: Mapping[str, float | Reference] = field(default_factory=dict)

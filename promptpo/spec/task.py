@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +25,7 @@ class Task:
         spec: the spec it runs.
         env: the environment, without Gymnasium's wrappers that only cost time.
         raw: the environment's own latest observation, as a spec's ``expert`` reads it.
+        info: the latest step's ``info``.
         observation_size: length of the flat observations.
         horizon: steps after which an episode is truncated.
     """
@@ -33,6 +34,7 @@ class Task:
         self.spec = spec
         self.env = _without_idle_wrappers(env, spec.horizon)
         self.raw: Raw = None
+        self.info: Mapping[str, Any] = {}
         self.observation_size = observation_size(spec.observation)
         self.horizon = spec.horizon
         self._owner = env
@@ -112,11 +114,13 @@ class Task:
                 through, for an action may have brought it about.
         """
         try:
-            self.raw, reward, terminated, truncated, info = self._step(self._decode(action))
+            self.raw, reward, terminated, truncated, self.info = self._step(self._decode(action))
             flat = self._flat(self.raw)
             reward = float(reward)
             success = (
-                bool(self._success(info, reward, terminated)) if self._success is not None else None
+                bool(self._success(self.info, reward, terminated))
+                if self._success is not None
+                else None
             )
         except Exception as error:
             if self.spec.path is None or line_in(error, self.spec.path) is None:

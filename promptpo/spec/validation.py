@@ -65,6 +65,7 @@ _SIGNATURES = {
     "reward": "reward(observation, action, next_observation)",
     "observe": "observe(raw, env)",
     "reset": "reset(env, seed)",
+    "reward_inputs": "reward_inputs(info)",
     "success": "success(info, reward, terminated)",
     "expert": "expert(env)",
 }
@@ -79,14 +80,17 @@ def _check_functions(spec: EnvSpec) -> None:
             kind = type(function).__name__
             raise PartError(part, f"{part} must be a function called as {call}, not {kind}")
         count = call.count(",") + 1 if not call.endswith("()") else 0
-        if not _accepts(function, count):
+        partly = part == "reward" and spec.reward_inputs is not None
+        if not _accepts(function, count, partly):
             line = getattr(getattr(function, "__code__", None), "co_firstlineno", None)
             raise PartError(part, f"{part} must take the arguments of {call}", line)
 
 
-def _accepts(function: Callable[..., Any], count: int) -> bool:
+def _accepts(function: Callable[..., Any], count: int, partly: bool) -> bool:
+    """Tell whether a function can be called with so many arguments (``partly``: and others)."""
     try:
-        inspect.signature(function).bind(*range(count))
+        signature = inspect.signature(function)
+        (signature.bind_partial if partly else signature.bind)(*range(count))
     except TypeError:
         return False
     except ValueError:  # a builtin that does not tell its signature

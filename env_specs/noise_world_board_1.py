@@ -1,0 +1,80 @@
+"""NoiseWorld, board 1: cross a 10 x 10 grid of labelled cells to the goal.
+
+The agent starts in row 0, column 0; the goal is in row 9, column 9. Each cell carries a label, an
+integer that is the same for cells of the same kind. What a kind of cell does is not told: moves can
+fail in ways that depend on it, some cells cannot be entered, and entering a bad cell ends the
+episode at a great loss. The labels stay the same from episode to episode; chance does not.
+Entering the goal ends the episode. An episode succeeds if the goal is entered within 100 steps.
+"""
+
+import numpy as np
+
+from promptpo.spec import Env, EnvSpec, Reference, field
+
+
+class Observation:
+    """Where agent and goal are, and the label of every cell. Row 0 is at the top."""
+
+    agent_row: float = field(low=0.0, high=1.0, doc="row of the agent (0 to 9) / 9")
+    agent_column: float = field(low=0.0, high=1.0, doc="column of the agent (0 to 9) / 9")
+    goal_row: float = field(low=0.0, high=1.0, doc="row of the goal / 9")
+    goal_column: float = field(low=0.0, high=1.0, doc="column of the goal / 9")
+    cell_labels: np.ndarray = field(
+        shape=(10, 10), low=0, high=7, doc="whole numbers; cell_labels[row, column]"
+    )
+
+
+ACTION = """
+An int: 0 moves up (row - 1), 1 down (row + 1), 2 left (column - 1), 3 right (column + 1).
+A move out of the grid leaves the agent where it is.
+"""
+
+
+def reward(
+    observation: Observation,
+    action: int,
+    next_observation: Observation,
+    *,
+    entered_bad_cell: bool,
+) -> float:
+    """Reward of one step. Which cells are bad is not told; entering one ends the episode."""
+    n = len(next_observation.cell_labels)
+    at_goal = (
+        next_observation.agent_row == next_observation.goal_row
+        and next_observation.agent_column == next_observation.goal_column
+    )
+    total = -1.0
+    if at_goal:
+        total += n**3
+    if entered_bad_cell:
+        total -= n**5
+    return total
+
+
+def make() -> Env:
+    """Board 1 of our own NoiseWorld."""
+    from .noise_world import NoiseWorld
+
+    return NoiseWorld(board=1)
+
+
+def expert(env: Env):
+    """Act as exact value iteration with the true probabilities says."""
+    from .noise_world import solve
+
+    policy = solve(env.board).policy
+    return lambda raw: policy[env.steps, env.state]
+
+
+SPEC = EnvSpec(
+    make=make,
+    observation=Observation,
+    action=ACTION,
+    reward=reward,
+    reward_inputs=lambda info: {"entered_bad_cell": info["entered_bad_cell"]},
+    horizon=100,
+    success=lambda info, reward, terminated: info["success"],
+    expert=expert,
+    references={"optimum": Reference(974.91, 1.0)},
+    withheld=("may stay", "stay in place", "reset", "back to the start", "deterministic", "wall"),
+)

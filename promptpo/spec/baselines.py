@@ -1,0 +1,113 @@
+"""Measures reference values of a spec: random actions, zero actions, its expert if it has one.
+
+python -m promptpo.spec.baselines cartpole --episodes 100
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from promptpo.errors import PromptPOError
+from promptpo.spec.definition import Reference
+from promptpo.spec.loading import load_spec
+from promptpo.spec.task import Task
+
+#: Makes the controller of one episode: from the task and the episode's seed, a function from the
+#: raw observation to an action of the environment's own space.
+Controller = Callable[[Task, int], Callable[[Any], Any]]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A reference value with its standard error (of the mean return) and the steps it took."""
+
+    reference: Reference
+    standard_error: float
+    steps: int
+
+
+def random_actions(task: Task, seed: int) -> Callable[[Any], Any]:
+    """Sample the action space uniformly (Gymnasium's ``sample``), seeded by the episode."""
+    space = task.env.action_space
+    space.seed(seed)
+    return lambda raw: space.sample()
+
+
+def zero_actions(task: Task, seed: int) -> Callable[[Any], Any]:
+    """Repeat the action of zeros; for Discrete spaces, the first action."""
+    space = task.env.action_space
+    zero = getattr(space, "start", 0) + np.zeros(space.shape)
+    return lambda raw: zero
+
+
+def spec_expert(task: Task, seed: int) -> Callable[[Any], Any]:
+    """Act as the spec's own expert does."""
+    if task.spec.expert is None:
+        raise ValueError(f"spec {task.spec.name} has no expert")
+    return task.spec.expert(task.env)
+
+
+def measure(task: Task, controller: Controller, seeds: Sequence[int]) -> Measured:
+    """Play one episode per seed; the success rate is None where the task defines no success."""
+    returns, successes, steps = [], [], 0
+    for seed in seeds:
+        task.reset(seed)
+        act = controller(task, seed)
+        total, succeeded, over = 0.0, False, False
+        while not over:
+            row = np.asarray(act(task.raw), dtype=np.float64).reshape(-1)
+            _, reward, terminated, truncated, success = task.step(row)
+            total += reward
+            succeeded = succeeded or bool(success)
+            over = terminated or truncated
+            steps += 1
+        returns.append(total)
+        successes.append(succeeded)
+    rate = float(np.mean(successes)) if task.spec.success is not None else None
+    error = float(np.std(returns, ddof=1) / np.sqrt(len(returns))) if len(returns) > 1 else np.nan
+    return Measured(Reference(float(np.mean(returns)), rate), error, steps)
+
+
+def measure_all(task: Task, seeds: Sequence[int]) -> Iterator[tuple[str, Measured]]:
+    """Yield name and value of every baseline that the task has."""
+    yield "random", measure(task, random_actions, seeds)
+    yield "zero action", measure(task, zero_actions, seeds)
+    if task.spec.expert is not None:
+        yield "expert", measure(task, spec_expert, seeds)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the reference values of the specs that are named."""
+    parser = argparse.ArgumentParser(prog="python -m promptpo.spec.baselines", description=__doc__)
+    parser.add_argument("specs", nargs="+", metavar="SPEC")
+    parser.add_argument("--episodes", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=10_000, help="first seed (default 10000)")
+    options = parser.parse_args(arguments)
+    seeds = range(options.seed, options.seed + options.episodes)
+    warnings.filterwarnings("ignore", message="Constant.s. may be too high")  # Meta-World's experts
+    try:
+        for ref in options.specs:
+            task = Task.open(load_spec(ref))
+            for name, result in measure_all(task, seeds):
+                score = result.reference
+                success = (
+                    "" if score.success_rate is None else f"  success {score.success_rate:.3f}"
+                )
+                value = f"{score.mean_return:10.2f} +- {result.standard_error:.2f}"
+                print(f"{task.spec.name}  {name:12}{value}{success}  ({result.steps} steps)")
+            task.close()
+    except PromptPOError as error:
+        print(error, file=sys.stderr)
+        return error.exit_code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -57,6 +57,7 @@ class Received:
     headers: Mapping[str, str]
     body: Mapping[str, Any]
     answered: bool = False
+    answered_at: float = 0.0
 
     @property
     def call(self) -> str:
@@ -71,7 +72,7 @@ class Received:
 
     def as_json(self) -> str:
         """One line of the log."""
-        names = ("number", "time", "path", "answered", "call", "messages_sha256")
+        names = ("number", "time", "path", "answered", "answered_at", "call", "messages_sha256")
         return json.dumps({name: getattr(self, name) for name in names})
 
 
@@ -208,6 +209,7 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self.send_body(answer, self.content(request, answer).encode())
             request.answered = answer.status < 400
+            request.answered_at = time.time()
             self.server.owner.write_log(request)
 
     def content(self, request: Received, answer: Answer) -> str:

@@ -115,8 +115,7 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None and id(error) not in seen:
         seen.add(id(error))
         yield error
-        hidden = error.__suppress_context__
-        error = error.__cause__ or (None if hidden else error.__context__)
+        error = error.__cause__ or error.__context__
 
 
 def _headers(error: Exception) -> Mapping[str, Any] | None:

@@ -221,4 +221,6 @@ def _routed(litellm: Any, name: str, server: str | None) -> str:  # noqa: ANN401
         near = difflib.get_close_matches(name.partition("/")[0], known, 1)
         hint = f"did you mean '{near[0]}/...'?" if near else f"write PROVIDER/NAME, e.g. {EXAMPLES}"
         raise ModelError(f"{name}: no such provider; {hint}") from None
-    return name
+    provider, _, rest = name.partition("/")
+    # Ollama's completion endpoint would flatten the messages; its chat endpoint takes them.
+    return f"ollama_chat/{rest}" if provider == "ollama" else name

@@ -184,7 +184,7 @@ def value_type(name: str) -> type:
     """The plain type of a setting, None aside: int, float, str or bool."""
     hint = get_type_hints(RunConfig)[name]
     kinds: list[type] = [t for t in get_args(hint) if t is not type(None)]
-    return kinds[0] if kinds else hint  # type: ignore[no-any-return]
+    return kinds[0] if kinds else hint
 
 
 def load_toml(path: Path) -> dict[str, Any]:

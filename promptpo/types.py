@@ -199,7 +199,7 @@ class Usage:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cost: float | None = 0.0
-    steps: Mapping[str, int] = field(default_factory=dict)
+    steps: Mapping[Stream, int] = field(default_factory=dict)
 
 
 def successes_text(successes: Sequence[bool | None]) -> str:
@@ -207,3 +207,19 @@ def successes_text(successes: Sequence[bool | None]) -> str:
     if not successes or successes[0] is None:
         return "-"
     return f"{sum(map(bool, successes))}/{len(successes)}"
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round of candidates, its winner, and what the winner's episodes looked like."""
+
+    number: int
+    candidates: tuple[Candidate, ...]
+    winner: Candidate
+    summaries: tuple[str, ...] = ()
+    reflection: str = ""
+
+
+def best_round(rounds: Sequence[Round]) -> Round:
+    """The round whose winner has the best search score; the earlier one where two are equal."""
+    return max(rounds, key=lambda r: (r.winner.score, -r.number))

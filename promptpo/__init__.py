@@ -1,0 +1,57 @@
+"""promptpo: readable policies for sequential decision tasks, written by a language model.
+
+import promptpo
+
+result = promptpo.optimize("env_specs/cartpole.py", model="openai/gpt-5", rounds=3)
+print(result.best.source)
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from promptpo.version import __version__
+
+if TYPE_CHECKING:
+    from promptpo.api import optimize
+    from promptpo.config import RunConfig
+    from promptpo.errors import PromptPOError
+    from promptpo.outcome import Result
+    from promptpo.spec import EnvSpec, load_spec
+    from promptpo.types import Candidate, Event, Rollout, Score, Usage
+
+#: Where each public name lives; imported on first use, so that `--help` imports nothing heavy.
+_HOMES = {
+    "optimize": "promptpo.api",
+    "RunConfig": "promptpo.config",
+    "PromptPOError": "promptpo.errors",
+    "Result": "promptpo.outcome",
+    "EnvSpec": "promptpo.spec",
+    "load_spec": "promptpo.spec",
+    "Candidate": "promptpo.types",
+    "Event": "promptpo.types",
+    "Rollout": "promptpo.types",
+    "Score": "promptpo.types",
+    "Usage": "promptpo.types",
+}
+
+__all__ = [
+    "Candidate",
+    "EnvSpec",
+    "Event",
+    "PromptPOError",
+    "Result",
+    "Rollout",
+    "RunConfig",
+    "Score",
+    "Usage",
+    "__version__",
+    "load_spec",
+    "optimize",
+]
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - a module attribute may be anything
+    if name not in _HOMES:
+        raise AttributeError(f"module 'promptpo' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_HOMES[name]), name)

@@ -1,0 +1,101 @@
+"""How a run stands and how it ended: ``run.json``, ``best/`` and the closing event."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from promptpo.services import RunServices, score_data
+from promptpo.stats import mean_interval, success_interval
+from promptpo.types import Candidate, Rollout, Round, Usage, best_round
+
+Status = Literal["finished", "stopped", "interrupted"]
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came out of a run.
+
+    ``status``: "finished" (all rounds, the target or the patience), "stopped" (a limit),
+    "interrupted" (Ctrl-C or SIGTERM; resume it). ``reason`` says it in a phrase. ``best`` is the
+    winner (None where no candidate ran), ``test`` its held-out episodes (None where the run did
+    not get so far).
+    """
+
+    folder: Path
+    status: Status
+    reason: str
+    best: Candidate | None
+    test: Rollout | None
+    usage: Usage
+    rounds: tuple[Round, ...] = ()
+
+
+@dataclass
+class Outcome:
+    """Writes down how a run stands; ``run`` is the first event of its log."""
+
+    services: RunServices
+    run: Mapping[str, Any]
+    started: float = field(default_factory=time.time)
+
+    def interrupted(self) -> Result:
+        """What there is of a run that was interrupted."""
+        s = self.services
+        best = best_round(s.rounds).winner if s.rounds else None
+        best = best if best and not best.score.failed else None
+        return Result(
+            s.folder.path, "interrupted", "interrupted", best, None, s.ledger.usage, s.rounds
+        )
+
+    def finish(self, result: Result) -> None:
+        """Write the best policy and ``run.json``, and tell that the run has ended."""
+        if result.best is not None:
+            self.services.write_best(result.best, result.test)
+        self.write(result.status, result.reason, result)
+        self.services.record_end(
+            status=result.status,
+            reason=result.reason,
+            best=result.best.name if result.best else None,
+            score=score_data(result.best.score) if result.best else None,
+        )
+
+    def write(self, status: str, reason: str = "", result: Result | None = None) -> None:
+        """Replace ``run.json``."""
+        s = self.services
+        info: dict[str, Any] = {
+            **{k: v for k, v in self.run.items() if k != "spec"},
+            "config": s.config.as_dict(),
+            "spec": s.spec.name,
+            "title": s.spec.title,
+            "references": self.run["spec"]["references"],
+            "status": status,
+            "reason": reason,
+            "started": _clock(s.log.past[0].time if s.log.past else self.started),
+            "ended": None if status == "running" else _clock(time.time()),
+            "seconds": round(s.ledger.elapsed, 1),
+            "usage": asdict(s.ledger.usage),
+        }
+        if result is not None and result.best is not None:
+            info["best"] = {"name": result.best.name, "search": score_data(result.best.score)}
+        if result is not None and result.test is not None:
+            info["test"] = test_data(result.test)
+        s.folder.write_info(info)
+
+
+def test_data(test: Rollout) -> dict[str, Any]:
+    """Held-out episodes with their score and its 95% intervals."""
+    data = {**asdict(test), "score": score_data(test.score)}
+    interval = mean_interval(test.returns)
+    data["mean_return_interval"] = [interval.low, interval.high] if interval else None
+    if test.successes and test.successes[0] is not None:
+        found = success_interval(sum(map(bool, test.successes)), len(test.successes))
+        data["success_rate_interval"] = [found.low, found.high] if found else None
+    return data
+
+
+def _clock(seconds: float) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))

@@ -1,0 +1,126 @@
+"""The history of a run as text, within a budget of tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import IntEnum
+
+from promptpo.types import Candidate, Round, best_round, successes_text
+
+#: Characters per token, on average, for English and Python. A rule of thumb: tokenizers differ
+#: between providers, and a budget needs no better.
+CHARS_PER_TOKEN = 4
+
+
+class Detail(IntEnum):
+    """How much of a round is told."""
+
+    SCORES = 0
+    SUMMARIES = 1
+    FULL = 2
+
+
+def count_tokens(text: str) -> int:
+    """About how many tokens a text has."""
+    return len(text) // CHARS_PER_TOKEN + 1
+
+
+def render_history(rounds: Sequence[Round], budget: int) -> str:
+    """All earlier rounds, the best so far marked, in about ``budget`` tokens.
+
+    What does not fit goes in this order: the sources of the oldest winners, their summaries and
+    reflections, last those of the best so far. The scores always stay. Empty for no rounds.
+    """
+    if not rounds:
+        return ""
+    best = best_round(rounds)
+    detail = {r.number: Detail.FULL for r in rounds}
+    expendable = sorted(rounds, key=lambda r: (r is best, r.number))
+    cuts = [(r, level) for level in (Detail.SUMMARIES, Detail.SCORES) for r in expendable]
+    text = _render(rounds, best, detail)
+    for round_, level in cuts:
+        if count_tokens(text) <= budget:
+            break
+        detail[round_.number] = level
+        text = _render(rounds, best, detail)
+    return text
+
+
+def score_line(candidate: Candidate) -> str:
+    """A candidate's search score in words, or why it has none."""
+    if candidate.error is not None or candidate.rollout is None:
+        return f"failed: {_first_line(candidate.error or 'not rolled out')}"
+    run = candidate.rollout
+    text = f"mean return {run.score.mean_return:.6g}"
+    if run.score.success_rate is not None:
+        text = f"success {successes_text(run.successes)}, {text}"
+    return text
+
+
+def strategy_line(source: str | None) -> str:
+    """The first line of the docstring of ``class Policy``; empty where there is none."""
+    import ast
+
+    try:
+        tree = ast.parse(source or "")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ""
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef) and node.name == "Policy":
+            return _first_line(ast.get_docstring(node) or "")
+    return ""
+
+
+def _render(rounds: Sequence[Round], best: Round, detail: dict[int, Detail]) -> str:
+    parts = [
+        "## What has been tried\n",
+        f"Best so far: the winner of round {best.number}, {score_line(best.winner)}.",
+    ]
+    parts += [_render_round(r, r is best, detail[r.number]) for r in rounds]
+    return "\n".join(parts) + "\n\n"
+
+
+def _render_round(round_: Round, is_best: bool, detail: Detail) -> str:
+    winner = round_.winner
+    lines = [f"\n### Round {round_.number}{' (best so far)' if is_best else ''}\n"]
+    if round_.reflection and detail > Detail.SCORES:
+        lines.append(f"Reflection before it: {round_.reflection}\n")
+    lines.append(f"Winner: candidate {winner.index}, {score_line(winner)}.")
+    if winner.rollout is not None and winner.error is None:
+        lines.append(_episodes_line(winner))
+    if detail is Detail.FULL and winner.source:
+        lines.append(f"\n```python\n{winner.source.strip()}\n```\n")
+    else:
+        lines.append(f"({strategy_line(winner.source) or 'source'}: source left out for space)")
+    if round_.summaries and detail > Detail.SCORES:
+        lines.append("What its episodes looked like:\n")
+        lines += [f"Episode {i}: {text}" for i, text in enumerate(round_.summaries, 1)]
+    others = [c for c in round_.candidates if c.index != winner.index]
+    if others:
+        lines.append("\nThe other candidates:\n")
+        lines += [_other_line(c) for c in others]
+    return "\n".join(lines)
+
+
+def _episodes_line(candidate: Candidate) -> str:
+    run = candidate.rollout
+    assert run is not None  # noqa: S101 - the caller has looked
+    parts = ["returns " + ", ".join(f"{x:.6g}" for x in run.returns)]
+    if run.score.success_rate is not None:
+        parts.append("successes " + ", ".join("yes" if s else "no" for s in run.successes))
+    parts.append("steps " + ", ".join(map(str, run.lengths)))
+    if run.clipped >= 0.005:
+        parts.append(f"{run.clipped:.0%} of the actions were clipped")
+    return f"By episode: {'; '.join(parts)}."
+
+
+def _other_line(candidate: Candidate) -> str:
+    strategy = strategy_line(candidate.source)
+    return f"- candidate {candidate.index}, {score_line(candidate)}" + (
+        f" ({strategy})" if strategy else ""
+    )
+
+
+def _first_line(text: str) -> str:
+    line = next((x.strip() for x in text.splitlines() if x.strip()), "")
+    return line if len(line) <= 200 else line[:197] + "..."

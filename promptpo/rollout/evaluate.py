@@ -1,0 +1,55 @@
+"""Evaluate one policy on many episodes, spread over the executor's workers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from promptpo.rollout.executor import Executor
+from promptpo.rollout.jobs import EpisodeData, Lifetime, PolicyJob, PolicyRun
+from promptpo.types import Rollout, Stream
+
+#: Episodes in lockstep, at most: each needs an environment of its own in every worker.
+MAX_GROUP = 16
+
+
+async def evaluate(
+    executor: Executor,
+    source: str,
+    stream: Stream,
+    seeds: Sequence[int],
+    *,
+    group: int = 5,
+    lifetime: Lifetime = "episode",
+    keep_episodes: bool = False,
+) -> tuple[Rollout, tuple[EpisodeData, ...]]:
+    """Play one episode per seed and gather what came out, in the seeds' order.
+
+    Episodes run in lockstep groups of ``group`` (at most MAX_GROUP); the grouping depends on
+    nothing but the arguments, so a failing policy costs the same steps on every machine.
+    With lifetime "evaluation" the episodes follow each other on one policy object.
+    """
+    size = len(seeds) if lifetime == "evaluation" else min(group, MAX_GROUP)
+    jobs = [
+        PolicyJob(source, tuple(seeds[i : i + size]), keep_episodes)
+        for i in range(0, len(seeds), size)
+    ]
+    runs = await asyncio.gather(*(executor.run_policy(job) for job in jobs))
+    return _gathered(stream, seeds, runs), tuple(e for run in runs for e in run.episodes)
+
+
+def _gathered(stream: Stream, seeds: Sequence[int], runs: Sequence[PolicyRun]) -> Rollout:
+    failed = next((run for run in runs if run.error is not None), None)
+    steps = sum(run.steps for run in runs)
+    return Rollout(
+        stream=stream,
+        seeds=tuple(seeds),
+        returns=tuple(x for run in runs for x in run.returns),
+        lengths=tuple(x for run in runs for x in run.lengths),
+        successes=tuple(x for run in runs for x in run.successes),
+        steps=steps,
+        clipped=sum(run.clipped for run in runs) / max(steps, 1),
+        output="".join(run.output for run in runs)[:4000],
+        error=failed.error if failed else None,
+        error_kind=failed.error_kind if failed else None,
+    )

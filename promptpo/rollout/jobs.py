@@ -1,0 +1,90 @@
+"""What an executor is asked and what it answers: plain frozen records, cheap to send."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Lifetime = Literal["episode", "evaluation"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What every worker of an executor needs to know. Times are in seconds."""
+
+    spec: str
+    sandbox: str = "auto"
+    act_timeout: float = 5.0
+    policy_timeout: float = 120.0
+    lifetime: Lifetime | None = None
+
+
+@dataclass(frozen=True)
+class TaskInfo:
+    """What a worker found when it opened the environment and the sandbox."""
+
+    observation_size: int
+    action: str
+    isolation: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class PolicyJob:
+    """Run one policy for one episode per seed, all of them in lockstep."""
+
+    source: str
+    seeds: tuple[int, ...]
+    keep_episodes: bool = False
+
+
+@dataclass(frozen=True)
+class EpisodeData:
+    """One episode of T steps: ``observations`` (T+1, n), ``actions`` (T, m), ``rewards`` (T,).
+
+    Actions are those that the environment received. ``success`` is None where the task defines
+    none.
+    """
+
+    observations: NDArray[np.float64]
+    actions: NDArray[np.float64]
+    rewards: NDArray[np.float64]
+    seed: int
+    terminated: bool
+    truncated: bool
+    success: bool | None
+
+
+@dataclass(frozen=True)
+class PolicyRun:
+    """What became of a PolicyJob; the lists cover the episodes that ended, in the seeds' order."""
+
+    seeds: tuple[int, ...] = ()
+    returns: tuple[float, ...] = ()
+    lengths: tuple[int, ...] = ()
+    successes: tuple[bool | None, ...] = ()
+    steps: int = 0
+    clipped: int = 0
+    output: str = ""
+    error: str | None = None
+    error_kind: str | None = None
+    episodes: tuple[EpisodeData, ...] = ()
+
+
+@dataclass(frozen=True)
+class SummaryJob:
+    """Run one Feedback class over episodes, in order, with one object."""
+
+    source: str
+    episodes: tuple[EpisodeData, ...]
+
+
+@dataclass(frozen=True)
+class SummaryRun:
+    """One text per episode, or the error for the model that will repair its class."""
+
+    texts: tuple[str, ...] = field(default=())
+    error: str | None = None

@@ -1,0 +1,138 @@
+"""The inner loop: several episodes of one policy, stepped together.
+
+One hand-over to the sandboxed process carries the observations of all episodes still running,
+and one brings back their actions, so its cost is shared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from promptpo.rollout.jobs import EpisodeData, PolicyRun
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from promptpo.spec.task import Task
+
+
+class SlotPolicy(Protocol):
+    """A policy that plays in numbered slots, one episode each."""
+
+    def reset(self, slots: Sequence[int], seeds: Sequence[int], fresh: bool = True) -> None:
+        """Begin an episode in each slot."""
+        ...
+
+    def act(self, slots: Sequence[int], observations: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Actions (k, m) for observations (k, n)."""
+        ...
+
+
+@dataclass
+class _Episode:
+    """One running episode and what it has gathered so far."""
+
+    task: Task
+    seed: int
+    keep: bool
+    observation: NDArray[np.float64] = field(init=False)
+    rewards: list[float] = field(default_factory=list)
+    observations: list[NDArray[np.float64]] = field(default_factory=list)
+    actions: list[NDArray[np.float64]] = field(default_factory=list)
+    total: float = 0.0
+    success: bool | None = None
+    terminated: bool = False
+    truncated: bool = False
+
+    def start(self) -> None:
+        self.observation = self.task.reset(self.seed)
+        if self.keep:
+            self.observations.append(np.array(self.observation))
+
+    def step(self, action: NDArray[np.float64]) -> bool:
+        """One step; True when the episode is over."""
+        self.observation, reward, self.terminated, self.truncated, success = self.task.step(action)
+        self.rewards.append(reward)
+        self.total += reward
+        if success is not None:
+            self.success = bool(self.success) or success
+        if self.keep:
+            self.observations.append(np.array(self.observation))
+            self.actions.append(self.task.received(action))
+        return self.terminated or self.truncated
+
+    def data(self) -> EpisodeData:
+        return EpisodeData(
+            observations=np.stack(self.observations),
+            actions=np.stack(self.actions),
+            rewards=np.array(self.rewards),
+            seed=self.seed,
+            terminated=self.terminated,
+            truncated=self.truncated,
+            success=self.success,
+        )
+
+
+class EnvironmentFault(Exception):
+    """The environment raised in a step, on an action that had passed the checks."""
+
+
+def run_lockstep(
+    tasks: Sequence[Task],
+    policy: SlotPolicy,
+    seeds: Sequence[int],
+    *,
+    keep: bool,
+    fresh: bool = True,
+) -> tuple[PolicyRun, BaseException | None]:
+    """Play one episode per seed, each in the task of the same index.
+
+    Returns what was played and the exception that ended it early (None: every episode ended).
+    """
+    episodes = [_Episode(t, s, keep) for t, s in zip(tasks, seeds, strict=False)]
+    fault: BaseException | None = None
+    clipped_before = sum(t.clipped for t in tasks)
+    try:
+        _play(episodes, policy, fresh)
+    except Exception as e:
+        fault = e
+    ended = [e for e in episodes if e.terminated or e.truncated]
+    run = PolicyRun(
+        seeds=tuple(seeds),
+        returns=tuple(e.total for e in ended),
+        lengths=tuple(len(e.rewards) for e in ended),
+        successes=tuple(e.success for e in ended),
+        steps=sum(len(e.rewards) for e in episodes),
+        clipped=sum(t.clipped for t in tasks) - clipped_before,
+        episodes=tuple(e.data() for e in ended) if keep else (),
+    )
+    return run, fault
+
+
+def _play(episodes: list[_Episode], policy: SlotPolicy, fresh: bool) -> None:
+    for episode in episodes:
+        episode.start()
+    slots = list(range(len(episodes)))
+    policy.reset(slots, [e.seed for e in episodes], fresh)
+    batch = np.empty((len(episodes), len(episodes[0].observation)))
+    while slots:
+        rows = batch[: len(slots)]
+        for row, slot in enumerate(slots):
+            rows[row] = episodes[slot].observation
+        actions = policy.act(slots, rows)
+        still = []
+        for row, slot in enumerate(slots):
+            try:
+                over = episodes[slot].step(actions[row])
+            except Exception as e:
+                raise EnvironmentFault(
+                    f"the environment raised {type(e).__name__}: {e}"
+                    f" on action {actions[row].tolist()} at step {len(episodes[slot].rewards)}"
+                ) from e
+            if not over:
+                still.append(slot)
+        slots = still

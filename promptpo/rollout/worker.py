@@ -1,0 +1,224 @@
+"""What runs inside an environment process: live environments, and a sandbox for the policies.
+
+The process is trusted; the policy is not, and lives in a process of its own behind ``sandbox``.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from promptpo.errors import IsolationError
+from promptpo.rollout.jobs import (
+    PolicyJob,
+    PolicyRun,
+    Settings,
+    SummaryJob,
+    SummaryRun,
+    TaskInfo,
+)
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+    import sandbox
+    from promptpo.spec import EnvSpec
+    from promptpo.spec.task import Task
+
+
+@dataclass
+class Worker:
+    """The environments and the sandbox host of one process, opened when first needed."""
+
+    settings: Settings
+    tasks: list[Task] = field(default_factory=list)
+    _spec: EnvSpec | None = None
+    _host: sandbox.Host | None = None
+
+    @property
+    def spec(self) -> EnvSpec:
+        """The spec, imported once."""
+        from promptpo.spec import load_spec
+
+        if self._spec is None:
+            self._spec = load_spec(self.settings.spec)
+        return self._spec
+
+    @property
+    def host(self) -> sandbox.Host:
+        """The warm parent of all policy processes.
+
+        Raises IsolationError where the level asked for is not to be had.
+        """
+        import sandbox
+
+        if self._host is None:
+            try:
+                self._host = sandbox.Host(require=self.settings.sandbox)
+            except sandbox.IsolationUnavailable as e:
+                raise IsolationError(str(e)) from None
+        return self._host
+
+    def open_tasks(self, count: int) -> Sequence[Task]:
+        """At least ``count`` live environments, kept warm from job to job."""
+        from promptpo.spec.task import Task
+
+        while len(self.tasks) < count:
+            self.tasks.append(Task.open(self.spec))
+        return self.tasks[:count]
+
+    @property
+    def interface(self) -> sandbox.Interface:
+        """What crosses between this task and its policies."""
+        import sandbox
+        from promptpo.spec.observation import standalone_source
+
+        (task,) = self.open_tasks(1)
+        return sandbox.Interface(
+            observation_size=task.observation_size,
+            observation_source=standalone_source(self.spec.observation),
+            action=task.action,
+        )
+
+    @property
+    def limits(self) -> sandbox.Limits:
+        """The time limits of the run; the other limits are the sandbox's own."""
+        import sandbox
+
+        return sandbox.Limits(
+            act_seconds=self.settings.act_timeout,
+            init_seconds=max(10.0, self.settings.act_timeout),
+            total_seconds=self.settings.policy_timeout,
+        )
+
+    def describe(self) -> TaskInfo:
+        """Open everything once, so that what is missing is said before any model call."""
+        import sandbox
+
+        interface = self.interface
+        _ = self.host
+        (task,) = self.open_tasks(1)
+        task.reset(0)
+        task.step(np.zeros(task.action_size))
+        return TaskInfo(
+            interface.observation_size, str(interface.action), sandbox.detect().as_dict()
+        )
+
+    def run_policy(self, job: PolicyJob) -> PolicyRun:
+        """Play a job's episodes; a policy that fails is a result, never an exception."""
+        import sandbox
+        from promptpo.rollout.lockstep import EnvironmentFault, run_lockstep
+
+        groups = [job.seeds]
+        if self.lifetime == "evaluation":
+            groups = [(seed,) for seed in job.seeds]
+        done = PolicyRun()
+        fault: BaseException | None = None
+        output = ""
+        try:
+            with self.host.policy(
+                job.source, self.interface, self.limits, tuple(self.spec.extra_imports)
+            ) as policy:
+                for number, seeds in enumerate(groups):
+                    tasks = self.open_tasks(len(seeds))
+                    part, fault = run_lockstep(
+                        tasks, policy, seeds, keep=job.keep_episodes, fresh=number == 0
+                    )
+                    done = _joined(done, part)
+                    if fault is not None:
+                        break
+                output = policy.output
+        except sandbox.SandboxError as e:
+            fault = e
+        done = replace(done, seeds=job.seeds, output=output)
+        if fault is None:
+            return done
+        if isinstance(fault, sandbox.SandboxError):
+            return replace(done, error=fault.message, error_kind=fault.kind)
+        if isinstance(fault, EnvironmentFault):
+            return replace(done, error=str(fault), error_kind="environment")
+        raise fault
+
+    @property
+    def lifetime(self) -> str:
+        """How long a policy object lives: what the run says, else what the spec says."""
+        return self.settings.lifetime or self.spec.policy_lifetime
+
+    def summarize(self, job: SummaryJob) -> SummaryRun:
+        """One text per episode from a Feedback class."""
+        import sandbox
+
+        texts = []
+        try:
+            with self.host.summarizer(job.source, self.interface, self.limits) as summarizer:
+                for e in job.episodes:
+                    episode = sandbox.Episode(
+                        observations=e.observations,
+                        actions=e.actions,
+                        rewards=e.rewards,
+                        terminated=e.terminated,
+                        truncated=e.truncated,
+                        success=e.success,
+                        seed=e.seed,
+                    )
+                    texts.append(summarizer.summarize(episode))
+        except sandbox.SandboxError as e:
+            return SummaryRun(error=e.message)
+        return SummaryRun(tuple(texts))
+
+
+def _joined(a: PolicyRun, b: PolicyRun) -> PolicyRun:
+    return PolicyRun(
+        seeds=a.seeds + b.seeds,
+        returns=a.returns + b.returns,
+        lengths=a.lengths + b.lengths,
+        successes=a.successes + b.successes,
+        steps=a.steps + b.steps,
+        clipped=a.clipped + b.clipped,
+        episodes=a.episodes + b.episodes,
+    )
+
+
+_worker: Worker | None = None
+
+
+def start(settings: Settings, leash: Connection) -> None:
+    """Prepare this process; it ends when the other end of ``leash`` closes, however that comes."""
+    global _worker  # noqa: PLW0603 - one worker is one process
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_exit_with_parent, args=(leash,), daemon=True).start()
+    _worker = Worker(settings)
+
+
+def _exit_with_parent(leash: Connection) -> None:
+    try:
+        leash.recv_bytes()
+    except (EOFError, OSError):
+        os._exit(0)
+
+
+def _current() -> Worker:
+    if _worker is None:
+        raise RuntimeError("start() has not run in this process")
+    return _worker
+
+
+def describe() -> TaskInfo:
+    """See Worker.describe."""
+    return _current().describe()
+
+
+def run_policy(job: PolicyJob) -> PolicyRun:
+    """See Worker.run_policy."""
+    return _current().run_policy(job)
+
+
+def summarize(job: SummaryJob) -> SummaryRun:
+    """See Worker.summarize."""
+    return _current().summarize(job)

@@ -1,0 +1,242 @@
+"""A whole run: open everything, search, select, test, and leave a folder that tells all."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from promptpo.config import RunConfig, build
+from promptpo.errors import PromptPOError, RunError
+from promptpo.limits import Ledger
+from promptpo.llm import (
+    ModelSettings,
+    check_configured,
+    default_model,
+    find_recording,
+    load_header,
+    open_model,
+)
+from promptpo.methods import METHODS
+from promptpo.outcome import Outcome, Result, Status
+from promptpo.rollout import LocalExecutor, Settings, TaskInfo
+from promptpo.services import RunServices
+from promptpo.spec import EnvSpec, load_spec
+from promptpo.store.events import EventLog, read_events
+from promptpo.store.folder import RunFolder
+from promptpo.store.past import digest
+from promptpo.types import Listener
+from promptpo.version import __version__
+
+__all__ = ["Result", "configure", "execute", "settings_of"]
+
+_PACKAGES = ("numpy", "gymnasium", "mujoco", "metaworld", "litellm", "RestrictedPython")
+
+
+def configure(*layers: Mapping[str, Any]) -> RunConfig:
+    """Settings from layers, later ones winning, with the model settled.
+
+    Where replies are replayed, the settings that the recording was made with stand below the
+    layers. Raises UsageError, SpecError or ModelError.
+    """
+    config = build(*layers)
+    name = load_spec(config.spec).name
+    model = config.model or default_model(name, os.environ)
+    recording = _recording_path(model, name)
+    header = load_header(recording) if recording else None
+    if header is None:
+        return replace(config, model=model)
+    as_recorded = {k: getattr(header, k) for k in ("seed", "rounds", "candidates", "episodes")}
+    return build(as_recorded, *layers, {"model": model})
+
+
+def execute(
+    config: RunConfig, *, listener: Listener | None = None, resume: Path | None = None
+) -> Result:
+    """Carry out a run, or continue the one in the folder ``resume``.
+
+    Every event reaches ``listener``. Ctrl-C and SIGTERM end the run with the status
+    "interrupted" and leave it ready to be resumed; every PromptPOError does the latter too.
+    """
+    return asyncio.run(_Run(config, [listener] if listener else [], resume).main())
+
+
+def settings_of(folder: RunFolder) -> dict[str, Any]:
+    """The settings that a run goes by: those of its start, or of the last time it was resumed.
+
+    Raises RunError where the log does not tell.
+    """
+    events, _ = read_events(folder.events)
+    configs = [e.data["config"] for e in events if e.type in ("run", "resumed")]
+    if not configs:
+        raise RunError(f"{folder.events}: no run is recorded in it; start a new one")
+    settings: dict[str, Any] = configs[-1]
+    return settings
+
+
+@dataclass
+class _Run:
+    config: RunConfig
+    listeners: list[Listener]
+    resume: Path | None
+
+    async def main(self) -> Result:
+        if self.config.model is None:
+            self.config = configure(self.config.as_dict())
+        check_configured(self.config.model or "", self.config.api_base)
+        spec = load_spec(self.config.spec)
+        executor = LocalExecutor(executor_settings(self.config, spec), self.config.workers)
+        with contextlib.closing(executor), contextlib.ExitStack() as stack:
+            task = await executor.describe()
+            folder, log, started = self._open_folder(spec, task, stack)
+            ledger = Ledger(self.config, spec.horizon, log.elapsed())
+            model = open_model(_model_settings(self.config, spec, folder, log))
+            services = RunServices(spec, self.config, model, executor, log, folder, ledger)
+            return await _supervised(services, Outcome(services, started))
+
+    def _open_folder(
+        self, spec: EnvSpec, task: TaskInfo, stack: contextlib.ExitStack
+    ) -> tuple[RunFolder, EventLog, Mapping[str, Any]]:
+        """The run's folder, its log and its first event: new ones, or those to resume."""
+        if self.resume is None:
+            run = _first_event(self.config, spec, task)
+            with RunFolder.create(Path(self.config.out), spec.name) as folder:
+                stack.callback(os.close, folder.lock())
+                log = EventLog(folder.events)
+                log.emit("run", **run)
+        else:
+            folder = RunFolder.open(self.resume)
+            stack.callback(os.close, folder.lock())
+            log = EventLog(folder.events)
+            run = next(log.of_type("run"), {})
+            if not run:
+                raise RunError(f"{folder.events}: no run is recorded in it; start a new one")
+            if run["spec"]["sha"] != _fingerprint(spec):
+                raise RunError(
+                    f"{spec.path}: the spec has changed since the run began; put it back as it"
+                    " was, or start a new run"
+                )
+        stack.callback(log.close)
+        log.listeners = self.listeners
+        now: dict[str, Any] = {"config": self.config.as_dict(), "isolation": task.isolation}
+        log.emit("run", transient=True, **{**run, **now, "folder": str(folder.path)})
+        if self.resume is not None:
+            log.emit("resumed", events=len(log.past), **now)
+        if log.dropped:
+            log.emit(
+                "notice",
+                text=f"the last event was half-written and is dropped ({log.dropped} bytes)",
+            )
+        return folder, log, run
+
+
+async def _supervised(services: RunServices, outcome: Outcome) -> Result:
+    """Search and finish; whatever ends the run early is written down."""
+    outcome.write("running")
+    try:
+        with _sigterm_interrupts():
+            result = await _search(services)
+    except asyncio.CancelledError:
+        result = outcome.interrupted()
+    except PromptPOError as e:
+        outcome.write("failed", str(e))
+        services.report("finished", status="failed", reason=str(e), best=None, score=None)
+        raise
+    finally:
+        await services.model.close()
+    outcome.finish(result)
+    return result
+
+
+async def _search(services: RunServices) -> Result:
+    found = await METHODS[services.config.method](services).search()
+    best = await services.select(found.rounds)
+    test = await services.test(best) if best else None
+    status: Status = "stopped" if found.limited else "finished"
+    reason = found.reason if best else f"{found.reason}; no candidate got through its episodes"
+    folder, usage = services.folder.path, services.ledger.usage
+    return Result(folder, status, reason, best, test, usage, found.rounds)
+
+
+def executor_settings(config: RunConfig, spec: EnvSpec) -> Settings:
+    """What the environment processes of a run need to know."""
+    return Settings(
+        spec=str(spec.path or config.spec),
+        sandbox=config.sandbox,
+        act_timeout=config.act_timeout,
+        policy_timeout=config.policy_timeout,
+        lifetime=config.policy_lifetime,  # type: ignore[arg-type]
+    )
+
+
+def _model_settings(
+    config: RunConfig, spec: EnvSpec, folder: RunFolder, log: EventLog
+) -> ModelSettings:
+    return ModelSettings(
+        name=config.model or "",
+        api_base=config.api_base,
+        temperature=config.temperature,
+        max_concurrency=config.concurrency,
+        call_timeout=config.call_timeout,
+        folder=folder.prompts,
+        recording=_recording_path(config.model or "", spec.name),
+        notify=lambda text: log.emit("notice", text=text),
+    )
+
+
+def _recording_path(model: str, spec_name: str) -> Path | None:
+    if model == "recorded":
+        return find_recording(spec_name)
+    return Path(model.partition(":")[2]) if model.startswith("recorded:") else None
+
+
+def _first_event(config: RunConfig, spec: EnvSpec, task: TaskInfo) -> dict[str, Any]:
+    references = {name: asdict(value) for name, value in spec.reference_scores.items()}
+    return {
+        "config": {**config.as_dict(), "spec": str(spec.path or config.spec)},
+        "spec": {
+            "name": spec.name,
+            "title": spec.title,
+            "sha": _fingerprint(spec),
+            "horizon": spec.horizon,
+            "references": references,
+        },
+        "model": config.model,
+        "versions": _versions(),
+        "isolation": task.isolation,
+    }
+
+
+def _fingerprint(spec: EnvSpec) -> str:
+    return digest(spec.path.read_text(encoding="utf-8")) if spec.path else ""
+
+
+def _versions() -> dict[str, str]:
+    versions = {"promptpo": __version__, "python": sys.version.split()[0]}
+    for name in _PACKAGES:
+        with contextlib.suppress(PackageNotFoundError):
+            versions[name] = version(name)
+    return versions
+
+
+@contextlib.contextmanager
+def _sigterm_interrupts() -> Iterator[None]:
+    """SIGTERM ends a run as Ctrl-C does, where this is the main thread."""
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    assert task is not None  # noqa: S101 - this runs inside a task
+    try:
+        loop.add_signal_handler(signal.SIGTERM, task.cancel)
+    except (RuntimeError, ValueError, NotImplementedError):
+        yield
+        return
+    try:
+        yield
+    finally:
+        loop.remove_signal_handler(signal.SIGTERM)

@@ -1,0 +1,257 @@
+"""What a method works with, tied to a run: every effect is recorded and done only once.
+
+Resuming is running the method again: what the event log holds is answered from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from promptpo.concurrency import all_of
+from promptpo.config import RunConfig
+from promptpo.limits import Ledger
+from promptpo.llm.prompt_hash import prompt_hash
+from promptpo.llm.recording import reply_event
+from promptpo.rollout.evaluate import evaluate
+from promptpo.rollout.executor import Executor
+from promptpo.rollout.jobs import Lifetime, SummaryJob, SummaryRun
+from promptpo.rollout.seeds import episode_seeds
+from promptpo.rollout.summary import built_in_summary
+from promptpo.spec import EnvSpec
+from promptpo.store.events import EventLog
+from promptpo.store.export import export
+from promptpo.store.folder import RunFolder, write_atomically
+from promptpo.store.past import Past, Place, digest
+from promptpo.types import (
+    CallKey,
+    Candidate,
+    LanguageModel,
+    Message,
+    Reply,
+    Request,
+    Rollout,
+    Round,
+    Score,
+    Stream,
+    best_round,
+)
+
+
+def score_data(score: Score) -> dict[str, Any] | None:
+    """A score as event data; None for a failure."""
+    if score.failed:
+        return None
+    return {"mean_return": score.mean_return, "success_rate": score.success_rate}
+
+
+@dataclass
+class RunServices:
+    """The services of one run; see ``methods.base.Services`` for what each part promises."""
+
+    spec: EnvSpec
+    config: RunConfig
+    model: LanguageModel
+    executor: Executor
+    log: EventLog
+    folder: RunFolder
+    ledger: Ledger
+    rounds: tuple[Round, ...] = ()
+
+    def __post_init__(self) -> None:
+        self.past = Past(self.log)
+
+    async def ask(self, key: CallKey, messages: Sequence[Message]) -> Reply:
+        """The recorded reply to this call, or the model's."""
+        request = Request(key, tuple(messages))
+        if key in self.past.replies:
+            recorded = self.past.replies[key]
+            if recorded.prompt_sha256 != prompt_hash(messages):
+                self.notice(f"{key}: the prompt has changed since the run recorded its reply")
+            self._count(recorded.reply)
+            return recorded.reply
+        self.ledger.reserve_call()
+        try:
+            self.folder.write_prompt(key, messages)
+            self.log.emit("prompt", key=asdict(key), messages=[asdict(m) for m in messages])
+            self.report("call", key=asdict(key), state="sent")
+            reply = await self.model.ask(request)
+        finally:
+            self.ledger.release_call()
+        self.log.emit("reply", **reply_event(request, reply), note=reply.note)
+        self.folder.write_reply(key, reply.text)
+        self._count(reply)
+        return reply
+
+    def _count(self, reply: Reply) -> None:
+        known = self.ledger.cost is not None
+        self.ledger.count_reply(reply.usage, reply.cost)
+        if known and self.ledger.cost is None and self.config.max_cost is not None:
+            self.notice(f"the price of {reply.model} is unknown: --max-cost cannot stop this run")
+        self.report_usage()
+
+    async def roll_out(self, round_: int, index: int, attempt: int, source: str) -> Rollout:
+        """Search episodes; the seeds of a round are fresh and shared by its candidates."""
+        self.report("state", round=round_, index=index, state="rolling out")
+        count = self.config.episodes
+        seeds = episode_seeds(self.config.seed, "search", count, (round_ - 1) * count)
+        return await self._evaluated("search", (round_, index, attempt), source, seeds)
+
+    async def _evaluated(
+        self, stream: Stream, place: Place, source: str, seeds: tuple[int, ...]
+    ) -> Rollout:
+        round_, index, attempt = place
+        name = f"r{round_:02d}_c{index:02d}"
+        run = self.past.rollout(stream, place, source, seeds)
+        stored = stream != "search" or self.folder.episodes(name).is_file()
+        if run is None or (run.error is None and not stored):
+            run, episodes = await evaluate(
+                self.executor,
+                source,
+                stream,
+                seeds,
+                group=self.config.episodes,
+                lifetime=self.lifetime,
+                keep_episodes=stream == "search",
+            )
+            if episodes and run.error is None:
+                self.folder.write_episodes(name, episodes)
+        data = {"round": round_, "index": index, "attempt": attempt, "source_sha": digest(source)}
+        self._record("rollout", **data, **asdict(run))
+        self.ledger.count_steps(stream, run.steps)
+        self.report_usage()
+        return run
+
+    @property
+    def lifetime(self) -> Lifetime:
+        """How long a policy object lives in this run."""
+        return self.config.policy_lifetime or self.spec.policy_lifetime  # type: ignore[return-value]
+
+    async def summarize(self, candidate: Candidate, feedback: str | None) -> SummaryRun:
+        """Texts on a candidate's search episodes."""
+        sha = digest(feedback) if feedback is not None else "built-in"
+        run = self.past.summary(candidate.round, candidate.index, sha)
+        if run is None:
+            episodes = tuple(self.folder.read_episodes(candidate.name))
+            if feedback is None:
+                run = SummaryRun(tuple(built_in_summary(self.spec, e) for e in episodes))
+            else:
+                run = await self.executor.summarize(SummaryJob(feedback, episodes))
+            self._record(
+                "feedback",
+                round=candidate.round,
+                index=candidate.index,
+                feedback_sha=sha,
+                by="built-in" if feedback is None else "model",
+                texts=list(run.texts),
+                error=run.error,
+            )
+        if run.error is None:
+            text = "\n\n".join(f"Episode {i}: {t}" for i, t in enumerate(run.texts, 1))
+            self.folder.write_candidate(candidate.name, "feedback.txt", text + "\n")
+        return run
+
+    async def select(self, rounds: Sequence[Round]) -> Candidate | None:
+        """The best of all rounds: their winners meet again on episodes that none has seen."""
+        finalists = unique([r.winner for r in rounds if not r.winner.score.failed])
+        if len(finalists) < 2 or not self.config.selection_episodes:
+            return best_round(rounds).winner if finalists else None
+        seeds = episode_seeds(self.config.seed, "selection", self.config.selection_episodes)
+        self.report("state", state="selecting", finalists=[c.name for c in finalists])
+        runs = []
+        for c in finalists:
+            assert c.source is not None  # noqa: S101 - only candidates with a source have a score
+            runs.append(
+                self._evaluated("selection", (c.round, c.index, c.repairs), c.source, seeds)
+            )
+        played = await all_of(runs)
+        scored = list(zip(finalists, played, strict=True))
+        winner, _ = max(scored, key=lambda x: (x[1].score, x[0].score, -x[0].round))
+        self._record(
+            "selection",
+            finalists=[{"name": c.name, "score": score_data(r.score)} for c, r in scored],
+            winner=winner.name,
+        )
+        return winner
+
+    async def test(self, candidate: Candidate) -> Rollout | None:
+        """The held-out episodes of the winner; None where the run asks for none."""
+        if not self.config.test_episodes or candidate.source is None:
+            return None
+        seeds = episode_seeds(self.config.seed, "test", self.config.test_episodes)
+        self.report("state", state="testing", finalists=[candidate.name])
+        place = (candidate.round, candidate.index, candidate.repairs)
+        run = await self._evaluated("test", place, candidate.source, seeds)
+        self.report("test", name=candidate.name, **asdict(run))
+        return run
+
+    def may_start(self, rounds: Sequence[Round]) -> int:
+        """How many candidates the next round may have."""
+        self.ledger.check_progress(rounds)
+        self.ledger.check()
+        return self.ledger.candidates_allowed()
+
+    def record_candidate(self, candidate: Candidate, attempt: int) -> None:
+        """Write one attempt's source and result where people look."""
+        self._record(
+            "candidate",
+            round=candidate.round,
+            index=candidate.index,
+            attempt=attempt,
+            source=candidate.source,
+            error=candidate.error,
+            score=score_data(candidate.score),
+        )
+        self.folder.write_result(candidate)
+
+    def record_round(self, rounds: Sequence[Round]) -> None:
+        """Write down the round's winner and the best so far."""
+        self.rounds = tuple(rounds)
+        last, best = rounds[-1], best_round(rounds).winner
+        if not best.score.failed:
+            self.write_best(best, None)
+        self._record(
+            "round",
+            round=last.number,
+            winner=last.winner.name,
+            score=score_data(last.winner.score),
+            best={"name": best.name, "score": score_data(best.score)},
+            reflection=last.reflection,
+        )
+
+    def write_best(self, candidate: Candidate, test: Rollout | None) -> None:
+        """Write the best policy as a module that stands alone, and how to use it."""
+        for name, content in export(self.spec, candidate, test, self.folder.path.name).items():
+            write_atomically(self.folder.path / name, content)
+
+    def record_end(self, **data: object) -> None:
+        """Write down that the run has ended; an interruption is no end."""
+        if data["status"] == "interrupted":
+            self.report("finished", **data)
+        else:
+            self._record("finished", **data)
+
+    def _record(self, event: str, **data: object) -> None:
+        """Write an event down and tell the listeners; a repeated one only told."""
+        self.log.emit(event, transient=self.past.repeats(event, data), **data)
+
+    def report(self, event: str, **data: object) -> None:
+        """Tell the listeners; nothing is written down."""
+        self.log.emit(event, transient=True, **data)
+
+    def report_usage(self) -> None:
+        """Tell the listeners the running totals."""
+        self.report("usage", **asdict(self.ledger.usage), elapsed=self.ledger.elapsed)
+
+    def notice(self, text: str) -> None:
+        """One line that the user should see."""
+        self.log.emit("notice", text=text)
+
+
+def unique(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Candidates with equal sources only once, the earliest kept."""
+    seen: dict[str | None, Candidate] = {}
+    for candidate in candidates:
+        seen.setdefault(candidate.source, candidate)
+    return list(seen.values())

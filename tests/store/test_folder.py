@@ -1,0 +1,96 @@
+import os
+
+import numpy as np
+import pytest
+
+from promptpo.errors import RunError
+from promptpo.rollout.jobs import EpisodeData
+from promptpo.store.folder import RunFolder, write_atomically
+from promptpo.types import CallKey, Candidate, Message, Rollout
+
+
+def new_run(out):
+    with RunFolder.create(out, "cartpole") as folder:
+        folder.events.touch()
+    return folder
+
+
+def test_a_run_appears_only_when_it_is_filled(tmp_path):
+    with RunFolder.create(tmp_path, "cartpole") as folder:
+        assert [p.name[0] for p in (tmp_path / "cartpole").iterdir()] == ["."]
+        folder.events.write_text("{}")
+    assert folder.events.read_text() == "{}"
+    assert folder.path.parent == tmp_path / "cartpole"
+
+
+def test_two_runs_in_one_second_get_two_folders(tmp_path):
+    assert new_run(tmp_path).path != new_run(tmp_path).path
+
+
+def test_a_run_can_be_locked_once(tmp_path):
+    folder = new_run(tmp_path)
+    held = folder.lock()
+    with pytest.raises(RunError, match="another process is running it"):
+        folder.lock()
+    os.close(held)
+    os.close(folder.lock())
+
+
+def test_a_folder_that_is_no_run_is_refused(tmp_path):
+    with pytest.raises(RunError, match="not a run"):
+        RunFolder.open(tmp_path)
+
+
+def test_an_out_folder_that_cannot_be_made_is_refused(tmp_path):
+    (tmp_path / "file").touch()
+    with (
+        pytest.raises(RunError, match="give --out a folder"),
+        RunFolder.create(tmp_path / "file", "cartpole"),
+    ):
+        pass
+
+
+@pytest.mark.parametrize("success", [None, True, False])
+def test_episodes_come_back_as_they_were(tmp_path, success):
+    folder = new_run(tmp_path)
+    rng = np.random.default_rng(0)
+    kept = [
+        EpisodeData(
+            rng.normal(size=(t + 1, 3)), rng.normal(size=(t, 2)), rng.normal(size=t),
+            seed=2**30 + t, terminated=t == 1, truncated=t != 1, success=success,
+        )
+        for t in (1, 7)
+    ]  # fmt: skip
+    folder.write_episodes("r01_c01", kept)
+    for before, after in zip(kept, folder.read_episodes("r01_c01"), strict=True):
+        np.testing.assert_array_equal(before.observations, after.observations)
+        np.testing.assert_array_equal(before.actions, after.actions)
+        np.testing.assert_array_equal(before.rewards, after.rewards)
+        assert (before.seed, before.terminated, before.truncated, before.success) == (
+            after.seed, after.terminated, after.truncated, after.success,
+        )  # fmt: skip
+
+
+def test_a_reply_that_a_person_wrote_is_left_alone(tmp_path):
+    folder = new_run(tmp_path)
+    key = CallKey("policy", 1, 2)
+    write_atomically(folder.prompts / "r01_c02_policy.reply.md", "mine")
+    folder.write_reply(key, "theirs")
+    assert (folder.prompts / "r01_c02_policy.reply.md").read_text() == "mine"
+
+
+def test_a_prompt_is_readable(tmp_path):
+    folder = new_run(tmp_path)
+    folder.write_prompt(CallKey("reflection", 3), [Message("system", "S"), Message("user", "U")])
+    text = (folder.prompts / "r03_reflection.prompt.md").read_text()
+    assert text.index("S") < text.index("U")
+
+
+def test_a_failed_candidate_keeps_its_error(tmp_path):
+    folder = new_run(tmp_path)
+    run = Rollout("search", (1,), error="boom")
+    folder.write_result(Candidate(1, 1, "class Policy: ...", run, error="boom", repairs=2))
+    where = folder.candidate("r01_c01")
+    assert (where / "policy.py").read_text() == "class Policy: ..."
+    assert (where / "feedback.txt").read_text() == "boom\n"
+    assert '"repairs": 2' in (where / "result.json").read_text()

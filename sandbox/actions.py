@@ -1,0 +1,124 @@
+"""From whatever ``act`` returned to plain float64 numbers; runs inside the sandboxed process."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from sandbox.interface import ActionSpace, Box, Discrete, FloatArray, MultiDiscrete
+
+#: Turns one returned value into a number or a vector of ``action.size`` numbers.
+Converter = Callable[[Any], int | FloatArray]
+
+
+class ActionError(Exception):
+    """The returned value is not an action; the text says why and what one looks like."""
+
+
+def converter(space: ActionSpace) -> Converter:
+    """The conversion for one action space."""
+    if isinstance(space, Box):
+        return _box_converter(space)
+    if isinstance(space, Discrete):
+        return _discrete_converter(space)
+    return _multi_discrete_converter(space)
+
+
+def _shown(value: object) -> str:
+    """A short description that never runs code of the value's class."""
+    if value is None:
+        return "None (does every path of act() end in `return`?)"
+    if isinstance(value, np.ndarray):
+        return f"an array of shape {np.shape(value)} and dtype {value.dtype}"
+    if type(value) in (int, float, bool, str, complex):
+        return repr(value)[:60]
+    if type(value) in (list, tuple):
+        return f"a {type(value).__name__} of length {len(value)}"  # type: ignore[arg-type]
+    return f"an object of class {type(value).__name__}"
+
+
+def _numbers(value: object, expected: str) -> np.ndarray[Any, Any]:
+    """``value`` as a real numeric array."""
+    try:
+        array = np.asarray(value)
+    except Exception:  # any failure of a hostile or ragged value is the same mistake
+        raise ActionError(f"act() must return {expected}, not {_shown(value)}") from None
+    if type(array) is not np.ndarray or array.dtype.kind not in "fiub":
+        raise ActionError(f"act() must return {expected}, not {_shown(value)}")
+    return array
+
+
+def _box_converter(space: Box) -> Converter:
+    shape = space.shape
+    size = space.size
+    expected = f"{size} finite number{'s' if size > 1 else ''} as an array of shape {shape}"
+
+    def convert(value: Any) -> FloatArray:
+        if type(value) is not np.ndarray or value.dtype != np.float64:
+            value = _numbers(value, expected).astype(np.float64)
+        if value.shape != shape:
+            if size != 1 or value.size != 1 or value.ndim > 1:
+                raise ActionError(f"act() must return {expected}, not {_shown(value)}")
+        return value.reshape(size)  # type: ignore[no-any-return]
+
+    return convert
+
+
+def _integer(value: Any, expected: str) -> int:
+    if type(value) is int:
+        return value
+    array = _numbers(value, expected)
+    if array.size != 1:
+        raise ActionError(f"act() must return {expected}, not {_shown(value)}")
+    number = array.item()
+    if isinstance(number, float):
+        if not number.is_integer():
+            raise ActionError(f"act() must return {expected}, not {number!r}")
+        return int(number)
+    return operator.index(number)
+
+
+def _discrete_converter(space: Discrete) -> Converter:
+    low, high = space.start, space.start + space.n
+    expected = f"one integer from {low} to {high - 1}"
+
+    def convert(value: Any) -> int:
+        number = _integer(value, expected)
+        if not low <= number < high:
+            raise ActionError(f"act() must return {expected}, not {_shown(number)}")
+        return number
+
+    return convert
+
+
+def _multi_discrete_converter(space: MultiDiscrete) -> Converter:
+    low = np.array(space.start, np.float64)
+    high = low + np.array(space.nvec, np.float64) - 1
+    ranges = ", ".join(f"{int(a)}..{int(b)}" for a, b in zip(low, high, strict=True))
+    expected = f"{space.size} integers within {ranges}"
+
+    def convert(value: Any) -> FloatArray:
+        array = _numbers(value, expected).astype(np.float64)
+        if array.shape != low.shape:
+            raise ActionError(f"act() must return {expected}, not {_shown(value)}")
+        if not ((array == np.floor(array)) & (array >= low) & (array <= high)).all():
+            raise ActionError(f"act() must return {expected}, not {array.tolist()}")
+        return array
+
+    return convert
+
+
+def first_not_finite(rows: FloatArray) -> int | None:
+    """Index of the first row with a NaN or an infinity, or None."""
+    if np.isfinite(rows).all():
+        return None
+    return int(np.flatnonzero(~np.isfinite(rows).all(axis=1))[0])
+
+
+def not_finite(row: Sequence[float] | FloatArray) -> ActionError:
+    """The error for an action with a NaN or an infinity."""
+    shown = [float(x) for x in row][:8]
+    return ActionError(f"act() returned {shown}: every number of an action must be finite")

@@ -1,0 +1,230 @@
+"""The host's end of one sandboxed process: requests, deadlines, and its death."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import select
+import signal
+import time
+from collections.abc import Callable
+from typing import NoReturn
+
+from sandbox import frames
+from sandbox.errors import (
+    IsolationUnavailable,
+    MemoryLimit,
+    ProcessDied,
+    ProtocolError,
+    SandboxError,
+    TimeLimit,
+)
+from sandbox.frames import HEADER, FrameError, Kind
+from sandbox.interface import Limits
+from sandbox.parent import NOT_STRICT
+
+_FIRST_BUFFER = 4096
+
+#: What a signal says about the program.
+_SIGNALS = {
+    signal.SIGSEGV: "most likely a recursion that is too deep inside C code, or exhausted stack",
+    signal.SIGABRT: "the interpreter gave up",
+    signal.SIGBUS: "it touched memory that is not there",
+    signal.SIGFPE: "an arithmetic fault in C code",
+}
+
+
+class Channel:
+    """Owns the pipes and the life of one sandboxed process."""
+
+    def __init__(
+        self,
+        pid: int,
+        pidfd: int,
+        pipes: tuple[int, int],
+        reap: Callable[[int], int],
+        limits: Limits,
+    ) -> None:
+        """``pipes``: the descriptors to read from and to write to; ``pidfd`` may be -1."""
+        self._pid = pid
+        self._pidfd = pidfd
+        self._reader, self._writer = pipes
+        self._reap = reap
+        self._limits = limits
+        self._left = limits.total_seconds
+        self._sequence = 0
+        self._buffer = bytearray(_FIRST_BUFFER)
+        self._poll = select.poll()
+        self._poll.register(self._reader, select.POLLIN)
+        self.alive = True
+        os.set_blocking(self._writer, False)
+
+    def request(
+        self,
+        kind: Kind,
+        payload: bytes | bytearray,
+        expect: Kind,
+        seconds: float,
+        what: str,
+        size: int | None = None,
+    ) -> memoryview:
+        """Send one request and wait for its reply.
+
+        Args:
+            kind: of the request.
+            payload: of the request.
+            expect: kind of the reply.
+            seconds: until the reply must be there; the program's total caps it.
+            what: the call that is made, for messages, e.g. "act()".
+            size: bytes that the reply's payload must have (None: any up to the cap on texts).
+
+        Returns:
+            The payload, valid until the next call.
+
+        Raises:
+            ProgramError: whatever went wrong; the process is dead then.
+        """
+        if not self.alive:
+            raise ProcessDied("the process of this program has ended already")
+        self._sequence += 1
+        start = time.monotonic()
+        allowed = min(seconds, self._left)
+        deadline = start + allowed
+        try:
+            self._write(frames.header(kind, self._sequence, len(payload)) + payload, deadline)
+            reply, length = self._read_frame(deadline, size)
+        except TimeoutError:
+            self._time_out(what, allowed)
+        except FrameError as error:
+            self.kill()
+            raise ProtocolError(f"the program broke the protocol: {error}") from None
+        except (EOFError, BrokenPipeError):
+            self._died(what)
+        self._left -= time.monotonic() - start
+        body = memoryview(self._buffer)[HEADER.size : HEADER.size + length]
+        if reply == Kind.FAULT:
+            self._fault(body)
+        if reply != expect:
+            self.kill()
+            raise ProtocolError(f"the program broke the protocol: {reply.name} is no answer here")
+        return body
+
+    def _write(self, data: bytes, deadline: float) -> None:
+        view = memoryview(data)
+        while view:
+            try:
+                view = view[os.write(self._writer, view) :]
+            except BlockingIOError:
+                wait = max(0.0, deadline - time.monotonic())
+                if not select.select([], [self._writer], [], wait)[1]:
+                    raise TimeoutError from None
+
+    def _read_frame(self, deadline: float, size: int | None) -> tuple[Kind, int]:
+        """One whole frame into the buffer: header, payload, and not a byte more."""
+        have = self._read(0, HEADER.size, HEADER.size + (size or 0) + 1, deadline)
+        kind, length = frames.parse_header(memoryview(self._buffer)[:have], self._sequence)
+        if size is not None and length != size and kind != Kind.FAULT:
+            raise FrameError(f"a reply of {length} bytes where {size} were asked for")
+        total = HEADER.size + length
+        if self._read(have, total, total + 1, deadline) != total:
+            raise FrameError("bytes follow the frame")
+        return kind, length
+
+    def _read(self, have: int, need: int, most: int, deadline: float) -> int:
+        """Read until the buffer holds at least ``need`` bytes, and at most ``most``."""
+        if most > len(self._buffer):
+            self._buffer.extend(bytes(most - len(self._buffer)))
+        while have < need:
+            wait = max(0.0, deadline - time.monotonic())
+            if not self._poll.poll(wait * 1000):
+                raise TimeoutError
+            with memoryview(self._buffer) as view, view[have:most] as rest:
+                got = os.readv(self._reader, [rest])
+            if not got:
+                raise EOFError
+            have += got
+        return have
+
+    def _fault(self, body: memoryview) -> NoReturn:
+        try:
+            fault = frames.parse_fault(body)
+        except FrameError as error:
+            self.kill()
+            raise ProtocolError(f"the program broke the protocol: {error}") from None
+        self.kill()
+        raise fault.error()
+
+    def _time_out(self, what: str, allowed: float) -> NoReturn:
+        self.kill()
+        if allowed >= self._left:
+            total = self._limits.total_seconds
+            raise TimeLimit(f"the program used up its {total:g} s in all, last in {what}")
+        raise TimeLimit(f"{what} did not return within {allowed:g} s; make it do less per call")
+
+    def _died(self, what: str) -> NoReturn:
+        status = self.kill(wait=True)
+        code = os.waitstatus_to_exitcode(status) if status is not None else 0
+        if code == NOT_STRICT:
+            raise IsolationUnavailable("a process could not be locked down as strictly as asked")
+        if code >= 0:
+            raise ProcessDied(f"the process of the program ended in {what}")
+        number = signal.Signals(-code)
+        if number == signal.SIGXCPU:
+            raise TimeLimit(f"the program used up its processor time in {what}")
+        if number == signal.SIGKILL:
+            raise MemoryLimit(f"the program was killed in {what}; most likely it used up memory")
+        if number == signal.SIGSYS:
+            raise ProcessDied(f"the program made a system call that is not allowed, in {what}")
+        reason = _SIGNALS.get(number, "a fault in C code")
+        raise ProcessDied(f"the program crashed in {what} ({number.name}: {reason})")
+
+    def kill(self, wait: bool = False) -> int | None:
+        """End the process group and reap it; returns the wait status the first time.
+
+        ``wait``: it is ending by itself, let its own status show.
+        """
+        if not self.alive:
+            return None
+        self.alive = False
+        os.close(self._reader)
+        os.close(self._writer)
+        if not wait or not self._ended():
+            self._signal()
+        try:
+            return self._reap(self._pid)
+        except SandboxError:
+            return None
+        finally:
+            if self._pidfd >= 0:
+                os.close(self._pidfd)
+
+    def _ended(self) -> bool:
+        """Whether the process ends within a moment of closing its pipe."""
+        if self._pidfd < 0:
+            time.sleep(0.05)
+            return False
+        return bool(select.select([self._pidfd], [], [], 1.0)[0])
+
+    def _signal(self) -> None:
+        try:
+            if self._pidfd >= 0:
+                signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
+            else:
+                os.kill(self._pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        try:
+            # Not reaped yet, so the number still names this group.
+            os.killpg(self._pid, signal.SIGKILL)
+        except OSError:
+            return
+
+
+def widen(descriptor: int, size: int) -> None:
+    """Let a pipe hold ``size`` bytes, as far as the system allows."""
+    command = getattr(fcntl, "F_SETPIPE_SZ", None)
+    if command is not None:
+        try:
+            fcntl.fcntl(descriptor, command, size)
+        except OSError:
+            return

@@ -1,0 +1,166 @@
+"""The serving loop of a locked-down process: requests in, replies out, one program."""
+
+from __future__ import annotations
+
+import io
+import json
+import struct
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from sandbox import frames, trajectory
+from sandbox.errors import REPORTED, PolicyError, ProgramError
+from sandbox.frames import HEADER, Kind
+from sandbox.interface import FloatArray, Interface, Limits, action_from_dict
+from sandbox.language.facades import Facade
+from sandbox.program import FeedbackProgram, PolicyProgram, Program, Task
+
+_FIRST_BUFFER = 1 << 16
+#: Set aside so that running out of memory can still be reported.
+_BALLAST = 1 << 20
+
+EPISODE_HEAD = struct.Struct("<IIIBBbx")
+RESET_HEAD = struct.Struct("<II")
+ACT_HEAD = struct.Struct("<II")
+
+
+class Closed(Exception):
+    """The host is gone, or done with this process."""
+
+
+class Pipes:
+    """Whole requests in, whole replies out."""
+
+    def __init__(self, read_fd: int, write_fd: int) -> None:
+        self._reader = io.FileIO(read_fd, "rb", closefd=False)
+        self._writer = io.FileIO(write_fd, "wb", closefd=False)
+        self._buffer = bytearray(_FIRST_BUFFER)
+        self._sequence = 0
+
+    def receive(self) -> tuple[int, memoryview]:
+        """Kind and payload of the next request; the payload is valid until the next call.
+
+        Raises:
+            Closed: there is none.
+        """
+        have = self._fill(0, HEADER.size)
+        _, kind, self._sequence, length = HEADER.unpack_from(self._buffer)
+        total = HEADER.size + length
+        if total > len(self._buffer):
+            grown = bytearray(total)
+            grown[:have] = self._buffer[:have]
+            self._buffer = grown
+        self._fill(have, total)
+        return kind, memoryview(self._buffer)[HEADER.size : total]
+
+    def _fill(self, have: int, need: int) -> int:
+        while have < need:
+            with memoryview(self._buffer) as view, view[have:] as rest:
+                got = self._reader.readinto(rest)
+            if not got:
+                raise Closed
+            have += got
+        return have
+
+    def send(self, kind: Kind, payload: bytes = b"") -> None:
+        """Write one reply to the last request."""
+        data = memoryview(frames.header(kind, self._sequence, len(payload)) + payload)
+        while data:
+            data = data[self._writer.write(data) :]
+
+
+def _task(data: Mapping[str, Any]) -> Task:
+    shape = data["interface"]
+    interface = Interface(**{**shape, "action": action_from_dict(shape["action"])})
+    return Task(data["source"], interface, Limits(**data["limits"]), tuple(data["extra_imports"]))
+
+
+def _reset(program: PolicyProgram, payload: memoryview) -> tuple[Kind, bytes]:
+    count, fresh = RESET_HEAD.unpack_from(payload)
+    slots = np.frombuffer(payload, np.int64, count, RESET_HEAD.size).tolist()
+    seeds = np.frombuffer(payload, np.uint64, count, RESET_HEAD.size + 8 * count).tolist()
+    program.reset(slots, seeds, bool(fresh))
+    return Kind.DONE, b""
+
+
+def _act(program: PolicyProgram, payload: memoryview) -> tuple[Kind, bytes]:
+    count, ragged = ACT_HEAD.unpack_from(payload)
+    start = ACT_HEAD.size
+    slots = np.frombuffer(payload, np.int64, count, start).tolist()
+    start += 8 * count
+    rows: list[FloatArray]
+    if ragged:
+        lengths = np.frombuffer(payload, np.int64, count, start)
+        flat = np.frombuffer(payload, np.float64, -1, start + 8 * count)
+        rows = [row.copy() for row in np.split(flat, np.cumsum(lengths)[:-1])]
+    else:
+        table = np.frombuffer(payload, np.float64, -1, start).reshape(count, -1)
+        rows = [row.copy() for row in table]
+    return Kind.ACTIONS, program.act(slots, rows).tobytes()
+
+
+def _summarize(program: FeedbackProgram, payload: memoryview) -> tuple[Kind, bytes]:
+    steps, width, size, terminated, truncated, success = EPISODE_HEAD.unpack_from(payload)
+    flat = np.frombuffer(payload, np.float64, -1, EPISODE_HEAD.size)
+    observations, actions, rewards = np.split(
+        flat, [(steps + 1) * width, (steps + 1) * width + steps * size]
+    )
+    episode = trajectory.build(
+        observations.reshape(steps + 1, width),
+        actions.reshape(steps, size),
+        rewards,
+        (bool(terminated), bool(truncated), None if success < 0 else bool(success)),
+        program.task.interface.action,
+        program.observe,
+    )
+    return Kind.TEXT, program.summarize(episode).encode("utf-8", "replace")
+
+
+def _fault(error: ProgramError, printed: str) -> bytes:
+    def number(value: int | None) -> int:
+        return -1 if value is None else value
+
+    code = REPORTED.index(type(error))
+    places = (number(error.line), number(error.slot), number(error.step))
+    text = error.message[: frames.MAX_TEXT // 8]
+    return frames.pack_fault(frames.Fault(code, *places, text, printed))
+
+
+def serve(read_fd: int, write_fd: int, libraries: Mapping[str, Facade]) -> None:
+    """Answer requests until the host closes the pipe or the program fails."""
+    pipes = Pipes(read_fd, write_fd)
+    ballast = bytearray(_BALLAST)
+    program: Any = None
+    handlers: dict[int, Callable[[Any, memoryview], tuple[Kind, bytes]]] = {
+        Kind.RESET: _reset,
+        Kind.ACT: _act,
+        Kind.SUMMARIZE: _summarize,
+        Kind.OUTPUT: lambda program, _: (
+            Kind.TEXT,
+            program.printer.text.encode("utf-8", "replace"),
+        ),
+    }
+    try:
+        while True:
+            kind, payload = pipes.receive()
+            if kind == Kind.START:
+                program = _start(json.loads(bytes(payload)), libraries)
+                pipes.send(Kind.DONE)
+            else:
+                pipes.send(*handlers[kind](program, payload))
+    except Closed:
+        return
+    except ProgramError as error:
+        del ballast
+        printed = program.printer.text if isinstance(program, Program) else ""
+        pipes.send(Kind.FAULT, _fault(error, printed))
+    except MemoryError:
+        del ballast
+        pipes.send(Kind.FAULT, _fault(PolicyError("MemoryError"), ""))
+
+
+def _start(data: Mapping[str, Any], libraries: Mapping[str, Facade]) -> Program:
+    kind = PolicyProgram if data["role"] == "policy" else FeedbackProgram
+    return kind(_task(data), libraries)

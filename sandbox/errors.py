@@ -1,0 +1,112 @@
+"""Everything that a sandboxed program can do wrong, as one exception tree.
+
+    SandboxError
+    ├── IsolationUnavailable      the level that was asked for cannot be had on this machine
+    └── ProgramError              the program is at fault; its process is dead
+        ├── CompileError          "compile"     refused, or not Python
+        ├── PolicyError           "exception"   raised while it ran
+        │   └── BadAction         "bad_action"  act() returned something that is no action
+        ├── TimeLimit             "timeout"
+        ├── MemoryLimit           "memory"
+        ├── ProtocolError         "protocol"    the process wrote something that is no reply
+        └── ProcessDied           "died"        a signal ended the process
+
+``message`` is written for the author of the program: it names lines of that program and what to
+write instead, never a path of the host.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class SandboxError(Exception):
+    """Base of the tree. ``message`` says what is wrong; ``kind`` is a short slug."""
+
+    kind: ClassVar[str] = "sandbox"
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+class IsolationUnavailable(SandboxError):
+    """The isolation level that was asked for is not available here; one line."""
+
+    kind = "isolation"
+
+
+class ProgramError(SandboxError):
+    """A fault of the sandboxed program.
+
+    ``line`` is a line of the program (from 1) where known; ``slot`` and ``step`` name the lockstep
+    episode and the number of the ``act`` call in it (from 0) where they apply. ``output`` is what
+    the program had printed.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        line: int | None = None,
+        slot: int | None = None,
+        step: int | None = None,
+        output: str = "",
+    ) -> None:
+        super().__init__(message)
+        self.line = line
+        self.slot = slot
+        self.step = step
+        self.output = output
+
+
+class CompileError(ProgramError):
+    """The source is not Python, uses a construct that is refused, or lacks the expected class."""
+
+    kind = "compile"
+
+
+class PolicyError(ProgramError):
+    """The program raised an exception (of any kind, ``SystemExit`` included)."""
+
+    kind = "exception"
+
+
+class BadAction(PolicyError):
+    """``act`` returned something that is not an action of the task."""
+
+    kind = "bad_action"
+
+
+class TimeLimit(ProgramError):
+    """The program did not answer in time."""
+
+    kind = "timeout"
+
+
+class MemoryLimit(ProgramError):
+    """The program needed more memory than it may use."""
+
+    kind = "memory"
+
+
+class ProtocolError(ProgramError):
+    """The sandboxed process wrote something that is not a reply to what it was asked."""
+
+    kind = "protocol"
+
+
+class ProcessDied(ProgramError):
+    """The sandboxed process ended without a reply."""
+
+    kind = "died"
+
+
+#: The faults that the sandboxed process reports itself; the position is the code on the wire.
+REPORTED: tuple[type[ProgramError], ...] = (
+    CompileError,
+    PolicyError,
+    BadAction,
+    MemoryLimit,
+    TimeLimit,
+)

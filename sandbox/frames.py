@@ -1,0 +1,132 @@
+"""The frames that cross the two pipes, and their strict parser.
+
+    header    magic, kind, sequence number, payload length     4 x uint32, little endian
+    payload   raw int64 / float64 arrays, or UTF-8 text
+
+The host numbers its requests; a reply carries the number of its request. Requests are trusted by
+the sandboxed process. Replies are not trusted by the host: whatever does not parse exactly raises
+``FrameError`` and costs the program its life. Nothing here is ever unpickled.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from enum import IntEnum
+
+from sandbox.errors import REPORTED, ProgramError
+
+HEADER = struct.Struct("<IIII")
+MAGIC = 0x31504F50
+_FAULT = struct.Struct("<IiiiII")
+
+#: Longest error message and printed output that the host reads, in bytes.
+MAX_TEXT = 1 << 20
+
+
+class Kind(IntEnum):
+    """Requests are below 16, replies above."""
+
+    START = 1
+    RESET = 2
+    ACT = 3
+    SUMMARIZE = 4
+    OUTPUT = 5
+    DONE = 17
+    ACTIONS = 18
+    TEXT = 19
+    FAULT = 20
+
+
+class FrameError(Exception):
+    """Bytes that are not the frame that was expected."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A fault that the sandboxed process reports about its program; -1 stands for unknown."""
+
+    code: int
+    line: int
+    slot: int
+    step: int
+    message: str
+    output: str
+
+    def error(self) -> ProgramError:
+        """The exception that the host raises for it."""
+
+        def known(value: int) -> int | None:
+            return value if value >= 0 else None
+
+        return REPORTED[self.code](
+            self.message,
+            line=known(self.line),
+            slot=known(self.slot),
+            step=known(self.step),
+            output=self.output,
+        )
+
+
+def header(kind: int, sequence: int, length: int) -> bytes:
+    """The 16 bytes before a payload of ``length`` bytes."""
+    return HEADER.pack(MAGIC, kind, sequence & 0xFFFFFFFF, length)
+
+
+def parse_header(data: bytes | bytearray | memoryview, sequence: int) -> tuple[Kind, int]:
+    """Kind and payload length of a reply to request number ``sequence``.
+
+    Raises:
+        FrameError: not a header, not a reply, or a reply to something else.
+    """
+    if len(data) < HEADER.size:
+        raise FrameError(f"{len(data)} bytes are no frame header")
+    magic, kind, got, length = HEADER.unpack_from(data)
+    if magic != MAGIC:
+        raise FrameError("a frame does not begin as one")
+    if kind not in _REPLIES:
+        raise FrameError(f"frame kind {kind} is no reply")
+    if got != sequence & 0xFFFFFFFF:
+        raise FrameError(f"reply number {got} does not answer request number {sequence}")
+    if length > MAX_TEXT and kind != Kind.ACTIONS:
+        raise FrameError(f"a text of {length} bytes is too long")
+    return Kind(kind), length
+
+
+_REPLIES = frozenset(kind.value for kind in Kind if kind > 16)
+
+
+def pack_fault(fault: Fault) -> bytes:
+    """Payload of a FAULT frame."""
+    message = fault.message.encode("utf-8", "replace")
+    output = fault.output.encode("utf-8", "replace")
+    numbers = (fault.code, fault.line, fault.slot, fault.step, len(message), len(output))
+    return _FAULT.pack(*numbers) + message + output
+
+
+def parse_fault(payload: bytes | memoryview) -> Fault:
+    """Read the payload of a FAULT frame.
+
+    Raises:
+        FrameError: lengths that do not add up, or an unknown code.
+    """
+    data = bytes(payload)
+    if len(data) < _FAULT.size:
+        raise FrameError("a fault report is too short")
+    code, line, slot, step, message, output = _FAULT.unpack_from(data)
+    if code >= len(REPORTED):
+        raise FrameError(f"fault code {code} is unknown")
+    if _FAULT.size + message + output != len(data):
+        raise FrameError("the lengths in a fault report do not add up")
+    middle = _FAULT.size + message
+    return Fault(code, line, slot, step, clean(data[_FAULT.size : middle]), clean(data[middle:]))
+
+
+def clean(data: bytes) -> str:
+    """Text from the sandbox: decoded leniently, without control characters but newline and tab."""
+    text = data.decode("utf-8", "replace")
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in text
+    )

@@ -1,0 +1,187 @@
+"""The host's side: a warm parent process, and one sandboxed process per program."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, Self
+
+from sandbox.channel import Channel
+from sandbox.errors import IsolationUnavailable, SandboxError
+from sandbox.interface import Interface, Limits
+from sandbox.isolation import Isolation
+from sandbox.language.library import needed_libraries
+from sandbox.sessions import Policy, Summarizer
+
+_START_SECONDS = 60.0
+_BOOT = "import sys; sys.path += {paths!r}; from sandbox.parent import main; main(int(sys.argv[1]))"
+
+
+def _package_folders() -> list[str]:
+    """Where the isolated interpreter finds this package and what it needs."""
+    folders = []
+    for name in ("sandbox", "numpy", "RestrictedPython"):
+        spec = find_spec(name)
+        if spec is not None and spec.origin is not None:
+            folders.append(str(Path(spec.origin).resolve().parent.parent))
+    return list(dict.fromkeys(folders))
+
+
+def _environment() -> dict[str, str]:
+    """All that the warm parent knows of the world."""
+    threads = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+    return {**dict.fromkeys(threads, "1"), "LC_ALL": "C.UTF-8"}
+
+
+class Host:
+    """Runs programs, each in a fresh sandboxed process; a context manager.
+
+    Use it from one thread. Processes inherit the processor affinity that the caller has when it
+    makes the host: pin first to keep both sides on one core.
+
+    Args:
+        require: "strict" refuses to work below the full set of protections.
+
+    Raises:
+        IsolationUnavailable: the required level cannot be had here.
+        SandboxError: the warm parent did not start.
+    """
+
+    def __init__(self, require: Literal["auto", "strict"] = "auto") -> None:
+        self._strict = require == "strict"
+        self._control, theirs = socket.socketpair()
+        self._control.settimeout(_START_SECONDS)
+        with theirs:
+            # -I: no user site, no PYTHON* variables, no current directory; hash seed fixed below.
+            self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
+                [
+                    sys.executable,
+                    "-I",
+                    "-B",
+                    "-c",
+                    _BOOT.format(paths=_package_folders()),
+                    str(theirs.fileno()),
+                ],
+                env=_environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                pass_fds=[theirs.fileno()],
+                start_new_session=True,
+                cwd="/",
+            )
+        try:
+            reply, _ = self._answer()
+        except SandboxError:
+            self.close()
+            raise
+        self.isolation = Isolation.from_report(reply["isolation"])
+        if self._strict and self.isolation.level != "strict":
+            missing = "; ".join(f"{name}: {why}" for name, why in self.isolation.missing.items())
+            self.close()
+            raise IsolationUnavailable(f"strict isolation is not available here ({missing})")
+
+    def policy(
+        self,
+        source: str,
+        interface: Interface,
+        limits: Limits | None = None,
+        extra_imports: tuple[str, ...] = (),
+    ) -> Policy:
+        """Compile a policy program in a new sandboxed process.
+
+        Raises:
+            CompileError: the source is refused.
+            ProgramError: the module fails while it is executed.
+        """
+        limits = limits or Limits()
+        channel = self._spawn(source, limits, extra_imports)
+        return Policy(channel, source, interface, limits, extra_imports)
+
+    def summarizer(
+        self,
+        source: str,
+        interface: Interface,
+        limits: Limits | None = None,
+        extra_imports: tuple[str, ...] = (),
+    ) -> Summarizer:
+        """Compile a feedback program in a new sandboxed process; raises as ``policy`` does."""
+        limits = limits or Limits()
+        channel = self._spawn(source, limits, extra_imports)
+        return Summarizer(channel, source, interface, limits, extra_imports)
+
+    def _spawn(self, source: str, limits: Limits, extra: tuple[str, ...]) -> Channel:
+        if self._process is None:
+            raise SandboxError("this sandbox host is closed")
+        request = {
+            "op": "spawn",
+            "libraries": needed_libraries(source, extra),
+            "memory": limits.memory_mb << 20,
+            "cpu": limits.total_seconds + limits.init_seconds,
+            "strict": self._strict,
+        }
+        their_read, our_write = os.pipe()
+        our_read, their_write = os.pipe()
+        try:
+            self._ask(request, [their_read, their_write])
+            reply, fds = self._answer()
+        except SandboxError:
+            os.close(our_write)
+            os.close(our_read)
+            raise
+        finally:
+            os.close(their_read)
+            os.close(their_write)
+        pidfd = fds[0] if fds else -1
+        return Channel(reply["pid"], pidfd, (our_read, our_write), self._reap, limits)
+
+    def _reap(self, pid: int) -> int:
+        self._ask({"op": "reap", "pid": pid}, [])
+        reply, _ = self._answer()
+        return int(reply["status"])
+
+    def _ask(self, request: dict[str, Any], fds: list[int]) -> None:
+        try:
+            socket.send_fds(self._control, [json.dumps(request).encode() + b"\n"], fds)
+        except OSError as error:
+            raise SandboxError(f"the sandbox's warm parent is gone ({error.strerror})") from None
+
+    def _answer(self) -> tuple[dict[str, Any], list[int]]:
+        try:
+            data, fds, _, _ = socket.recv_fds(self._control, 1 << 16, 1)
+            while data and not data.endswith(b"\n"):
+                data += self._control.recv(1 << 16)
+        except OSError as error:
+            raise SandboxError(f"the sandbox's warm parent does not answer ({error})") from None
+        if not data:
+            raise SandboxError("the sandbox's warm parent is gone")
+        reply = json.loads(data)
+        if "error" in reply:
+            raise SandboxError(f"the sandbox's warm parent did not start: {reply['error']}")
+        return reply, list(fds)
+
+    def close(self) -> None:
+        """End the warm parent and all its children; calling it twice is harmless."""
+        self._control.close()
+        try:
+            self._process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()

@@ -1,0 +1,178 @@
+"""What the two sides agree on: observations, actions, limits, episodes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Box:
+    """Real-valued actions of a fixed ``shape``; clipping to a range is the caller's business."""
+
+    shape: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shape", tuple(int(n) for n in self.shape))
+        if any(n < 1 for n in self.shape):
+            raise ValueError(f"Box(shape={self.shape}): every length must be at least 1")
+
+    @property
+    def size(self) -> int:
+        """Numbers in one action."""
+        return math.prod(self.shape)
+
+
+@dataclass(frozen=True)
+class Discrete:
+    """Integers ``start <= a < start + n``."""
+
+    n: int
+    start: int = 0
+
+    def __post_init__(self) -> None:
+        if self.n < 1:
+            raise ValueError(f"Discrete(n={self.n}): n must be at least 1")
+
+    @property
+    def size(self) -> int:
+        """Numbers in one action: 1."""
+        return 1
+
+
+@dataclass(frozen=True)
+class MultiDiscrete:
+    """Vectors of integers, ``start[i] <= a[i] < start[i] + nvec[i]``."""
+
+    nvec: tuple[int, ...]
+    start: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "nvec", tuple(int(n) for n in self.nvec))
+        start = tuple(int(n) for n in self.start) or (0,) * len(self.nvec)
+        object.__setattr__(self, "start", start)
+        if not self.nvec or any(n < 1 for n in self.nvec):
+            raise ValueError(f"MultiDiscrete(nvec={self.nvec}): needs lengths of at least 1")
+        if len(self.start) != len(self.nvec):
+            raise ValueError("MultiDiscrete: start and nvec must have the same length")
+
+    @property
+    def size(self) -> int:
+        """Numbers in one action."""
+        return len(self.nvec)
+
+
+ActionSpace = Box | Discrete | MultiDiscrete
+
+
+@dataclass(frozen=True)
+class Interface:
+    """How a program is spoken to.
+
+    Args:
+        observation_size: numbers in one observation (float64); None where the number changes
+            from step to step (ragged observations take a slower path).
+        observation_source: trusted, standalone Python (``numpy as np`` is the one name it has)
+            that defines ``class Observation`` with ``__init__(self, flat)``. ``flat`` is a float64
+            vector of ``observation_size`` that the program's process owns. None: the program
+            receives that vector itself.
+        action: the action space.
+        policy_class: name of the class that ``Host.policy`` looks for.
+        feedback_class: name of the class that ``Host.summarizer`` looks for.
+    """
+
+    observation_size: int | None
+    observation_source: str | None
+    action: ActionSpace
+    policy_class: str = "Policy"
+    feedback_class: str = "Feedback"
+
+    def __post_init__(self) -> None:
+        if self.observation_size is not None and self.observation_size < 0:
+            raise ValueError("Interface: observation_size must not be negative")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one program may use.
+
+    Args:
+        act_seconds: wall time of one ``act`` or ``summarize_trajectory`` call; k lockstep acts
+            get k times as long.
+        init_seconds: wall time to load the program, and to construct or reset one policy object.
+        total_seconds: wall time spent waiting for one program in all.
+        memory_mb: memory that the program may add to the bare interpreter's.
+        output_chars: printed text that is kept.
+        text_chars: length of a summary that is kept.
+        source_chars: longest source accepted.
+    """
+
+    act_seconds: float = 5.0
+    init_seconds: float = 10.0
+    total_seconds: float = 120.0
+    memory_mb: int = 1024
+    output_chars: int = 4000
+    text_chars: int = 4000
+    source_chars: int = 200_000
+
+    def __post_init__(self) -> None:
+        for name, value in asdict(self).items():
+            if not value > 0:
+                raise ValueError(f"Limits: {name} must be positive, not {value!r}")
+
+
+@dataclass(frozen=True, eq=False)
+class Episode:
+    """One recorded episode of T steps.
+
+    Args:
+        observations: float64 ``(T + 1, n_obs)``, the last one included.
+        actions: float64 ``(T, m)``.
+        rewards: float64 ``(T,)``.
+        terminated: the task ended the episode.
+        truncated: the horizon ended the episode.
+        success: None where the task defines no success.
+        seed: of the episode.
+    """
+
+    observations: FloatArray
+    actions: FloatArray
+    rewards: FloatArray
+    terminated: bool
+    truncated: bool
+    success: bool | None
+    seed: int
+
+    def __post_init__(self) -> None:
+        for name, ndim in (("observations", 2), ("actions", 2), ("rewards", 1)):
+            array = np.ascontiguousarray(getattr(self, name), dtype=np.float64)
+            if array.ndim != ndim:
+                raise ValueError(f"Episode: {name} must have {ndim} dimension(s)")
+            object.__setattr__(self, name, array)
+        steps = len(self.rewards)
+        if len(self.observations) != steps + 1 or len(self.actions) != steps:
+            raise ValueError(
+                f"Episode: {steps} rewards need {steps + 1} observations and {steps} actions, not "
+                f"{len(self.observations)} and {len(self.actions)}"
+            )
+
+
+def action_as_dict(action: ActionSpace) -> dict[str, Any]:
+    """JSON-able form of an action space; ``action_from_dict`` reads it."""
+    return {"type": type(action).__name__, **asdict(action)}
+
+
+def action_from_dict(data: Mapping[str, Any]) -> ActionSpace:
+    """Rebuild what ``action_as_dict`` wrote."""
+    if data["type"] == "Box":
+        return Box(tuple(data["shape"]))
+    if data["type"] == "Discrete":
+        return Discrete(data["n"], data["start"])
+    return MultiDiscrete(tuple(data["nvec"]), tuple(data["start"]))

@@ -1,0 +1,92 @@
+"""From source text to a checked code object."""
+
+from __future__ import annotations
+
+import ast
+import sys
+import types
+import warnings
+
+from sandbox.errors import CompileError
+from sandbox.language.transformer import PolicyTransformer
+
+#: The file name in code objects and tracebacks of programs.
+FILENAME = "<policy>"
+
+_MAX_REFUSALS = 8
+#: Deep enough for long sums and else-if chains; pure Python recursion needs no C stack.
+_PARSE_DEPTH = 4000
+
+
+def compile_source(source: str, importable: frozenset[str]) -> types.CodeType:
+    """Check ``source`` and compile it.
+
+    Args:
+        source: a module that the sandboxed language allows.
+        importable: dotted names of the modules it may import.
+
+    Raises:
+        CompileError: with the first refused line, and all refusals in the message.
+    """
+    depth = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(depth, _PARSE_DEPTH))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return _compile(source, importable)
+    except SyntaxError as error:
+        line = error.lineno or 1
+        message = f"line {line}: this is not valid Python: {error.msg}{quoted(source, line)}"
+        raise CompileError(message, line=line) from None
+    except (RecursionError, MemoryError):
+        raise CompileError(
+            "the source nests expressions or blocks too deeply to be compiled; split it into "
+            "smaller functions"
+        ) from None
+    except ValueError as error:
+        raise CompileError(f"the source cannot be read: {error}", line=1) from None
+    finally:
+        sys.setrecursionlimit(depth)
+
+
+def _compile(source: str, importable: frozenset[str]) -> types.CodeType:
+    tree = ast.parse(source, FILENAME)
+    transformer = PolicyTransformer(_bound_names(tree), importable)
+    tree = transformer.visit(tree)
+    if transformer.refusals:
+        raise _refused(source, sorted(set(transformer.refusals)))
+    return compile(tree, FILENAME, "exec", dont_inherit=True)
+
+
+def _refused(source: str, refusals: list[tuple[int, str]]) -> CompileError:
+    shown = refusals[:_MAX_REFUSALS]
+    parts = [f"line {line}: {text}{quoted(source, line)}" for line, text in shown]
+    if len(refusals) > len(shown):
+        parts.append(f"and {len(refusals) - len(shown)} more like these")
+    return CompileError("\n".join(parts), line=refusals[0][0])
+
+
+def quoted(source: str, line: int) -> str:
+    """The source line, ready to follow a message about it."""
+    lines = source.splitlines()
+    if not 1 <= line <= len(lines):
+        return ""
+    text = lines[line - 1].strip()
+    return f"\n    {text[:160]}" if text else ""
+
+
+def _bound_names(tree: ast.AST) -> frozenset[str]:
+    """Every name that the module binds anywhere, so that a variable called ``input`` is one."""
+    bound: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            bound.add(node.id)
+        elif isinstance(node, ast.arg):
+            bound.add(node.arg)
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            bound.add(node.name)
+        elif isinstance(node, ast.alias):
+            bound.add(node.asname or node.name)
+        elif isinstance(node, ast.ExceptHandler | ast.MatchAs) and node.name:
+            bound.add(node.name)
+    return frozenset(bound)

@@ -1,0 +1,114 @@
+"""What ``import`` finds, for one namespace."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from importlib.util import find_spec
+from typing import Any
+
+from sandbox.language import names
+from sandbox.language.catalog import SCIPY, STDLIB, WHOLE, library_facade, shared_facades
+from sandbox.language.facades import Facade
+from sandbox.language.numpy_facade import HINTS, numpy_members
+from sandbox.language.randomness import Randomness, clock_facade
+
+_NUMPY = ("linalg", "fft", "random", "typing", "polynomial", "exceptions", "lib.stride_tricks")
+_BASE = frozenset(
+    {*STDLIB, *WHOLE, "operator", "warnings", "random", "time", "numpy", "numpy.lib"}
+    | {f"numpy.{name}" for name in _NUMPY}
+)
+_SCIPY_NAMES = frozenset({"scipy"} | {f"scipy.{name}" for name in SCIPY})
+
+
+def importable(extra: tuple[str, ...] = ()) -> frozenset[str]:
+    """Dotted names of the modules that programs may import here."""
+    scipy = _SCIPY_NAMES if find_spec("scipy") else frozenset[str]()
+    parents = {name[:i] for name in extra for i, c in enumerate(name) if c == "."}
+    return _BASE | scipy | frozenset(extra) | parents
+
+
+def needed_libraries(source: str, extra: tuple[str, ...]) -> tuple[str, ...]:
+    """Modules to load before the process is locked down, for this source."""
+    scipy = tuple(f"scipy.{name}" for name in SCIPY) if "scipy" in source else ()
+    return scipy + extra
+
+
+def load_libraries(wanted: tuple[str, ...]) -> dict[str, Facade]:
+    """Facades over ``wanted``; what is not installed is left out."""
+    found: dict[str, Facade] = {}
+    for name in wanted:
+        try:
+            found[name] = library_facade(name)
+        except ImportError:
+            continue
+    for name in sorted(found):
+        _attach(found, name)
+    return found
+
+
+def _attach(found: dict[str, Facade], name: str) -> None:
+    """Hang ``a.b`` under ``a``, making an empty ``a`` where there is none."""
+    parent, _, child = name.rpartition(".")
+    if parent:
+        facade = found.setdefault(parent, Facade(parent, {}))
+        facade.__dict__[child] = found[name]
+        _attach(found, parent)
+
+
+def import_hook(
+    name: str,
+    namespace: Mapping[str, object] | None = None,
+    local: Mapping[str, object] | None = None,
+    fromlist: tuple[str, ...] = (),
+    level: int = 0,
+) -> Any:
+    """``__import__`` for C code that imports through the running frame.
+
+    numpy loads parts of itself that way (array methods, printing). A program's own import
+    statements never come here.
+    """
+    top = name.partition(".")[0]
+    if level == 0 and name in sys.modules and (top in _BASE or name in _HOOKED or top == "scipy"):
+        return __import__(name, None, None, fromlist, 0)
+    raise ImportError(f"`{name}` is not available")
+
+
+_HOOKED = frozenset({"copyreg", "builtins", "datetime", "_strptime", "re", "traceback"})
+
+
+class Library:
+    """The importer of one namespace: shared facades plus those with an episode's own state."""
+
+    def __init__(self, randomness: Randomness, extra: Mapping[str, Facade]) -> None:
+        random = randomness.python_random
+        self.numpy = Facade(
+            "numpy", numpy_members(), HINTS, lazy={"random": randomness.numpy_random}
+        )
+        self._modules: dict[str, Facade] = {**shared_facades(), **extra, "numpy": self.numpy}
+        self._lazy = {"random": random, "time": clock_facade}
+
+    def find(self, module: str, name: str | None = None) -> object:
+        """What ``import module`` or ``from module import name`` binds.
+
+        Raises:
+            ImportError: there is no such module or name.
+        """
+        found = self._module(module)
+        if name is None:
+            return found
+        try:
+            return getattr(found, name)
+        except AttributeError as error:
+            raise ImportError(str(error)) from None
+
+    def _module(self, module: str) -> Any:
+        known = self._modules.get(module)
+        if known is None and module in self._lazy:
+            known = self._modules[module] = self._lazy[module]()
+        if known is not None:
+            return known
+        parent, _, child = module.rpartition(".")
+        if not parent:
+            raise ImportError(f"`{names.readable(module)}` is not installed here")
+        return getattr(self._module(parent), child)

@@ -1,0 +1,96 @@
+"""Which names a program may use: the one place for renaming, refusals and allow-lists.
+
+Names with a leading underscore are not refused but renamed: ``_gains`` becomes ``ǀ_gains``
+wherever it stands (variables, attributes, parameters, keywords, methods, and the strings that
+reach getattr and friends). A program therefore keeps all of its own private names, and can spell
+none of anybody else's: no attribute of a library or of the interpreter begins with ``ǀ``, and a
+program that contains that character in a name is refused. The guards that the compiler inserts
+carry the same prefix, so that no variable or parameter can shadow them.
+"""
+
+from __future__ import annotations
+
+#: Latin letter dental click: valid in identifiers, unchanged by NFKC, in no library's names.
+PREFIX = "\u01c0"
+
+#: Names with an underscore that are public interfaces: the throw-away variable, named tuples.
+KEPT = frozenset({"_", "_replace", "_asdict", "_fields", "_make"})
+
+_OPERATORS = "add sub mul matmul truediv floordiv mod divmod pow lshift rshift and or xor".split()
+#: Special methods that a class may define, and anybody may call by name: each does what an
+#: operator, a builtin or a statement does anyway. Left out are those which run behind the back of
+#: trusted code (finalizers, attribute and class hooks, pickling, numeric and array conversion).
+DEFINABLE = frozenset(
+    {f"__{prefix}{name}__" for name in _OPERATORS for prefix in ("", "r", "i")}
+    | {
+        f"__{name}__"
+        for name in (
+            "init post_init call len iter next reversed contains getitem setitem delitem missing "
+            "enter exit repr str format hash bool eq ne lt le gt ge neg pos abs invert round "
+            "floor ceil trunc length_hint"
+        ).split()
+    }
+)
+
+#: Dunder attributes that may be read besides the definable ones (``__class__`` through a guard).
+READABLE = DEFINABLE | {"__name__", "__qualname__", "__doc__"}
+
+_FILES = "a policy has no files; keep the values in attributes of self"
+_MEMORY = "it reaches into raw memory; use indexing, slicing, astype() or copy()"
+_INTERNALS = "it reaches the interpreter's internals; policies do without"
+
+#: Attributes that are refused on every object, with the reason and the remedy.
+REFUSED_ATTRIBUTES: dict[str, str] = {
+    **dict.fromkeys(
+        "tb_frame tb_next tb_lasti tb_lineno f_back f_builtins f_code f_generator f_globals "
+        "f_lasti f_lineno f_locals f_trace gi_frame gi_code gi_yieldfrom gi_running gi_suspended "
+        "cr_await cr_frame cr_code cr_origin ag_await ag_frame ag_code co_code co_consts co_names "
+        "func_globals func_code with_traceback cell_contents".split(),
+        _INTERNALS,
+    ),
+    **dict.fromkeys("tofile fromfile memmap".split(), _FILES),
+    **dict.fromkeys(
+        "ctypes cffi as_strided getfield setfield setflags newbyteorder bit_generator "
+        "getbuffer_info".split(),
+        _MEMORY,
+    ),
+    "format_map": "write an f-string",
+    "seterr": "write `with np.errstate(divide='ignore', invalid='ignore'):` around the expression",
+    "seterrcall": "write `with np.errstate(...):` around the expression",
+}
+
+#: Attributes that are harmless on most objects and refused on a few: checked when they are read.
+GUARDED_ATTRIBUTES = frozenset({"format", "mro", "obj", "resize", "dump", "dumps"})
+
+#: Builtins that do not exist here, with what to write instead.
+REFUSED_BUILTINS: dict[str, str] = {
+    **dict.fromkeys(("open", "input"), "a policy reads nothing but its observation"),
+    **dict.fromkeys(("exec", "eval", "compile"), "write the code itself"),
+    **dict.fromkeys(("globals", "locals", "vars"), "use attributes of self or a dict of your own"),
+    **dict.fromkeys(("exit", "quit"), "return an action instead"),
+    **dict.fromkeys(("breakpoint", "help"), "use print(); its output is shown to you"),
+    "memoryview": "use numpy arrays",
+}
+
+
+def is_dunder(name: str) -> bool:
+    """``__x__`` as opposed to ``x``, ``_x`` and ``__x``."""
+    return len(name) > 4 and name.startswith("__") and name.endswith("__")
+
+
+def renamed(name: str, class_name: str = "") -> str:
+    """The name under which a program's own ``name`` is kept; most are kept as they are.
+
+    ``class_name`` is the innermost class around it: ``__x`` is mangled with it as Python does.
+    """
+    if not name.startswith("_") or name in KEPT or is_dunder(name):
+        return name
+    owner = class_name.lstrip("_")
+    if owner and name.startswith("__") and not name.endswith("__"):
+        return f"{PREFIX}_{owner}{name}"
+    return PREFIX + name
+
+
+def readable(text: str) -> str:
+    """A text for people and models: renamed names as they were written."""
+    return text.replace(PREFIX, "")

@@ -1,0 +1,73 @@
+"""numpy without files, raw memory and global state."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+import numpy.typing
+
+from sandbox.language.facades import Facade, public_members
+
+_FILES = "a policy has no files"
+_MEMORY = "it reaches into raw memory; use indexing, slicing or astype"
+_STATE = "it changes settings for everybody; use `with np.errstate(...)`"
+_OUTSIDE = "it leads out of numpy"
+
+#: Absent names of numpy, with the reason.
+HINTS: dict[str, str] = {
+    **dict.fromkeys(
+        "DataSource fromfile fromregex genfromtxt load loadtxt memmap save savetxt savez "
+        "savez_compressed".split(),
+        _FILES,
+    ),
+    **dict.fromkeys("from_dlpack nested_iters".split(), _MEMORY),
+    **dict.fromkeys("seterr seterrcall setbufsize geterrcall getbufsize".split(), _STATE),
+    **dict.fromkeys(
+        "core ctypeslib f2py ma rec char testing dtypes strings emath test info show_config "
+        "show_runtime get_include record recarray bmat sctypeDict".split(),
+        _OUTSIDE,
+    ),
+    "float_": "write float or np.float64",
+    "float": "write float",
+    "int": "write int",
+    "Inf": "write np.inf",
+    "NaN": "write np.nan",
+    "trapz": "write np.trapezoid",
+    "in1d": "write np.isin",
+    "product": "write np.prod",
+}
+
+_POLYNOMIALS = "Chebyshev Hermite HermiteE Laguerre Legendre Polynomial".split()
+
+
+def _ignored(*args: object, **kwargs: object) -> None:
+    """``np.set_printoptions`` would outlive its caller; it does nothing here."""
+
+
+def _public(module: Any, refused: frozenset[str] = frozenset({"test"})) -> dict[str, object]:
+    return public_members(module, refused)
+
+
+@functools.cache
+def numpy_members() -> dict[str, object]:
+    """What every numpy facade holds; ``random`` is added for each episode."""
+    members = _public(np, frozenset(HINTS) | {"random"})
+    members |= {
+        "newaxis": None,
+        "set_printoptions": _ignored,
+        "linalg": Facade("numpy.linalg", _public(np.linalg)),
+        "fft": Facade("numpy.fft", _public(np.fft)),
+        "exceptions": Facade("numpy.exceptions", _public(np.exceptions)),
+        "typing": Facade(
+            "numpy.typing", {n: getattr(np.typing, n) for n in ("ArrayLike", "NDArray")}
+        ),
+        "polynomial": Facade(
+            "numpy.polynomial", {n: getattr(np.polynomial, n) for n in _POLYNOMIALS}
+        ),
+    }
+    windows = {"sliding_window_view": np.lib.stride_tricks.sliding_window_view}
+    tricks = Facade("numpy.lib.stride_tricks", windows)
+    members["lib"] = Facade("numpy.lib", {"stride_tricks": tricks})
+    return members

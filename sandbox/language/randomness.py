@@ -1,0 +1,113 @@
+"""``np.random`` and ``random`` for one episode each, and a clock that no machine can disturb.
+
+Episodes run in lockstep inside one process. Were their generators shared, results would depend on
+how many run together; so each episode has its own, seeded by its seed, and whatever asks for a
+generator without naming a seed gets one that is derived from it.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+
+from sandbox.language.facades import Facade
+
+_NUMPY_FUNCTIONS = """
+    beta binomial bytes chisquare choice dirichlet exponential f gamma geometric gumbel
+    hypergeometric laplace logistic lognormal logseries multinomial multivariate_normal
+    negative_binomial noncentral_chisquare noncentral_f normal pareto permutation poisson power
+    rand randint randn random random_sample rayleigh seed shuffle standard_cauchy
+    standard_exponential standard_gamma standard_normal standard_t triangular uniform vonmises
+    wald weibull zipf get_state set_state
+""".split()
+_NUMPY_ALIASES = {"ranf": "random_sample", "sample": "random_sample"}
+_BIT_GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
+
+_RANDOM_FUNCTIONS = """
+    betavariate binomialvariate choice choices expovariate gammavariate gauss getrandbits
+    lognormvariate normalvariate paretovariate randbytes randint random randrange sample seed
+    shuffle triangular uniform vonmisesvariate weibullvariate getstate setstate
+""".split()
+
+
+class Randomness:
+    """The random numbers of one slot; ``seed`` starts them anew."""
+
+    def __init__(self, seed: int) -> None:
+        self._numpy = np.random.RandomState()
+        self._python = random.Random()  # noqa: S311 - policies need repeatable numbers
+        self._sequence = np.random.SeedSequence(0)
+        self.seed(seed)
+
+    def seed(self, seed: int) -> None:
+        """Start all generators from ``seed`` (a non-negative integer below 2**64)."""
+        words = [seed & 0xFFFFFFFF, seed >> 32 & 0xFFFFFFFF]
+        self._numpy.seed(words)
+        self._python.seed(seed)
+        self._sequence = np.random.SeedSequence(words)
+
+    def _derived(self) -> np.random.SeedSequence:
+        return self._sequence.spawn(1)[0]
+
+    def numpy_random(self) -> Facade:
+        """The stand-in for ``numpy.random``."""
+        state = self._numpy
+        members: dict[str, Any] = {name: getattr(state, name) for name in _NUMPY_FUNCTIONS}
+        members |= {alias: members[name] for alias, name in _NUMPY_ALIASES.items()}
+
+        def default_rng(seed: Any = None) -> np.random.Generator:
+            return np.random.default_rng(self._derived() if seed is None else seed)
+
+        def random_state(seed: Any = None) -> np.random.RandomState:
+            if seed is None:
+                seed = int(self._derived().generate_state(1)[0])
+            return np.random.RandomState(seed)
+
+        def seeded(kind: Any) -> Any:
+            return lambda seed=None: kind(self._derived() if seed is None else seed)
+
+        members |= {name: seeded(getattr(np.random, name)) for name in _BIT_GENERATORS}
+        members |= {
+            "default_rng": default_rng,
+            "RandomState": random_state,
+            "Generator": np.random.Generator,
+            "SeedSequence": np.random.SeedSequence,
+        }
+        return Facade("numpy.random", members)
+
+    def python_random(self) -> Facade:
+        """The stand-in for ``random``."""
+        own = self._python
+        members: dict[str, Any] = {
+            name: getattr(own, name) for name in _RANDOM_FUNCTIONS if hasattr(own, name)
+        }
+
+        def make(seed: Any = None) -> random.Random:
+            value = int(self._derived().generate_state(1)[0]) if seed is None else seed
+            return random.Random(value)  # noqa: S311 - policies need repeatable numbers
+
+        return Facade("random", {**members, "Random": make})
+
+
+def clock_facade() -> Facade:
+    """``time`` whose clocks advance a millisecond each time they are read, the same everywhere."""
+    ticks = 0
+
+    def seconds() -> float:
+        nonlocal ticks
+        ticks += 1
+        return ticks / 1000
+
+    def nanoseconds() -> int:
+        return round(seconds() * 1_000_000_000)
+
+    def sleep(duration: float) -> None:
+        nonlocal ticks
+        ticks += max(0, int(duration * 1000))
+
+    clocks = ("time", "monotonic", "perf_counter", "process_time", "thread_time")
+    members: dict[str, object] = dict.fromkeys(clocks, seconds)
+    members |= dict.fromkeys([f"{name}_ns" for name in clocks], nanoseconds)
+    return Facade("time", {**members, "sleep": sleep})

@@ -1,0 +1,157 @@
+"""The process layer: from a forked copy of the warm parent to a process that can only compute.
+
+``Preparation`` happens once, in the parent; ``apply`` happens in every forked child before it looks
+at the program. Each step reports "on" or why not; what is missing decides the level.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sandbox.lockdown import identity, landlock, libc, resources, seccomp
+
+#: Where the two pipes are in the child.
+READ_FD, WRITE_FD = 3, 4
+
+#: Protections that the level "strict" needs; the others come on top where they can be had.
+REQUIRED = (
+    "own process group",
+    "closed descriptors",
+    "resource limits",
+    "unprivileged user",
+    "no capabilities",
+    "no new privileges",
+    "dies with its parent",
+    "Landlock",
+    "seccomp",
+)
+ADDITIONAL = ("own user id", "empty root directory", "own network namespace")
+
+#: The parent never has more than a few descriptors.
+_HIGHEST_FD = 4096
+
+_NOT_LINUX = "a Linux facility"
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """What is found out once; ``network`` is "on" or why the namespace is not."""
+
+    network: str
+    root: int | None
+    ruleset: int | None
+    ruleset_missing: str
+    program: bytes | None
+
+    @classmethod
+    def make(cls) -> Preparation:
+        """Enter namespaces and prepare what all children share. One thread only."""
+        network = identity.leave_namespaces()
+        ruleset, missing = None, _NOT_LINUX
+        if libc.LINUX:
+            try:
+                ruleset = _out_of_the_way(landlock.deny_everything(landlock.version()))
+            except OSError as error:
+                missing = f"this kernel offers none ({error.strerror})"
+        return cls(
+            network=network,
+            root=_out_of_the_way(identity.open_empty_root()),
+            ruleset=ruleset,
+            ruleset_missing=missing,
+            program=seccomp.build(READ_FD, WRITE_FD),
+        )
+
+
+def _out_of_the_way(descriptor: int) -> int:
+    """A copy with a number that the pipes will not take."""
+    return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, WRITE_FD + 1)
+
+
+def move_pipes(read_fd: int, write_fd: int) -> None:
+    """Put the pipes at their places and close 0, 1 and 2."""
+    reader, writer = _out_of_the_way(read_fd), _out_of_the_way(write_fd)
+    os.dup2(reader, READ_FD)
+    os.dup2(writer, WRITE_FD)
+    for fd in (0, 1, 2):
+        try:
+            os.close(fd)
+        except OSError:
+            continue
+
+
+def apply(preparation: Preparation, parent: int, memory: int, cpu_seconds: float) -> dict[str, str]:
+    """Lock this process down for good.
+
+    Args:
+        preparation: the parent's.
+        parent: process id of the parent, with which this process shall die.
+        memory: bytes that may be added to what is in use now.
+        cpu_seconds: processor time.
+
+    Returns:
+        For each protection "on" or why not.
+    """
+    report: dict[str, str] = {}
+
+    def attempt(name: str, action: Callable[[], object]) -> None:
+        try:
+            action()
+        except OSError as error:
+            report[name] = str(error.strerror or error)
+        else:
+            report[name] = "on"
+
+    resources.prefer_for_oom_killer()
+    attempt("own process group", os.setsid)
+    attempt("resource limits", lambda: resources.limit(memory, cpu_seconds))
+    _change_identity(preparation, attempt, report)
+    if libc.LINUX:
+        attempt("no new privileges", lambda: libc.prctl(libc.PR_SET_NO_NEW_PRIVS, 1))
+        attempt("not traceable", lambda: libc.prctl(libc.PR_SET_DUMPABLE, 0))
+        attempt("dies with its parent", lambda: _die_with(parent))
+    else:
+        report |= dict.fromkeys(("no new privileges", "dies with its parent"), _NOT_LINUX)
+    ruleset = preparation.ruleset
+    if ruleset is None:
+        report["Landlock"] = preparation.ruleset_missing
+    else:
+        attempt("Landlock", lambda: landlock.enforce(ruleset))
+    attempt("closed descriptors", lambda: os.closerange(WRITE_FD + 1, _HIGHEST_FD))
+    program = preparation.program
+    if program is None:
+        report["seccomp"] = "no call table for this system"
+    else:
+        attempt("seccomp", lambda: seccomp.install(program))
+    return report
+
+
+def _change_identity(
+    preparation: Preparation,
+    attempt: Callable[[str, Callable[[], object]], None],
+    report: dict[str, str],
+) -> None:
+    root = preparation.root
+    if root is not None:
+        attempt("empty root directory", lambda: identity.enter_root(root))
+    report["own network namespace"] = preparation.network
+    uid = identity.free_uid()
+    if uid is not None:
+        attempt("own user id", lambda: identity.become(uid))
+    else:
+        report["own user id"] = "only root can change it"
+    report["unprivileged user"] = "on" if os.geteuid() != 0 else "it runs as root"
+    if libc.LINUX:
+        attempt("no capabilities", identity.drop_capabilities)
+    else:
+        report["no capabilities"] = report["unprivileged user"]
+
+
+def _die_with(parent: int) -> None:
+    # A change of credentials clears this signal, so it is set after them.
+    libc.prctl(libc.PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        raise OSError("the parent is gone")

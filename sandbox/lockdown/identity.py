@@ -1,0 +1,95 @@
+"""Who the process is: users, capabilities, namespaces, an empty root directory."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import tempfile
+from pathlib import Path
+
+from sandbox.lockdown import libc
+
+_NEWUSER, _NEWNET, _NEWIPC = 0x10000000, 0x40000000, 0x08000000
+_CAPSET = {"x86_64": 126, "aarch64": 91}
+_CAPABILITY_VERSION = 0x20080522
+
+#: First of the user ids that nobody else has; the process id is added.
+_OWN_UIDS = 1_900_000_000
+_NOBODY = 65534
+
+
+class _CapabilityHeader(ctypes.Structure):
+    _fields_ = (("version", ctypes.c_uint32), ("pid", ctypes.c_int))
+
+
+def drop_capabilities() -> None:
+    """Give up all capabilities.
+
+    Raises:
+        OSError: the kernel refused, or the call number is not known here.
+    """
+    number = _CAPSET.get(platform.machine())
+    if number is None:
+        raise OSError(f"the capset call of {platform.machine()} is not known")
+    head = _CapabilityHeader(_CAPABILITY_VERSION, 0)
+    empty = (ctypes.c_uint32 * 6)()
+    libc.syscall(number, ctypes.byref(head), ctypes.byref(empty), what="capset")
+
+
+def leave_namespaces() -> str:
+    """Move into an empty network and a new IPC namespace; as an ordinary user, by a user namespace.
+
+    Must run in a process with one thread.
+
+    Returns:
+        "on", or why not.
+    """
+    if not libc.LINUX:
+        return "namespaces are a Linux facility"
+    root = os.geteuid() == 0
+    try:
+        libc.unshare((0 if root else _NEWUSER) | _NEWNET | _NEWIPC)
+    except OSError as error:
+        return f"new namespaces are refused here ({error.strerror})"
+    return "on"
+
+
+def free_uid() -> int | None:
+    """A user id of nobody's for this process to become, or None where only root could."""
+    if os.geteuid() != 0:
+        return None
+    own = _OWN_UIDS + os.getpid()
+    try:
+        ranges = [line.split() for line in Path("/proc/self/uid_map").read_text().splitlines()]
+    except OSError:
+        return _NOBODY
+    for start, _, count in ranges:
+        if int(start) <= own < int(start) + int(count):
+            return own
+    return _NOBODY
+
+
+def become(uid: int) -> None:
+    """Become ``uid`` and the group of the same number, for good."""
+    os.setgroups([])
+    os.setresgid(uid, uid, uid)
+    os.setresuid(uid, uid, uid)
+
+
+def open_empty_root() -> int:
+    """Descriptor of an empty directory that has no name any more: nothing is ever left behind."""
+    path = tempfile.mkdtemp(prefix="sandbox-root-")
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    Path(path).rmdir()
+    return descriptor
+
+
+def enter_root(descriptor: int) -> None:
+    """Make that directory the root.
+
+    Raises:
+        OSError: the process may not.
+    """
+    os.fchdir(descriptor)
+    os.chroot(".")

@@ -1,0 +1,54 @@
+"""System calls that Python does not wrap, through ctypes."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+
+LINUX = sys.platform == "linux"
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+PR_SET_PDEATHSIG = 1
+PR_SET_DUMPABLE = 4
+PR_SET_SECCOMP = 22
+PR_SET_NO_NEW_PRIVS = 38
+
+
+def _failed(what: str) -> OSError:
+    code = ctypes.get_errno()
+    return OSError(code, f"{what}: {os.strerror(code)}")
+
+
+def prctl(option: int, argument: int, pointer: object = None, what: str = "prctl") -> None:
+    """``prctl(option, argument, pointer)``.
+
+    Raises:
+        OSError: the kernel refused.
+    """
+    last = ctypes.byref(pointer) if pointer is not None else None  # type: ignore[arg-type]
+    if _libc.prctl(option, ctypes.c_ulong(argument), last, 0, 0) != 0:
+        raise _failed(what)
+
+
+def syscall(number: int, *args: object, what: str) -> int:
+    """A raw system call.
+
+    Raises:
+        OSError: the kernel refused.
+    """
+    result = int(_libc.syscall(ctypes.c_long(number), *args))
+    if result < 0:
+        raise _failed(what)
+    return result
+
+
+def unshare(flags: int) -> None:
+    """Leave the namespaces in ``flags``.
+
+    Raises:
+        OSError: the kernel refused.
+    """
+    if _libc.unshare(ctypes.c_int(flags)) != 0:
+        raise _failed("unshare")

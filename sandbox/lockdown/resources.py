@@ -1,0 +1,59 @@
+"""Resource limits of a locked-down process."""
+
+from __future__ import annotations
+
+import math
+import resource
+from pathlib import Path
+
+from sandbox.lockdown import libc
+
+_PAGE = resource.getpagesize()
+
+
+def address_space() -> int:
+    """Bytes of address space that this process has now (0 where that cannot be told)."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[0]) * _PAGE
+    except OSError:
+        return 0
+
+
+def limit(memory: int, cpu_seconds: float) -> None:
+    """Allow ``memory`` more bytes and ``cpu_seconds``; no files, processes, cores or queues.
+
+    Raises:
+        OSError: the system refused one of them.
+    """
+    cpu = math.ceil(cpu_seconds) + 1
+    limits = {
+        "RLIMIT_CPU": (cpu, cpu + 1),
+        "RLIMIT_CORE": (0, 0),
+        "RLIMIT_FSIZE": (0, 0),
+        "RLIMIT_NPROC": (0, 0),
+        "RLIMIT_MEMLOCK": (0, 0),
+        "RLIMIT_MSGQUEUE": (0, 0),
+        "RLIMIT_NOFILE": (0, 0),
+    }
+    if libc.LINUX:
+        ceiling = address_space() + memory
+        limits["RLIMIT_AS"] = (ceiling, ceiling)
+    for name, (soft, hard) in limits.items():
+        number = getattr(resource, name, None)
+        if number is None:
+            continue
+        _, highest = resource.getrlimit(number)
+        if highest != resource.RLIM_INFINITY:
+            soft, hard = min(soft, highest), min(hard, highest)
+        try:
+            resource.setrlimit(number, (soft, hard))
+        except ValueError as error:
+            raise OSError(f"{name}: {error}") from None
+
+
+def prefer_for_oom_killer() -> None:
+    """Should memory run out, the kernel takes this process first."""
+    try:
+        Path("/proc/self/oom_score_adj").write_text("1000")
+    except OSError:
+        return

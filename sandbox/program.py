@@ -1,0 +1,225 @@
+"""Loading and running one program; runs inside the sandboxed process.
+
+Each slot (one lockstep episode) has a namespace of its own: the module is executed anew for every
+fresh policy object, with its own random generators, so that episodes cannot influence each other
+and results do not depend on how many of them run together.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import types
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sandbox import actions, trajectory
+from sandbox.errors import BadAction, CompileError, MemoryLimit, PolicyError, ProgramError
+from sandbox.interface import Discrete, FloatArray, Interface, Limits
+from sandbox.language import (
+    Library,
+    Printer,
+    Randomness,
+    compile_source,
+    import_hook,
+    importable,
+    make_builtins,
+)
+from sandbox.language.facades import Facade
+from sandbox.tracebacks import describe
+
+_MODULE = "policy"
+
+
+@dataclass(frozen=True)
+class Task:
+    """What the host sends first."""
+
+    source: str
+    interface: Interface
+    limits: Limits
+    extra_imports: tuple[str, ...] = ()
+
+
+@dataclass
+class _Slot:
+    """One lockstep episode."""
+
+    randomness: Randomness
+    policy: Any = None
+    steps: int = 0
+    seeds: list[int] = field(default_factory=list)
+
+
+class Program:
+    """A compiled program and what its namespaces are made of."""
+
+    def __init__(self, task: Task, libraries: Mapping[str, Facade]) -> None:
+        """Check and compile.
+
+        Raises:
+            CompileError: the source is refused.
+        """
+        if len(task.source) > task.limits.source_chars:
+            raise CompileError(f"the source is longer than {task.limits.source_chars} characters")
+        self.task = task
+        self.printer = Printer(task.limits.output_chars)
+        self._libraries = libraries
+        self._code = compile_source(task.source, importable(task.extra_imports))
+        self.observe = _observation_class(task.interface.observation_source)
+        # dataclasses look their module up by name.
+        sys.modules[_MODULE] = types.ModuleType(_MODULE)
+
+    def load(self, randomness: Randomness, class_name: str, method: str) -> Any:
+        """Execute the module in a new namespace and return the class ``class_name``.
+
+        Raises:
+            CompileError: there is no such class, or it has no such method.
+        """
+        library = Library(randomness, self._libraries)
+        namespace: dict[str, Any] = {
+            "__builtins__": make_builtins(self.printer, library.find, import_hook),
+            "__name__": _MODULE,
+            "np": library.numpy,
+            "math": library.find("math"),
+            "random": library.find("random"),
+        }
+        if self.observe is not None:
+            namespace["Observation"] = self.observe
+        exec(self._code, namespace)  # noqa: S102 - this is what the sandbox is for
+        found = namespace.get(class_name)
+        if not isinstance(found, type):
+            raise CompileError(f"the program must define `class {class_name}` at its top level")
+        if not callable(getattr(found, method, None)):
+            raise CompileError(f"class {class_name} must define a method `{method}`")
+        return found
+
+    def failed(self, error: BaseException, slot: int = -1, step: int = -1) -> ProgramError:
+        """The report about an exception that left the program."""
+        where = f"in act() number {step} of episode slot {slot}:\n" if step >= 0 else ""
+        text, line = describe(error, self.task.source)
+        place = {
+            "line": line if line >= 0 else None,
+            "slot": slot if slot >= 0 else None,
+            "step": step if step >= 0 else None,
+        }
+        if isinstance(error, MemoryError):
+            limit = self.task.limits.memory_mb
+            return MemoryLimit(f"{where}{text}\nthe limit is {limit} MB", **place)
+        if isinstance(error, actions.ActionError):
+            return BadAction(f"{where}{error}", **place)
+        return PolicyError(where + text, **place)
+
+
+def _observation_class(source: str | None) -> Callable[[FloatArray], Any] | None:
+    """The class from trusted source text."""
+    if source is None:
+        return None
+    namespace: dict[str, Any] = {"np": np, "math": math, "__name__": "observation"}
+    exec(compile(source, "<observation>", "exec", dont_inherit=True), namespace)  # noqa: S102 - trusted: it comes with the task
+    found: Callable[[FloatArray], Any] = namespace["Observation"]
+    return found
+
+
+class PolicyProgram(Program):
+    """A program with a ``Policy`` class, acting in several slots."""
+
+    def __init__(self, task: Task, libraries: Mapping[str, Facade]) -> None:
+        super().__init__(task, libraries)
+        space = task.interface.action
+        self._convert = actions.converter(space)
+        self._size = space.size
+        discrete = isinstance(space, Discrete)
+        # The usual case of an in-range int needs no call; an empty range leaves it to the converter.
+        self._low = space.start if isinstance(space, Discrete) else 0
+        self._high = space.start + space.n if isinstance(space, Discrete) else 0
+        self._dtype = np.int64 if discrete else np.float64
+        self._slots: dict[int, _Slot] = {}
+        self._guarded(lambda: self._new_policy(Randomness(0), construct=False))
+
+    def _new_policy(self, randomness: Randomness, construct: bool = True) -> Any:
+        found = self.load(randomness, self.task.interface.policy_class, "act")
+        return found() if construct else None
+
+    def _guarded(self, run: Callable[[], Any], slot: int = -1) -> Any:
+        try:
+            return run()
+        except ProgramError:
+            raise
+        except BaseException as error:
+            raise self.failed(error, slot) from None
+
+    def reset(self, slots: Sequence[int], seeds: Sequence[int], fresh: bool) -> None:
+        """Begin an episode in each slot."""
+        for number, seed in zip(slots, seeds, strict=True):
+            slot = self._slots.get(number)
+            if slot is None:
+                slot = self._slots[number] = _Slot(Randomness(seed))
+            else:
+                slot.randomness.seed(seed)
+            slot.steps = 0
+            if fresh or slot.policy is None:
+                slot.policy = self._guarded(
+                    lambda slot=slot: self._new_policy(slot.randomness), number
+                )
+            else:
+                restart = getattr(slot.policy, "reset", None)
+                if callable(restart):
+                    self._guarded(restart, number)
+
+    def act(self, slots: Sequence[int], rows: Sequence[FloatArray]) -> FloatArray:
+        """One action per slot, float64 ``(k, action.size)``; ``rows`` are owned by the policies."""
+        observe, convert = self.observe, self._convert
+        low, high = self._low, self._high
+        states = [self._slots[number] for number in slots]
+        found: list[Any] = []
+        keep = found.append
+        try:
+            for state, row in zip(states, rows, strict=True):
+                action = state.policy.act(row if observe is None else observe(row))
+                if type(action) is int and low <= action < high:
+                    keep(action)
+                else:
+                    keep(convert(action))
+                state.steps += 1
+        except BaseException as error:
+            index = len(found)
+            raise self.failed(error, slots[index], states[index].steps) from None
+        result = np.array(found, self._dtype).astype(np.float64).reshape(len(slots), self._size)
+        bad = actions.first_not_finite(result)
+        if bad is not None:
+            error = actions.not_finite(result[bad])
+            raise self.failed(error, slots[bad], states[bad].steps - 1)
+        return result
+
+
+class FeedbackProgram(Program):
+    """A program with a ``Feedback`` class; one object serves all episodes."""
+
+    def __init__(self, task: Task, libraries: Mapping[str, Facade]) -> None:
+        super().__init__(task, libraries)
+        try:
+            found = self.load(Randomness(0), task.interface.feedback_class, "summarize_trajectory")
+            self._feedback = found()
+        except ProgramError:
+            raise
+        except BaseException as error:
+            raise self.failed(error) from None
+
+    def summarize(self, episode: trajectory.Trajectory) -> str:
+        """The summary, cut to the limit with a note where it was."""
+        try:
+            text = self._feedback.summarize_trajectory(episode)
+        except BaseException as error:
+            raise self.failed(error) from None
+        if not isinstance(text, str):
+            name = type(text).__name__
+            raise PolicyError(f"summarize_trajectory() must return a string, not {name}")
+        text = str.__str__(text)
+        limit = self.task.limits.text_chars
+        if len(text) <= limit:
+            return text
+        return f"{text[:limit]}\n[summary cut here: {len(text) - limit} more characters]"

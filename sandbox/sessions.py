@@ -1,0 +1,219 @@
+"""Programs as the host sees them: a policy that acts, a summarizer that writes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sandbox import frames
+from sandbox.channel import Channel
+from sandbox.child import ACT_HEAD, EPISODE_HEAD, RESET_HEAD
+from sandbox.errors import ProgramError, ProtocolError
+from sandbox.frames import Kind
+from sandbox.interface import Episode, FloatArray, Interface, Limits, action_as_dict
+
+_OUTPUT_SECONDS = 1.0
+
+
+class _Session:
+    """What both kinds of program share."""
+
+    def __init__(
+        self,
+        role: str,
+        channel: Channel,
+        source: str,
+        interface: Interface,
+        limits: Limits,
+        extra_imports: tuple[str, ...],
+    ) -> None:
+        self._channel = channel
+        self._interface = interface
+        self._limits = limits
+        self._output = ""
+        task = {
+            "role": role,
+            "source": source,
+            "interface": {**asdict(interface), "action": action_as_dict(interface.action)},
+            "limits": asdict(limits),
+            "extra_imports": extra_imports,
+        }
+        data = json.dumps(task).encode()
+        self._request(Kind.START, data, Kind.DONE, limits.init_seconds, "loading the program", 0)
+
+    def _request(
+        self,
+        kind: Kind,
+        payload: bytes | bytearray,
+        expect: Kind,
+        seconds: float,
+        what: str,
+        size: int | None = None,
+    ) -> memoryview:
+        try:
+            return self._channel.request(kind, payload, expect, seconds, what, size)
+        except ProgramError as error:
+            self._output = error.output or self._output
+            raise
+
+    @property
+    def output(self) -> str:
+        """What the program has printed, capped, with a note where it was cut."""
+        if self._channel.alive:
+            try:
+                reply = self._request(
+                    Kind.OUTPUT, b"", Kind.TEXT, _OUTPUT_SECONDS, "reading the output"
+                )
+            except ProgramError:
+                return self._output
+            self._output = frames.clean(bytes(reply))
+        return self._output
+
+    def close(self) -> None:
+        """End the process; calling it twice is harmless."""
+        self._channel.kill()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class Policy(_Session):
+    """A policy program in its own process. After any error it is dead; make a new one."""
+
+    def __init__(
+        self,
+        channel: Channel,
+        source: str,
+        interface: Interface,
+        limits: Limits,
+        extra_imports: tuple[str, ...] = (),
+    ) -> None:
+        super().__init__("policy", channel, source, interface, limits, extra_imports)
+        self._size = interface.action.size
+
+    def reset(self, slots: Sequence[int], seeds: Sequence[int], fresh: bool = True) -> None:
+        """Begin an episode in each slot.
+
+        Args:
+            slots: numbers of lockstep episodes, chosen by the caller.
+            seeds: one non-negative integer below 2**64 per slot; ``np.random`` and ``random`` of
+                that slot start from it.
+            fresh: make a new object of the policy class. Otherwise keep the slot's object and call
+                its ``reset()`` if it has one.
+
+        Raises:
+            ProgramError: the program failed.
+        """
+        if len(slots) != len(seeds):
+            raise ValueError(f"{len(slots)} slots and {len(seeds)} seeds")
+        payload = b"".join(
+            (
+                RESET_HEAD.pack(len(slots), fresh),
+                np.asarray(slots, np.int64).tobytes(),
+                np.asarray(seeds, np.uint64).tobytes(),
+            )
+        )
+        seconds = self._limits.init_seconds * max(1, len(slots))
+        self._request(Kind.RESET, payload, Kind.DONE, seconds, "making the policy object", 0)
+
+    def act(
+        self, slots: Sequence[int], observations: FloatArray | Sequence[FloatArray]
+    ) -> NDArray[np.float64]:
+        """Actions for k lockstep episodes, in one hand-over.
+
+        Args:
+            slots: the k episodes, each reset before.
+            observations: float64 ``(k, n_obs)``; for ragged observations
+                (``observation_size=None``) k vectors of any lengths.
+
+        Returns:
+            float64 ``(k, action.size)``, finite, integers in range for discrete spaces; a Box is
+            not clipped.
+
+        Raises:
+            ProgramError: the program failed.
+        """
+        count = len(slots)
+        payload = self._act_payload(slots, observations)
+        reply = self._request(
+            Kind.ACT,
+            payload,
+            Kind.ACTIONS,
+            self._limits.act_seconds * count,
+            "act()",
+            8 * count * self._size,
+        )
+        actions = np.frombuffer(reply, np.float64).reshape(count, self._size).copy()
+        if not np.isfinite(actions).all():
+            self.close()
+            raise ProtocolError("the program broke the protocol: an action is not finite")
+        return actions
+
+    def _act_payload(
+        self, slots: Sequence[int], observations: FloatArray | Sequence[FloatArray]
+    ) -> bytes:
+        count = len(slots)
+        numbers = np.asarray(slots, np.int64).tobytes()
+        if self._interface.observation_size is None:
+            rows = [np.asarray(row, np.float64).ravel() for row in observations]
+            lengths = np.array([row.size for row in rows], np.int64).tobytes()
+            return ACT_HEAD.pack(count, 1) + numbers + lengths + np.concatenate(rows).tobytes()
+        table = np.ascontiguousarray(observations, np.float64)
+        if table.shape != (count, self._interface.observation_size):
+            expected = (count, self._interface.observation_size)
+            raise ValueError(f"observations have shape {table.shape}, not {expected}")
+        return ACT_HEAD.pack(count, 0) + numbers + table.tobytes()
+
+
+class Summarizer(_Session):
+    """A feedback program in its own process; one ``Feedback`` object serves all its episodes."""
+
+    def __init__(
+        self,
+        channel: Channel,
+        source: str,
+        interface: Interface,
+        limits: Limits,
+        extra_imports: tuple[str, ...] = (),
+    ) -> None:
+        super().__init__("feedback", channel, source, interface, limits, extra_imports)
+
+    def summarize(self, episode: Episode) -> str:
+        """The program's text about one episode, capped at ``limits.text_chars``.
+
+        Raises:
+            ProgramError: the program failed.
+        """
+        success = -1 if episode.success is None else int(episode.success)
+        head = EPISODE_HEAD.pack(
+            len(episode.rewards),
+            episode.observations.shape[1],
+            episode.actions.shape[1],
+            episode.terminated,
+            episode.truncated,
+            success,
+        )
+        arrays = (episode.observations, episode.actions, episode.rewards)
+        payload = head + b"".join(array.tobytes() for array in arrays)
+        reply = self._request(
+            Kind.SUMMARIZE,
+            payload,
+            Kind.TEXT,
+            self._limits.act_seconds,
+            "summarize_trajectory()",
+        )
+        return frames.clean(bytes(reply))

@@ -1,0 +1,49 @@
+"""Exceptions of a program, told to its author; runs inside the sandboxed process."""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+from sandbox.language import FILENAME, quoted, readable
+
+_MAX_FRAMES = 12
+_MAX_MESSAGE = 2000
+
+
+def own_frames(trace: TracebackType | None) -> list[tuple[int, str]]:
+    """Line and function of each frame that belongs to the program, outermost first."""
+    frames: list[tuple[int, str]] = []
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if code.co_filename == FILENAME:
+            frames.append((trace.tb_lineno, code.co_name))
+        trace = trace.tb_next
+    return frames
+
+
+def summary(error: BaseException) -> str:
+    """Class and message of an exception whose ``__str__`` may be hostile."""
+    try:
+        text = str(error)
+    except BaseException:  # noqa: BLE001 - the program's own __str__ may raise anything
+        text = "<its message could not be read>"
+    name = type(error).__name__
+    return readable(f"{name}: {text[:_MAX_MESSAGE]}" if text else name)
+
+
+def describe(error: BaseException, source: str) -> tuple[str, int]:
+    """Message and innermost line (-1: unknown) for an exception that left the program."""
+    frames = own_frames(error.__traceback__)
+    lines = ["Traceback (most recent call last):"] if frames else []
+    shown = frames
+    if len(frames) > _MAX_FRAMES:
+        shown = frames[: _MAX_FRAMES // 2] + frames[-_MAX_FRAMES // 2 :]
+    for index, (line, function) in enumerate(shown):
+        if len(frames) > _MAX_FRAMES and index == _MAX_FRAMES // 2:
+            lines.append(f"  [{len(frames) - _MAX_FRAMES} more calls]")
+        lines.append(f"  line {line}, in {readable(function)}{quoted(source, line)}")
+    line = frames[-1][0] if frames else -1
+    if not frames and isinstance(error, TypeError):
+        lines.append("(in the call of the method itself: check its parameters)")
+    lines.append(summary(error))
+    return "\n".join(lines), line

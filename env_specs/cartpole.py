@@ -44,5 +44,6 @@ SPEC = EnvSpec(
     action=ACTION,
     reward=reward,
     horizon=500,
-    references={"random": 22.0, "optimum": 500.0},
+    # Measured: python -m promptpo.spec.baselines cartpole --episodes 20000
+    references={"random": 22.8, "zero action": 9.3, "optimum": 500.0},
 )

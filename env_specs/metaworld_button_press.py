@@ -1,9 +1,9 @@
 """Meta-World button-press-v3: press a button on the front of a box with a robot arm's gripper.
 
 A Sawyer arm stands behind a table; a box stands on the far side of the table, with a round button
-on the side that faces the robot. At each step the policy moves the hand a little and sets the effort
-of the gripper. Pushing the button along +y moves it into the box. An episode succeeds if, at any of
-its 500 steps, the button's y is within 0.02 m of the y at which it is fully pressed
+on the side that faces the robot. At each step the policy moves the hand a little and sets the
+effort of the gripper. Pushing the button along +y moves it into the box. An episode succeeds if, at
+any of its 500 steps, the button's y is within 0.02 m of the y at which it is fully pressed
 (``pressed_position``). Success does not end the episode. The box stands still during an episode and
 elsewhere in the next: x from -0.1 to 0.1, y within 0.05 m. The hand starts near (0.00, 0.40, 0.20)
 with the gripper open. The hand is kept inside x from -0.5 to 0.5, y from 0.4 to 1.0, z from 0.05 to
@@ -42,7 +42,7 @@ class Observation:
     button_position: np.ndarray = field(
         shape=(3,),
         unit="m",
-        low=(-0.1, 0.64, 0.115),
+        low=(-0.1, 0.6, 0.115),
         high=(0.1, 0.81, 0.115),
         frame="world",
         doc="x, y, z of the button's front, which faces the robot; only y changes, when pressed",
@@ -66,7 +66,7 @@ class Observation:
     previous_button_position: np.ndarray = field(
         shape=(3,),
         unit="m",
-        low=(-0.1, 0.64, 0.115),
+        low=(-0.1, 0.6, 0.115),
         high=(0.1, 0.81, 0.115),
         frame="world",
         doc="button_position one step before",
@@ -134,5 +134,10 @@ SPEC = EnvSpec(
     success=family.success,
     expert=family.expert("button-press-v3"),
     install="metaworld>=3.1.1",
-    references={"random": Reference(0.0, 0.0)},
+    # Measured: python -m promptpo.spec.baselines metaworld_button_press --episodes 200
+    references={
+        "random": Reference(192.0, 0.0),
+        "zero action": Reference(140.0, 0.0),
+        "expert": Reference(562.0, 1.0),
+    },
 )

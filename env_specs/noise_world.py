@@ -8,7 +8,7 @@ visited. The observation shows the labels, but not what they mean.
 
 Reward: -1 a step, +n^3 on entering the goal (when it pays), -n^5 on entering a bad cell.
 
-``gymnasium.make("promptpo/NoiseWorld-v0", board=1)`` works once ``register()`` was called.
+Importing this module makes ``gymnasium.make("promptpo/NoiseWorld-v0", board=1)`` work.
 :func:`solve` gives the exact optimum of a board.
 """
 
@@ -98,9 +98,7 @@ def load_board(number: int) -> Board:
     """
     boards = json.loads(_BOARDS.read_text(encoding="utf-8"))
     if str(number) not in boards:
-        raise ValueError(
-            f"there is no NoiseWorld board {number}; boards are 0 to {len(boards) - 1}"
-        )
+        raise ValueError(f"no NoiseWorld board {number}; boards are 0 to {len(boards) - 1}")
     data = boards[str(number)]
     labels = np.array(data["labels"])
     p = np.array([region["p"] for region in data["regions"]])[np.array(data["region"])]
@@ -185,11 +183,11 @@ def solve(board: Board) -> Solution:
     return Solution(value, success_probability, steps, policy)
 
 
-class NoiseWorld(gymnasium.Env[NDArray[np.float64], int]):
+class NoiseWorld(gymnasium.Env[NDArray[np.float64], np.int64]):
     """One board as a Gymnasium environment.
 
     Observation, float64: agent row, agent column, goal row, goal column, each / (n - 1); the n*n
-    labels row by row; with milestones two flags (first, both visited). Read-only arrays.
+    labels row by row; with milestones two flags (first, both visited).
     Actions: 0 up, 1 down, 2 left, 3 right. ``info`` has ``success`` and ``entered_bad_cell``.
 
     Attributes:
@@ -219,9 +217,11 @@ class NoiseWorld(gymnasium.Env[NDArray[np.float64], int]):
         super().reset(seed=seed)
         self.state = self.steps = 0
         self._draws = self.np_random.random(self.board.horizon).tolist()
-        return self._seen[0], {}
+        return self._seen[0].copy(), {}
 
-    def step(self, action: int) -> tuple[NDArray[np.float64], float, bool, bool, dict[str, Any]]:
+    def step(
+        self, action: int | np.int64
+    ) -> tuple[NDArray[np.float64], float, bool, bool, dict[str, Any]]:
         """Move; raises ResetNeeded when the episode is over."""
         try:
             draw = self._draws[self.steps]
@@ -234,9 +234,9 @@ class NoiseWorld(gymnasium.Env[NDArray[np.float64], int]):
         if terminated:
             self._draws = []
         info = {"success": success, "entered_bad_cell": bad}
-        return self._seen[self.state], reward, terminated, truncated, info
+        return self._seen[self.state].copy(), reward, terminated, truncated, info
 
-    def render(self) -> str | None:  # type: ignore[override]
+    def render(self) -> str | None:
         """Return the grid as text, the agent as ``A`` (render mode ``ansi``)."""
         if self.render_mode != "ansi":
             return None
@@ -262,7 +262,5 @@ def _observations(board: Board) -> list[NDArray[np.float64]]:
     return seen
 
 
-def register() -> None:
-    """Make the environment known to ``gymnasium.make``; calling it again is harmless."""
-    if ENV_ID not in gymnasium.registry:
-        gymnasium.register(ENV_ID, entry_point=NoiseWorld)
+if ENV_ID not in gymnasium.registry:
+    gymnasium.register(ENV_ID, entry_point=f"{__name__}:NoiseWorld")

@@ -59,7 +59,10 @@ def layout(observation: type) -> tuple[LayoutField, ...]:
             "write all its fields in it",
             source.first_line,
         )
-    hints = typing.get_type_hints(observation)
+    try:
+        hints = typing.get_type_hints(observation)
+    except NameError as error:
+        raise PartError("observation", f"{error} in an annotation", source.first_line) from error
     fields: list[LayoutField] = []
     start = 0
     for node in source.node.body:
@@ -137,7 +140,10 @@ def standalone_source(observation: type) -> str:
         extra += ["", segment]
     unknown = [name for name in free_names(source.text) if name not in known | {"field"}]
     if unknown:
-        message = f"a method uses {unknown[0]!r}; only np, math and self exist where policies run"
+        message = (
+            f"class {source.node.name} uses {unknown[0]!r}, which does not exist where policies "
+            "run and which the model would not see; use only np, math, numbers and self in it"
+        )
         raise PartError("observation", message, source.first_line)
     body.append("    def __init__(self, flat):")
     for item in fields:

@@ -117,11 +117,9 @@ class Task:
             self.raw, reward, terminated, truncated, self.info = self._step(self._decode(action))
             flat = self._flat(self.raw)
             reward = float(reward)
-            success = (
-                bool(self._success(self.info, reward, terminated))
-                if self._success is not None
-                else None
-            )
+            success = None
+            if self._success is not None:
+                success = bool(self._success(self.info, reward, terminated))
         except Exception as error:
             if self.spec.path is None or line_in(error, self.spec.path) is None:
                 raise

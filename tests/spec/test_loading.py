@@ -1,0 +1,295 @@
+"""Finding and importing specs, and the one line that says what is wrong with one."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from promptpo.spec import SpecError, load_spec, shipped_specs
+from promptpo.spec.loading import SHIPPED_FOLDER
+
+ROOT = SHIPPED_FOLDER.parent
+
+
+def failure(path: Path | str) -> str:
+    """Return the message with which loading fails, checked to be one line."""
+    with pytest.raises(SpecError) as caught:
+        load_spec(path)
+    message = str(caught.value)
+    assert "\n" not in message
+    return message
+
+
+def line_of(path: Path, text: str) -> int:
+    """Return the number of the first line that contains a text."""
+    lines = path.read_text().splitlines()
+    return next(number for number, line in enumerate(lines, 1) if text in line)
+
+
+def test_a_spec_file_is_loaded_with_name_title_and_description(write_spec):
+    path = write_spec()
+    spec = load_spec(path)
+    assert (spec.name, spec.title) == ("slide", "Slide: push a block along a line.")
+    assert spec.description == "The block starts at rest."
+    assert spec.path == path
+    assert spec.horizon == 50
+
+
+def test_a_relative_path_and_a_string_are_accepted(write_spec, monkeypatch):
+    path = write_spec()
+    monkeypatch.chdir(path.parent)
+    assert load_spec("slide.py").path == path
+
+
+def test_an_edited_spec_is_loaded_anew(write_spec):
+    assert load_spec(write_spec()).horizon == 50
+    path = write_spec(("horizon=50", "horizon=60"), ("The block, before", "The block, ahead of"))
+    assert load_spec(path).horizon == 60
+
+
+@pytest.mark.parametrize("importing", ["from . import slide_helper", "import slide_helper"])
+def test_a_module_beside_the_spec_can_be_imported(write_spec, tmp_path, importing):
+    (tmp_path / "slide_helper.py").write_text("STEPS = 7\n")
+    path = write_spec(
+        ("import numpy as np", f"import numpy as np\n{importing}"),
+        ("horizon=50", "horizon=slide_helper.STEPS"),
+    )
+    try:
+        assert load_spec(path).horizon == 7
+    finally:
+        sys.modules.pop("slide_helper", None)
+
+
+def test_helpers_of_equal_name_in_two_folders_do_not_clash(write_spec, tmp_path):
+    path = write_spec(
+        ("import numpy as np", "import numpy as np\nfrom . import helper"),
+        ("horizon=50", "horizon=helper.STEPS"),
+    )
+    (tmp_path / "helper.py").write_text("STEPS = 7\n")
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "slide.py").write_text(path.read_text())
+    (other / "helper.py").write_text("STEPS = 8\n")
+    assert (load_spec(path).horizon, load_spec(other / "slide.py").horizon) == (7, 8)
+
+
+def test_shipped_specs_are_found_by_name_from_any_folder(tmp_path):
+    code = "from promptpo.spec import load_spec; print(load_spec('cartpole').title)"
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert run.stdout.startswith("CartPole: ")
+
+
+def test_a_folder_named_env_specs_does_not_hide_the_shipped_ones(tmp_path):
+    (tmp_path / "env_specs").mkdir()
+    (tmp_path / "env_specs" / "__init__.py").write_text("")
+    code = "from promptpo.spec import load_spec; print(load_spec('metaworld_reach').name)"
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert run.stdout.strip() == "metaworld_reach"
+
+
+def test_helpers_are_not_listed_as_specs():
+    names = shipped_specs()
+    assert names == sorted(names)
+    assert {"cartpole", "metaworld_reach", "noise_world_board_1"} <= set(names)
+    assert not {"__init__", "_metaworld", "noise_world"} & set(names)
+
+
+def test_a_misspelt_name_gets_the_nearest_shipped_names():
+    message = failure("metaworld_reech")
+    assert "no such spec file or shipped spec" in message
+    assert "did you mean metaworld_reach" in message
+
+
+def test_a_missing_file_is_named():
+    assert failure("nowhere/thing.py").startswith("nowhere/thing.py: no such file; ")
+
+
+def test_a_folder_is_refused(tmp_path):
+    assert "is a folder" in failure(tmp_path)
+
+
+def test_a_file_that_is_not_python_is_refused(tmp_path):
+    path = tmp_path / "spec.yaml"
+    path.write_text("horizon: 5\n")
+    assert "not a Python file" in failure(path)
+
+
+def test_a_missing_package_gets_the_pip_command_and_the_line(write_spec):
+    path = write_spec(("import numpy as np", "import numpy as np\nimport no_such_simulator.core"))
+    line = line_of(path, "no_such_simulator")
+    assert failure(path) == (
+        f"{path}:{line}: the package 'no_such_simulator' is not installed; "
+        "run: pip install 'no_such_simulator'"
+    )
+
+
+def test_a_missing_helper_is_told_apart_from_a_missing_package(write_spec):
+    path = write_spec(("import numpy as np", "import numpy as np\nfrom ._tools import a"))
+    assert "there is no module '_tools' beside this spec" in failure(path)
+
+
+def test_a_syntax_error_has_its_line(write_spec):
+    path = write_spec(("return abs(self.position)", "return abs(self.position"))
+    assert failure(path).startswith(f"{path}:{line_of(path, 'abs(self')}: SyntaxError: ")
+
+
+def test_an_exception_on_import_has_its_line(write_spec):
+    path = write_spec(("ACTION = ", "LIMIT = 1 / 0\nACTION = "))
+    expected = f"{path}:{line_of(path, '1 / 0')}: ZeroDivisionError: division by zero"
+    assert failure(path) == expected
+
+
+def test_a_spec_that_exits_on_import_does_not_end_the_program(write_spec):
+    path = write_spec(("ACTION = ", "raise SystemExit('stop')\nACTION = "))
+    assert "SystemExit: stop" in failure(path)
+
+
+def test_a_file_without_spec(write_spec):
+    path = write_spec(("SPEC = ", "SPECIFICATION = "))
+    assert "no SPEC in this file" in failure(path)
+
+
+def test_a_spec_of_another_type(write_spec):
+    path = write_spec(("SPEC = EnvSpec(", "SPEC = dict("))
+    assert failure(path).startswith(f"{path}:{line_of(path, 'SPEC =')}: SPEC is a dict, not an ")
+
+
+def test_a_missing_part_is_named_and_explained(write_spec):
+    path = write_spec(("    reward=reward,\n", ""))
+    message = failure(path)
+    assert message.startswith(f"{path}:{line_of(path, 'SPEC =')}: EnvSpec lacks reward; ")
+    assert "reward(observation, action, next_observation)" in message
+
+
+def test_an_unknown_part_gets_the_nearest_name(write_spec):
+    path = write_spec(("horizon=50", "horizon=50, targt=3.0"))
+    assert "no argument 'targt'; did you mean 'target'?" in failure(path)
+
+
+def test_positional_arguments_are_refused(write_spec):
+    path = write_spec(("make=make", "make"))
+    assert "takes keyword arguments only" in failure(path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("horizon=50", 'horizon="50"', "horizon must be a positive int, not str '50'"),
+        ("horizon=50", "horizon=True", "horizon must be a positive int"),
+        ("horizon=50", "horizon=0", "horizon must be a positive int, not int 0"),
+        ("action=ACTION", "action=3", "action must be a text"),
+        ("observation=Observation", "observation=3", "observation must be a class"),
+        ("make=make", "make=3", "make must be a function called as make()"),
+        ("reward=reward", "reward=None", "reward must be a function called as reward("),
+        ("horizon=50", "horizon=50, observe=len", "observe must take the arguments of observe("),
+        ("horizon=50", "horizon=50, target='x'", "target must be a number or None"),
+        ("horizon=50", "horizon=50, references=[1]", "references must be a dict"),
+        ("horizon=50", "horizon=50, withheld=('x')", "withheld must be a tuple of texts"),
+        ("horizon=50", "horizon=50, policy_lifetime='run'", 'must be "episode" or "evaluation"'),
+        ("horizon=50", "horizon=50, reward_tolerance=-1", "reward_tolerance must be a number >= 0"),
+        ("reward=reward", "reward=lambda a, b, c: 0.0", "must be written with class or def"),
+    ],
+)
+def test_a_wrong_part_is_named_with_its_line(write_spec, old, new, problem):
+    path = write_spec((old, new))
+    message = failure(path)
+    assert message.startswith(f"{path}:{line_of(path, new)}: ")
+    assert problem in message
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ('doc="0 in the middle")', 'doc="")\n    _speed: float = field()', "underscore"),
+        ("markers: np.ndarray = field(shape=(2, 2), ", "markers: np.ndarray = field(", "its shape"),
+        (
+            "markers: np.ndarray = field(shape=(2, 2)",
+            "markers: np.ndarray = field(shape=[2]",
+            "its",
+        ),
+        ("contacts: int = field(", "contacts: str = field(", "must be annotated float, int, bool"),
+        ("contacts: int = field(", "contacts: int = field(shape=(2,), ", "annotate it np.ndarray"),
+        (
+            'contacts: int = field(low=0, high=3, doc="how many corners touch")',
+            "contacts: int = 0",
+            "has no description; assign field(",
+        ),
+    ],
+)
+def test_a_wrong_field_is_named_with_its_line(write_spec, old, new, problem):
+    path = write_spec((old, new))
+    message = failure(path)
+    number, name = re.match(rf"{re.escape(str(path))}:(\d+): field '(\w+)'", message).groups()
+    assert int(number) == line_of(path, f"    {name}: ")
+    assert problem in message
+
+
+def test_an_observation_class_must_not_inherit(write_spec):
+    path = write_spec(("class Observation:", "class Base: ...\n\n\nclass Observation(Base):"))
+    assert "must not inherit: the model sees only this class" in failure(path)
+
+
+def test_an_observation_class_must_not_have_its_own_init(write_spec):
+    path = write_spec(("def distance(self)", "def __init__(self)"))
+    assert failure(path).startswith(f"{path}:{line_of(path, '__init__')}: ")
+
+
+def test_a_method_must_not_use_names_of_the_module(write_spec):
+    path = write_spec(
+        ("return abs(self.position)", "return LIMIT - abs(self.position)"),
+        ("ACTION =", "LIMIT = 1.0\nACTION ="),
+    )
+    assert "class Observation uses 'LIMIT'" in failure(path)
+
+
+def test_a_reward_must_not_use_names_that_the_model_does_not_see(write_spec):
+    path = write_spec(
+        ("return -next_observation.distance()", "return LIMIT - next_observation.distance()"),
+        ("ACTION =", "LIMIT = 1.0\nACTION ="),
+    )
+    message = failure(path)
+    assert message.startswith(f"{path}:{line_of(path, 'def reward')}: reward uses 'LIMIT'")
+    assert "reward_helpers" in message
+
+
+def test_a_reward_must_take_three_arguments(write_spec):
+    path = write_spec(
+        ("def reward(observation, action, next_observation)", "def reward(next_observation)")
+    )
+    message = failure(path)
+    assert message.startswith(f"{path}:{line_of(path, 'def reward')}: ")
+    assert "reward(observation, action, next_observation)" in message
+
+
+@pytest.mark.parametrize("name", shipped_specs())
+def test_importing_a_shipped_spec_imports_no_simulator(name):
+    code = (
+        "import sys; from promptpo.spec import load_spec, prompt_parts;"
+        f"prompt_parts(load_spec({name!r}));"
+        "print([m for m in ('gymnasium', 'mujoco', 'metaworld', 'scipy') if m in sys.modules])"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert run.stdout.strip() == "[]"

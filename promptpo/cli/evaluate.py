@@ -85,11 +85,9 @@ def find_subject(name: str) -> Subject:
     path = Path(name)
     if path.is_file():
         return Subject(path, _read(path), {})
-    folder = RunFolder(runs.find(name, Path(config.fields()["out"].default)))
+    folder = RunFolder(runs.find(name, Path(RunConfig.out)))
     if not folder.best_policy.is_file():
-        raise RunError(
-            f"{folder.path}: it has no best policy yet; resume it, or name a policy file"
-        )
+        raise RunError(f"{folder.path}: no best policy in it yet; resume it, or name a file")
     from promptpo.run import settings_of
 
     stored = {k: v for k, v in settings_of(folder).items() if k in _SHARED}

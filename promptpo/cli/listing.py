@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from promptpo.cli import runs
 from promptpo.cli.parser import Parser
 from promptpo.errors import PromptPOError
 from promptpo.store.folder import RunFolder
 from promptpo.ui import text
+
+if TYPE_CHECKING:
+    import sandbox
 
 
 def parser() -> Parser:
@@ -37,7 +40,7 @@ def spec_rows() -> list[tuple[str, ...]]:
     from promptpo.llm.recording import find_recording
     from promptpo.spec import Task, load_spec, observation_size, shipped_specs
 
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for name in shipped_specs():
         recorded = "yes" if find_recording(name) else "no"
         try:
@@ -53,13 +56,15 @@ def spec_rows() -> list[tuple[str, ...]]:
     return rows
 
 
-def space_words(space: Any) -> str:
+def space_words(space: sandbox.Box | sandbox.Discrete | sandbox.MultiDiscrete) -> str:
     """An action space in few words: ``box(4)``, ``discrete(2)``."""
-    kind = type(space).__name__.lower()
-    if kind == "discrete":
-        return f"{kind}({space.n})"
-    sizes = space.shape if kind == "box" else space.nvec
-    return f"{kind}({', '.join(map(str, sizes))})"
+    import sandbox
+
+    if isinstance(space, sandbox.Discrete):
+        return f"discrete({space.n})"
+    if isinstance(space, sandbox.Box):
+        return f"box({', '.join(map(str, space.shape))})"
+    return f"multidiscrete({', '.join(map(str, space.nvec))})"
 
 
 def run_rows(out: Path) -> list[tuple[str, ...]]:

@@ -11,7 +11,7 @@ from typing import Any
 from promptpo.cli import runs
 from promptpo.cli.parser import Parser
 from promptpo.errors import RunError, UsageError
-from promptpo.store.folder import write_atomically
+from promptpo.store.folder import RunFolder, write_atomically
 
 
 def parser() -> Parser:
@@ -46,7 +46,9 @@ def recording(folder: Path, *, by: str = "", how: str = "") -> tuple[dict[str, A
 
     Raises RunError where the run holds no reply.
     """
-    config = runs.settings(folder)
+    from promptpo.run import settings_of
+
+    config = settings_of(RunFolder(folder))
     began, replies = 0.0, []
     for line in (folder / "events.jsonl").read_text(encoding="utf-8").splitlines(keepends=True):
         try:

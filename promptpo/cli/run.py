@@ -11,10 +11,9 @@ from promptpo.cli import runs
 from promptpo.cli.parser import COMMANDS, Parser, add_settings
 from promptpo.config import RunConfig
 from promptpo.errors import EXIT_INTERRUPTED, UsageError
-from promptpo.store.folder import RunFolder
 
 if TYPE_CHECKING:
-    from promptpo.run import Forecast
+    from promptpo.forecast import Forecast
 
 EXAMPLES = """\
 examples:
@@ -85,34 +84,22 @@ def _execute(settings: RunConfig, folder: Path | None) -> int:
 
 
 def _resumed(name: str, layers: list[dict[str, Any]]) -> tuple[RunConfig, Path]:
-    """The settings of an earlier run with those that may change replaced.
+    """The run to continue, and its settings with those replaced that are given and may change."""
+    from promptpo.api import resumed_config
 
-    Raises UsageError where a setting is given that shaped what the run has already done.
-    """
     given: dict[str, Any] = {}
     for layer in layers:
         given.update({k: v for k, v in layer.items() if v is not None})
-    out = Path(given.get("out", config.fields()["out"].default))
-    folder = runs.find(name, out, given.get("spec"))
-    from promptpo.run import settings_of
-
-    stored = settings_of(RunFolder(folder))
-    changed = {k: v for k, v in given.items() if k != "out" and stored.get(k) != v}
-    known = config.fields()
-    for key in changed:
-        if key not in known or not known[key].metadata["resumable"]:
-            free = [config.flag(n) for n, f in known.items() if f.metadata["resumable"]]
-            was = f" (it was {stored[key]})" if key in stored else ""
-            spelled = config.flag(key) if key in known else f"--{key}"
-            raise UsageError(
-                f"{spelled} cannot change when a run is resumed{was}; leave it out or start a"
-                f" new run; what may change: {', '.join(free)}"
-            )
-    return config.build(stored, changed), folder
+    out = Path(given.pop("out", RunConfig.out))
+    spec = given.pop("spec", None)
+    folder = runs.find(name, out, spec)
+    if spec is not None and Path(spec).stem != folder.parent.name:
+        raise UsageError(f"{folder}: not a run of {spec}; leave --spec out to resume it")
+    return resumed_config(folder, given), folder
 
 
 def _forecast(settings: RunConfig) -> int:
-    from promptpo.run import forecast
+    from promptpo.forecast import forecast
 
     for line in forecast_lines(settings, forecast(settings)):
         print(line)
@@ -121,7 +108,19 @@ def _forecast(settings: RunConfig) -> int:
 
 def forecast_lines(settings: RunConfig, expected: Forecast) -> list[str]:
     """What ``--dry-run`` prints."""
-    raise NotImplementedError
+    f = expected
+    steps = f.search_steps + f.selection_steps + f.test_steps
+    rows = [
+        ("task", settings.spec),
+        ("model", settings.model or ""),
+        ("calls", f"{f.calls:,}; {f.max_calls:,} at most, if every candidate needs all repairs"),
+        ("tokens", f"about {f.prompt_tokens:,} in and {f.completion_tokens:,} out, no repairs"),
+        ("env steps", f"{steps:,} at most, if no episode ends early"),
+        ("  search", f"{f.search_steps:,}"),
+        ("  selection", f"{f.selection_steps:,}"),
+        ("  held-out", f"{f.test_steps:,}"),
+    ]
+    return [f"{label:11}  {words}" for label, words in rows]
 
 
 def _presets_help() -> str:

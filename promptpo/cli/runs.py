@@ -1,11 +1,9 @@
-"""Runs on disk, as the commands need them: found by name, and what they were asked."""
+"""Runs on disk, found by name."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from promptpo.errors import RunError
 from promptpo.store.folder import RunFolder
@@ -31,23 +29,6 @@ def find(name: str, out: Path, spec: str | None = None) -> Path:
         if (folder / "events.jsonl").is_file():
             return folder
     return RunFolder.open(Path(name)).path
-
-
-def settings(folder: Path) -> dict[str, Any]:
-    """The settings that a run was started with, from the first line of its event log.
-
-    Raises RunError where the log does not tell.
-    """
-    path = folder / "events.jsonl"
-    with path.open(encoding="utf-8") as lines:
-        first = lines.readline()
-    try:
-        event = json.loads(first)
-        return dict(event["config"])
-    except (ValueError, KeyError, TypeError):
-        raise RunError(
-            f"{path}:1: the run stopped before it had begun; start it anew with --spec"
-        ) from None
 
 
 def _run_folders(out: Path) -> Iterator[Path]:

@@ -107,9 +107,10 @@ def _round(data: Mapping[str, Any], progress: Progress) -> list[str]:
     if not data.get("score"):
         return [f"round {data['round']} of {total}: every candidate failed"]
     line = f"round {data['round']} of {total}: {data['winner']} wins, {text.score(data['score'])}"
-    if data["best"] == data["winner"]:
+    best = data["best"]
+    if best["name"] == data["winner"]:
         return [f"{line} (best so far)"]
-    return [f"{line}; best so far {data['best']}, {text.score(data['best_score'])}"]
+    return [f"{line}; best so far {best['name']}, {text.score(best['score'])}"]
 
 
 def _state(data: Mapping[str, Any], progress: Progress) -> list[str]:

@@ -72,7 +72,7 @@ class Progress:
 
         Selection and the held-out test follow the last round and are not in it.
         """
-        total = self.config.get("rounds", 0)
+        total: int = self.config.get("rounds", 0)
         if not self.round_seconds or self.phase != "search" or not total:
             return None
         typical = sum(self.round_seconds) / len(self.round_seconds)
@@ -118,9 +118,8 @@ class Progress:
         self._enter_round(data["round"], time)
         self.rounds.append(data)
         self.round_started = time
-        if data.get("best_score"):
-            self.best = {"name": data["best"], "score": data["best_score"]}
-            self.chosen = data["best"]
+        if data["best"]["score"]:
+            self.best, self.chosen = data["best"], data["best"]["name"]
         self.in_flight.clear()
 
     def _on_selection(self, data: Mapping[str, Any], time: float) -> None:

@@ -1,0 +1,200 @@
+"""The best policy as a module that stands alone, and the run folder's README."""
+
+from __future__ import annotations
+
+import ast
+import sys
+import textwrap
+import time
+from dataclasses import dataclass
+
+from promptpo.spec import EnvSpec, layout, standalone_source
+from promptpo.store.inline import Inlined, NotInlinable, inline
+from promptpo.store.readme import run_readme, score_lines
+from promptpo.types import Candidate, Rollout
+from promptpo.ui import text
+from promptpo.version import __version__
+
+#: Separates what promptpo adds from what the language model wrote.
+MARKER = "# ---- The policy, as the language model wrote it ----"
+
+_PLAIN_OBSERVE = '''\
+def observe(raw, env):
+    """The fields of Observation as one vector, from what the environment returns."""
+    if isinstance(raw, dict):
+        raw = tuple(raw[key] for key in env.observation_space.spaces)
+    parts = raw if isinstance(raw, tuple) else (raw,)
+    return np.concatenate([np.ravel(part) for part in parts]).astype(np.float64)'''
+
+_FLATTENED = '''\
+def observe(raw, env):
+    """The fields of Observation as one vector, from what the environment returns."""
+    seen = {inner}(raw, env)
+    if isinstance(seen, dict):
+        seen = np.concatenate([np.ravel(seen[name]) for name in {names}])
+    return np.ravel(seen)'''
+
+
+def export(spec: EnvSpec, candidate: Candidate, test: Rollout | None, run: str) -> dict[str, str]:
+    """Files to write into the run's folder, by their relative path.
+
+    ``run`` is the folder's name, ``test`` the held-out episodes (None: none played yet).
+    """
+    return {
+        "best/policy.py": policy_module(spec, candidate, test, run),
+        "README.md": run_readme(spec, candidate, test),
+    }
+
+
+def policy_module(spec: EnvSpec, candidate: Candidate, test: Rollout | None, run: str) -> str:
+    """Source of ``best/policy.py``: ``Observation``, ``observe(raw, env)`` and the policy.
+
+    It needs numpy, and what a spec's ``observe`` imports, but not promptpo. Where ``observe``
+    cannot be copied out of its spec, the module is without it and its docstring says so.
+    """
+    policy = split_imports(candidate.source or "")
+    try:
+        observe = _observe(spec)
+    except NotInlinable:
+        observe = Inlined()
+    observation = split_imports(standalone_source(spec.observation))
+    imports = merged_imports(
+        [
+            "import numpy as np",
+            *observation.imports,
+            *observe.imports,
+            *policy.imports,
+            *_preloaded(policy.body),
+        ]
+    )
+    header = _docstring(spec, candidate, test, run, with_observe=bool(observe.definitions))
+    parts = [header, "from __future__ import annotations", imports]
+    top = "\n\n".join(parts)
+    blocks = [top, observation.body, observe.text, f"{MARKER}\n\n\n{policy.body}"]
+    return "\n\n\n".join(block.strip("\n") for block in blocks if block) + "\n"
+
+
+def policy_part(module: str) -> str:
+    """What the language model wrote of an exported module; any other source as it is."""
+    before, marker, body = module.partition(MARKER)
+    if not marker:
+        return module
+    used = {node.id for node in ast.walk(ast.parse(body)) if isinstance(node, ast.Name)}
+    imports = [
+        line
+        for line in split_imports(before).imports
+        if any((a.asname or a.name).split(".")[0] in used for a in _aliases(line))
+    ]
+    return "\n".join([*imports, body.lstrip("\n")])
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A module's top-level imports, one statement each, and the rest of its text."""
+
+    imports: tuple[str, ...]
+    body: str
+
+
+def split_imports(source: str) -> Parts:
+    """Take the top-level imports out of a module; ``from __future__`` ones are dropped.
+
+    The rest stays as it is written, unless an import shares its line with something else.
+    """
+    tree = ast.parse(source)
+    found = [n for n in tree.body if isinstance(n, ast.Import | ast.ImportFrom)]
+    others = [n for n in tree.body if n not in found]
+    taken = {i for n in found for i in range(n.lineno, (n.end_lineno or n.lineno) + 1)}
+    shared = taken & {i for n in others for i in (n.lineno, n.end_lineno)}
+    if shared:
+        body = ast.unparse(ast.Module(others, []))
+    else:
+        lines = source.splitlines()
+        body = "\n".join(line for i, line in enumerate(lines, 1) if i not in taken)
+    statements = tuple(ast.unparse(n) for n in found if getattr(n, "module", None) != "__future__")
+    return Parts(statements, body.strip("\n"))
+
+
+def merged_imports(statements: list[str]) -> str:
+    """Import statements without repeats: the standard library's first, then the others."""
+    unique = sorted(set(statements))
+    standard = [s for s in unique if _package(s) in sys.stdlib_module_names]
+    others = [s for s in unique if s not in standard]
+    return "\n\n".join("\n".join(group) for group in (standard, others) if group)
+
+
+def _observe(spec: EnvSpec) -> Inlined:
+    """``observe(raw, env)``, which returns a flat vector whatever form the spec's own one has."""
+    if spec.observe is None:
+        return Inlined(definitions={"observe": _PLAIN_OBSERVE})
+    found = inline(spec.observe)
+    name = spec.observe.__name__
+    source = found.definitions.pop(name)
+    if name == "observe" and _is_flat(source):
+        found.definitions[name] = source
+        return found
+    inner = "spec_observe"
+    found.definitions[inner] = source.replace(f"def {name}(", f"def {inner}(", 1)
+    names = tuple(item.name for item in layout(spec.observation))
+    found.definitions["observe"] = _FLATTENED.format(inner=inner, names=names)
+    return found
+
+
+def _is_flat(source: str) -> bool:
+    """Whether every ``return`` is a concatenation, so that nothing is left to flatten."""
+    returns = [n.value for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Return)]
+    return all(
+        isinstance(value, ast.Call)
+        and ast.unparse(value.func) in ("np.concatenate", "np.hstack", "np.append")
+        for value in returns
+    )
+
+
+def _preloaded(body: str) -> list[str]:
+    """Imports of the modules that policies may use without importing them."""
+    names = {node.id for node in ast.walk(ast.parse(body)) if isinstance(node, ast.Name)}
+    return [f"import {module}" for module in ("math", "random") if module in names]
+
+
+def _docstring(
+    spec: EnvSpec, candidate: Candidate, test: Rollout | None, run: str, *, with_observe: bool
+) -> str:
+    strategy = strategy_of(candidate.source or "")
+    use = "Observation(observe(raw, env))" if with_observe else "Observation(vector_of_its_fields)"
+    about = [
+        f"Policy for {spec.name}. {spec.title}",
+        "",
+        *([f"Strategy: {strategy}", ""] if strategy else []),
+        *score_lines(candidate, test),
+        f"Found by promptpo {__version__} on {time.strftime('%Y-%m-%d')}:"
+        f" candidate {candidate.name} of run {run}.",
+        "",
+        f"Stands alone: Policy().act({use}), with a new Policy for every episode."
+        if (spec.policy_lifetime == "episode")
+        else f"Stands alone: policy.act({use}), with one policy = Policy() for all episodes.",
+    ]
+    lines = [w for line in about for w in textwrap.wrap(line, 96) or [""]]
+    # Nothing that a model or a spec wrote may end the docstring.
+    safe = "\n".join(lines).replace("\\", "/").replace('"""', "'''")
+    return f'"""{safe}\n"""'
+
+
+def strategy_of(source: str) -> str:
+    """The first line that the policy says of itself: its class's docstring, else the module's."""
+    tree = ast.parse(source)
+    documented: list[ast.ClassDef | ast.Module] = [
+        n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "Policy"
+    ]
+    for node in [*documented, tree]:
+        if words := ast.get_docstring(node):
+            return text.first_line(words)
+    return ""
+
+
+def _package(statement: str) -> str:
+    return statement.split()[1].split(".", maxsplit=1)[0]
+
+
+def _aliases(statement: str) -> list[ast.alias]:
+    node = ast.parse(statement).body[0]
+    return node.names if isinstance(node, ast.Import | ast.ImportFrom) else []

@@ -1,0 +1,157 @@
+"""Copies functions of a spec, with all that they need from its module, to stand alone elsewhere."""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import FunctionType, ModuleType
+from typing import Any
+
+from promptpo.spec.source import PartError, free_names, source_of
+
+
+class NotInlinable(Exception):
+    """A function that needs something which cannot be copied; says what."""
+
+
+@dataclass
+class Inlined:
+    """Import statements, and definitions in an order in which they can be executed."""
+
+    imports: list[str] = field(default_factory=list)
+    definitions: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        """The definitions as module source, without the imports."""
+        return "\n\n\n".join(self.definitions.values())
+
+
+def inline(*functions: Callable[..., Any]) -> Inlined:
+    """The source of ``functions`` (under their own names) and of what they call.
+
+    Helper functions and plain constants of the spec's own modules are copied, other packages are
+    imported. Annotations are left out, because what they name would not exist.
+    Raises NotInlinable for closures, lambdas, and whatever lives in a spec's module and is
+    neither a function nor a plain constant.
+    """
+    found = Inlined()
+    for function in functions:
+        _copy(function, found)
+    return found
+
+
+def _copy(function: Callable[..., Any], found: Inlined) -> None:
+    name = getattr(function, "__name__", "?")
+    if name in found.definitions:
+        return
+    if not isinstance(function, FunctionType) or function.__closure__:
+        raise NotInlinable(f"{name} is not a plain function")
+    try:
+        text = source_of(function).text
+    except PartError as e:
+        raise NotInlinable(str(e)) from None
+    _refuse_inner_imports(name, text)
+    found.definitions[name] = ""  # a function that calls itself ends here
+    for used in free_names(text):
+        if used not in function.__globals__:
+            raise NotInlinable(f"{name} uses {used}, which its module does not define")
+        value = function.__globals__[used]
+        if isinstance(value, ModuleType) and _of_spec(value.__name__):
+            text = _without_prefix(text, used, value, found)
+        else:
+            _bind(used, value, found)
+    del found.definitions[name]
+    found.definitions[name] = without_annotations(text)
+
+
+def _bind(name: str, value: Any, found: Inlined) -> None:  # noqa: ANN401 - whatever a module holds
+    """Make ``name`` mean ``value`` in the copy."""
+    home = getattr(value, "__module__", None)
+    if isinstance(value, ModuleType):
+        if value.__name__.split(".")[0] == "promptpo":
+            raise NotInlinable(f"{name} is part of promptpo")
+        _add_import(found, f"import {value.__name__}", name, value.__name__)
+    elif isinstance(value, FunctionType) and home and _of_spec(home):
+        if value.__name__ != name:
+            raise NotInlinable(f"{name} is another name of {value.__name__}")
+        _copy(value, found)
+    elif callable(value) and home and not _of_spec(home) and not home.startswith("promptpo"):
+        original = value.__name__
+        _add_import(found, f"from {home} import {original}", name, original)
+    elif _is_plain(value):
+        found.definitions[name] = f"{name} = {value!r}"
+    else:
+        raise NotInlinable(f"{name} is neither a function nor a plain constant")
+
+
+def _add_import(found: Inlined, statement: str, name: str, original: str) -> None:
+    line = statement if name == original else f"{statement} as {name}"
+    if line not in found.imports:
+        found.imports.append(line)
+
+
+def _without_prefix(text: str, alias: str, module: ModuleType, found: Inlined) -> str:
+    """Copy what is used of a helper module and call it without the module's name."""
+    used = {
+        node.attr
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == alias
+    }
+    for name in sorted(used):
+        _bind(name, getattr(module, name, None), found)
+        text = re.sub(rf"\b{alias}\.{name}\b", name, text)
+    return text
+
+
+def without_annotations(text: str) -> str:
+    """A function's source without its annotations, otherwise as it is written."""
+    spans: list[tuple[ast.expr, str]] = []
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef) and node.returns:
+            spans.append((node.returns, "->"))
+        elif (isinstance(node, ast.arg) and node.annotation) or (
+            isinstance(node, ast.AnnAssign) and node.value
+        ):
+            spans.append((node.annotation, ":"))
+    lines = text.encode().splitlines(keepends=True)
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line))
+    raw = text.encode()
+    for node, mark in sorted(spans, key=lambda s: (s[0].lineno, s[0].col_offset), reverse=True):
+        begin = starts[node.lineno - 1] + node.col_offset
+        end = starts[(node.end_lineno or 1) - 1] + (node.end_col_offset or 0)
+        head = raw[: raw.rindex(mark.encode(), 0, begin)].rstrip(b" ")
+        raw = head + raw[end:]
+    return raw.decode()
+
+
+def _refuse_inner_imports(name: str, text: str) -> None:
+    for node in ast.walk(ast.parse(text)):
+        modules = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        if isinstance(node, ast.Import):
+            modules = [alias.name for alias in node.names]
+        relative = isinstance(node, ast.ImportFrom) and node.level > 0
+        if relative or any(m.split(".")[0] in ("promptpo", "env_specs") for m in modules):
+            raise NotInlinable(f"{name} imports a module that lies beside the spec")
+
+
+def _of_spec(module: str) -> bool:
+    """Whether a module is a spec or lies beside one (see ``promptpo.spec.loading``)."""
+    return module.startswith(("promptpo_specs_", "env_specs"))
+
+
+def _is_plain(value: Any) -> bool:  # noqa: ANN401 - whatever a module holds
+    if isinstance(value, tuple | list):
+        return all(_is_plain(v) for v in value)
+    if isinstance(value, dict):
+        return all(_is_plain(v) for v in [*value.keys(), *value.values()])
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return value is None or type(value) in (bool, int, str)

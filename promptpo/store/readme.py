@@ -1,0 +1,161 @@
+"""The README of a run's folder: what lies in it, and a loop that runs the best policy."""
+
+from __future__ import annotations
+
+from string import Template
+
+from promptpo.spec import EnvSpec
+from promptpo.spec.loading import SHIPPED_FOLDER
+from promptpo.store.inline import NotInlinable, inline
+from promptpo.types import Candidate, Rollout
+from promptpo.ui import text
+
+#: Episodes that the loop plays, with the returns that the run measured for them.
+_SHOWN = 3
+
+_README = Template("""\
+# $spec
+
+$title
+
+The best policy of this run is `best/policy.py` (candidate $candidate).
+
+$scores
+
+| here | what it is |
+|---|---|
+| `best/policy.py` | the best policy, as a module that does not need promptpo |
+| `run.json` | what was asked, versions, isolation in force, how the run ended, scores, usage |
+| `events.jsonl` | everything that happened, one JSON object a line; resuming reads it |
+| `prompts/` | every prompt and every reply |
+| `candidates/r02_c03/` | candidate 3 of round 2: `policy.py`; `result.json` with its score or its \
+error; `episodes.npz` with its search episodes; `feedback.txt` where it won its round |
+
+`python -m promptpo --resume RUN` continues the run if it was interrupted, and
+`python -m promptpo eval RUN --episodes 100` scores its best policy again, where RUN is this folder.
+
+## Run the policy
+
+Save this in `best/`, beside `policy.py`; it needs $needs.
+It prints what episodes return, and what this run measured for the same seeds: the same numbers,
+unless the policy draws random ones.
+
+```python
+$loop```
+""")
+
+_GYMNASIUM_LOOP = Template("""\
+$imports
+
+from policy import Observation, Policy, observe
+
+
+$definitions
+
+
+env = $make()
+# Gymnasium's own wrappers are left out, as in the run: the loop counts the steps itself.
+while type(env).__name__ in ("TimeLimit", "OrderEnforcing", "PassiveEnvChecker"):
+    env = env.env
+space = env.action_space
+${policy_for_all}for seed, measured in $episodes:
+    $policy_for_one
+    raw = $reset
+    total = 0.0
+    for _ in range($horizon):
+        action = np.asarray(policy.act(Observation(observe(raw, env))))
+        if hasattr(space, "low"):  # continuous actions are clipped to their bounds
+            action = np.clip(action.reshape(space.shape), space.low, space.high)
+            action = action.astype(space.dtype)
+        elif not space.shape:
+            action = int(action.item())
+        raw, reward, terminated, truncated, info = env.step(action)
+        total += float(reward)
+        if terminated or truncated:
+            break
+    print(f"seed {seed}: return {total:.6g}, measured {measured:.6g}")
+""")
+
+_TASK_LOOP = Template("""\
+import numpy as np
+
+from policy import Observation, Policy
+from promptpo.spec import Task, load_spec
+
+task = Task.open(load_spec($spec))
+${policy_for_all}for seed, measured in $episodes:
+    $policy_for_one
+    observation = task.reset(seed)
+    total, done = 0.0, False
+    while not done:
+        action = np.ravel(policy.act(Observation(observation))).astype(float)
+        observation, reward, terminated, truncated, success = task.step(action)
+        total += reward
+        done = terminated or truncated
+    print(f"seed {seed}: return {total:.6g}, measured {measured:.6g}")
+""")
+
+
+def run_readme(spec: EnvSpec, candidate: Candidate, test: Rollout | None) -> str:
+    """Text of the run folder's README.md."""
+    loop, needs = policy_loop(spec, test or candidate.rollout)
+    return _README.substitute(
+        spec=spec.name,
+        title=spec.title,
+        candidate=candidate.name,
+        scores="\n".join(f"- {line}" for line in score_lines(candidate, test)),
+        needs=needs,
+        loop=loop,
+    )
+
+
+def score_lines(candidate: Candidate, test: Rollout | None) -> list[str]:
+    """What the policy scored: on held-out episodes, or in the search if there are none."""
+    played = test or candidate.rollout
+    if played is None:
+        return ["No episode was played."]
+    kind = "Held-out episodes" if test else "Search episodes (it was chosen by these: optimistic)"
+    if played.error is not None:
+        return [f"{kind}: failed, {text.one_line(played.error)}"]
+    words = (text.success_words(played.successes), text.return_words(played.returns))
+    return [f"{kind}: {line}." for line in words if line]
+
+
+def policy_loop(spec: EnvSpec, played: Rollout | None) -> tuple[str, str]:
+    """A script that runs ``policy.py`` on some of the played episodes, and what it needs.
+
+    The script is plain Gymnasium where the spec's functions can be copied out of it, and opens
+    the task through promptpo where they cannot.
+    """
+    episodes = list(zip(played.seeds, played.returns, strict=False))[:_SHOWN] if played else []
+    fixed = {"episodes": _pairs(episodes), **_lifetime(spec)}
+    try:
+        parts = inline(spec.make, *([spec.reset] if spec.reset else []))
+        if spec.observe is not None:
+            inline(spec.observe)  # or policy.py is without it
+    except NotInlinable:
+        shipped = spec.path is not None and spec.path.parent == SHIPPED_FOLDER
+        name = repr(spec.name if shipped else str(spec.path))
+        needs = "promptpo, because the environment is part of the spec"
+        return _TASK_LOOP.substitute(spec=name, **fixed), needs
+    loop = _GYMNASIUM_LOOP.substitute(
+        imports="\n".join(sorted({"import numpy as np", *parts.imports})),
+        definitions=parts.text,
+        make=spec.make.__name__,
+        reset=f"{spec.reset.__name__}(env, seed)" if spec.reset else "env.reset(seed=seed)[0]",
+        horizon=spec.horizon,
+        **fixed,
+    )
+    return loop, f"numpy and {spec.install or 'gymnasium'}, not promptpo"
+
+
+def _lifetime(spec: EnvSpec) -> dict[str, str]:
+    if spec.policy_lifetime == "episode":
+        return {"policy_for_all": "", "policy_for_one": "policy = Policy()"}
+    again = 'if hasattr(policy, "reset"):\n        policy.reset()'
+    return {"policy_for_all": "policy = Policy()\n", "policy_for_one": again}
+
+
+def _pairs(episodes: list[tuple[int, float]]) -> str:
+    rows = "".join(f"\n    ({seed}, {value!r})," for seed, value in episodes)
+    return f"[{rows}\n]" if rows else "[]"

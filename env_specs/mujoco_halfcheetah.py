@@ -34,9 +34,8 @@ class Observation:
     joint_angles: np.ndarray = field(
         shape=(6,),
         unit="rad",
-        low=(-0.52, -0.785, -0.4, -1.0, -1.2, -0.5),
-        high=(1.05, 0.785, 0.785, 0.7, 0.87, 0.5),
-        doc="soft limits: impacts push a joint past them for a moment, by up to about 0.3",
+        doc="soft limits, which impacts and torques can push a joint past for a moment: "
+        "(-0.52, -0.785, -0.4, -1.0, -1.2, -0.5) to (1.05, 0.785, 0.785, 0.7, 0.87, 0.5)",
     )
     x_velocity: float = field(unit="m/s", frame="world", doc="at this instant, positive forward")
     z_velocity: float = field(unit="m/s", frame="world", doc="positive up")

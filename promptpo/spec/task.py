@@ -53,11 +53,18 @@ class Task:
             SpecError: it does not construct, a package is missing, or a space is not supported.
         """
         try:
-            return cls(spec, spec.make())
-        except UnsupportedSpace as error:
-            raise SpecError(f"{spec.where}: {error}") from error
+            env = spec.make()
         except (Exception, SystemExit) as error:
             raise _spec_error(spec, "the environment does not construct", error) from error
+        if not all(hasattr(env, name) for name in ("reset", "step", "action_space")):
+            raise SpecError(
+                f"{spec.where}: make() returned {type(env).__name__}, not a Gymnasium environment; "
+                "end it with: return env"
+            )
+        try:
+            return cls(spec, env)
+        except UnsupportedSpace as error:
+            raise SpecError(f"{spec.where}: {error}") from error
 
     @property
     def action(self) -> SandboxAction:

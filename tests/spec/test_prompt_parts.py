@@ -2,7 +2,7 @@
 
 import pytest
 
-from promptpo.spec import load_spec, prompt_parts, shipped_specs
+from promptpo.spec import layout, load_spec, prompt_parts, shipped_specs
 
 
 def test_class_and_reward_are_verbatim(write_spec):
@@ -58,8 +58,6 @@ def test_a_shipped_prompt_shows_no_constructor_and_nothing_withheld(name):
 
 @pytest.mark.parametrize("name", shipped_specs())
 def test_a_shipped_spec_describes_every_field(name):
-    from promptpo.spec import layout
-
     for item in layout(load_spec(name).observation):
         assert item.field.doc, item.name
 

@@ -1,0 +1,113 @@
+"""Meta-World through our specs: the same episodes as without them, goals without end by seed."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from promptpo.spec import Task, layout, load_spec
+
+#: Meta-World's scripted policies ask for more than the bounds, and warn of it.
+pytestmark = pytest.mark.filterwarnings("ignore:Constant:UserWarning")
+
+SPECS = {"metaworld_reach": "reach-v3", "metaworld_button_press": "button-press-v3"}
+
+
+@pytest.fixture(params=SPECS)
+def task(request):
+    task = Task.open(load_spec(request.param))
+    yield task
+    task.close()
+
+
+def plain_env(task_name: str, rand_vec: np.ndarray):
+    """Return Meta-World's own environment with a task set its own way, without our code."""
+    import metaworld
+    from metaworld.env_dict import ALL_V3_ENVIRONMENTS
+
+    environment = ALL_V3_ENVIRONMENTS[task_name]
+    env = environment()
+    data = {"rand_vec": rand_vec, "env_cls": environment, "partially_observable": False}
+    env.set_task(metaworld.Task(env_name=task_name, data=pickle.dumps(data)))
+    return env
+
+
+def test_episodes_are_metaworlds_own_bit_for_bit(task):
+    act = task.spec.expert(task.env)
+    for seed in (11, 12):
+        task.reset(seed)
+        other = plain_env(SPECS[task.spec.name], task.env._last_rand_vec)
+        raw, _ = other.reset()
+        np.testing.assert_array_equal(task.raw, raw)
+        for _ in range(60):
+            action = np.clip(act(task.raw), -1, 1).astype(np.float32)
+            _, reward, _, _, success = task.step(action.astype(np.float64))
+            raw, other_reward, _, _, info = other.step(action)
+            np.testing.assert_array_equal(task.raw, raw)
+            assert reward == other_reward
+            assert success == bool(info["success"])
+        other.close()
+
+
+def test_fields_show_what_metaworld_observes(task):
+    flat = task.reset(5)
+    for _ in range(3):
+        previous, raw_before = flat, task.raw
+        flat = task.step(np.array([0.5, 1.0, -0.5, 1.0]))[0]
+    at = {item.name: flat[item.start : item.stop] for item in layout(task.spec.observation)}
+    before = {item.name: previous[item.start : item.stop] for item in layout(task.spec.observation)}
+    np.testing.assert_array_equal(at["hand_position"], task.raw[:3])
+    np.testing.assert_array_equal(at["previous_hand_position"], before["hand_position"])
+    np.testing.assert_array_equal(at["previous_hand_position"], raw_before[:3])
+    np.testing.assert_array_equal(at["fingertip_position"], task.env.tcp_center)
+    goal = "goal_position" if "goal_position" in at else "pressed_position"
+    np.testing.assert_array_equal(at[goal], task.env._target_pos)
+    assert at["gripper_opening"] < before["gripper_opening"], "a positive effort closes the fingers"
+
+
+def test_every_seed_has_a_goal_of_its_own(task):
+    goals = []
+    for seed in range(60):
+        task.reset(seed)
+        goals.append(task.env._target_pos.copy())
+    assert len(np.unique(np.array(goals), axis=0)) == 60
+    spread = np.ptp(goals, axis=0)
+    assert spread[0] > 0.17, "the whole width of the goals is drawn from"
+
+
+def test_the_expert_succeeds(task):
+    act = task.spec.expert(task.env)
+    wins = 0
+    for seed in range(8):
+        task.reset(seed)
+        for _ in range(task.horizon):
+            if task.step(np.asarray(act(task.raw), dtype=np.float64))[4]:
+                wins += 1
+                break
+    assert wins == 8
+
+
+def test_hand_and_gripper_axes_are_what_the_spec_says(task):
+    for axis in range(3):
+        task.reset(0)
+        start = task.raw[:3].copy()
+        push = np.zeros(4)
+        push[axis] = 1.0
+        for _ in range(10):
+            task.step(push)
+        moved = task.raw[:3] - start
+        assert moved[axis] > 0.03
+        assert np.abs(np.delete(moved, axis)).max() < moved[axis]
+
+
+def test_success_in_reach_is_the_distance_of_the_fingertips():
+    task = Task.open(load_spec("metaworld_reach"))
+    task.reset(3)
+    act = task.spec.expert(task.env)
+    outcomes = []
+    for _ in range(100):
+        success = task.step(np.asarray(act(task.raw), dtype=np.float64))[4]
+        distance = np.linalg.norm(task.env.tcp_center - task.env._target_pos)
+        outcomes.append(success)
+        assert success == (distance <= 0.05)
+    assert {True, False} == set(outcomes)

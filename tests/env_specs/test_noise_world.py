@@ -1,0 +1,141 @@
+"""NoiseWorld: exact optima of all boards, its dynamics, and its life as a Gymnasium environment."""
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+from env_specs.noise_world import ENV_ID, Label, NoiseWorld, load_board, moves_of, solve
+
+#: Board -> optimum, probability of success and expected steps under the optimal policy.
+OPTIMA = {
+    0: (34.91, 0.445, 20.7),
+    1: (974.91, 1.000, 25.1),
+    2: (976.77, 1.000, 23.2),
+    3: (981.28, 1.000, 18.7),
+    4: (969.74, 1.000, 30.3),
+    5: (399.70, 0.482, 82.6),
+    6: (954.81, 1.000, 45.2),
+}
+
+
+@pytest.mark.parametrize("number", OPTIMA)
+def test_value_iteration_gives_the_published_optimum(number):
+    solution = solve(load_board(number))
+    value, success, steps = OPTIMA[number]
+    assert round(solution.value, 2) == value
+    assert round(solution.success_probability, 3) == success
+    assert round(solution.expected_steps, 1) == steps
+
+
+@pytest.mark.parametrize("number", [0, 1, 5])
+def test_the_optimal_policy_earns_the_optimum_in_the_environment(number):
+    env = NoiseWorld(number)
+    solution = solve(env.board)
+    returns = []
+    for seed in range(2000):
+        env.reset(seed=seed)
+        total, over = 0.0, False
+        while not over:
+            _, reward, terminated, truncated, _ = env.step(solution.policy[env.steps, env.state])
+            total += reward
+            over = terminated or truncated
+        returns.append(total)
+    error = np.std(returns) / np.sqrt(len(returns))
+    assert abs(np.mean(returns) - solution.value) < 4 * error
+
+
+@pytest.mark.parametrize("label", [Label.SURE, Label.MAY_STAY, Label.MAY_RESET])
+def test_moves_succeed_as_often_as_the_label_of_the_cell_left_says(label):
+    board = load_board(3)
+    n = board.n
+    inside = board.labels[1:-1, 1:-1] == label
+    row, column = (int(index) + 1 for index in np.argwhere(inside)[0])
+    state = row * n + column
+    action = next(a for a, move in enumerate(moves_of(board)[state]) if move.usual.state != state)
+    usual, other = moves_of(board)[state][action][1:]
+    assert other.state == (0 if label == Label.MAY_RESET else state)
+    env = NoiseWorld(3)
+    landed = []
+    for seed in range(4000):
+        env.reset(seed=seed)
+        env.state = state
+        env.step(action)
+        landed.append(env.state)
+    assert set(landed) <= {usual.state, other.state}
+    share = np.mean([cell == usual.state for cell in landed])
+    expected = 1.0 if label == Label.SURE else board.chance[row, column]
+    assert abs(share - expected) < 0.04
+
+
+def test_up_down_left_right_are_actions_0_to_3():
+    board = load_board(2)
+    state = board.state(0, 1, 4)
+    assert board.labels[0:3, 3:6].max() == Label.SURE
+    targets = [divmod(move.usual.state, board.n) for move in moves_of(board)[state]]
+    assert targets == [(0, 4), (2, 4), (1, 3), (1, 5)]
+
+
+def test_walls_and_edges_leave_the_agent_where_it_is():
+    board = load_board(1)
+    wall_row, wall_column = np.argwhere(board.labels == Label.WALL)[0]
+    above = board.state(0, int(wall_row) - 1, int(wall_column))
+    assert moves_of(board)[above][1].usual.state == above
+    assert moves_of(board)[0][0].usual.state == 0
+
+
+def test_a_bad_cell_ends_the_episode_at_a_loss_of_n_to_the_fifth():
+    env = NoiseWorld(1)
+    row, column = np.argwhere(env.board.labels == Label.BAD)[0]
+    env.reset(seed=0)
+    env.state = env.board.state(0, int(row), int(column) - 1)
+    _, reward, terminated, truncated, info = env.step(3)
+    assert (reward, terminated, truncated) == (-1.0 - 10**5, True, False)
+    assert info == {"success": False, "entered_bad_cell": True}
+
+
+@pytest.mark.parametrize(("phase", "paid"), [(0, False), (1, False), (2, True)])
+def test_with_milestones_the_goal_pays_only_after_both(phase, paid):
+    env = NoiseWorld(4)
+    n = env.board.n
+    env.reset(seed=0)
+    env.state = env.board.state(phase, n - 2, n - 1)
+    observation, reward, terminated, _, info = env.step(1)
+    assert terminated
+    assert reward == -1.0 + (n**3 if paid else 0)
+    assert info["success"] is paid
+    assert observation[-2:].tolist() == [float(phase >= 1), float(phase >= 2)]
+
+
+def test_the_second_milestone_counts_only_after_the_first():
+    board = load_board(4)
+    for label, phase, reached in ((6, 0, 1), (7, 0, 0), (7, 1, 2), (6, 2, 2)):
+        row, column = (int(index) for index in np.argwhere(board.labels == label)[0])
+        state = board.state(phase, row, column - 1)
+        assert moves_of(board)[state][3].usual.state // board.n**2 == reached
+
+
+def test_an_episode_is_truncated_after_n_squared_steps_and_then_needs_a_reset():
+    env = NoiseWorld(1)
+    env.reset(seed=0)
+    ends = [env.step(0)[3] for _ in range(100)]
+    assert ends == [False] * 99 + [True]
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        env.step(0)
+
+
+@pytest.mark.parametrize("number", OPTIMA)
+@pytest.mark.filterwarnings("ignore:.*alternative render modes.*:UserWarning")
+def test_gymnasium_accepts_the_environment(number):
+    check_env(NoiseWorld(number))
+
+
+def test_it_is_registered_and_renders_as_text():
+    env = gymnasium.make(ENV_ID, board=0, render_mode="ansi")
+    env.reset(seed=0)
+    assert env.render().splitlines()[0] == "A 2 5 2 2"
+
+
+def test_an_unknown_board_is_refused():
+    with pytest.raises(ValueError, match="no NoiseWorld board 9; boards are 0 to 6"):
+        NoiseWorld(9)

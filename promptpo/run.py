@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, cast
 
 from promptpo.config import RunConfig, build
 from promptpo.errors import PromptPOError, RunError
@@ -27,6 +27,7 @@ from promptpo.llm import (
 from promptpo.methods import METHODS
 from promptpo.outcome import Outcome, Result, Status
 from promptpo.rollout import LocalExecutor, Settings, TaskInfo
+from promptpo.rollout.jobs import Lifetime
 from promptpo.services import RunServices
 from promptpo.spec import EnvSpec, load_spec
 from promptpo.store.events import EventLog, read_events
@@ -169,10 +170,10 @@ def executor_settings(config: RunConfig, spec: EnvSpec) -> Settings:
     """What the environment processes of a run need to know."""
     return Settings(
         spec=str(spec.path or config.spec),
-        sandbox=config.sandbox,
+        sandbox=cast('Literal["auto", "strict"]', config.sandbox),  # RunConfig has checked both
         act_timeout=config.act_timeout,
         policy_timeout=config.policy_timeout,
-        lifetime=config.policy_lifetime,  # type: ignore[arg-type]
+        lifetime=cast("Lifetime | None", config.policy_lifetime),
     )
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, cast
 
 from promptpo.concurrency import all_of
 from promptpo.config import RunConfig
@@ -126,7 +126,7 @@ class RunServices:
     @property
     def lifetime(self) -> Lifetime:
         """How long a policy object lives in this run."""
-        return self.config.policy_lifetime or self.spec.policy_lifetime  # type: ignore[return-value]
+        return cast("Lifetime", self.config.policy_lifetime or self.spec.policy_lifetime)
 
     async def summarize(self, candidate: Candidate, feedback: str | None) -> SummaryRun:
         """Texts on a candidate's search episodes."""

@@ -22,9 +22,11 @@ from sandbox.errors import (
 from sandbox.host import Host
 from sandbox.interface import Box, Discrete, Episode, Interface, Limits, MultiDiscrete
 from sandbox.isolation import Isolation, detect
+from sandbox.language.library import ALLOWED_IMPORTS
 from sandbox.sessions import Policy, Summarizer
 
 __all__ = [
+    "ALLOWED_IMPORTS",
     "BadAction",
     "Box",
     "CompileError",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
@@ -9,14 +10,12 @@ from string import Template
 
 from promptpo.config import RunConfig
 from promptpo.prompts.history import render_history
+from promptpo.rollout.jobs import SUMMARY_CHARS
 from promptpo.spec import EnvSpec, prompt_parts
 from promptpo.spec.observation import layout
 from promptpo.types import Candidate, Message, Rollout, Round
 
 Messages = tuple[Message, ...]
-
-#: What a Feedback text may measure; the sandbox cuts what is longer.
-SUMMARY_CHARS = 1500
 
 _LIFETIME = {
     "episode": "A new `Policy` object is made for every episode.",
@@ -51,7 +50,6 @@ def feedback_messages(spec: EnvSpec, config: RunConfig) -> Messages:
         task=_task(spec, config),
         imports=_imports(spec),
         text_chars=SUMMARY_CHARS,
-        actions="list of T actions (numpy arrays for a continuous action, ints for a discrete one)",
         success="True or False" if spec.success else "None (this task defines no success)",
     )
 
@@ -130,7 +128,8 @@ def _task(spec: EnvSpec, config: RunConfig) -> str:
 def _imports(spec: EnvSpec) -> str:
     import sandbox
 
-    return ", ".join(f"`{name}`" for name in (*sandbox.ALLOWED_IMPORTS, *spec.extra_imports))
+    names = ", ".join(f"`{name}`" for name in (*sandbox.ALLOWED_IMPORTS, *spec.extra_imports))
+    return textwrap.fill(f"- Available: {names}.", 96, subsequent_indent="  ")
 
 
 def _messages(stage: str, **values: object) -> Messages:

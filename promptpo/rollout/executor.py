@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import multiprocessing
 import os
 import signal
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from typing import Protocol, TypeVar
+
+import loky
+import loky.backend
 
 from promptpo.errors import PromptPOError
 from promptpo.rollout import worker
@@ -53,19 +55,23 @@ class LocalExecutor:
 
     A worker that dies under a job (a simulator can crash) is replaced and the job given out once
     more. Workers end with this process even when it is killed: each holds one end of a pipe whose
-    other end is here.
+    other end is here. loky rather than concurrent.futures, because its processes can be killed
+    and do not import the main module again, which a user's script may not be ready for.
     """
 
     def __init__(self, settings: Settings, workers: int | None = None) -> None:
         self._settings = settings
         self._workers = workers or available_cores()
-        self._context = multiprocessing.get_context("spawn")
+        self._context = loky.backend.get_context("loky")
         self._open()
 
     def _open(self) -> None:
         leash, self._leash = self._context.Pipe(duplex=False)
-        self._pool = ProcessPoolExecutor(
-            self._workers, self._context, worker.start, (self._settings, leash)
+        self._pool = loky.ProcessPoolExecutor(
+            self._workers,
+            context=self._context,
+            initializer=worker.start,
+            initargs=(self._settings, leash),
         )
 
     async def describe(self) -> TaskInfo:
@@ -96,12 +102,13 @@ class LocalExecutor:
 
     def _submit(self, function: Callable[..., T], *args: object) -> Future[T]:
         with _interrupts_blocked():  # a process started here must not die of a Ctrl-C meant for us
-            return self._pool.submit(function, *args)
+            future: Future[T] = self._pool.submit(function, *args)
+            return future
 
     def close(self) -> None:
         """End every worker at once, whatever it is doing."""
         self._leash.close()
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        self._pool.shutdown(wait=False, kill_workers=True)
 
 
 def available_cores() -> int:

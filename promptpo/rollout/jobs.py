@@ -11,13 +11,16 @@ if TYPE_CHECKING:
 
 Lifetime = Literal["episode", "evaluation"]
 
+#: Characters of one episode's summary; prompts say so, the sandbox cuts what is longer.
+SUMMARY_CHARS = 1500
+
 
 @dataclass(frozen=True)
 class Settings:
     """What every worker of an executor needs to know. Times are in seconds."""
 
     spec: str
-    sandbox: str = "auto"
+    sandbox: Literal["auto", "strict"] = "auto"
     act_timeout: float = 5.0
     policy_timeout: float = 120.0
     lifetime: Lifetime | None = None

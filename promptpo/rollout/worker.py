@@ -16,6 +16,7 @@ import numpy as np
 
 from promptpo.errors import IsolationError
 from promptpo.rollout.jobs import (
+    SUMMARY_CHARS,
     PolicyJob,
     PolicyRun,
     Settings,
@@ -95,19 +96,18 @@ class Worker:
             act_seconds=self.settings.act_timeout,
             init_seconds=max(10.0, self.settings.act_timeout),
             total_seconds=self.settings.policy_timeout,
+            text_chars=SUMMARY_CHARS,
         )
 
     def describe(self) -> TaskInfo:
         """Open everything once, so that what is missing is said before any model call."""
-        import sandbox
-
         interface = self.interface
-        _ = self.host
+        host = self.host
         (task,) = self.open_tasks(1)
         task.reset(0)
         task.step(np.zeros(task.action_size))
         return TaskInfo(
-            interface.observation_size, str(interface.action), sandbox.detect().as_dict()
+            task.observation_size, str(interface.action), host.isolation.as_dict()
         )
 
     def run_policy(self, job: PolicyJob) -> PolicyRun:

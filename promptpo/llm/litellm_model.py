@@ -29,6 +29,8 @@ from promptpo.types import Reply, Request
 #: setting up a connection may take, and the least time between two notices of the same trouble.
 MAX_PAUSE, CONNECT_TIMEOUT, NOTICE_EVERY = 30.0, 20.0, 30.0
 
+EMPTY_ANSWER = "the server's answer holds no completion"
+
 #: Names a call to one's own server or gateway, whose log can so be matched with ``events.jsonl``.
 CALL_HEADER = "X-PromptPO-Call"
 
@@ -66,6 +68,7 @@ class LiteLLMModel:
         if self._litellm is not None and not _open_models:
             await self._litellm.close_litellm_async_clients()
             self._litellm.in_memory_llm_clients_cache.flush_cache()
+            await asyncio.sleep(0)  # sockets are closed in the loop's next turn
 
     async def _load(self) -> None:
         """Import litellm in a thread (4 s) and settle on a name that it can route."""
@@ -89,7 +92,7 @@ class LiteLLMModel:
         )
         try:
             async with asyncio.timeout(limit):
-                return await retrying(self._try_once, request, failures, started + limit)
+                return await retrying(self._try_once, request, failures)
         except PassingFailure as e:
             tries, reason = len(failures), e.reason
         except TimeoutError:
@@ -102,12 +105,10 @@ class LiteLLMModel:
             " nothing is lost, --resume continues"
         )
 
-    async def _try_once(self, request: Request, failures: list[str], deadline: float) -> Reply:
+    async def _try_once(self, request: Request, failures: list[str]) -> Reply:
         started = time.monotonic()
         try:
-            response = await self._litellm.acompletion(
-                **self._arguments(request, max(deadline - started, 0.001))
-            )
+            response = await self._litellm.acompletion(**self._arguments(request))
         except Exception as e:
             if withheld(e):  # this one prompt is refused, not the run: a failed candidate
                 return Reply("", self.name, "content_filter", note=one_line(e))
@@ -115,17 +116,24 @@ class LiteLLMModel:
             if isinstance(failure, PassingFailure):
                 failures.append(failure.reason)
             raise failure from None
+        if not response.choices:
+            failures.append(EMPTY_ANSWER)
+            raise PassingFailure(EMPTY_ANSWER)
         return self._reply(response, time.monotonic() - started)
 
-    def _arguments(self, request: Request, timeout: float) -> dict[str, Any]:
+    def _arguments(self, request: Request) -> dict[str, Any]:
         """What ``litellm.acompletion`` is called with."""
         import httpx
 
         settings = self._settings
+        # The deadline is kept above; this one is the same for all calls, as litellm keeps one
+        # connection pool for every value.
+        limit = settings.call_timeout
+        timeout = httpx.Timeout(limit, connect=min(limit, CONNECT_TIMEOUT))
         arguments: dict[str, Any] = {
             "model": self._model,
             "messages": [{"role": m.role, "content": m.content} for m in request.messages],
-            "timeout": httpx.Timeout(timeout, connect=min(timeout, CONNECT_TIMEOUT)),
+            "timeout": timeout,
             "num_retries": 0,
             "max_retries": 0,
             "drop_params": True,  # some models refuse a temperature
@@ -195,11 +203,12 @@ def _import_litellm() -> Any:  # noqa: ANN401 - untyped for mypy, imported late
     """Import litellm without its downloads, prints, telemetry and log lines."""
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # no price table download
     os.environ.setdefault("LITELLM_MODE", "PRODUCTION")  # no reading of a .env file
+    os.environ.setdefault("DISABLE_AIOHTTP_TRANSPORT", "True")  # it leaves sessions unclosed
     import litellm
+    import openai.resources  # noqa: F401 - else loaded in the first call, holding up the event loop
 
     litellm.suppress_debug_info = True
     litellm.telemetry = False
-    litellm.disable_aiohttp_transport = True  # aiohttp complains of unclosed sessions at exit
     if "LITELLM_LOG" not in os.environ:
         for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
             logging.getLogger(name).setLevel(logging.CRITICAL)

@@ -1,0 +1,361 @@
+"""The real client against a real server on loopback."""
+
+import asyncio
+import signal
+import socket
+import subprocess
+import sys
+import textwrap
+import time
+from dataclasses import replace
+from email.utils import formatdate
+from pathlib import Path
+
+import pytest
+from llm_server import DEFAULT_TEXT, Answer, ScriptedServer
+
+from promptpo.errors import ModelError, ModelUnavailable
+from promptpo.llm import ModelSettings, open_model
+from promptpo.types import CallKey, Message, Request
+
+
+@pytest.fixture(autouse=True)
+def no_keys(monkeypatch):
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_BASE", "OLLAMA_API_BASE"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def request(candidate=1):
+    return Request(CallKey("policy", 1, candidate), (Message("user", "Write a policy, please."),))
+
+
+def settings(server, **changes):
+    base = ModelSettings("openai/local", api_base=server.url, call_timeout=20, max_concurrency=16)
+    return replace(base, **changes)
+
+
+def ask(model_settings, count=1):
+    """The replies (or errors) to ``count`` calls at once."""
+
+    async def go():
+        model = open_model(model_settings)
+        try:
+            asks = (model.ask(request(c)) for c in range(1, count + 1))
+            return await asyncio.gather(*asks, return_exceptions=True)
+        finally:
+            await model.close()
+
+    return asyncio.run(go())
+
+
+def ask_one(model_settings):
+    (reply,) = ask(model_settings)
+    if isinstance(reply, BaseException):
+        raise reply
+    return reply
+
+
+def refusal(model_settings, kind=ModelError):
+    """The message of the error, which is of exactly this kind and one line."""
+    with pytest.raises(kind) as caught:
+        ask_one(model_settings)
+    assert type(caught.value) is kind
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_a_reply_comes_with_its_usage_and_an_unknown_price_is_none():
+    with ScriptedServer() as server:
+        reply = ask_one(settings(server))
+    assert reply.text == DEFAULT_TEXT
+    assert (reply.model, reply.finish_reason, reply.cost) == ("openai/local", "stop", None)
+    assert reply.usage["completion_tokens"] == len(DEFAULT_TEXT) // 4
+    assert reply.latency > 0
+
+
+def test_a_known_price_is_counted():
+    with ScriptedServer() as server:
+        assert ask_one(settings(server, name="openai/gpt-4o")).cost > 0
+
+
+def test_the_request_holds_the_messages_and_nothing_that_was_not_asked_for():
+    with ScriptedServer() as server:
+        ask_one(settings(server))
+    (got,) = server.requests
+    messages = [{"role": "user", "content": "Write a policy, please."}]
+    assert got.body == {"model": "local", "messages": messages}
+    assert got.call == "r01_c01_policy"
+
+
+def test_temperature_and_reply_limit_are_sent():
+    with ScriptedServer() as server:
+        ask_one(settings(server, temperature=0.3, max_reply_tokens=99))
+    assert server.requests[0].body["temperature"] == 0.3
+    assert server.requests[0].body["max_tokens"] == 99
+
+
+def test_a_model_that_refuses_a_temperature_is_asked_without():
+    with ScriptedServer() as server:
+        ask_one(settings(server, name="openai/gpt-5", temperature=0.3))
+    assert "temperature" not in server.requests[0].body
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "model"),
+    [
+        ("meta-llama/Llama-3", "/v1/chat/completions", "meta-llama/Llama-3"),
+        ("qwen3", "/v1/chat/completions", "qwen3"),
+        ("ollama/qwen3", "/v1/api/chat", "qwen3"),
+    ],
+)
+def test_names_that_a_local_server_goes_by_are_routed_to_it(name, path, model):
+    with ScriptedServer([Answer(status=401)]) as server:
+        refusal(settings(server, name=name))
+    assert (server.requests[0].path, server.requests[0].body["model"]) == (path, model)
+
+
+def test_the_server_may_be_named_by_the_environment(monkeypatch):
+    with ScriptedServer() as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        assert ask_one(settings(server, api_base=None)).text == DEFAULT_TEXT
+
+
+def test_all_calls_of_a_round_are_in_flight_at_once():
+    with ScriptedServer(latency=1.0) as server:
+        assert all(r.text == DEFAULT_TEXT for r in ask(settings(server), 10))
+    assert server.most_in_flight == 10
+
+
+def test_max_concurrency_bounds_the_calls_in_flight():
+    with ScriptedServer(latency=0.1) as server:
+        ask(settings(server, max_concurrency=2), 6)
+    assert (server.most_in_flight, len(server.requests)) == (2, 6)
+
+
+def test_the_wait_for_a_slot_does_not_count_as_time_of_the_call():
+    with ScriptedServer(latency=0.6) as server:
+        replies = ask(settings(server, max_concurrency=1, call_timeout=1.0), 3)
+    assert [r.text for r in replies] == [DEFAULT_TEXT] * 3
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Answer(status=429),
+        Answer(status=500),
+        Answer(status=503),
+        Answer(status=529),
+        Answer(status=408),
+        Answer(kind="reset"),
+        Answer(kind="garbage", text="<html>Bad gateway</html>"),
+        Answer(kind="garbage", text='{"choices": []}'),
+        Answer(kind="garbage", text="{}"),
+    ],
+    ids=["429", "500", "503", "529", "408", "reset", "html", "no choice", "no choices"],
+)
+def test_a_fault_that_passes_is_tried_again_once(fault):
+    notices = []
+    with ScriptedServer([fault]) as server:
+        reply = ask_one(settings(server, notify=notices.append))
+    assert reply.text == DEFAULT_TEXT
+    assert len(server.requests) == 2
+    assert len(notices) == 1
+    assert "trying again" in notices[0]
+
+
+@pytest.mark.parametrize("form", ["seconds", "date"])
+def test_retry_after_is_honoured(form):
+    def script(received):
+        date = formatdate(received.time + 3, usegmt=True)  # whole seconds: 2 to 3 s from now
+        value = {"seconds": "2", "date": date}[form]
+        return Answer() if received.number else Answer(status=429, headers={"Retry-After": value})
+
+    with ScriptedServer(script) as server:
+        ask_one(settings(server))
+    first, second = (r.time for r in server.requests)
+    assert 1.9 <= second - first < 5
+
+
+def test_calls_that_fail_together_do_not_come_back_together():
+    with ScriptedServer([Answer(status=503)] * 6) as server:
+        ask(settings(server), 6)
+    again = sorted(r.time for r in server.requests[6:])
+    assert again[-1] - again[0] > 0.05
+
+
+@pytest.mark.parametrize(
+    ("fault", "remedy"),
+    [
+        (Answer(status=401), "check OPENAI_API_KEY"),
+        (Answer(status=403), "check OPENAI_API_KEY"),
+        (Answer(status=402), "no credit"),
+        (Answer(status=404), "check --model and --api-base"),
+        (Answer(status=400), "check --model"),
+        (Answer(status=422), "check --model"),
+        (Answer(status=413), "--history-tokens"),
+        (
+            Answer(
+                status=400,
+                error={"message": "This model's maximum context length is 8192 tokens."},
+            ),
+            "--history-tokens",
+        ),
+        (
+            Answer(status=429, error={"message": "quota", "code": "insufficient_quota"}),
+            "no credit",
+        ),
+    ],
+    ids=["401", "403", "402", "404", "400", "422", "413", "context", "quota"],
+)
+def test_a_fault_that_stays_is_one_request_and_one_line(fault, remedy):
+    with ScriptedServer(default=fault) as server:
+        assert remedy in refusal(settings(server))
+    assert len(server.requests) == 1
+
+
+def test_the_key_never_shows_in_a_message(monkeypatch):
+    key = "sk-proj-0123456789abcdef"
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    fault = Answer(status=401, error={"message": f"Incorrect API key provided: {key}"})
+    with ScriptedServer(default=fault) as server:
+        line = refusal(settings(server))
+    assert server.requests[0].headers["authorization"] == f"Bearer {key}"
+    assert "Incorrect API key" in line
+    assert "0123456789" not in line
+
+
+def test_a_rate_limit_that_never_ends_is_given_up_at_the_deadline():
+    started = time.monotonic()
+    with ScriptedServer(default=Answer(status=429)) as server:
+        line = refusal(settings(server, call_timeout=3), ModelUnavailable)
+    assert time.monotonic() - started < 4
+    assert len(server.requests) >= 2
+    assert "rate limit" in line
+    assert f"{len(server.requests)} tries" in line
+    assert "--resume" in line
+
+
+def test_a_retry_after_beyond_the_deadline_is_not_waited_for():
+    started = time.monotonic()
+    with ScriptedServer([Answer(status=429, headers={"Retry-After": "3600"})]) as server:
+        assert "Retry-After 3600" in refusal(settings(server), ModelUnavailable)
+    assert time.monotonic() - started < 10
+
+
+def test_a_server_that_hangs_is_given_up_at_the_deadline():
+    ask_one_warm()
+    started = time.monotonic()
+    with ScriptedServer([Answer(kind="hang")]) as server:
+        assert "no reply in time" in refusal(settings(server, call_timeout=1), ModelUnavailable)
+    assert time.monotonic() - started < 2
+
+
+def ask_one_warm():
+    """Have litellm imported, so that the import does not count."""
+    with ScriptedServer() as server:
+        ask_one(settings(server))
+
+
+def test_a_server_that_is_not_there_is_named():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"http://user:secret@127.0.0.1:{free.getsockname()[1]}/v1"
+        line = refusal(ModelSettings("openai/x", address, call_timeout=1), ModelUnavailable)
+    assert "no connection" in line
+    assert f"http://127.0.0.1:{address.rpartition(':')[2]}" in line
+    assert "secret" not in line
+
+
+def test_the_same_trouble_is_told_once_for_all_calls():
+    notices = []
+    with ScriptedServer([Answer(status=503)] * 8) as server:
+        ask(settings(server, notify=notices.append), 8)
+    assert len(notices) == 1
+
+
+def test_an_unknown_provider_is_told_the_nearest_one():
+    assert "did you mean 'openai/...'" in refusal(ModelSettings("opnai/gpt-5"))
+
+
+@pytest.mark.parametrize("text", ["", None])
+def test_an_empty_reply_is_a_reply(text):
+    with ScriptedServer([Answer(text=text)]) as server:
+        assert ask_one(settings(server)).text == ""
+
+
+def test_a_reply_that_was_cut_off_says_so():
+    with ScriptedServer([Answer(finish_reason="length")]) as server:
+        assert ask_one(settings(server)).finish_reason == "length"
+
+
+def test_a_prompt_that_the_content_filter_refuses_fails_one_candidate_only():
+    error = {"message": "rejected by the safety system", "code": "content_policy_violation"}
+    with ScriptedServer([Answer(status=400, error=error)]) as server:
+        refused, good = ask(settings(server, max_concurrency=1), 2)
+    assert (refused.text, refused.finish_reason) == ("", "content_filter")
+    assert good.text == DEFAULT_TEXT
+
+
+def test_a_model_can_be_opened_again_after_it_was_closed():
+    with ScriptedServer() as server:
+        assert [ask_one(settings(server)).text for _ in range(2)] == [DEFAULT_TEXT] * 2
+
+
+def test_closing_one_model_leaves_the_calls_of_another_alone():
+    async def go(server):
+        first, second = open_model(settings(server)), open_model(settings(server))
+        await first.ask(request())
+        call = asyncio.create_task(second.ask(request(2)))
+        await asyncio.sleep(0.1)
+        await first.close()
+        reply = await call
+        await second.close()
+        return reply
+
+    with ScriptedServer(latency=0.3) as server:
+        assert asyncio.run(go(server)).text == DEFAULT_TEXT
+
+
+def start(tmp_path, server, body):
+    """A Python process of its own that runs ``body`` with a model, as a user's program would."""
+    code = f"""
+    import asyncio
+    from promptpo.llm import ModelSettings, open_model
+    from promptpo.types import CallKey, Message, Request
+    async def main():
+        model = open_model(ModelSettings("openai/x", {server.url!r}, call_timeout=60))
+        messages = (Message("user", "Hello"),)
+        asks = [model.ask(Request(CallKey("policy", 1, c), messages)) for c in (1, 2)]
+        try:
+            {body}
+        finally:
+            await model.close()
+    try:
+        asyncio.run(main())
+    except KeyboardInterrupt:
+        print("stopped")
+    """
+    (tmp_path / "program.py").write_text(textwrap.dedent(code), encoding="utf-8")
+    pipe = subprocess.PIPE
+    root = Path(__file__).parents[2]
+    return subprocess.Popen(
+        [sys.executable, "-W", "default", tmp_path / "program.py"],
+        stdout=pipe, stderr=pipe, text=True, env={"PYTHONPATH": str(root)},
+    )  # fmt: skip
+
+
+def test_a_process_prints_nothing_that_it_was_not_told_to(tmp_path):
+    with ScriptedServer([Answer(status=503), Answer(status=429)]) as server:
+        process = start(tmp_path, server, "print(len(await asyncio.gather(*asks)))")
+        assert process.communicate(timeout=60) == ("2\n", "")
+
+
+def test_ctrl_c_cancels_the_calls_at_once(tmp_path):
+    with ScriptedServer(default=Answer(kind="hang")) as server:
+        process = start(tmp_path, server, "await asyncio.gather(*asks)")
+        while len(server.requests) < 2 and process.poll() is None:
+            time.sleep(0.05)
+        sent = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        assert process.communicate(timeout=60) == ("stopped\n", "")
+        assert time.monotonic() - sent < 2

@@ -1,0 +1,176 @@
+"""Replaying the replies of an earlier run."""
+
+import asyncio
+import importlib.resources
+import json
+from pathlib import Path
+
+import pytest
+
+from promptpo.errors import ModelError
+from promptpo.llm import (
+    ModelSettings,
+    ReplyMissing,
+    default_model,
+    find_recording,
+    load_header,
+    load_recording,
+    open_model,
+    reply_event,
+)
+from promptpo.llm.recording import reply_from_event
+from promptpo.types import CallKey, Message, Reply, Request
+
+HEADER = {
+    "type": "recording", "spec": "cartpole", "seed": 3, "rounds": 1, "candidates": 2,
+    "episodes": 5, "how": "by hand", "model": "test/one", "date": "2026-11-20",
+}  # fmt: skip
+
+
+def request(candidate=1, text="Write a policy.", role="policy", attempt=0):
+    return Request(CallKey(role, 1, candidate, attempt), (Message("user", text),))
+
+
+def reply_line(req, text):
+    reply = Reply(text, "test/one", usage={"prompt_tokens": 7}, cost=0.5, latency=3.0)
+    return {"type": "reply", "time": 1.0, **reply_event(req, reply)}
+
+
+def write(path, *events, end="\n"):
+    path.write_text("\n".join(json.dumps(e) for e in events) + end, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def recording(tmp_path):
+    other = {"type": "rollout", "time": 2.0, "round": 1}
+    replies = [reply_line(request(c), f"reply {c}") for c in (1, 2)]
+    return write(tmp_path / "events.jsonl", HEADER, other, *replies)
+
+
+def replay(path, *requests):
+    """The replies (or errors) and the notices of one model that is asked all of them."""
+    notices = []
+
+    async def go():
+        model = open_model(ModelSettings(f"recorded:{path}", notify=notices.append))
+        asked = await asyncio.gather(*map(model.ask, requests), return_exceptions=True)
+        await model.close()
+        await model.close()
+        return asked
+
+    return asyncio.run(go()), notices
+
+
+def test_replies_are_found_by_key_in_any_order(recording):
+    replies, notices = replay(recording, request(2), request(1))
+    assert [r.text for r in replies] == ["reply 2", "reply 1"]
+    assert notices == []
+
+
+def test_a_replay_costs_nothing_and_names_the_model_that_wrote_it(recording):
+    (reply,), _ = replay(recording, request(1))
+    assert (reply.usage, reply.cost, reply.latency, reply.model) == (None, 0.0, 0.0, "test/one")
+
+
+def test_a_run_folder_is_a_recording(recording):
+    (reply,), _ = replay(recording.parent, request(1))
+    assert reply.text == "reply 1"
+
+
+def test_a_changed_prompt_is_noted_on_the_reply_and_counted_once(recording):
+    replies, notices = replay(recording, request(1, "Write another."), request(2))
+    assert [bool(r.note) for r in replies] == [True, False]
+    assert len(notices) == 1
+    assert "1 of 2" in notices[0]
+
+
+def test_a_missing_reply_says_what_there_is(recording):
+    (error,), _ = replay(recording, request(3))
+    assert isinstance(error, ReplyMissing)
+    assert "r01_c03_policy" in str(error)
+    assert "2 replies, rounds 1 to 1" in str(error)
+
+
+def test_a_repair_has_a_key_of_its_own(recording):
+    (error,), _ = replay(recording, request(1, role="repair", attempt=1))
+    assert isinstance(error, ReplyMissing)
+
+
+def test_a_last_line_cut_by_a_kill_is_left_out_with_a_notice(recording):
+    whole = recording.read_text(encoding="utf-8")
+    recording.write_text(whole[:-20], encoding="utf-8")
+    replies, notices = replay(recording, request(1), request(2))
+    assert replies[0].text == "reply 1"
+    assert isinstance(replies[1], ReplyMissing)
+    assert "cut off" in notices[0]
+
+
+def test_a_last_line_without_its_line_end_but_whole_counts(recording):
+    recording.write_text(recording.read_text(encoding="utf-8").rstrip("\n"), encoding="utf-8")
+    assert not load_recording(recording).cut
+
+
+def test_the_header_is_read_without_the_replies(recording):
+    header = load_header(recording)
+    assert header is not None
+    assert (header.spec, header.seed, header.candidates) == ("cartpole", 3, 2)
+
+
+def test_a_run_log_has_no_header(tmp_path):
+    assert load_header(write(tmp_path / "events.jsonl", {"type": "run", "time": 0.0})) is None
+
+
+@pytest.mark.parametrize(
+    ("lines", "complaint"),
+    [
+        ("", "no reply in it"),
+        ("nonsense\n{}\n", ":1: not JSON"),
+        ('{"type": "reply"}\n', ":1: not an event of a recording: no field 'key'"),
+        ("[1]\n", ":1: not a JSON object"),
+        ('{"type": "recording", "spec": "x"}\n', ":1: not an event of a recording"),
+    ],
+)
+def test_a_broken_recording_is_one_line_with_file_and_line(tmp_path, lines, complaint):
+    path = tmp_path / "broken.jsonl"
+    path.write_text(lines, encoding="utf-8")
+    with pytest.raises(ModelError) as caught:
+        load_recording(path)
+    assert str(path) + (complaint if complaint[0] == ":" else "") in str(caught.value)
+    assert complaint in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_recording_that_is_not_there_says_what_to_give(tmp_path):
+    with pytest.raises(ModelError, match="give recorded:PATH"):
+        open_model(ModelSettings(f"recorded:{tmp_path / 'none'}"))
+
+
+def test_plain_recorded_without_a_shipped_recording_is_an_error():
+    with pytest.raises(ModelError, match="no recording"):
+        open_model(ModelSettings("recorded"))
+
+
+@pytest.mark.parametrize("name", ["no_such_spec", "../errors", ""])
+def test_no_recording_is_found_for_other_names(name):
+    assert find_recording(name) is None
+
+
+SHIPPED = sorted(Path(str(importlib.resources.files("promptpo") / "recordings")).glob("*.jsonl"))
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda p: p.stem)
+def test_a_shipped_recording_is_found_whole_and_the_default(path):
+    recording = load_recording(path)
+    assert recording.header is not None
+    assert recording.header.spec == path.stem
+    assert not recording.cut
+    assert find_recording(path.stem) == path
+    assert default_model(path.stem, {}) == "recorded"
+
+
+def test_a_reply_survives_the_way_through_the_log():
+    reply = Reply("text …", "m", "length", {"completion_tokens": 1}, None, 1.5)
+    event = json.loads(json.dumps(reply_event(request(), reply)))
+    key, recorded = reply_from_event(event)
+    assert (key, recorded.reply) == (request().key, reply)

@@ -11,7 +11,7 @@ import numpy as np
 from sandbox.interface import ActionSpace, Box, Discrete, FloatArray, MultiDiscrete
 
 #: Turns one returned value into a number or a vector of ``action.size`` numbers.
-Converter = Callable[[Any], int | FloatArray]
+Converter = Callable[[object], int | FloatArray]
 
 
 class ActionError(Exception):
@@ -56,18 +56,19 @@ def _box_converter(space: Box) -> Converter:
     size = space.size
     expected = f"{size} finite number{'s' if size > 1 else ''} as an array of shape {shape}"
 
-    def convert(value: Any) -> FloatArray:
-        if type(value) is not np.ndarray or value.dtype != np.float64:
-            value = _numbers(value, expected).astype(np.float64)
-        if value.shape != shape:
-            if size != 1 or value.size != 1 or value.ndim > 1:
-                raise ActionError(f"act() must return {expected}, not {_shown(value)}")
-        return value.reshape(size)  # type: ignore[no-any-return]
+    def convert(value: object) -> FloatArray:
+        if type(value) is np.ndarray and value.dtype == np.float64:
+            array: FloatArray = value
+        else:
+            array = _numbers(value, expected).astype(np.float64)
+        if array.shape != shape and not (array.size == size == 1 and array.ndim <= 1):
+            raise ActionError(f"act() must return {expected}, not {_shown(value)}")
+        return array.reshape(size)
 
     return convert
 
 
-def _integer(value: Any, expected: str) -> int:
+def _integer(value: object, expected: str) -> int:
     if type(value) is int:
         return value
     array = _numbers(value, expected)
@@ -85,7 +86,7 @@ def _discrete_converter(space: Discrete) -> Converter:
     low, high = space.start, space.start + space.n
     expected = f"one integer from {low} to {high - 1}"
 
-    def convert(value: Any) -> int:
+    def convert(value: object) -> int:
         number = _integer(value, expected)
         if not low <= number < high:
             raise ActionError(f"act() must return {expected}, not {_shown(number)}")
@@ -100,7 +101,7 @@ def _multi_discrete_converter(space: MultiDiscrete) -> Converter:
     ranges = ", ".join(f"{int(a)}..{int(b)}" for a, b in zip(low, high, strict=True))
     expected = f"{space.size} integers within {ranges}"
 
-    def convert(value: Any) -> FloatArray:
+    def convert(value: object) -> FloatArray:
         array = _numbers(value, expected).astype(np.float64)
         if array.shape != low.shape:
             raise ActionError(f"act() must return {expected}, not {_shown(value)}")

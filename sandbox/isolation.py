@@ -50,7 +50,7 @@ class Isolation:
 
 def detect() -> Isolation:
     """Lock a process down and see what holds. Takes a fraction of a second."""
-    from sandbox.host import Host  # noqa: PLC0415 - host needs Isolation
+    from sandbox.host import Host
 
     with Host() as host:
         return host.isolation

@@ -31,8 +31,8 @@ _PROBE_MEMORY = 1 << 28
 
 def _warm_up() -> None:
     """Load whatever is loaded lazily, so that children need no file."""
-    import sandbox.child  # noqa: PLC0415 - numpy after the namespaces are entered
-    from sandbox.language.warmup import run  # noqa: PLC0415
+    import sandbox.child
+    from sandbox.language.warmup import run
 
     run()
     assert sandbox.child is not None  # noqa: S101 - keeps the import
@@ -87,7 +87,7 @@ class Parent:
     def _load(self, wanted: list[str]) -> None:
         missing = tuple(name for name in wanted if name not in self._loaded)
         if missing:
-            from sandbox.language.library import load_libraries  # noqa: PLC0415 - needs numpy
+            from sandbox.language.library import load_libraries
 
             self._libraries |= load_libraries(missing)
             self._loaded |= set(missing)
@@ -110,14 +110,14 @@ class Parent:
 
     def _child(self, request: dict[str, Any], fds: list[int], parent: int) -> NoReturn:
         try:
-            from sandbox.child import serve  # noqa: PLC0415 - loaded by the warm-up
+            from sandbox.child import serve
 
             lockdown.move_pipes(*fds)
             report = lockdown.apply(self._preparation, parent, request["memory"], request["cpu"])
             if request["strict"] and Isolation.from_report(report).level != "strict":
                 os._exit(NOT_STRICT)
             serve(lockdown.READ_FD, lockdown.WRITE_FD, self._libraries)
-        except BaseException:  # noqa: BLE001 - nothing may run on in the child
+        except BaseException:
             os._exit(1)
         os._exit(0)
 
@@ -159,7 +159,7 @@ def main(descriptor: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         Parent(control).run()
-    except Exception as error:  # noqa: BLE001 - told to the host, which raises it
+    except Exception as error:
         text = json.dumps({"error": f"{type(error).__name__}: {error}"})
         control.sendall(text.encode() + b"\n")
         sys.exit(1)

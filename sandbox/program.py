@@ -11,8 +11,9 @@ import math
 import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -32,6 +33,7 @@ from sandbox.language.facades import Facade
 from sandbox.tracebacks import describe
 
 _MODULE = "policy"
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,6 @@ class _Slot:
     randomness: Randomness
     policy: Any = None
     steps: int = 0
-    seeds: list[int] = field(default_factory=list)
 
 
 class Program:
@@ -73,7 +74,7 @@ class Program:
         # dataclasses look their module up by name.
         sys.modules[_MODULE] = types.ModuleType(_MODULE)
 
-    def load(self, randomness: Randomness, class_name: str, method: str) -> Any:
+    def load(self, randomness: Randomness, class_name: str, method: str) -> type[Any]:
         """Execute the module in a new namespace and return the class ``class_name``.
 
         Raises:
@@ -101,17 +102,18 @@ class Program:
         """The report about an exception that left the program."""
         where = f"in act() number {step} of episode slot {slot}:\n" if step >= 0 else ""
         text, line = describe(error, self.task.source)
-        place = {
-            "line": line if line >= 0 else None,
-            "slot": slot if slot >= 0 else None,
-            "step": step if step >= 0 else None,
-        }
+        kind: type[ProgramError] = PolicyError
         if isinstance(error, MemoryError):
-            limit = self.task.limits.memory_mb
-            return MemoryLimit(f"{where}{text}\nthe limit is {limit} MB", **place)
-        if isinstance(error, actions.ActionError):
-            return BadAction(f"{where}{error}", **place)
-        return PolicyError(where + text, **place)
+            kind = MemoryLimit
+            text += f"\nthe limit is {self.task.limits.memory_mb} MB"
+        elif isinstance(error, actions.ActionError):
+            kind, text = BadAction, str(error)
+        return kind(
+            where + text,
+            line=line if line >= 0 else None,
+            slot=slot if slot >= 0 else None,
+            step=step if step >= 0 else None,
+        )
 
 
 def _observation_class(source: str | None) -> Callable[[FloatArray], Any] | None:
@@ -133,18 +135,20 @@ class PolicyProgram(Program):
         self._convert = actions.converter(space)
         self._size = space.size
         discrete = isinstance(space, Discrete)
-        # The usual case of an in-range int needs no call; an empty range leaves it to the converter.
+        # The usual int in range needs no call; an empty range leaves all to the converter.
         self._low = space.start if isinstance(space, Discrete) else 0
         self._high = space.start + space.n if isinstance(space, Discrete) else 0
         self._dtype = np.int64 if discrete else np.float64
         self._slots: dict[int, _Slot] = {}
-        self._guarded(lambda: self._new_policy(Randomness(0), construct=False))
+        self._guarded(lambda: self._policy_class(Randomness(0)))
 
-    def _new_policy(self, randomness: Randomness, construct: bool = True) -> Any:
-        found = self.load(randomness, self.task.interface.policy_class, "act")
-        return found() if construct else None
+    def _policy_class(self, randomness: Randomness) -> type[Any]:
+        return self.load(randomness, self.task.interface.policy_class, "act")
 
-    def _guarded(self, run: Callable[[], Any], slot: int = -1) -> Any:
+    def _new_policy(self, randomness: Randomness) -> object:
+        return self._policy_class(randomness)()
+
+    def _guarded(self, run: Callable[[], _Result], slot: int = -1) -> _Result:
         try:
             return run()
         except ProgramError:
@@ -162,9 +166,7 @@ class PolicyProgram(Program):
                 slot.randomness.seed(seed)
             slot.steps = 0
             if fresh or slot.policy is None:
-                slot.policy = self._guarded(
-                    lambda slot=slot: self._new_policy(slot.randomness), number
-                )
+                slot.policy = self._guarded(partial(self._new_policy, slot.randomness), number)
             else:
                 restart = getattr(slot.policy, "reset", None)
                 if callable(restart):
@@ -191,8 +193,7 @@ class PolicyProgram(Program):
         result = np.array(found, self._dtype).astype(np.float64).reshape(len(slots), self._size)
         bad = actions.first_not_finite(result)
         if bad is not None:
-            error = actions.not_finite(result[bad])
-            raise self.failed(error, slots[bad], states[bad].steps - 1)
+            raise self.failed(actions.not_finite(result[bad]), slots[bad], states[bad].steps - 1)
         return result
 
 

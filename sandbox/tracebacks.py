@@ -25,7 +25,7 @@ def summary(error: BaseException) -> str:
     """Class and message of an exception whose ``__str__`` may be hostile."""
     try:
         text = str(error)
-    except BaseException:  # noqa: BLE001 - the program's own __str__ may raise anything
+    except BaseException:
         text = "<its message could not be read>"
     name = type(error).__name__
     return readable(f"{name}: {text[:_MAX_MESSAGE]}" if text else name)

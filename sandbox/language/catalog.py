@@ -7,7 +7,7 @@ import importlib
 import operator
 import types
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from sandbox.language import names
 from sandbox.language.facades import Facade, public_members
@@ -17,7 +17,7 @@ from sandbox.language.guards import guarded_getattr
 #: files, frames or other modules by name (``attrgetter`` and ``wraps`` are replaced), evaluates
 #: annotations (``get_type_hints``, ``make_dataclass``, ``singledispatch``), or sets global state.
 STDLIB: dict[str, str] = {
-    "abc": "ABC ABCMeta abstractmethod",
+    "abc": "ABC abstractmethod",
     "bisect": "bisect bisect_left bisect_right insort insort_left insort_right",
     "collections": "ChainMap Counter OrderedDict UserDict UserList defaultdict deque namedtuple",
     "collections.abc": (
@@ -57,15 +57,25 @@ STDLIB: dict[str, str] = {
         "AbstractSet Any AnyStr Callable ClassVar Collection Container Counter DefaultDict Deque "
         "Dict Final FrozenSet Generator Generic Hashable Iterable Iterator List Literal Mapping "
         "MutableMapping MutableSequence NamedTuple NewType NoReturn Optional OrderedDict Protocol "
-        "Reversible Self Sequence Set Sized SupportsFloat SupportsInt Text Tuple Type TYPE_CHECKING "
-        "TypeAlias TypedDict TypeVar Union assert_never cast final overload runtime_checkable"
+        "Reversible Self Sequence Set Sized SupportsFloat SupportsInt Text Tuple Type "
+        "TYPE_CHECKING TypeAlias TypedDict TypeVar Union assert_never cast final overload "
+        "runtime_checkable"
     ),
 }
 
 #: Modules of which every public name is offered.
 WHOLE = ("math", "cmath")
 
-SCIPY = ("linalg", "optimize", "interpolate", "signal", "spatial")
+SCIPY = (
+    "linalg",
+    "optimize",
+    "interpolate",
+    "signal",
+    "spatial",
+    "spatial.distance",
+    "spatial.transform",
+)
+_Wrapper = TypeVar("_Wrapper")
 _SCIPY_REFUSED = frozenset({"test", "show_options", "spline_filter", "LowLevelCallable"})
 
 
@@ -89,10 +99,10 @@ def _methodcaller(name: str, *args: object, **kwargs: object) -> Callable[[objec
     return call
 
 
-def _wraps(wrapped: Any) -> Callable[[Any], Any]:
+def _wraps(wrapped: object) -> Callable[[_Wrapper], _Wrapper]:
     """``functools.wraps`` for names and docstrings only: the real one copies any attribute."""
 
-    def decorate(wrapper: Any) -> Any:
+    def decorate(wrapper: _Wrapper) -> _Wrapper:
         for attribute in ("__name__", "__qualname__", "__doc__"):
             if isinstance(wrapper, types.FunctionType):
                 setattr(wrapper, attribute, getattr(wrapped, attribute, None))
@@ -118,13 +128,24 @@ class _CatchWarnings:
         return None
 
 
+class _ABCMeta:
+    """``abc.ABCMeta`` to be named in ``metaclass=ABCMeta``, where the compiler knows it."""
+
+
+_REPLACED: dict[str, dict[str, object]] = {
+    "abc": {"ABCMeta": _ABCMeta()},
+    "functools": {
+        "wraps": _wraps,
+        "update_wrapper": lambda wrapper, wrapped: _wraps(wrapped)(wrapper),
+    },
+}
+
+
 def _stdlib_members(module: str) -> dict[str, object]:
     real = importlib.import_module(module)
     wanted = STDLIB[module].split()
     members = {name: getattr(real, name) for name in wanted if hasattr(real, name)}
-    if module == "functools":
-        members["wraps"] = _wraps
-    return members
+    return {**members, **_REPLACED.get(module, {})}
 
 
 @functools.cache

@@ -8,6 +8,7 @@ import types
 import warnings
 
 from sandbox.errors import CompileError
+from sandbox.language.rewriter import Importable
 from sandbox.language.transformer import PolicyTransformer
 
 #: The file name in code objects and tracebacks of programs.
@@ -18,12 +19,12 @@ _MAX_REFUSALS = 8
 _PARSE_DEPTH = 4000
 
 
-def compile_source(source: str, importable: frozenset[str]) -> types.CodeType:
+def compile_source(source: str, importable: Importable) -> types.CodeType:
     """Check ``source`` and compile it.
 
     Args:
         source: a module that the sandboxed language allows.
-        importable: dotted names of the modules it may import.
+        importable: what it may import.
 
     Raises:
         CompileError: with the first refused line, and all refusals in the message.
@@ -49,7 +50,7 @@ def compile_source(source: str, importable: frozenset[str]) -> types.CodeType:
         sys.setrecursionlimit(depth)
 
 
-def _compile(source: str, importable: frozenset[str]) -> types.CodeType:
+def _compile(source: str, importable: Importable) -> types.CodeType:
     tree = ast.parse(source, FILENAME)
     transformer = PolicyTransformer(_bound_names(tree), importable)
     tree = transformer.visit(tree)

@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import builtins
 import string
+from abc import ABCMeta
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from sandbox.language import names
 
-_HARMLESS = """
+_HARMLESS = names.words(
+    """
     abs all any ascii bin bool bytearray bytes callable chr classmethod complex dict divmod
     enumerate filter float format frozenset hash hex id int isinstance issubclass iter len list map
     max min next object oct ord pow property range repr reversed round set slice sorted
     staticmethod str sum super tuple zip Ellipsis NotImplemented __build_class__
-""".split()
+"""
+)
 
 
 def _checked(obj: object, name: object) -> str:
@@ -75,7 +77,7 @@ def guarded_delattr(obj: object, name: str) -> None:
     delattr(obj, _checked(obj, name))
 
 
-def guarded_attribute(obj: Any, name: str) -> object:
+def guarded_attribute(obj: object, name: str) -> object:
     """Read one of the attributes that are harmless on most objects and refused on a few."""
     if name == "format" and (isinstance(obj, str) or obj is str):
         return _SafeFormatter(obj) if isinstance(obj, str) else _safe_format
@@ -136,7 +138,7 @@ class Type(metaclass=_TypeMeta):
 
     __slots__ = ()
 
-    def __new__(cls, *args: object) -> Any:
+    def __new__(cls, *args: object) -> type:  # type: ignore[misc]
         """The class of the one argument."""
         if len(args) != 1:
             raise TypeError("type() with three arguments is not available: write a class statement")
@@ -225,4 +227,5 @@ _SHARED: dict[str, object] = {
     "type": Type,
     names.PREFIX + "type": Type,
     names.PREFIX + "attribute": guarded_attribute,
+    names.PREFIX + "ABCMeta": ABCMeta,
 }

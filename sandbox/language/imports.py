@@ -1,8 +1,8 @@
 """Import statements become calls of an importer that hands out facades.
 
-``import a.b as x`` turns into ``x = ǀimport("a.b")``; the interpreter's own ``__import__`` is never
-reached from a program's text. Which modules exist is known when compiling, so a refused import is
-reported with its line before anything runs.
+``import a.b as x`` turns into ``x = <importer>("a.b")``; the interpreter's own ``__import__`` is
+never reached from a program's text. Which modules exist is known when compiling, so a refused
+import is reported with its line before anything runs.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 
 from sandbox.language import names
+from sandbox.language.rewriter import Rewriter
 
 _HINTS: dict[str, str] = {
     **dict.fromkeys(
@@ -36,18 +37,22 @@ _HINTS: dict[str, str] = {
 }
 
 
-class ImportRewriter:
+_IMPORT_FAILURES = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
+
+
+class ImportRewriter(Rewriter):
     """The import part of the transformer."""
 
-    importable: frozenset[str]
-
-    def error(self, node: ast.AST, info: str) -> None:
-        """Record a refusal."""
-        raise NotImplementedError
-
-    def name_of(self, node: ast.AST, name: str) -> str:
-        """Check and rename a name."""
-        raise NotImplementedError
+    def visit_Try(self, node: ast.Try) -> ast.AST:
+        """``try: import x`` with a handler for its failure may name any module."""
+        outer = self.imports_optional
+        self.imports_optional = outer or any(map(_handles_import, node.handlers))
+        node.body = self.visit_list(node.body)
+        self.imports_optional = outer
+        node.handlers = self.visit_list(node.handlers)
+        node.orelse = self.visit_list(node.orelse)
+        node.finalbody = self.visit_list(node.finalbody)
+        return node
 
     def visit_Import(self, node: ast.Import) -> list[ast.stmt]:
         """``import a.b`` binds ``a``; ``import a.b as x`` binds ``a.b``."""
@@ -77,22 +82,32 @@ class ImportRewriter:
                 self.error(node, f"`from {module} import *`: name what you import")
             elif names.is_dunder(alias.name) or alias.name.startswith("_"):
                 self.error(node, f"`{module}.{alias.name}` is private to {module}; do without it")
+            elif (why := self.importable.absent(module, alias.name)) and not self.imports_optional:
+                self.error(node, f"`from {module} import {alias.name}`: {why}")
             else:
                 target = self.name_of(node, alias.asname or alias.name)
                 done.append(_bind(node, target, module, alias.name))
         return done
 
     def _known(self, node: ast.AST, module: str) -> bool:
-        if module in self.importable:
+        available = self.importable.modules
+        if module in available or self.imports_optional:
             return True
         top = module.partition(".")[0]
-        offered = sorted({name.partition(".")[0] for name in self.importable})
+        offered = sorted({name.partition(".")[0] for name in available})
         hint = _HINTS.get(top, f"available are {', '.join(offered)}")
-        if top in self.importable:
-            inside = sorted(n for n in self.importable if n.startswith(top + "."))
+        if top in available:
+            inside = sorted(n for n in available if n.startswith(top + "."))
             hint = f"of {top} there is {', '.join(inside) or 'no submodule'}"
         self.error(node, f"`import {module}` is not available: {hint}")
         return False
+
+
+def _handles_import(handler: ast.ExceptHandler) -> bool:
+    if handler.type is None:
+        return True
+    kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    return any(isinstance(kind, ast.Name) and kind.id in _IMPORT_FAILURES for kind in kinds)
 
 
 def _bind(node: ast.AST, target: str, module: str, attribute: str | None) -> ast.stmt:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
+import types
 from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Any
 
 from sandbox.language import names
 from sandbox.language.catalog import SCIPY, STDLIB, WHOLE, library_facade, shared_facades
@@ -18,14 +19,38 @@ _BASE = frozenset(
     {*STDLIB, *WHOLE, "operator", "warnings", "random", "time", "numpy", "numpy.lib"}
     | {f"numpy.{name}" for name in _NUMPY}
 )
+#: Top-level modules that every program may import, numpy first: for prompts and messages.
+ALLOWED_IMPORTS = ("numpy", *sorted({name.split(".")[0] for name in _BASE} - {"numpy", "warnings"}))
 _SCIPY_NAMES = frozenset({"scipy"} | {f"scipy.{name}" for name in SCIPY})
 
 
-def importable(extra: tuple[str, ...] = ()) -> frozenset[str]:
-    """Dotted names of the modules that programs may import here."""
+@dataclass(frozen=True)
+class Offer:
+    """What programs may import here; satisfies ``imports.Importable``."""
+
+    modules: frozenset[str]
+
+    def absent(self, module: str, name: str) -> str | None:
+        """Why ``from module import name`` cannot work, or None where it may."""
+        if f"{module}.{name}" in self.modules:
+            return None
+        if module == "numpy":
+            if name in numpy_members():
+                return None
+            hint = HINTS.get(name)
+            return f"not available: {hint}" if hint else "numpy has no such public name"
+        facade = shared_facades().get(module)
+        if facade is None or hasattr(facade, name):
+            return None
+        there = ", ".join(sorted(n for n in vars(facade) if n[0] != "_"))
+        return f"not available; {module} offers {there}"
+
+
+def importable(extra: tuple[str, ...] = ()) -> Offer:
+    """The modules of this sandbox, those of ``extra`` included."""
     scipy = _SCIPY_NAMES if find_spec("scipy") else frozenset[str]()
     parents = {name[:i] for name in extra for i, c in enumerate(name) if c == "."}
-    return _BASE | scipy | frozenset(extra) | parents
+    return Offer(_BASE | scipy | frozenset(extra) | parents)
 
 
 def needed_libraries(source: str, extra: tuple[str, ...]) -> tuple[str, ...]:
@@ -62,7 +87,7 @@ def import_hook(
     local: Mapping[str, object] | None = None,
     fromlist: tuple[str, ...] = (),
     level: int = 0,
-) -> Any:
+) -> types.ModuleType:
     """``__import__`` for C code that imports through the running frame.
 
     numpy loads parts of itself that way (array methods, printing). A program's own import
@@ -102,7 +127,7 @@ class Library:
         except AttributeError as error:
             raise ImportError(str(error)) from None
 
-    def _module(self, module: str) -> Any:
+    def _module(self, module: str) -> object:
         known = self._modules.get(module)
         if known is None and module in self._lazy:
             known = self._modules[module] = self._lazy[module]()

@@ -1,11 +1,11 @@
 """Which names a program may use: the one place for renaming, refusals and allow-lists.
 
-Names with a leading underscore are not refused but renamed: ``_gains`` becomes ``ǀ_gains``
-wherever it stands (variables, attributes, parameters, keywords, methods, and the strings that
-reach getattr and friends). A program therefore keeps all of its own private names, and can spell
-none of anybody else's: no attribute of a library or of the interpreter begins with ``ǀ``, and a
-program that contains that character in a name is refused. The guards that the compiler inserts
-carry the same prefix, so that no variable or parameter can shadow them.
+Names with a leading underscore are not refused but renamed: ``_gains`` gets a prefix wherever it
+stands (variables, attributes, parameters, keywords, methods, and the strings that reach getattr and
+friends). A program therefore keeps all of its own private names, and can spell none of anybody
+else's: no attribute of a library or of the interpreter begins with that prefix, and a program that
+contains its character in a name is refused. The guards that the compiler inserts carry the same
+prefix, so that no variable or parameter can shadow them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,13 @@ PREFIX = "\u01c0"
 #: Names with an underscore that are public interfaces: the throw-away variable, named tuples.
 KEPT = frozenset({"_", "_replace", "_asdict", "_fields", "_make"})
 
-_OPERATORS = "add sub mul matmul truediv floordiv mod divmod pow lshift rshift and or xor".split()
+
+def words(text: str) -> tuple[str, ...]:
+    """The words of a list that is written as text."""
+    return tuple(text.split())
+
+
+_OPERATORS = words("add sub mul matmul truediv floordiv mod divmod pow lshift rshift and or xor")
 #: Special methods that a class may define, and anybody may call by name: each does what an
 #: operator, a builtin or a statement does anyway. Left out are those which run behind the back of
 #: trusted code (finalizers, attribute and class hooks, pickling, numeric and array conversion).
@@ -24,11 +30,11 @@ DEFINABLE = frozenset(
     {f"__{prefix}{name}__" for name in _OPERATORS for prefix in ("", "r", "i")}
     | {
         f"__{name}__"
-        for name in (
+        for name in words(
             "init post_init call len iter next reversed contains getitem setitem delitem missing "
             "enter exit repr str format hash bool eq ne lt le gt ge neg pos abs invert round "
             "floor ceil trunc length_hint"
-        ).split()
+        )
     }
 )
 
@@ -42,16 +48,20 @@ _INTERNALS = "it reaches the interpreter's internals; policies do without"
 #: Attributes that are refused on every object, with the reason and the remedy.
 REFUSED_ATTRIBUTES: dict[str, str] = {
     **dict.fromkeys(
-        "tb_frame tb_next tb_lasti tb_lineno f_back f_builtins f_code f_generator f_globals "
-        "f_lasti f_lineno f_locals f_trace gi_frame gi_code gi_yieldfrom gi_running gi_suspended "
-        "cr_await cr_frame cr_code cr_origin ag_await ag_frame ag_code co_code co_consts co_names "
-        "func_globals func_code with_traceback cell_contents".split(),
+        words(
+            "tb_frame tb_next tb_lasti tb_lineno f_back f_builtins f_code f_generator f_globals "
+            "f_lasti f_lineno f_locals f_trace gi_frame gi_code gi_yieldfrom gi_running "
+            "gi_suspended cr_await cr_frame cr_code cr_origin ag_await ag_frame ag_code co_code "
+            "co_consts co_names func_globals func_code with_traceback cell_contents"
+        ),
         _INTERNALS,
     ),
-    **dict.fromkeys("tofile fromfile memmap".split(), _FILES),
+    **dict.fromkeys(words("tofile fromfile memmap"), _FILES),
     **dict.fromkeys(
-        "ctypes cffi as_strided getfield setfield setflags newbyteorder bit_generator "
-        "getbuffer_info".split(),
+        words(
+            "ctypes cffi as_strided getfield setfield setflags newbyteorder bit_generator "
+            "getbuffer_info"
+        ),
         _MEMORY,
     ),
     "format_map": "write an f-string",

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
+import types
 
 import numpy as np
 import numpy.typing
 
 from sandbox.language.facades import Facade, public_members
+from sandbox.language.names import words
 
 _FILES = "a policy has no files"
 _MEMORY = "it reaches into raw memory; use indexing, slicing or astype"
@@ -18,15 +19,19 @@ _OUTSIDE = "it leads out of numpy"
 #: Absent names of numpy, with the reason.
 HINTS: dict[str, str] = {
     **dict.fromkeys(
-        "DataSource fromfile fromregex genfromtxt load loadtxt memmap save savetxt savez "
-        "savez_compressed".split(),
+        words(
+            "DataSource fromfile fromregex genfromtxt load loadtxt memmap save savetxt savez "
+            "savez_compressed"
+        ),
         _FILES,
     ),
-    **dict.fromkeys("from_dlpack nested_iters".split(), _MEMORY),
-    **dict.fromkeys("seterr seterrcall setbufsize geterrcall getbufsize".split(), _STATE),
+    **dict.fromkeys(words("from_dlpack nested_iters"), _MEMORY),
+    **dict.fromkeys(words("seterr seterrcall setbufsize geterrcall getbufsize"), _STATE),
     **dict.fromkeys(
-        "core ctypeslib f2py ma rec char testing dtypes strings emath test info show_config "
-        "show_runtime get_include record recarray bmat sctypeDict".split(),
+        words(
+            "core ctypeslib f2py ma rec char testing dtypes strings emath test info show_config "
+            "show_runtime get_include record recarray bmat sctypeDict"
+        ),
         _OUTSIDE,
     ),
     "float_": "write float or np.float64",
@@ -39,14 +44,16 @@ HINTS: dict[str, str] = {
     "product": "write np.prod",
 }
 
-_POLYNOMIALS = "Chebyshev Hermite HermiteE Laguerre Legendre Polynomial".split()
+_POLYNOMIALS = words("Chebyshev Hermite HermiteE Laguerre Legendre Polynomial")
 
 
 def _ignored(*args: object, **kwargs: object) -> None:
     """``np.set_printoptions`` would outlive its caller; it does nothing here."""
 
 
-def _public(module: Any, refused: frozenset[str] = frozenset({"test"})) -> dict[str, object]:
+def _public(
+    module: types.ModuleType, refused: frozenset[str] = frozenset({"test"})
+) -> dict[str, object]:
     return public_members(module, refused)
 
 

@@ -8,28 +8,38 @@ generator without naming a seed gets one that is derived from it.
 from __future__ import annotations
 
 import random
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from sandbox.language import names
 from sandbox.language.facades import Facade
 
-_NUMPY_FUNCTIONS = """
+_NUMPY_FUNCTIONS = names.words(
+    """
     beta binomial bytes chisquare choice dirichlet exponential f gamma geometric gumbel
     hypergeometric laplace logistic lognormal logseries multinomial multivariate_normal
     negative_binomial noncentral_chisquare noncentral_f normal pareto permutation poisson power
     rand randint randn random random_sample rayleigh seed shuffle standard_cauchy
     standard_exponential standard_gamma standard_normal standard_t triangular uniform vonmises
     wald weibull zipf get_state set_state
-""".split()
+"""
+)
 _NUMPY_ALIASES = {"ranf": "random_sample", "sample": "random_sample"}
 _BIT_GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
 
-_RANDOM_FUNCTIONS = """
+_RANDOM_FUNCTIONS = names.words(
+    """
     betavariate binomialvariate choice choices expovariate gammavariate gauss getrandbits
     lognormvariate normalvariate paretovariate randbytes randint random randrange sample seed
     shuffle triangular uniform vonmisesvariate weibullvariate getstate setstate
-""".split()
+"""
+)
+
+
+#: What numpy takes as a seed.
+Seed = int | Sequence[int] | np.random.SeedSequence | None
 
 
 class Randomness:
@@ -57,15 +67,15 @@ class Randomness:
         members: dict[str, Any] = {name: getattr(state, name) for name in _NUMPY_FUNCTIONS}
         members |= {alias: members[name] for alias, name in _NUMPY_ALIASES.items()}
 
-        def default_rng(seed: Any = None) -> np.random.Generator:
+        def default_rng(seed: Seed = None) -> np.random.Generator:
             return np.random.default_rng(self._derived() if seed is None else seed)
 
-        def random_state(seed: Any = None) -> np.random.RandomState:
+        def random_state(seed: int | Sequence[int] | None = None) -> np.random.RandomState:
             if seed is None:
                 seed = int(self._derived().generate_state(1)[0])
             return np.random.RandomState(seed)
 
-        def seeded(kind: Any) -> Any:
+        def seeded(kind: Callable[[Seed], object]) -> Callable[..., object]:
             return lambda seed=None: kind(self._derived() if seed is None else seed)
 
         members |= {name: seeded(getattr(np.random, name)) for name in _BIT_GENERATORS}
@@ -84,7 +94,7 @@ class Randomness:
             name: getattr(own, name) for name in _RANDOM_FUNCTIONS if hasattr(own, name)
         }
 
-        def make(seed: Any = None) -> random.Random:
+        def make(seed: float | str | bytes | None = None) -> random.Random:
             value = int(self._derived().generate_state(1)[0]) if seed is None else seed
             return random.Random(value)  # noqa: S311 - policies need repeatable numbers
 

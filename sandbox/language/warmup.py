@@ -57,9 +57,9 @@ np.array([1.0]) / np.array([0.0]), np.log(np.array([-1.0])), np.float64(1) / np.
 
 def run() -> None:
     """Compile and execute a program that touches what programs touch."""
-    import sys  # noqa: PLC0415
-    import types  # noqa: PLC0415
-    import warnings  # noqa: PLC0415
+    import sys
+    import types
+    import warnings
 
     warnings.simplefilter("ignore")
     sys.modules["policy"] = types.ModuleType("policy")

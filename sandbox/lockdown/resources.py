@@ -43,10 +43,11 @@ def limit(memory: int, cpu_seconds: float) -> None:
         if number is None:
             continue
         _, highest = resource.getrlimit(number)
+        wanted = (soft, hard)
         if highest != resource.RLIM_INFINITY:
-            soft, hard = min(soft, highest), min(hard, highest)
+            wanted = (min(soft, highest), min(hard, highest))
         try:
-            resource.setrlimit(number, (soft, hard))
+            resource.setrlimit(number, wanted)
         except ValueError as error:
             raise OSError(f"{name}: {error}") from None
 

@@ -1,0 +1,95 @@
+"""What the parts of the transformer share: descending, refusing, renaming."""
+
+from __future__ import annotations
+
+import ast
+from typing import Protocol, TypeVar
+
+from RestrictedPython.transformer import RestrictingNodeTransformer
+
+from sandbox.language import names
+
+#: Operators and contexts hold nothing to check. New ones in a newer Python count as unknown.
+_INERT = (ast.expr_context, ast.boolop, ast.operator, ast.unaryop, ast.cmpop)
+_Node = TypeVar("_Node", bound=ast.AST)
+
+
+class Importable(Protocol):
+    """What programs may import."""
+
+    @property
+    def modules(self) -> frozenset[str]:
+        """Dotted names of the modules."""
+        ...
+
+    def absent(self, module: str, name: str) -> str | None:
+        """Why ``from module import name`` cannot work, or None where it may."""
+        ...
+
+
+class Rewriter(RestrictingNodeTransformer):
+    """Collects refusals as ``(line, text)`` and knows where in the module the current node is."""
+
+    def __init__(self, bound: frozenset[str], importable: Importable) -> None:
+        """``bound``: all names that the module binds; ``importable``: what it may import."""
+        super().__init__()
+        self.bound = bound
+        self.importable = importable
+        self.refusals: list[tuple[int, str]] = []
+        self.classes: list[str] = []
+        self.in_class_body = False
+        self.imports_optional = False
+
+    def error(self, node: ast.AST, info: str) -> None:
+        """Record a refusal with its line."""
+        self.refusals.append((getattr(node, "lineno", 1), info))
+
+    def not_allowed(self, node: ast.AST) -> None:
+        """Refuse syntax that nobody has looked at."""
+        self.error(node, f"{type(node).__name__} syntax is not available; write it more plainly")
+
+    def node_contents_visit(self, node: _Node) -> _Node:
+        """Visit all children; operators and contexts hold nothing to check."""
+        for field in node._fields:
+            old = getattr(node, field, None)
+            if isinstance(old, list):
+                old[:] = self.visit_list(old)
+            elif isinstance(old, ast.AST) and type(old).__base__ not in _INERT:
+                setattr(node, field, self.visit(old))
+        return node
+
+    def visit_list(self, children: list[_Node]) -> list[_Node]:
+        """Visit each child; a visit may return several nodes for one."""
+        """Visit each; a visit may return several nodes for one."""
+        result: list[_Node] = []
+        for child in children:
+            if isinstance(child, ast.AST):
+                if type(child).__base__ in _INERT:
+                    result.append(child)
+                    continue
+                new = self.visit(child)
+                if isinstance(new, list):
+                    result.extend(new)
+                else:
+                    result.append(new)
+            else:
+                result.append(child)
+        return result
+
+    def guard(self, node: ast.AST, name: str, *args: ast.expr) -> ast.Call:
+        function = ast.Name(names.PREFIX + name, ast.Load())
+        call = ast.Call(function, list(args), [])
+        return ast.fix_missing_locations(ast.copy_location(call, node))
+
+    def name_of(self, node: ast.AST, name: str) -> str:
+        """The name to use for the program's ``name``; refusals are recorded."""
+        if names.PREFIX in name:
+            self.error(node, f"the name `{name}` holds a reserved character; rename it")
+        elif names.is_dunder(name):
+            if name in ("__builtins__", "__import__", "__build_class__", "__loader__", "__spec__"):
+                self.error(node, f"`{name}` is not available; policies import with `import`")
+            elif name not in names.DEFINABLE and name not in ("__name__", "__slots__", "__doc__"):
+                if self.in_class_body:
+                    self.error(node, f"`{name}` cannot be set in a class here; leave it out")
+                return names.PREFIX + name
+        return names.renamed(name, self.classes[-1] if self.classes else "")

@@ -1,0 +1,39 @@
+"""Runs the same source under plain Python and under the language layer alone, in this process."""
+
+import sys
+import types
+
+from sandbox.language import (
+    Library,
+    Printer,
+    Randomness,
+    compile_source,
+    import_hook,
+    importable,
+    make_builtins,
+)
+from sandbox.language.library import load_libraries, needed_libraries
+
+
+def run_restricted(source: str, extra: tuple[str, ...] = ()) -> tuple[dict, Printer]:
+    """The namespace after executing ``source`` as a program, and what it printed to."""
+    printer = Printer(4000)
+    library = Library(Randomness(0), load_libraries(needed_libraries(source, extra)))
+    sys.modules["policy"] = types.ModuleType("policy")
+    namespace = {
+        "__builtins__": make_builtins(printer, library.find, import_hook),
+        "__name__": "policy",
+        "np": library.numpy,
+        "math": library.find("math"),
+        "random": library.find("random"),
+    }
+    exec(compile_source(source, importable(extra)), namespace)  # noqa: S102 - the object of the test
+    return namespace, printer
+
+
+def run_plain(source: str) -> dict:
+    """The namespace after executing ``source`` as ordinary Python."""
+    sys.modules["plain"] = types.ModuleType("plain")
+    namespace: dict = {"__name__": "plain"}
+    exec(compile(source, "<plain>", "exec", dont_inherit=True), namespace)  # noqa: S102 - the object of the test
+    return namespace

@@ -21,7 +21,7 @@ from types import ModuleType
 from promptpo.errors import SpecError
 from promptpo.spec.definition import EnvSpec
 from promptpo.spec.source import PartError
-from promptpo.spec.trouble import explain, line_in
+from promptpo.spec.trouble import explain
 from promptpo.spec.validation import check_parts
 
 #: The package of shipped specs lies beside ``promptpo``, in a clone as in an installed wheel.
@@ -134,13 +134,13 @@ def _import_message(path: Path, error: BaseException) -> str:
             near = difflib.get_close_matches(unknown[1], names, n=1, cutoff=0.0)
             return f"{where}: EnvSpec has no argument {unknown[1]!r}; did you mean {near[0]!r}?"
         return f"{where}: EnvSpec takes keyword arguments only; write EnvSpec(make=make, ...)"
-    return explain(error, path, line_in(error, path))
+    return ": ".join(explain(error, path))
 
 
 def _meaning(part: str) -> str:
-    """Return what an argument of EnvSpec is, from its documentation."""
+    """Return the remedy for an argument that is missing: what it is, from the documentation."""
     found = re.search(rf"^\s*{part}: (.+?)(?:\.\s|$)", inspect.getdoc(EnvSpec) or "", re.MULTILINE)
-    return f"{part}: {found[1].strip()}" if found else f"add {part}=..."
+    return f"add {part}=...: {found[1].strip()}" if found else f"add {part}=..."
 
 
 def _line_of(path: Path, part: str) -> int:

@@ -187,7 +187,5 @@ def _without_idle_wrappers(env: Env, horizon: int) -> Env:
 
 
 def _spec_error(spec: EnvSpec, problem: str, error: BaseException) -> SpecError:
-    path = spec.path or Path(spec.where)
-    line = line_in(error, path)
-    where, _, reason = explain(error, path, line, spec.install).partition(": ")
+    where, reason = explain(error, spec.path or Path(spec.where), spec.install)
     return SpecError(f"{where}: {problem}: {reason}")

@@ -35,20 +35,21 @@ def line_in(error: BaseException, path: Path) -> int | None:
     return lines[-1] if lines else None
 
 
-def explain(error: BaseException, path: Path, line: int | None, install: str = "") -> str:
-    """Return ``file:line: problem; remedy`` for an exception of a spec or its environment.
+def explain(error: BaseException, path: Path, install: str = "") -> tuple[str, str]:
+    """Return ``file:line`` and ``problem; remedy`` for an exception of a spec or its environment.
 
     ``install`` is what the spec itself says brings its packages.
     """
+    line = line_in(error, path)
     where = f"{path}:{line}" if line else str(path)
     if isinstance(error, SyntaxError):
         where = f"{error.filename or path}:{error.lineno or 1}"
-        return f"{where}: {type(error).__name__}: {error.msg}; correct the line"
+        return where, f"{type(error).__name__}: {error.msg}; correct the line"
     if isinstance(error, ModuleNotFoundError) and error.name:
-        return f"{where}: {_missing(error.name, path, install)}"
-    if remedy := _pip_advice(error, install):
-        return f"{where}: {one_line(error)}; {remedy}"
-    return f"{where}: {one_line(error)}"
+        return where, _missing(error.name, path, install)
+    if install and type(error).__name__ == "DependencyNotInstalled":
+        return where, f"{one_line(error)}; run: pip install '{install}'"
+    return where, one_line(error)
 
 
 def _missing(module: str, path: Path, install: str) -> str:
@@ -59,10 +60,3 @@ def _missing(module: str, path: Path, install: str) -> str:
     top = module.partition(".")[0]
     name = install or _PIP_NAMES.get(top, top)
     return f"the package {top!r} is not installed; run: pip install '{name}'"
-
-
-def _pip_advice(error: BaseException, install: str) -> str:
-    """Return the pip command for errors that wrap a missing dependency."""
-    if install and type(error).__name__ == "DependencyNotInstalled":
-        return f"run: pip install '{install}'"
-    return ""

@@ -174,7 +174,7 @@ def test_a_spec_of_another_type(write_spec):
 def test_a_missing_part_is_named_and_explained(write_spec):
     path = write_spec(("    reward=reward,\n", ""))
     message = failure(path)
-    assert message.startswith(f"{path}:{line_of(path, 'SPEC =')}: EnvSpec lacks reward; ")
+    assert message.startswith(f"{path}:{line_of(path, 'SPEC =')}: EnvSpec lacks reward; add ")
     assert "reward(observation, action, next_observation)" in message
 
 

@@ -1,0 +1,55 @@
+"""Reference values are measured as stated: by playing, seed by seed."""
+
+import numpy as np
+import pytest
+
+from promptpo.spec import Task, load_spec
+from promptpo.spec.baselines import main, measure, measure_all, zero_actions
+
+
+@pytest.mark.parametrize(
+    ("name", "episodes"),
+    [
+        ("cartpole", 300),
+        ("noise_world_board_1", 2000),
+        ("mujoco_halfcheetah", 10),
+        ("metaworld_reach", 10),
+        ("metaworld_button_press", 10),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:Constant:UserWarning")
+def test_stated_reference_values_hold(name, episodes):
+    task = Task.open(load_spec(name))
+    stated = task.spec.reference_scores
+    # A board's optimum is exact; its expert plays it.
+    stated.setdefault("expert", stated.get("optimum"))
+    for baseline, measured in measure_all(task, range(500, 500 + episodes)):
+        difference = abs(measured.reference.mean_return - stated[baseline].mean_return)
+        assert difference <= 5 * measured.standard_error + 0.01 * abs(
+            stated[baseline].mean_return
+        ), baseline
+    task.close()
+
+
+def test_zero_actions_of_cartpole_always_push_left():
+    task = Task.open(load_spec("cartpole"))
+    measured = measure(task, zero_actions, range(20))
+    lengths = []
+    for seed in range(20):
+        task.reset(seed)
+        lengths.append(1 + next(n for n in range(500) if task.step(np.array([0.0]))[2]))
+    assert measured.reference.mean_return == np.mean(lengths)
+    assert measured.steps == sum(lengths)
+    assert measured.reference.success_rate is None
+
+
+def test_the_command_prints_a_line_for_each_baseline(capsys):
+    assert main(["noise_world_board_1", "--episodes", "20"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[1] for line in lines] == ["random", "zero", "expert"]
+    assert "-100.00 +- 0.00  success 0.000  (2000 steps)" in lines[1]
+
+
+def test_the_command_reports_a_bad_spec_on_one_line(capsys):
+    assert main(["no_such_spec"]) == 3
+    assert capsys.readouterr().err.count("\n") == 1

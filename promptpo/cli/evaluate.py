@@ -17,7 +17,7 @@ from promptpo.config import RunConfig
 from promptpo.errors import PromptPOError, RunError, UsageError
 from promptpo.store.folder import RunFolder
 from promptpo.ui import text
-from promptpo.ui.summary import Row, reference_words
+from promptpo.ui.summary import Row, reference_rows
 
 if TYPE_CHECKING:
     from promptpo.spec import EnvSpec
@@ -71,7 +71,7 @@ def main(arguments: argparse.Namespace) -> int:
     spec = load_spec(settings.spec)
     rollout = asyncio.run(play(spec, settings, subject.source))
     if rollout.error is not None:
-        raise PromptPOError(f"{subject.file}: the policy failed: {text.one_line(rollout.error)}")
+        raise PromptPOError(f"{subject.file}: the policy failed: {text.gist(rollout.error)}")
     for label, words in report(spec, settings, subject, rollout):
         print(f"{label:11}  {words}")
     return 0
@@ -130,7 +130,7 @@ def report(spec: EnvSpec, settings: RunConfig, subject: Subject, rollout: Rollou
         ("episodes", f"{count} held-out ones of seed {settings.seed}, {rollout.steps:,} steps"),
         ("success", text.success_words(rollout.successes).removeprefix("success ")),
         ("return", text.return_words(rollout.returns).removeprefix("mean return ")),
-        ("compare", reference_words(references)),
+        *reference_rows(references),
     ]
     if rollout.clipped:
         rows.append(("note", f"{rollout.clipped:.1%} of the actions were clipped to their bounds"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import FunctionType, ModuleType
 from typing import Any
@@ -111,25 +111,30 @@ def _without_prefix(text: str, alias: str, module: ModuleType, found: Inlined) -
 
 def without_annotations(text: str) -> str:
     """A function's source without its annotations, otherwise as it is written."""
-    spans: list[tuple[ast.expr, str]] = []
+    raw = text.encode()  # columns count bytes
+    starts = [0]
+    for line in raw.splitlines(keepends=True):
+        starts.append(starts[-1] + len(line))
+    for node, mark in sorted(_annotations(text), key=_position, reverse=True):
+        begin = starts[node.lineno - 1] + node.col_offset
+        end = starts[(node.end_lineno or node.lineno) - 1] + (node.end_col_offset or 0)
+        raw = raw[: raw.rindex(mark, 0, begin)].rstrip(b" ") + raw[end:]
+    return raw.decode()
+
+
+def _annotations(text: str) -> Iterator[tuple[ast.expr, bytes]]:
+    """Every annotation, with the mark that comes before it."""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.FunctionDef) and node.returns:
-            spans.append((node.returns, "->"))
-        elif (isinstance(node, ast.arg) and node.annotation) or (
-            isinstance(node, ast.AnnAssign) and node.value
-        ):
-            spans.append((node.annotation, ":"))
-    lines = text.encode().splitlines(keepends=True)
-    starts = [0]
-    for line in lines:
-        starts.append(starts[-1] + len(line))
-    raw = text.encode()
-    for node, mark in sorted(spans, key=lambda s: (s[0].lineno, s[0].col_offset), reverse=True):
-        begin = starts[node.lineno - 1] + node.col_offset
-        end = starts[(node.end_lineno or 1) - 1] + (node.end_col_offset or 0)
-        head = raw[: raw.rindex(mark.encode(), 0, begin)].rstrip(b" ")
-        raw = head + raw[end:]
-    return raw.decode()
+            yield node.returns, b"->"
+        if isinstance(node, ast.arg) and node.annotation:
+            yield node.annotation, b":"
+        if isinstance(node, ast.AnnAssign) and node.value:
+            yield node.annotation, b":"
+
+
+def _position(found: tuple[ast.expr, bytes]) -> tuple[int, int]:
+    return found[0].lineno, found[0].col_offset
 
 
 def _refuse_inner_imports(name: str, text: str) -> None:

@@ -116,7 +116,7 @@ def score_lines(candidate: Candidate, test: Rollout | None) -> list[str]:
         return ["No episode was played."]
     kind = "Held-out episodes" if test else "Search episodes (it was chosen by these: optimistic)"
     if played.error is not None:
-        return [f"{kind}: failed, {text.one_line(played.error)}"]
+        return [f"{kind}: failed, {text.gist(played.error)}"]
     words = (text.success_words(played.successes), text.return_words(played.returns))
     return [f"{kind}: {line}." for line in words if line]
 

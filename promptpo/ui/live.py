@@ -92,8 +92,9 @@ def _head(progress: Progress, now: float) -> RenderableType:
         "starting": "starting",
         "feedback": "writing the Feedback class",
         "search": f"round {progress.round} of {total}",
-        "selection": "choosing among the rounds' winners",
-        "test": "held-out episodes",
+        "selection": f"choosing among {len(progress.finalists)} winners:"
+        f" {len(progress.played)} played",
+        "test": f"{config.get('test_episodes')} held-out episodes of {progress.chosen}",
     }
     done = len(progress.rounds)
     if progress.phase == "search" and progress.candidates:
@@ -113,19 +114,16 @@ def _head(progress: Progress, now: float) -> RenderableType:
 
 def _candidates(progress: Progress, rows: int) -> RenderableType:
     views = [progress.candidates[i] for i in sorted(progress.candidates)]
-    scored = any(
-        v.rollout.get("successes", (None,))[:1] not in ((), (None,), [], [None]) for v in views
-    )
     table = Table(box=None, pad_edge=False, expand=True, header_style="dim", padding=(0, 2, 0, 0))
     table.add_column("candidate", no_wrap=True)
     table.add_column("state", no_wrap=True)
-    if scored:
+    if progress.defines_success:
         table.add_column("success", justify="right", no_wrap=True)
     table.add_column("return", justify="right", no_wrap=True)
     table.add_column("steps", justify="right", no_wrap=True)
     table.add_column("", ratio=1, no_wrap=True, overflow="ellipsis")
     for view in views[:rows]:
-        table.add_row(*_cells(view, with_success=scored))
+        table.add_row(*_cells(view, with_success=progress.defines_success))
     if len(views) > rows:
         table.add_row(Text(f"{len(views) - rows} more", "dim"))
     return table
@@ -138,9 +136,12 @@ def _cells(view: CandidateView, *, with_success: bool) -> list[Text]:
     mean = text.number(sum(returns) / len(returns)) if worked else ""
     steps = f"{view.rollout['steps']:,}" if view.rollout.get("steps") else ""
     hits = successes_text(view.rollout.get("successes", ())) if worked else ""
+    note = text.gist(view.error)
+    if not note and view.repairs:
+        note = text.plural(view.repairs, "repair")
     cells = [Text(view.name), Text(f"{mark} {view.state}", _STYLES.get(view.state, "dim"))]
     cells += [Text(hits)] if with_success else []
-    return [*cells, Text(mean), Text(steps, "dim"), Text(text.first_line(view.error), "dim")]
+    return [*cells, Text(mean), Text(steps, "dim"), Text(note, "dim")]
 
 
 def _facts(progress: Progress) -> list[Row]:

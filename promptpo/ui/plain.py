@@ -81,7 +81,7 @@ def _rollout(data: Mapping[str, Any], progress: Progress) -> list[str]:
     name = candidate_name(data)
     stream = "" if data["stream"] == "search" else f"{_STREAMS[data['stream']]} "
     if data.get("error"):
-        return [f"{name}  {stream}failed: {text.first_line(data['error'])}"]
+        return [f"{name}  {stream}failed: {text.gist(data['error'])}"]
     returns = data["returns"]
     hits = successes_text(data.get("successes", ()))
     score = f"success {hits:>5}  " if hits != "-" else ""
@@ -92,14 +92,14 @@ def _rollout(data: Mapping[str, Any], progress: Progress) -> list[str]:
 def _candidate(data: Mapping[str, Any], progress: Progress) -> list[str]:
     if data.get("source") is not None or not data.get("error"):
         return []  # its rollout says what became of it
-    return [f"{candidate_name(data)}  failed: {text.first_line(data['error'])}"]
+    return [f"{candidate_name(data)}  failed: {text.gist(data['error'])}"]
 
 
 def _feedback(data: Mapping[str, Any], progress: Progress) -> list[str]:
     if not data.get("error"):
         return []
     used = "" if data.get("by") == "model" else "; the built-in summary takes over"
-    return [f"the Feedback class failed: {text.first_line(data['error'])}{used}"]
+    return [f"the Feedback class failed: {text.gist(data['error'])}{used}"]
 
 
 def _round(data: Mapping[str, Any], progress: Progress) -> list[str]:

@@ -21,6 +21,7 @@ class CandidateView:
     name: str
     state: str = "asked"
     error: str = ""
+    repairs: int = 0
     rollout: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -38,6 +39,7 @@ class Progress:
     round_seconds: list[float] = field(default_factory=list)
     best: Mapping[str, Any] | None = None
     chosen: str = ""
+    defines_success: bool = False
     finalists: Sequence[str] = ()
     played: set[str] = field(default_factory=set)
     in_flight: set[tuple[Any, ...]] = field(default_factory=set)
@@ -102,10 +104,12 @@ class Progress:
         view.state = data["state"]
 
     def _on_candidate(self, data: Mapping[str, Any], time: float) -> None:
-        self._candidate(data, time).error = data.get("error") or ""
+        view = self._candidate(data, time)
+        view.error, view.repairs = data.get("error") or "", data["attempt"]
 
     def _on_rollout(self, data: Mapping[str, Any], time: float) -> None:
         name = candidate_name(data)
+        self.defines_success |= any(s is not None for s in data["successes"])
         if data["stream"] == "search":
             view = self._candidate(data, time)
             view.rollout, view.error = data, data.get("error") or ""

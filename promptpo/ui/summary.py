@@ -35,11 +35,12 @@ def opening(progress: Progress) -> list[Row]:
 
 def closing(progress: Progress) -> list[Row]:
     """What came out of the run, whether or not it got to its end."""
-    rows = [*_result(progress), *_reference(progress), *_price(progress)]
+    references = progress.run.get("spec", {}).get("references") or {}
+    rows = [*_result(progress), *reference_rows(references), *_price(progress)]
     finished = progress.finished or {}
     if finished.get("reason"):
         rows.append(("ended", str(finished["reason"])))
-    if finished.get("status") != "finished" and progress.run:
+    if finished.get("status") not in ("finished", "stopped") and progress.run:
         folder = text.near_path(progress.run["folder"])
         rows.append(("resume", f"{text.program()} --resume {folder}"))
     return rows
@@ -50,7 +51,7 @@ def model_words(progress: Progress) -> str:
     name = str(progress.run.get("model") or progress.config.get("model") or "")
     if not is_replay(progress):
         return name
-    return f"{name}: replays the replies of an earlier run, no model is called"
+    return f"{name} (replays the replies of an earlier run; no model is called)"
 
 
 def is_replay(progress: Progress) -> bool:
@@ -96,7 +97,7 @@ def _result(progress: Progress) -> list[Row]:
         rows.append(("search", f"{text.score(best['score'])}  (no held-out episodes played)"))
         return rows
     if test.get("error"):
-        rows.append(("held-out", f"failed: {text.first_line(test['error'])}"))
+        rows.append(("held-out", f"failed: {text.gist(test['error'])}"))
         return rows
     words = [text.success_words(test.get("successes", ())), text.return_words(test["returns"])]
     shown_words = [w for w in words if w]
@@ -105,19 +106,15 @@ def _result(progress: Progress) -> list[Row]:
     return rows
 
 
-def reference_words(references: Mapping[str, Any]) -> str:
-    """The spec's reference values: ``random success 0.02 (return 120.4), optimum ...``."""
-    parts = []
-    for name, value in references.items():
-        rate = value["success_rate"]
-        mean = f"return {text.number(value['mean_return'])}"
-        parts.append(f"{name} {mean}" if rate is None else f"{name} success {rate:.2f} ({mean})")
-    return ", ".join(parts)
-
-
-def _reference(progress: Progress) -> list[Row]:
-    words = reference_words(progress.run.get("spec", {}).get("references") or {})
-    return [("compare", words)] if words else []
+def reference_rows(references: Mapping[str, Any]) -> list[Row]:
+    """The spec's reference values, on the scales of the held-out score."""
+    rates = {k: v["success_rate"] for k, v in references.items() if v["success_rate"] is not None}
+    scales = [
+        ("success", [f"{name} {rate:.2f}" for name, rate in rates.items()]),
+        ("return", [f"{k} {text.number(v['mean_return'])}" for k, v in references.items()]),
+    ]
+    rows = [f"{scale}: {', '.join(parts)}" for scale, parts in scales if parts]
+    return [("compare" if i == 0 else "", row) for i, row in enumerate(rows)]
 
 
 def _price(progress: Progress) -> list[Row]:

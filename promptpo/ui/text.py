@@ -14,14 +14,14 @@ from promptpo.stats import Interval, mean_interval, success_interval
 
 
 def number(value: float) -> str:
-    """Four digits or more: ``974.9``, ``0.04213``, ``-12,345``."""
+    """Four digits or more: ``974.9``, ``0.04213``, ``4,868.2``, ``-12,345``."""
     if not math.isfinite(value):
         return str(value)
     if value == int(value) and abs(value) < 1e15:
         return f"{int(value):,}"
     if abs(value) >= 10_000:
         return f"{value:,.0f}"
-    return f"{value:.1f}" if abs(value) >= 100 else f"{value:.4g}"
+    return f"{value:,.1f}" if abs(value) >= 100 else f"{value:.4g}"
 
 
 def duration(seconds: float) -> str:
@@ -57,9 +57,12 @@ def first_line(text: str) -> str:
     return next((line.strip() for line in text.splitlines() if line.strip()), "")
 
 
-def one_line(words: str) -> str:
-    """All of a text in one line."""
-    return " ".join(words.split())
+def gist(error: str) -> str:
+    """The line of an error that says most: a traceback's last one, else the first."""
+    lines = [line.strip() for line in error.splitlines() if line.strip()]
+    if not lines:
+        return ""
+    return lines[-1] if any(line.startswith("Traceback") for line in lines) else lines[0]
 
 
 def success_words(successes: Sequence[bool | None]) -> str:

@@ -1,0 +1,148 @@
+"""Options: every setting is one, mistakes name the nearest, layers come in their order."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import promptpo
+from promptpo import config
+from promptpo.cli import main
+from promptpo.cli.parser import COMMANDS
+from promptpo.cli.run import parser
+
+ROOT = Path(promptpo.__file__).parents[1]
+RUN = [sys.executable, "-m", "promptpo"]
+ENV = {**os.environ, "PYTHONPATH": str(ROOT)}
+
+
+def error(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, str]:
+    code = main(argv)
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
+    return code, captured.err.strip()
+
+
+def test_every_setting_is_an_option() -> None:
+    text = parser().format_help()
+    for name in config.fields():
+        assert config.flag(name) in text
+    for option in ("--preset", "--config", "--resume", "--dry-run", "--version"):
+        assert option in text
+
+
+def test_only_what_is_given_is_in_the_result() -> None:
+    given = vars(parser().parse_args(["--rounds", "3", "--no-reflection", "--max-cost", "0.5"]))
+    settings = {k: v for k, v in given.items() if k in config.fields()}
+    assert settings == {"rounds": 3, "reflection": False, "max_cost": 0.5}
+
+
+def test_reflection_can_be_turned_on_over_a_file() -> None:
+    assert parser().parse_args(["--reflection"]).reflection is True
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["--round", "3"], "unknown option '--round'; did you mean '--rounds'?"),
+        (["--max_cost=3"], "unknown option '--max_cost'; did you mean '--max-cost'?"),
+        (["--zzz"], "unknown option '--zzz'; see promptpo --help"),
+        (["--rounds", "three"], "--rounds: must be a whole number, not 'three'"),
+        (["--rounds"], "--rounds: expected one argument"),
+        (["--rounds", "0", "--spec", "cartpole"], "rounds must be at least 1, not 0"),
+        (["--preset", "papr"], "--preset: invalid choice: 'papr'"),
+        (["--spec", "cartpole", "extra"], "unexpected argument 'extra'"),
+        (["lst"], "unknown command 'lst'; did you mean 'list'?"),
+        ([], "no spec; give --spec FILE"),
+        (["eval"], "the following arguments are required: POLICY_OR_RUN"),
+        (["record", "latest"], "the following arguments are required: --to"),
+        (["prompt", "cartpole", "--candidats", "2"], "did you mean '--candidates'?"),
+    ],
+)
+def test_a_mistake_is_one_line_and_exit_code_2(
+    capsys: pytest.CaptureFixture[str], argv: list[str], message: str
+) -> None:
+    code, line = error(capsys, *argv)
+    assert code == 2
+    assert line.startswith("promptpo: error: ")
+    assert message in line
+
+
+def test_each_kind_of_error_has_its_exit_code(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert error(capsys, "--spec", "cartpol")[0] == 3
+    assert error(capsys, "prompt", "nowhere.py")[0] == 3
+    assert error(capsys, "--resume", "nowhere")[0] == 6
+    assert error(capsys, "--resume", "latest")[0] == 6
+    assert error(capsys, "eval", "nowhere")[0] == 6
+
+
+def test_command_line_wins_over_file_and_file_over_preset(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "run.toml"
+    file.write_text('spec = "cartpole"\nmodel = "openai/x"\nrounds = 3\ncandidates = 2\n')
+    argv = ["--config", str(file), "--preset", "paper", "--rounds", "1", "--dry-run"]
+    assert main([*argv, "--no-reflection", "--max-repairs", "0"]) == 0
+    # One Feedback class and one round of two; episodes as the preset and the spec say.
+    lines = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())
+    assert lines["calls"].startswith("3;")
+    assert lines["search"] == f"{2 * 5 * 500:,}"
+    assert lines["held-out"] == f"{50 * 500:,}"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_of_every_command(capsys: pytest.CaptureFixture[str], command: str) -> None:
+    assert main([command, "--help"]) == 0
+    assert capsys.readouterr().out.startswith("usage: promptpo")
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"promptpo {promptpo.__version__}\n"
+
+
+def test_help_costs_little_and_imports_nothing_heavy(tmp_path: Path) -> None:
+    script = (
+        "import resource, sys\n"
+        "from promptpo.__main__ import main\n"
+        "sys.argv = ['promptpo', '--help']\n"
+        "code = main()\n"
+        "heavy = {'numpy', 'rich', 'litellm', 'gymnasium', 'mujoco', 'scipy', 'asyncio'}\n"
+        "used = resource.getrusage(resource.RUSAGE_SELF)\n"
+        "print(code, used.ru_utime + used.ru_stime, *heavy & set(sys.modules), file=sys.stderr)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=tmp_path, env=ENV, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    code, seconds, *heavy = done.stderr.split()
+    assert heavy == []
+    assert code == "0"
+    assert float(seconds) < 0.3
+
+
+def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [*RUN, "prompt", "cartpole"],
+        cwd=tmp_path, env=ENV, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    assert process.stdout is not None and process.stderr is not None
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    assert process.wait() == 0
+
+
+def test_prompt_prints_every_stage(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["prompt", "cartpole"]) == 0
+    out = capsys.readouterr().out
+    for stage in ("feedback", "policy, round 1", "reflection", "repair"):
+        assert f" {stage}" in out
+    assert "class Observation" in out
+    assert "gymnasium" not in out.lower()

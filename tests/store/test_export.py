@@ -1,0 +1,305 @@
+"""The exported policy runs without promptpo, and returns what the run measured."""
+
+import ast
+import asyncio
+import contextlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from promptpo.rollout import LocalExecutor, Settings, evaluate
+from promptpo.spec import load_spec
+from promptpo.store.export import MARKER, export, policy_part, split_imports, strategy_of
+from promptpo.store.inline import NotInlinable, inline, without_annotations
+from promptpo.types import Candidate, Rollout
+
+CARTPOLE = '''
+from __future__ import annotations
+
+import numpy as np
+
+
+class Policy:
+    """Push to the side that the pole is falling to."""
+
+    def act(self, observation: Observation) -> int:
+        return int(observation.pole_angle + 0.5 * math.tanh(observation.pole_velocity) > 0)
+'''
+
+HALFCHEETAH = '''
+"""Joints swing; actions go beyond their bounds on purpose."""
+import numpy as np
+from math import sin
+
+
+class Policy:
+    def __init__(self):
+        self.t = 0
+
+    def act(self, observation):
+        self.t += 1
+        return 1.5 * np.sin(0.4 * self.t + np.arange(6)) - observation.joint_angles * sin(1.0)
+'''
+
+REACH = '''
+import numpy as np
+
+
+class Policy:
+    """Move the finger tips straight to the goal."""
+
+    def act(self, observation):
+        delta = 8 * (observation.goal_position - observation.fingertip_position)
+        return np.concatenate([delta, [0.0]])
+'''
+
+NOISE_WORLD = '''
+class Policy:
+    """Down, then right."""
+
+    def act(self, observation):
+        return 1 if observation.agent_row < 1 else 3
+'''
+
+POLICIES = {
+    "cartpole": CARTPOLE,
+    "mujoco_halfcheetah": HALFCHEETAH,
+    "metaworld_reach": REACH,
+    "noise_world_board_1": NOISE_WORLD,
+}
+
+#: Runs a script in an interpreter that sees neither this clone nor an installed promptpo.
+RUNNER = """
+import sys
+sys.path.insert(0, sys.argv[1])
+for name in sys.argv[3:]:
+    sys.modules[name] = None
+exec(compile(open(sys.argv[2]).read(), sys.argv[2], "exec"), {"__name__": "__main__"})
+"""
+
+
+def measured(spec: str, source: str, seeds: tuple[int, ...]) -> Rollout:
+    async def play() -> Rollout:
+        with contextlib.closing(LocalExecutor(Settings(spec), workers=1)) as executor:
+            rollout, _ = await evaluate(executor, source, "test", seeds, group=2)
+        return rollout
+
+    return asyncio.run(play())
+
+
+def exported(spec: str, source: str, rollout: Rollout | None, folder: Path) -> Path:
+    files = export(load_spec(spec), Candidate(1, 2, source, rollout), rollout, "20260101-000000")
+    for name, content in files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(content, encoding="utf-8")
+    return folder
+
+
+def readme_loop(folder: Path) -> str:
+    text = (folder / "README.md").read_text(encoding="utf-8")
+    return text.split("```python\n")[1].split("```")[0]
+
+
+def run_isolated(script: Path, *refused: str) -> list[str]:
+    """Lines that a script prints where the modules ``refused`` cannot be imported."""
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", RUNNER, str(script.parent), str(script), *refused],
+        check=False, cwd=script.parent, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+@pytest.mark.parametrize("spec", ["cartpole", "mujoco_halfcheetah", "metaworld_reach"])
+def test_the_readme_loop_returns_what_the_run_measured(spec: str, tmp_path: Path) -> None:
+    rollout = measured(spec, POLICIES[spec], (5, 11))
+    assert rollout.error is None
+    folder = exported(spec, POLICIES[spec], rollout, tmp_path)
+    script = folder / "best" / "loop.py"
+    script.write_text(readme_loop(folder), encoding="utf-8")
+    refused = ("promptpo", "sandbox", "env_specs", "RestrictedPython", "litellm")
+    lines = run_isolated(script, *refused)
+    expected = [
+        f"seed {seed}: return {value:.6g}, measured {value:.6g}"
+        for seed, value in zip(rollout.seeds, rollout.returns, strict=True)
+    ]
+    assert lines == expected
+
+
+def test_an_environment_of_the_spec_itself_is_opened_through_promptpo(tmp_path: Path) -> None:
+    spec = "noise_world_board_1"
+    rollout = measured(spec, POLICIES[spec], (5, 11))
+    folder = exported(spec, POLICIES[spec], rollout, tmp_path)
+    root = Path(__file__).parents[2]
+    done = subprocess.run(
+        [sys.executable, "-c", readme_loop(folder)],
+        check=False, cwd=folder / "best", env={"PYTHONPATH": f"{root}:{folder / 'best'}"},
+        capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert len(lines) == 2
+    for line in lines:
+        returned, told = line.split(": return ")[1].split(", measured ")
+        assert returned == told
+
+
+@pytest.mark.parametrize("spec", POLICIES)
+def test_the_module_needs_numpy_alone(spec: str, tmp_path: Path) -> None:
+    folder = exported(spec, POLICIES[spec], None, tmp_path)
+    tree = ast.parse((folder / "best" / "policy.py").read_text(encoding="utf-8"))
+    imported = {a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names}
+    imported |= {n.module or "" for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)}
+    assert imported <= {"numpy", "math", "__future__"}
+    refused = ("promptpo", "gymnasium", "metaworld", "mujoco")
+    assert run_isolated(folder / "best" / "policy.py", *refused) == []
+
+
+def test_the_header_says_where_it_comes_from_and_what_it_scored(tmp_path: Path) -> None:
+    rollout = Rollout("test", tuple(range(50)), (4000.0,) * 50, (500,) * 50, (True,) * 50, 25_000)
+    folder = exported("metaworld_reach", REACH, rollout, tmp_path)
+    header = ast.get_docstring(ast.parse((folder / "best" / "policy.py").read_text())) or ""
+    assert "Policy for metaworld_reach" in header
+    assert "Strategy: Move the finger tips straight to the goal." in header
+    assert "success 1.00, 95% interval 0.93 to 1.00 (50 of 50 episodes)" in header
+    assert "candidate r01_c02 of run 20260101-000000" in header
+
+
+def test_before_the_held_out_episodes_the_score_is_called_optimistic(tmp_path: Path) -> None:
+    searched = Rollout("search", (1, 2), (10.0, 30.0), (10, 30), (None, None), 40)
+    candidate = Candidate(1, 1, CARTPOLE, searched)
+    module = export(load_spec("cartpole"), candidate, None, "x")["best/policy.py"]
+    assert "Search episodes (it was chosen by these: optimistic): mean return 20" in module
+
+
+def test_nothing_that_a_model_wrote_can_end_the_docstring() -> None:
+    source = (
+        "class Policy:\n    '''Push \"\"\" hard\\\\'''\n    def act(self, o):\n        return 0\n"
+    )
+    candidate = Candidate(1, 1, source, None)
+    module = export(load_spec("cartpole"), candidate, None, "x")["best/policy.py"]
+    names = [n.name for n in ast.parse(module).body if isinstance(n, ast.ClassDef)]
+    assert names == ["Observation", "Policy"]
+
+
+@pytest.mark.parametrize("spec", POLICIES)
+def test_the_models_part_can_be_taken_out_again(spec: str) -> None:
+    module = export(load_spec(spec), Candidate(1, 1, POLICIES[spec]), None, "x")["best/policy.py"]
+    part = policy_part(module)
+    assert "class Observation" not in part
+    assert "def observe" not in part
+    ours, theirs = split_imports(part), split_imports(POLICIES[spec])
+    assert ours.body == theirs.body
+    assert set(theirs.imports) - {"import numpy as np"} <= set(ours.imports)
+
+
+def test_a_source_that_was_not_exported_is_taken_as_it_is() -> None:
+    assert MARKER not in CARTPOLE
+    assert policy_part(CARTPOLE) == CARTPOLE
+
+
+def test_imports_that_share_a_line_are_taken_apart() -> None:
+    parts = split_imports("from __future__ import annotations; GAIN = 3\nimport math\n")
+    assert parts.imports == ("import math",)
+    assert parts.body == "GAIN = 3"
+
+
+def test_imports_over_several_lines() -> None:
+    parts = split_imports("from math import (\n    sin,\n    cos,\n)\n\nX = sin(1)  # kept\n")
+    assert parts.imports == ("from math import sin, cos",)
+    assert parts.body == "X = sin(1)  # kept"
+
+
+def test_the_strategy_is_what_the_policy_says_of_itself() -> None:
+    assert strategy_of(CARTPOLE) == "Push to the side that the pole is falling to."
+    assert strategy_of(HALFCHEETAH).startswith("Joints swing")
+    assert strategy_of("class Policy:\n    pass\n") == ""
+
+
+def test_annotations_are_left_out_and_nothing_else() -> None:
+    text = (
+        'def f(a: int, b: "x:y" = 3, *c: dict[str, int], é: object = "->") -> dict[str, int]:\n'
+        "    z: list[int] = [a, b]  # é: kept\n"
+        "    return {a: z[0:1]}\n"
+    )
+    assert without_annotations(text) == (
+        'def f(a, b = 3, *c, é = "->"):\n    z = [a, b]  # é: kept\n    return {a: z[0:1]}\n'
+    )
+
+
+SPEC_WITH_HELPERS = '''
+"""A task whose observe needs helpers, a constant and another package."""
+import math as m
+import numpy as np
+import helper_of_this_test as helper
+from promptpo.spec import EnvSpec, field
+
+SCALE = (2.0, 3)
+
+
+class Observation:
+    x: float = field(doc="x")
+    y: np.ndarray = field(shape=(2,), doc="y")
+
+
+def scaled(value: float) -> float:
+    return m.sqrt(value) * SCALE[0]
+
+
+def observe(raw, env) -> dict:
+    return {"x": scaled(raw[0]), "y": helper.pair(raw[1])}
+
+
+def reward(observation, action, next_observation):
+    return 0.0
+
+
+def make():
+    import gymnasium
+    return gymnasium.make("CartPole-v1")
+
+
+def closure():
+    k = 3
+    return lambda: k
+
+
+def uses_array():
+    return ARRAY
+
+
+ARRAY = np.zeros(3)
+CLOSURE = closure()
+SPEC = EnvSpec(make=make, observation=Observation, action="an int", reward=reward, horizon=5,
+               observe=observe)
+'''
+
+
+@pytest.fixture
+def own_spec(tmp_path: Path) -> Path:
+    (tmp_path / "helper_of_this_test.py").write_text(
+        "def pair(value: float) -> list:\n    return [value, twice(value)]\n\n\n"
+        "def twice(value):\n    return 2 * value\n"
+    )
+    path = tmp_path / "own_task.py"
+    path.write_text(SPEC_WITH_HELPERS)
+    return path
+
+
+def test_helpers_constants_and_imports_come_along(own_spec: Path) -> None:
+    source = "class Policy:\n    def act(self, o):\n        return int(o.y[1])\n"
+    module = export(load_spec(own_spec), Candidate(1, 1, source), None, "x")["best/policy.py"]
+    space: dict[str, object] = {}
+    exec(compile(module, "policy.py", "exec"), space)  # noqa: S102 - the module under test
+    observation = space["Observation"](space["observe"]((4.0, 5.0), None))  # type: ignore[operator]
+    assert (observation.x, observation.y.tolist()) == (4.0, [5.0, 10.0])
+    assert space["Policy"]().act(observation) == 10  # type: ignore[operator]
+
+
+def test_what_cannot_be_copied_is_refused(own_spec: Path) -> None:
+    module = sys.modules[load_spec(own_spec).make.__module__]
+    for name in ("CLOSURE", "uses_array"):
+        with pytest.raises(NotInlinable):
+            inline(getattr(module, name))

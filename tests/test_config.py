@@ -1,0 +1,129 @@
+"""Settings: types and ranges, layers and presets, TOML files, and the messages on mistakes."""
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from promptpo import config
+from promptpo.config import PRESETS, RunConfig, build, flag, load_toml
+from promptpo.errors import UsageError
+
+
+def toml(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "run.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_every_setting_says_what_it_is() -> None:
+    for f in dataclasses.fields(RunConfig):
+        assert f.metadata["help"], f.name
+        assert f.metadata["group"] in {"task", "model", "search", "limits", "machine"}
+
+
+def test_defaults_are_five_rounds_of_four_candidates_and_five_episodes() -> None:
+    c = RunConfig()
+    assert (c.rounds, c.candidates, c.episodes, c.test_episodes) == (5, 4, 5, 50)
+
+
+def test_later_layers_win_and_none_does_not_count() -> None:
+    c = build({"rounds": 2, "seed": 7}, {"rounds": 3, "seed": None})
+    assert (c.rounds, c.seed) == (3, 7)
+
+
+def test_the_paper_preset_is_ten_rounds_of_ten_candidates() -> None:
+    c = build({"preset": "paper"})
+    assert (c.rounds, c.candidates, c.episodes) == (10, 10, 5)
+
+
+def test_what_is_given_wins_over_a_preset_of_a_later_layer() -> None:
+    assert build({"rounds": 3}, {"preset": "paper"}).rounds == 3
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_presets_hold_known_settings(name: str) -> None:
+    assert build({"preset": name}).as_dict().items() >= dict(PRESETS[name]).items()
+
+
+def test_unknown_preset() -> None:
+    with pytest.raises(UsageError, match="unknown preset 'papr'; presets: paper, quick"):
+        build({"preset": "papr"})
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"rounds": 0}, "rounds must be at least 1, not 0"),
+        ({"rounds": "three"}, "rounds must be a whole number, not 'three'"),
+        ({"rounds": 2.5}, "rounds must be a whole number, not 2.5"),
+        ({"rounds": True}, "rounds must be a whole number, not True"),
+        ({"temperature": -1}, "temperature must be at least 0, not -1"),
+        ({"max_cost": float("nan")}, "max_cost must be at least 0, not nan"),
+        ({"reflection": 1}, "reflection must be true or false, not 1"),
+        ({"spec": 3}, "spec must be a string, not 3"),
+        ({"sandbox": "strct"}, "did you mean 'strict'"),
+        ({"policy_lifetime": "x"}, "one of: episode, evaluation"),
+    ],
+)
+def test_a_value_that_does_not_fit_is_named(settings: dict[str, object], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        build(settings)
+
+
+def test_a_whole_number_is_fine_where_a_number_is_wanted() -> None:
+    assert build({"max_time": 60}).max_time == 60
+
+
+def test_flags_are_spelled_with_dashes() -> None:
+    assert flag("max_env_steps") == "--max-env-steps"
+    assert flag("reflection") == "--no-reflection"
+
+
+def test_toml_keys_may_have_dashes_or_underscores(tmp_path: Path) -> None:
+    path = toml(tmp_path, 'spec = "cartpole"\nmax-cost = 1.5\ntest_episodes = 10\n')
+    assert load_toml(path) == {"spec": "cartpole", "max_cost": 1.5, "test_episodes": 10}
+
+
+def test_a_mistyped_toml_key_names_file_line_and_nearest_key(tmp_path: Path) -> None:
+    path = toml(tmp_path, 'spec = "cartpole"\n\ncandidate = 3\n')
+    with pytest.raises(UsageError) as e:
+        load_toml(path)
+    assert str(e.value) == f"{path}:3: unknown key 'candidate'; did you mean 'candidates'?"
+
+
+def test_a_key_like_no_other_lists_what_there_is(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="known keys: spec, method"):
+        load_toml(toml(tmp_path, "zzz = 1\n"))
+
+
+@pytest.mark.parametrize("text", ["rounds = \n", "\x00", "[a\n"])
+def test_a_file_that_is_not_toml(tmp_path: Path, text: str) -> None:
+    with pytest.raises(UsageError, match="not valid TOML"):
+        load_toml(toml(tmp_path, text))
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"absent\.toml: No such file.*give --config"):
+        load_toml(tmp_path / "absent.toml")
+
+
+def test_every_error_is_one_line(tmp_path: Path) -> None:
+    for bad in ({"rounds": 0}, {"preset": "x"}, {"sandbox": "x"}):
+        with pytest.raises(UsageError) as e:
+            build(bad)
+        assert "\n" not in str(e.value)
+
+
+def test_concurrency_follows_the_candidates() -> None:
+    assert build({"candidates": 7}).concurrency == 7
+    assert build({"candidates": 7, "max_concurrency": 2}).concurrency == 2
+
+
+def test_stored_settings_build_the_same_configuration() -> None:
+    c = build({"preset": "paper", "spec": "cartpole", "max_cost": 2.0, "reflection": False})
+    assert build(c.as_dict()) == c
+
+
+def test_value_types_are_plain() -> None:
+    assert {config.value_type(name) for name in config.fields()} == {int, float, str, bool}

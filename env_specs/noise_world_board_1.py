@@ -76,8 +76,8 @@ SPEC = EnvSpec(
     horizon=100,
     success=lambda info, reward, terminated: info["success"],
     expert=expert,
-    # Measured: python -m promptpo.spec.baselines noise_world_board_1 --episodes 20000; the optimum is exact,
-    # solve(load_board(1)) in noise_world.py.
+    # Measured: python -m promptpo.spec.baselines noise_world_board_1 --episodes 20000
+    # The optimum is exact: solve(load_board(1)) of noise_world.py.
     references={
         "random": Reference(-1460.0, 0.005),
         "zero action": Reference(-100.0, 0.0),

@@ -15,6 +15,8 @@ from promptpo.llm.providers import KEYS, provider_of, shown_address, without_sec
 #: Client errors that pass by themselves: time-out, conflict, too early, rate limit.
 _PASSING = {408, 409, 425, 429}
 _NO_KEY = re.compile(r"(missing|no|set|provide|pass)\b.{0,60}\b(api[ _-]?key|credentials)", re.I)
+_BAD_KEY = re.compile(r"\bapi[ _-]?key\b", re.I)
+_JSON_MESSAGE = re.compile(r'"message"\s*:\s*"((?:[^"\\]|\\.)+)"')
 _PREFIX = re.compile(r"^(?:litellm\.\w+: |\w+Error: |\w*Exception - )+")
 
 
@@ -51,12 +53,15 @@ def classify(error: Exception, endpoint: Endpoint) -> ModelError | PassingFailur
     if headers is None and _NO_KEY.search(detail):  # litellm or an SDK, before any request
         return ModelError(f"{endpoint}: no key; set {endpoint.key_names} ({detail})")
     if not isinstance(status, int):
+        if _of_the_connection(error):
+            return PassingFailure(f"no connection: {detail or type(error).__name__}")
         return ModelError(f"{endpoint}: the call failed: {type(error).__name__}: {detail}")
     if any(getattr(e, "code", None) == "insufficient_quota" for e in _chain(error)):
         return ModelError(f"{endpoint}: the account has no credit left ({detail})")
     if status in _PASSING or status >= 500:
         wait = retry_after(headers)
-        return PassingFailure(_reason(error, status, detail, wait), wait)
+        asked = f", asks to wait {wait:.0f} s" if wait else ""
+        return PassingFailure(_reason(error, status, detail) + asked, wait)
     return ModelError(_refusal(error, status, detail, endpoint))
 
 
@@ -69,7 +74,7 @@ def withheld(error: Exception) -> bool:
 
 def _refusal(error: Exception, status: int, detail: str, endpoint: Endpoint) -> str:
     """The line for a call that no repetition will make right."""
-    if status in (401, 403):
+    if status in (401, 403) or (status == 400 and _BAD_KEY.search(detail)):
         return (
             f"{endpoint}: the key was refused ({status}: {detail}); check {endpoint.key_names}"
             " and what it may use"
@@ -91,10 +96,10 @@ def _refusal(error: Exception, status: int, detail: str, endpoint: Endpoint) -> 
     return f"{endpoint}: the request was refused ({status}: {detail}); check --model"
 
 
-def _reason(error: Exception, status: int, detail: str, wait: float | None) -> str:
+def _reason(error: Exception, status: int, detail: str) -> str:
     """A few words for a failure that passes."""
     if status == 429:
-        return "rate limit (429" + (f", Retry-After {wait:.0f} s)" if wait else ")")
+        return "rate limit (429)"
     if _headers(error) is not None:
         return f"server error {status}: {detail}"
     # No answer with headers: the connection itself failed, or the answer could not be read.
@@ -147,6 +152,7 @@ def retry_after(headers: Mapping[str, Any] | None) -> float | None:
 def one_line(error: BaseException) -> str:
     """The message of an exception on one line, short, without secrets and litellm's prefixes."""
     text = str(error).partition("Traceback (most recent call last)")[0]
-    text = without_secrets(" ".join(text.split()))
-    text = _PREFIX.sub("", text).strip().rstrip(".")
+    if found := _JSON_MESSAGE.search(text):  # litellm shows some providers' bodies as they came
+        text = found[1].replace("\\n", " ")
+    text = _PREFIX.sub("", without_secrets(" ".join(text.split()))).strip().rstrip(".")
     return text if len(text) <= 200 else text[:197] + "..."

@@ -27,6 +27,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
 #: Variables that name a provider's server where ``--api-base`` does not.
 BASES: Mapping[str, tuple[str, ...]] = {
     "openai": ("OPENAI_BASE_URL", "OPENAI_API_BASE"),
+    "azure": ("AZURE_API_BASE", "AZURE_OPENAI_ENDPOINT"),
     "ollama": ("OLLAMA_API_BASE",),
     "ollama_chat": ("OLLAMA_API_BASE",),
 }
@@ -82,6 +83,8 @@ def check_configured(
     if server is not None:
         check_address(server)
     missing = key_missing(name, env)
+    if server is None and provider_of(name) == "azure":
+        raise ModelError(f"{name}: no address; set AZURE_API_BASE, AZURE_API_VERSION and a key")
     if missing and server is None:
         raise ModelError(f"{name}: no key; set {missing}, or use another model: {EXAMPLES}")
 
@@ -96,7 +99,7 @@ def check_address(address: str) -> None:
         good = False
     if not good:
         shown = without_secrets(address)
-        raise UsageError(f"--api-base {shown}: not a URL; write e.g. http://localhost:8000/v1")
+        raise UsageError(f"{shown}: not a URL; write e.g. --api-base http://localhost:8000/v1")
 
 
 def without_secrets(text: str, env: Mapping[str, str] = os.environ) -> str:

@@ -188,6 +188,10 @@ def test_calls_that_fail_together_do_not_come_back_together():
     [
         (Answer(status=401), "check OPENAI_API_KEY"),
         (Answer(status=403), "check OPENAI_API_KEY"),
+        (
+            Answer(status=400, error={"message": "API key not valid. Pass a valid API key."}),
+            "check OPENAI_API_KEY",
+        ),
         (Answer(status=402), "no credit"),
         (Answer(status=404), "check --model and --api-base"),
         (Answer(status=400), "check --model"),
@@ -205,7 +209,7 @@ def test_calls_that_fail_together_do_not_come_back_together():
             "no credit",
         ),
     ],
-    ids=["401", "403", "402", "404", "400", "422", "413", "context", "quota"],
+    ids=["401", "403", "400 for the key", "402", "404", "400", "422", "413", "context", "quota"],
 )
 def test_a_fault_that_stays_is_one_request_and_one_line(fault, remedy):
     with ScriptedServer(default=fault) as server:
@@ -238,7 +242,7 @@ def test_a_rate_limit_that_never_ends_is_given_up_at_the_deadline():
 def test_a_retry_after_beyond_the_deadline_is_not_waited_for():
     started = time.monotonic()
     with ScriptedServer([Answer(status=429, headers={"Retry-After": "3600"})]) as server:
-        assert "Retry-After 3600" in refusal(settings(server), ModelUnavailable)
+        assert "asks to wait 3600 s" in refusal(settings(server), ModelUnavailable)
     assert time.monotonic() - started < 10
 
 

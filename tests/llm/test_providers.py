@@ -26,13 +26,18 @@ from promptpo.llm.providers import without_secrets
         ("deepseek/x", "DEEPSEEK_API_KEY"),
         ("xai/x", "XAI_API_KEY"),
         ("openrouter/a/b", "OPENROUTER_API_KEY"),
-        ("azure/x", "AZURE_API_KEY"),
     ],
 )
 def test_a_missing_key_is_named_and_a_present_one_is_enough(name, variable):
     with pytest.raises(ModelError, match=variable):
         check_configured(name, env={})
     check_configured(name, env={variable: "secret"})
+
+
+def test_azure_needs_an_address():
+    with pytest.raises(ModelError, match="AZURE_API_BASE"):
+        check_configured("azure/x", env={"AZURE_API_KEY": "secret"})
+    check_configured("azure/x", env={"AZURE_API_BASE": "https://x.openai.azure.com"})
 
 
 @pytest.mark.parametrize("name", ["ollama/qwen3", "manual", "recorded", "recorded:x", "rare/x"])

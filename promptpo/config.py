@@ -23,14 +23,14 @@ def option(
     group: str = "search",
     resumable: bool = False,
 ) -> Any:  # noqa: ANN401
-    """Declare one setting; ``resumable`` ones may be changed when a run is resumed."""
+    """Declare one setting; ``resumable`` ones and limits may change when a run is resumed."""
     meta = {
         "help": help,
         "metavar": metavar,
         "choices": choices,
         "at_least": at_least,
         "group": group,
-        "resumable": resumable,
+        "resumable": resumable or group == "limits",
     }
     return dataclasses.field(default=default, metadata=meta)
 
@@ -76,7 +76,7 @@ class RunConfig:
         resumable=True,
     )
 
-    rounds: int = option(5, "rounds of candidates", at_least=1)
+    rounds: int = option(5, "rounds of candidates", at_least=1, resumable=True)
     candidates: int = option(4, "policies written per round (N in the paper)", at_least=1)
     episodes: int = option(5, "search episodes per candidate (E in the paper)", at_least=1)
     selection_episodes: int = option(

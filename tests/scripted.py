@@ -1,0 +1,93 @@
+"""Runs whose replies a test has written: recordings in the product's own format."""
+
+import json
+from dataclasses import asdict
+
+from promptpo import optimize
+from promptpo.llm import reply_event
+from promptpo.types import CallKey, Reply, Request
+
+FEEDBACK = """
+class Feedback:
+    def summarize_trajectory(self, traj):
+        last = traj.observations[-1]
+        return f"{traj.length} steps, return {traj.total_reward:.0f}, last {last.pole_angle:.2f}"
+"""
+
+#: Keeps CartPole's pole up for all 500 steps.
+GOOD = """
+class Policy:
+    \"\"\"Pushes towards where the pole is falling.\"\"\"
+
+    def act(self, obs):
+        lean = obs.pole_angle + 0.3 * obs.pole_velocity
+        return int(lean + 0.02 * obs.cart_position + 0.05 * obs.cart_velocity > 0)
+"""
+
+#: Falls over within about ten steps.
+BAD = """
+class Policy:
+    \"\"\"Always pushes left.\"\"\"
+
+    def act(self, obs):
+        return 0
+"""
+
+
+def policy(body, setup="pass"):
+    """A policy whose ``act`` is ``body``."""
+    return f"class Policy:\n    def __init__(self):\n        {setup}\n\n" + (
+        f"    def act(self, obs):\n        {body}\n"
+    )
+
+
+def fenced(code):
+    return f"Here it is.\n\n```python\n{code.strip()}\n```\n"
+
+
+class Replies(dict):
+    """Replies by key; code is put into a fence, text that is no code stays as it is."""
+
+    def say(self, text, role, round_=0, candidate=0, attempt=0, **details):
+        key = CallKey(role, round_, candidate, attempt)
+        text = fenced(text) if text.lstrip().startswith(("class ", "import ", "from ")) else text
+        self[key] = Reply(text, "scripted", **details)
+        return self
+
+    def write(self, path):
+        lines = [
+            {"type": "reply", **reply_event(Request(key, ()), reply), "prompt_sha256": ""}
+            for key, reply in self.items()
+        ]
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        return f"recorded:{path}"
+
+
+def replies(*rounds, feedback=FEEDBACK):
+    """Replies for rounds of candidates, each a policy's source or a Reply's text."""
+    script = Replies().say(feedback, "feedback")
+    for number, sources in enumerate(rounds, 1):
+        script.say("It got better.", "reflection", number)
+        for index, source in enumerate(sources, 1):
+            script.say(source, "policy", number, index)
+    return script
+
+
+def run(tmp_path, script, **settings):
+    """A small CartPole run over scripted replies: the result and its events."""
+    events = []
+    rounds = max(key.round for key in script if key.role == "policy")
+    candidates = max(key.candidate for key in script)
+    small = {"episodes": 2, "selection_episodes": 2, "test_episodes": 3, "workers": 1}
+    result = optimize(
+        "cartpole",
+        model=script.write(tmp_path / "replies.jsonl"),
+        out=str(tmp_path / "runs"),
+        on_event=events.append,
+        **{"rounds": rounds, "candidates": candidates, "max_repairs": 0} | small | settings,
+    )
+    return result, events
+
+
+def data_of(events, kind):
+    return [asdict(e)["data"] for e in events if e.type == kind]

@@ -1,0 +1,249 @@
+import json
+
+import pytest
+from scripted import BAD, FEEDBACK, GOOD, Replies, data_of, policy, replies, run
+
+import promptpo
+from promptpo.errors import ModelError, RunError, SpecError, UsageError
+from promptpo.types import CallKey
+
+
+def test_the_best_of_all_rounds_wins_and_is_tested_on_held_out_episodes(tmp_path):
+    result, events = run(tmp_path, replies([BAD, GOOD], [BAD, BAD]))
+    assert result.status == "finished"
+    assert result.best.name == "r01_c02"
+    assert result.test.returns == (500.0,) * 3
+    assert result.usage.steps["test"] == 1500
+    (selection,) = data_of(events, "selection")
+    assert [f["name"] for f in selection["finalists"]] == ["r01_c02", "r02_c01"]
+
+
+def test_candidates_of_a_round_meet_the_same_seeds_and_rounds_fresh_ones(tmp_path):
+    _, events = run(tmp_path, replies([BAD, GOOD], [BAD, GOOD]))
+    seeds = {}
+    for rollout in data_of(events, "rollout"):
+        if rollout["stream"] == "search":
+            seeds.setdefault(rollout["round"], set()).add(tuple(rollout["seeds"]))
+    assert [len(s) for s in seeds.values()] == [1, 1]
+    assert not set(*seeds[1]) & set(*seeds[2])
+
+
+def test_the_reported_number_comes_from_seeds_that_search_never_saw(tmp_path):
+    result, events = run(tmp_path, replies([GOOD], [BAD]))
+    seen = {
+        seed
+        for rollout in data_of(events, "rollout")
+        if rollout["stream"] != "test"
+        for seed in rollout["seeds"]
+    }
+    assert len(seen) == 6
+    assert not seen & set(result.test.seeds)
+
+
+FAILURES = {
+    "raises": (policy("raise ValueError('no idea')"), "ValueError: no idea"),
+    "exits": (policy("raise SystemExit(0)"), "SystemExit"),
+    "interrupts": (policy("raise KeyboardInterrupt"), "KeyboardInterrupt"),
+    "loops": (policy("\n        while True:\n            pass"), "time"),
+    "eats memory": (policy("self.x = 'x' * 10**11; return 0"), "emory"),
+    "returns None": (policy("return None"), "None"),
+    "returns NaN": (policy("return float('nan')"), "nan"),
+    "returns a wrong shape": (policy("return [0, 1, 1]"), "list of length 3"),
+    "returns nonsense": (policy("return 'left'"), "left"),
+    "is out of range": (policy("return 7"), "7"),
+    "reads files": (policy("return int(open('/etc/passwd').read()[0])"), "open"),
+    "imports the system": ("import os\n" + policy("return 0"), "os"),
+    "does not parse": ("class Policy:\n    def act(self, obs) return 0", "line 2"),
+    "has no act": ("class Policy:\n    pass", "act"),
+    "has no code": ("I would rather not.", "no code"),
+    "has another class": ("class Controller:\n    pass", "no class Policy"),
+    "is empty": ("", "empty"),
+}
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+def test_a_failing_candidate_scores_worst_and_the_run_goes_on(tmp_path, failure):
+    source, reason = FAILURES[failure]
+    result, events = run(tmp_path, replies([source, BAD]), act_timeout=0.5, test_episodes=0)
+    assert result.best.name == "r01_c02"
+    (failed,) = [c for c in data_of(events, "candidate") if c["index"] == 1]
+    assert reason in failed["error"]
+    assert (result.folder / "candidates/r01_c01/feedback.txt").read_text().strip() == failed[
+        "error"
+    ].strip()
+
+
+def test_printing_without_end_is_cut_and_harmless(tmp_path):
+    source = policy("print('x' * 1000); return 0")
+    result, events = run(tmp_path, replies([source]), test_episodes=0)
+    (rollout,) = data_of(events, "rollout")
+    assert rollout["error"] is None
+    assert 0 < len(rollout["output"]) < 10_000
+    assert result.best.name == "r01_c01"
+
+
+def test_a_reply_that_was_cut_off_is_no_candidate(tmp_path):
+    script = replies([GOOD, BAD]).say(GOOD, "policy", 1, 1, finish_reason="length")
+    result, _ = run(tmp_path, script, test_episodes=0)
+    assert result.best.name == "r01_c02"
+    assert "cut off" in result.rounds[0].candidates[0].error
+
+
+def test_a_crash_is_sent_back_with_its_traceback(tmp_path):
+    script = replies([policy("return 1 / 0")]).say(GOOD, "repair", 1, 1, 1)
+    result, _ = run(tmp_path, script, max_repairs=1)
+    assert result.best.repairs == 1
+    assert result.test.score.mean_return == 500
+    prompt = (result.folder / "prompts/r01_c01_repair1.prompt.md").read_text()
+    assert "ZeroDivisionError" in prompt
+    assert "return 1 / 0" in prompt
+
+
+def test_where_every_candidate_fails_there_is_no_best(tmp_path):
+    result, _ = run(tmp_path, replies([policy("return None")]))
+    assert (result.best, result.test) == (None, None)
+    assert "no candidate got through" in result.reason
+
+
+def test_feedback_reaches_the_next_prompt(tmp_path):
+    result, _ = run(tmp_path, replies([GOOD], [BAD]), test_episodes=0)
+    prompt = (result.folder / "prompts/r02_c01_policy.prompt.md").read_text()
+    assert "Episode 1: 500 steps, return 500, last" in prompt
+    assert "It got better." in prompt
+    assert "Pushes towards where the pole is falling." in prompt
+
+
+def test_a_feedback_that_crashes_is_repaired(tmp_path):
+    script = replies([GOOD], feedback=FEEDBACK.replace("traj.length", "traj.lenth"))
+    script.say(FEEDBACK, "feedback_repair", 1, 0, 1)
+    _, events = run(tmp_path, script, max_repairs=1, test_episodes=0)
+    broken, repaired = data_of(events, "feedback")
+    assert "lenth" in broken["error"]
+    assert repaired["texts"][0].startswith("500 steps")
+
+
+def test_the_built_in_summary_takes_over_after_the_last_repair(tmp_path):
+    script = replies([GOOD], [GOOD], feedback=FEEDBACK.replace("traj.length", "traj.lenth"))
+    script.say("no code", "feedback_repair", 1, 0, 1)
+    _, events = run(tmp_path, script, max_repairs=1, test_episodes=0)
+    assert [f["by"] for f in data_of(events, "feedback")] == ["model", "built-in", "built-in"]
+    assert "pole_angle" in data_of(events, "feedback")[1]["texts"][0]
+
+
+def test_a_feedback_text_is_capped_with_a_note(tmp_path):
+    script = replies([GOOD], feedback=FEEDBACK.replace("return f", "return 'y' * 99999 + f"))
+    _, events = run(tmp_path, script, test_episodes=0)
+    text = data_of(events, "feedback")[0]["texts"][0]
+    assert 1500 <= len(text) < 1700
+    assert "cut" in text[-100:]
+
+
+def test_the_same_seed_gives_the_same_scores(tmp_path):
+    noisy = policy("return int(np.random.random() < 0.5 + random.random() / 9)")
+    scores = [
+        [r["returns"] for r in data_of(run(tmp_path, replies([noisy]), workers=w)[1], "rollout")]
+        for w in (1, 2)
+    ]
+    assert scores[0] == scores[1]
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason", "status"),
+    [
+        ({"target": 400}, "target of 400", "finished"),
+        ({"patience": 1}, "1 rounds brought nothing better", "finished"),
+        ({"max_calls": 3}, "3 model calls", "stopped"),
+        ({"max_env_steps": 1900}, "1,900 environment steps", "stopped"),
+        ({"max_time": 0}, "0 s", "stopped"),
+    ],
+)
+def test_a_limit_ends_the_search_cleanly(tmp_path, settings, reason, status):
+    result, _ = run(tmp_path, replies([GOOD], [BAD], [BAD]), test_episodes=0, **settings)
+    assert reason in result.reason
+    assert result.status == status
+
+
+def test_a_stopped_run_goes_on_with_a_higher_limit(tmp_path):
+    script = replies([BAD], [GOOD])
+    stopped, _ = run(tmp_path, script, max_calls=2)
+    assert stopped.best.name == "r01_c01"
+    result = promptpo.optimize(resume=stopped.folder, max_calls=9)
+    assert (result.status, result.best.name) == ("finished", "r02_c01")
+
+
+def test_more_rounds_continue_a_finished_run(tmp_path):
+    first, _ = run(tmp_path, replies([BAD], [GOOD]), rounds=1)
+    events = []
+    result = promptpo.optimize(resume=first.folder, rounds=2, on_event=events.append)
+    assert result.best.name == "r02_c01"
+    assert len([e for e in events if e.type == "reply"]) == 2
+
+
+def test_resuming_a_finished_run_does_nothing_again(tmp_path):
+    first, _ = run(tmp_path, replies([GOOD]))
+    before = (first.folder / "events.jsonl").read_text().splitlines()
+    again = promptpo.optimize(resume=first.folder)
+    after = (first.folder / "events.jsonl").read_text().splitlines()
+    assert again.test == first.test
+    assert [json.loads(line)["type"] for line in after[len(before) :]] == ["resumed"]
+
+
+def test_a_run_cannot_be_resumed_with_another_task(tmp_path):
+    first, _ = run(tmp_path, replies([GOOD]), test_episodes=0)
+    with pytest.raises(UsageError, match="--seed cannot change when a run is resumed"):
+        promptpo.optimize(resume=first.folder, seed=3)
+
+
+def test_a_spec_that_has_changed_stops_the_resuming(tmp_path):
+    from promptpo.spec import load_spec
+
+    spec = tmp_path / "mine.py"
+    spec.write_text(load_spec("cartpole").path.read_text())
+    script = replies([GOOD])
+    model = script.write(tmp_path / "replies.jsonl")
+    result = promptpo.optimize(
+        spec, model=model, rounds=1, candidates=1, test_episodes=0, out=str(tmp_path), workers=1
+    )
+    spec.write_text(spec.read_text() + "\n# changed\n")
+    with pytest.raises(RunError, match=r"mine\.py: the spec has changed"):
+        promptpo.optimize(resume=result.folder)
+
+
+def test_a_missing_reply_ends_the_run_with_one_line_and_resuming_continues(tmp_path):
+    script = replies([GOOD], [GOOD])
+    late = script.pop(CallKey("policy", 2, 1))
+    with pytest.raises(ModelError, match="no reply for r02_c01_policy"):
+        run(tmp_path, script, rounds=2, candidates=1, test_episodes=0)
+    (folder,) = (tmp_path / "runs/cartpole").iterdir()
+    assert json.loads((folder / "run.json").read_text())["status"] == "failed"
+    Replies({**script, CallKey("policy", 2, 1): late}).write(tmp_path / "replies.jsonl")
+    assert promptpo.optimize(resume=folder).status == "finished"
+
+
+def test_a_changed_prompt_is_reported(tmp_path):
+    script = replies([GOOD])
+    path = tmp_path / "replies.jsonl"
+    script.write(path)
+    path.write_text(path.read_text().replace('"prompt_sha256": ""', '"prompt_sha256": "0"'))
+    events = []
+    promptpo.optimize(
+        "cartpole", model=f"recorded:{path}", rounds=1, candidates=1, test_episodes=0,
+        out=str(tmp_path / "runs"), on_event=events.append, workers=1,
+    )  # fmt: skip
+    assert any("prompt that has changed" in n["text"] for n in data_of(events, "notice"))
+
+
+def test_an_environment_that_does_not_construct_leaves_no_run_behind(tmp_path):
+    spec = tmp_path / "broken.py"
+    spec.write_text(
+        promptpo.load_spec("cartpole").path.read_text().replace("CartPole-v1", "CartPole-v77")
+    )
+    model = replies([GOOD]).write(tmp_path / "replies.jsonl")
+    with pytest.raises(SpecError, match=r"broken\.py:\d+: the environment does not construct"):
+        promptpo.optimize(spec, model=model, out=str(tmp_path / "runs"))
+    assert not (tmp_path / "runs").exists()
+
+
+def test_an_unknown_setting_is_refused():
+    with pytest.raises(UsageError, match="unknown setting 'round'"):
+        promptpo.optimize("cartpole", round=3)

@@ -1,0 +1,206 @@
+"""The commands on a real run of CartPole: run, resume, eval, list, record; Ctrl-C and failures."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from scripted_cartpole import write_recording
+
+import promptpo
+from promptpo.llm.recording import load_header, load_recording
+from promptpo.store.export import policy_part
+
+ROOT = Path(promptpo.__file__).parents[1]
+ENV = {**os.environ, "PYTHONPATH": str(ROOT), "PROMPTPO_MODEL": ""}
+QUICK = ("--selection-episodes", "5", "--test-episodes", "10", "--workers", "1")
+
+
+def promptpo_cli(folder: Path, *argv: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "promptpo", *argv],
+        check=False, cwd=folder, env=ENV, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The folder in which a recorded run was made, and what the run printed."""
+    folder = tmp_path_factory.mktemp("cli")
+    recording = write_recording(folder / "scripted.jsonl")
+    done = promptpo_cli(folder, "--spec", "cartpole", "--model", f"recorded:{recording}", *QUICK)
+    assert done.returncode == 0, done.stderr
+    return folder, done.stdout
+
+
+def only_run(folder: Path) -> Path:
+    (run,) = (folder / "runs" / "cartpole").iterdir()
+    return run
+
+
+def test_the_closing_lines_name_file_score_cost_and_end(finished: tuple[Path, str]) -> None:
+    folder, out = finished
+    lines = out[out.index("best policy") :].splitlines()
+    path = only_run(folder).relative_to(folder) / "best" / "policy.py"
+    assert lines[0] == f"best policy  {path}  (r02_c01)"
+    assert lines[1].startswith("held-out     mean return 500")
+    assert lines[2] == "compare      return: random 22.8, zero action 9.3, optimum 500"
+    assert lines[3] == "cost         9 replies replayed, no tokens, $0.00"
+    assert re.fullmatch(r"env steps    search [\d,]+, selection [\d,]+, test 5,000", lines[4])
+    assert lines[5] == "ended        all 2 rounds are done"
+    assert len(lines) == 6
+
+
+def test_a_replay_is_called_a_replay(finished: tuple[Path, str]) -> None:
+    _, out = finished
+    assert "(replays the replies of an earlier run; no model is called)" in out
+
+
+def test_each_candidate_and_round_has_its_line(finished: tuple[Path, str]) -> None:
+    _, out = finished
+    assert "r01_c02  failed: AttributeError: 'Observation' object has no attribute" in out
+    assert "r01_c03  failed: no code found" in out
+    assert "round 1 of 2: r01_c02 wins, return " in out
+    assert "round 2 of 2: r02_c01 wins, return 500 (best so far)" in out
+
+
+def test_eval_of_a_run_repeats_its_held_out_score(finished: tuple[Path, str]) -> None:
+    folder, _ = finished
+    done = promptpo_cli(folder, "eval", "latest", "--episodes", "10")
+    assert done.returncode == 0, done.stderr
+    assert "return       500 in every one of 10 episodes" in done.stdout
+    assert "10 held-out ones of seed 0, 5,000 steps" in done.stdout
+
+
+def test_eval_of_a_policy_file_needs_its_task(finished: tuple[Path, str], tmp_path: Path) -> None:
+    policy = tmp_path / "lean.py"
+    policy.write_text(
+        "class Policy:\n    def act(self, o):\n        return int(o.pole_angle > 0)\n"
+    )
+    refused = promptpo_cli(tmp_path, "eval", str(policy))
+    assert refused.returncode == 2
+    assert "give the task that it is for with --spec" in refused.stderr
+    done = promptpo_cli(
+        tmp_path, "eval", str(policy), "--spec", "cartpole", "--episodes", "20", "--seed", "3"
+    )
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"return       4\d(\.\d+)?, 95% interval \d+(\.\d+)? to \d+", done.stdout)
+
+
+def test_eval_of_a_policy_that_fails_is_one_line(tmp_path: Path) -> None:
+    policy = tmp_path / "bad.py"
+    policy.write_text("class Policy:\n    def act(self, o):\n        return 7\n")
+    done = promptpo_cli(tmp_path, "eval", str(policy), "--spec", "cartpole", "--episodes", "2")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert re.fullmatch(r"promptpo: error: .*bad\.py: the policy failed: .*\n", done.stderr)
+
+
+def test_list_shows_specs_and_runs(finished: tuple[Path, str]) -> None:
+    folder, _ = finished
+    out = promptpo_cli(folder, "list").stdout
+    assert re.search(r"^cartpole +500 +4 numbers +discrete\(2\) +yes +CartPole", out, re.M)
+    assert re.search(r"^metaworld_reach +500 +28 numbers +box\(4\)", out, re.M)
+    run = re.escape(str(only_run(folder).relative_to(folder)))
+    assert re.search(rf"^{run} +finished +r02_c01 +held-out mean return 500", out, re.M)
+
+
+def test_record_makes_a_recording_that_replays_the_same_scores(
+    finished: tuple[Path, str], tmp_path: Path
+) -> None:
+    folder, _ = finished
+    file = tmp_path / "new.jsonl"
+    made = ("record", "latest", "--to", str(file), "--by", "a person", "--how", "by hand")
+    assert promptpo_cli(folder, *made).returncode == 0
+    header = load_header(file)
+    assert header is not None
+    assert (header.spec, header.rounds, header.candidates) == ("cartpole", 2, 3)
+    assert (header.model, header.how) == ("a person", "by hand")
+    assert len(load_recording(file).replies) == 9
+    refused = promptpo_cli(folder, *made)
+    assert refused.returncode == 2
+    assert "--force" in refused.stderr
+
+    again = promptpo_cli(tmp_path, "--spec", "cartpole", "--model", f"recorded:{file}", *QUICK)
+    assert again.returncode == 0, again.stderr
+    first, second = (
+        [e for e in events(only_run(f)) if e["type"] == "rollout"] for f in (folder, tmp_path)
+    )
+    assert sorted(map(returns, first)) == sorted(map(returns, second))
+    assert "prompt has changed" not in again.stdout
+
+
+def events(run: Path) -> list[dict]:
+    return [json.loads(line) for line in (run / "events.jsonl").read_text().splitlines()]
+
+
+def returns(rollout: dict) -> tuple:
+    return (rollout["stream"], rollout["round"], rollout["index"], tuple(rollout["returns"]))
+
+
+def test_resuming_a_finished_run_changes_nothing(finished: tuple[Path, str]) -> None:
+    folder, _ = finished
+    run = only_run(folder)
+    before = [e for e in events(run) if e["type"] != "resumed"]
+    done = promptpo_cli(folder, "--resume", "latest")
+    assert done.returncode == 0, done.stderr
+    assert "best policy  runs/cartpole/" in done.stdout
+    assert [e for e in events(run) if e["type"] != "resumed"] == before
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (("--candidates", "2"), "--candidates cannot change when a run is resumed (it was 3)"),
+        (("--spec", "metaworld_reach"), "not a run of metaworld_reach"),
+        (("--preset", "paper"), "cannot change when a run is resumed"),
+    ],
+)
+def test_what_shaped_a_run_cannot_change_on_resuming(
+    finished: tuple[Path, str], argv: tuple[str, ...], message: str
+) -> None:
+    folder, _ = finished
+    name = str(only_run(folder))
+    done = promptpo_cli(folder, "--resume", name, *argv)
+    assert message in done.stderr
+    assert done.returncode in (2, 6)
+
+
+def test_the_best_policy_can_be_taken_out_of_its_module(finished: tuple[Path, str]) -> None:
+    run = only_run(finished[0])
+    module = (run / "best" / "policy.py").read_text()
+    written = (run / "candidates" / "r02_c01" / "policy.py").read_text()
+    assert policy_part(module).split() == written.split()
+
+
+def test_ctrl_c_stops_cleanly_and_says_how_to_resume(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "promptpo", "--spec", "cartpole", "--model", "manual", *QUICK],
+        cwd=tmp_path, env=ENV, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    deadline = time.monotonic() + 60
+    while not list(tmp_path.glob("runs/cartpole/*/prompts/*.prompt.md")):
+        assert time.monotonic() < deadline and process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "Traceback" not in err
+    run = only_run(tmp_path).relative_to(tmp_path)
+    assert out.rstrip().endswith(f"-m promptpo --resume {run}")
+    assert "best policy  none" in out
+
+
+def test_a_model_that_is_not_configured_is_one_line(tmp_path: Path) -> None:
+    env = {k: v for k, v in ENV.items() if not k.endswith("_API_KEY")}
+    done = subprocess.run(
+        [sys.executable, "-m", "promptpo", "--spec", "cartpole", "--model", "openai/gpt-5"],
+        check=False, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (4, "")
+    assert "OPENAI_API_KEY" in done.stderr
+    assert done.stderr.count("\n") == 1

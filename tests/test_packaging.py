@@ -1,0 +1,54 @@
+"""The lock files and pyproject.toml say the same; the wheel holds what it needs."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+import promptpo
+
+ROOT = Path(promptpo.__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+PIN = re.compile(r"^([A-Za-z0-9._-]+)==(\S+)(?: ; (.*?))? \\$", re.MULTILINE)
+
+
+def pins(name: str) -> dict[str, set[Version]]:
+    found: dict[str, set[Version]] = {}
+    for package, version, _ in PIN.findall((ROOT / name).read_text(encoding="utf-8")):
+        found.setdefault(canonicalize_name(package), set()).add(Version(version))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("file", "wanted"),
+    [
+        ("requirements.txt", PROJECT["dependencies"]),
+        (
+            "requirements-dev.txt",
+            PROJECT["dependencies"] + PROJECT["optional-dependencies"]["dev"],
+        ),
+    ],
+)
+def test_the_lock_satisfies_every_dependency(file: str, wanted: list[str]) -> None:
+    locked = pins(file)
+    for requirement in map(Requirement, wanted):
+        versions = locked[canonicalize_name(requirement.name)]
+        assert all(v in requirement.specifier for v in versions), requirement
+
+
+def test_tests_run_on_what_users_run_on() -> None:
+    assert pins("requirements.txt").items() <= pins("requirements-dev.txt").items()
+
+
+@pytest.mark.parametrize("file", ["requirements.txt", "requirements-dev.txt"])
+def test_every_pin_has_hashes_and_no_address(file: str) -> None:
+    text = (ROOT / file).read_text(encoding="utf-8")
+    entries = re.split(r"(?m)^(?=[A-Za-z0-9._-]+==)", text)[1:]
+    assert len(entries) > 50
+    assert all("--hash=sha256:" in entry for entry in entries)
+    assert "://" not in text
+    assert not re.search(r"(?m)^\s*--(?!hash)", text)

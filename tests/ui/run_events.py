@@ -1,0 +1,109 @@
+"""The events of a run, in their order, as the views receive them."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from promptpo.config import RunConfig
+from promptpo.types import Event
+
+START = 1_000_000.0
+
+
+def key(role: str, round_: int = 0, candidate: int = 0) -> dict[str, Any]:
+    return {"role": role, "round": round_, "candidate": candidate, "attempt": 0}
+
+
+def run(folder: Path | str, model: str = "openai/gpt-5", **settings: Any) -> Event:
+    data = {
+        "folder": str(folder),
+        "config": RunConfig(spec="reach", model=model, **settings).as_dict(),
+        "spec": {
+            "name": "reach",
+            "title": "Reach a goal",
+            "horizon": 500,
+            "references": {
+                "random": {"mean_return": 798.2, "success_rate": 0.01},
+                "expert": {"mean_return": 4839.0, "success_rate": 1.0},
+            },
+        },
+        "model": model,
+        "isolation": {
+            "level": "reduced",
+            "protections": {"seccomp": "on", "Landlock": "no kernel"},
+        },
+    }
+    return Event("run", data, START, transient=True)
+
+
+def rollout(round_: int, index: int, returns: list[float], time: float, **data: Any) -> Event:
+    values = {
+        "round": round_,
+        "index": index,
+        "attempt": 0,
+        "stream": "search",
+        "returns": returns,
+        "successes": [r > 1000 for r in returns],
+        "steps": 500 * max(len(returns), 1),
+        "error": None,
+    }
+    return Event("rollout", {**values, **data}, START + time)
+
+
+def state(round_: int, index: int, name: str, time: float) -> Event:
+    data = {"round": round_, "index": index, "state": name}
+    return Event("state", data, START + time, transient=True)
+
+
+def usage(time: float, **data: Any) -> Event:
+    values = {
+        "calls": 12,
+        "prompt_tokens": 34_120,
+        "completion_tokens": 8_200,
+        "cost": 0.1234,
+        "steps": {"search": 42_500, "selection": 0, "test": 0},
+    }
+    return Event("usage", {**values, **data}, START + time, transient=True)
+
+
+def round_end(number: int, winner: str, best: str, time: float, rate: float = 0.6) -> Event:
+    score = {"mean_return": 3305.9, "success_rate": rate}
+    data = {"round": number, "winner": winner, "score": score, "reflection": ""}
+    return Event("round", {**data, "best": {"name": best, "score": score}}, START + time)
+
+
+def one_round(folder: Path | str, candidates: int = 4, **settings: Any) -> Iterator[Event]:
+    """From the start to the end of round 1 of 5: one candidate fails, the others score."""
+    yield run(folder, candidates=candidates, **settings)
+    yield Event("call", {"key": key("feedback"), "state": "sent"}, START + 1, True)
+    yield Event("reply", {"key": key("feedback"), "note": ""}, START + 3)
+    for i in range(1, candidates + 1):
+        yield state(1, i, "asked", 4)
+        yield Event("call", {"key": key("policy", 1, i), "state": "sent"}, START + 4, True)
+    for i in range(1, candidates + 1):
+        yield Event("reply", {"key": key("policy", 1, i), "note": ""}, START + 8)
+        yield state(1, i, "rolling out", 8)
+        if i == 2:
+            error = (
+                "Traceback (most recent call last):\n  line 3, in act\nValueError: no " + "x" * 99
+            )
+            yield rollout(1, i, [], 10, error=error)
+            yield state(1, i, "failed", 10)
+        else:
+            yield rollout(1, i, [500.0 * i, 900.0 * i], 10)
+            yield state(1, i, "scored", 10)
+    yield usage(10)
+    yield round_end(1, "r01_c04", "r01_c04", 10)
+
+
+def the_end(folder: Path | str) -> Iterator[Event]:
+    """Selection, held-out episodes, the end."""
+    names = ["r01_c04", "r02_c01"]
+    yield Event("state", {"state": "selecting", "finalists": names}, START + 20, True)
+    yield rollout(1, 4, [3000.0] * 4, 21, stream="selection")
+    yield Event("selection", {"finalists": [], "winner": "r01_c04"}, START + 22)
+    yield Event("state", {"state": "testing", "finalists": ["r01_c04"]}, START + 22, True)
+    yield rollout(1, 4, [3000.0] * 48 + [500.0] * 2, 30, stream="test")
+    yield usage(30, steps={"search": 42_500, "selection": 2_000, "test": 25_000})
+    data = {"status": "finished", "reason": "all 5 rounds are done", "best": "r01_c04"}
+    yield Event("finished", {**data, "score": None}, START + 31)

@@ -123,14 +123,12 @@ def _chosen(codes: list[str], class_name: str) -> str:
 
 def _bare(text: str, class_name: str) -> str:
     """A reply without any fence counts where the whole of it is Python."""
-    try:
-        ast.parse(text)
-    except (SyntaxError, ValueError):
+    if _parsed(text) is None:
         shown = "not in a fenced block" if _defines(text, class_name) else "missing"
         raise ReplyRejected(
             f"no code found: class {class_name} is {shown}; put the whole class into one"
             " ```python block"
-        ) from None
+        )
     if not _defines(text, class_name):
         raise ReplyRejected(_no_class([text], class_name))
     return text.strip("\n") + "\n"
@@ -148,12 +146,9 @@ def _defines(code: str, class_name: str) -> bool:
 
 def _top_level_names(code: str) -> set[str]:
     """Names that a block defines, if it is Python made of nothing but definitions."""
-    try:
-        body = ast.parse(code).body
-    except (SyntaxError, ValueError):
-        return set()
     names: set[str] = set()
-    for node in body:
+    tree = _parsed(code)
+    for node in tree.body if tree else ():
         if isinstance(node, ast.Import | ast.ImportFrom):
             names.update((a.asname or a.name).partition(".")[0] for a in node.names)
         elif isinstance(node, ast.FunctionDef | ast.ClassDef):
@@ -168,9 +163,8 @@ def _top_level_names(code: str) -> set[str]:
 
 def _missing_names(code: str) -> set[str]:
     """Names that a block reads and defines nowhere; empty where it does not parse."""
-    try:
-        tree = ast.parse(code)
-    except (SyntaxError, ValueError):
+    tree = _parsed(code)
+    if tree is None:
         return set()
     read: set[str] = set()
     bound: set[str] = set(dir(builtins))
@@ -184,3 +178,11 @@ def _missing_names(code: str) -> set[str]:
         elif isinstance(node, ast.Import | ast.ImportFrom):
             bound.update((a.asname or a.name).partition(".")[0] for a in node.names)
     return read - bound
+
+
+def _parsed(code: str) -> ast.Module | None:
+    """The syntax tree; None for what is no Python, or nests so deeply that the parser gives up."""
+    try:
+        return ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from promptpo.errors import SpecError
 from promptpo.rollout.jobs import EpisodeData, PolicyRun
 
 if TYPE_CHECKING:
@@ -128,6 +129,8 @@ def _play(episodes: list[_Episode], policy: SlotPolicy, fresh: bool) -> None:
         for row, slot in enumerate(slots):
             try:
                 over = episodes[slot].step(actions[row])
+            except SpecError:  # the spec author's mistake, not the policy's
+                raise
             except Exception as e:
                 raise EnvironmentFault(
                     f"the environment raised {type(e).__name__}: {e}"

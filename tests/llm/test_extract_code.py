@@ -120,3 +120,12 @@ def test_code_without_the_class_names_what_was_found():
 
 def test_a_class_whose_name_only_begins_alike_does_not_count():
     assert "no class Policy" in reason_for("```python\nclass PolicyBase:\n    pass\n```")
+
+
+@pytest.mark.parametrize("bomb", ["-" * 100_000 + "1", "x" + "(0)" * 50_000, "(" * 10_000])
+def test_code_that_breaks_the_parser_is_left_to_the_sandbox(bomb):
+    assert bomb in code_of(f"```python\nimport math\n```\n\n```python\n{CLASS}y = {bomb}\n```")
+
+
+def test_text_that_breaks_the_parser_is_no_code():
+    assert "no code" in reason_for("-" * 100_000 + "1")

@@ -22,7 +22,8 @@ from promptpo.rollout.summary import built_in_summary
 from promptpo.spec import EnvSpec
 from promptpo.store.events import EventLog
 from promptpo.store.export import export
-from promptpo.store.folder import RunFolder, write_atomically
+from promptpo.store.files import write_atomically
+from promptpo.store.folder import RunFolder
 from promptpo.store.past import Past, Place, digest
 from promptpo.types import (
     CallKey,

@@ -11,7 +11,8 @@ from typing import Any
 from promptpo.cli import runs
 from promptpo.cli.parser import Parser
 from promptpo.errors import RunError, UsageError
-from promptpo.store.folder import RunFolder, write_atomically
+from promptpo.store.files import write_atomically
+from promptpo.store.folder import RunFolder
 
 
 def parser() -> Parser:

@@ -9,12 +9,12 @@ in place counts as whole once it has not changed for a second.
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from promptpo.errors import ModelError
+from promptpo.store.files import write_atomically
 from promptpo.types import Message, Reply, Request
 
 #: Seconds between two looks at a reply file.
@@ -44,7 +44,7 @@ class ManualModel:
         prompt = self.folder / f"{request.key}.prompt.md"
         answer = self.folder / f"{request.key}.reply.md"
         try:
-            write_whole(prompt, as_markdown(request.messages))
+            write_atomically(prompt, as_markdown(request.messages))
             if not answer.exists():
                 self._notify(f"waiting for a reply: read {prompt}, write {answer}")
             await _whole(answer)
@@ -66,14 +66,6 @@ def as_markdown(messages: Sequence[Message]) -> str:
         f"# {message.role.capitalize()}\n\n{message.content.rstrip()}\n" for message in messages
     ]
     return "\n".join(parts)
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file so that no reader ever sees a part of it. Raises OSError."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    partial.write_text(text, encoding="utf-8")
-    partial.replace(path)
 
 
 async def _whole(path: Path) -> None:

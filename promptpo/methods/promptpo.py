@@ -16,7 +16,7 @@ import contextlib
 from collections.abc import Sequence
 
 from promptpo.concurrency import all_of
-from promptpo.llm import ReplyRejected, extract_code
+from promptpo.llm import ReplyMissing, ReplyRejected, extract_code
 from promptpo.methods.base import LimitReached, Search, SearchEnd, Services
 from promptpo.prompts import (
     feedback_messages,
@@ -75,6 +75,10 @@ class PromptPO:
             try:
                 reply = await self.services.ask(key, messages)
                 candidate = await self._try(key, reply)
+            except ReplyMissing:
+                if not attempt:
+                    raise
+                break  # a replay: where the recorded candidate ran, no repair is on record
             except LimitReached as limit:
                 if candidate.error is None:
                     candidate = Candidate(round_, index, None, error=f"not written: {limit}")
@@ -128,7 +132,7 @@ class PromptPO:
             if run.error is None:
                 return run.texts
             said = f"```python\n{self.feedback}\n```"
-            with contextlib.suppress(LimitReached):
+            with contextlib.suppress(LimitReached, ReplyMissing):
                 await self._repair_feedback(said, run.error, winner.round)
         return (await self.services.summarize(winner, None)).texts
 

@@ -15,18 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import RunError
+from promptpo.llm.manual_model import as_markdown
+from promptpo.store.files import write_atomically
 from promptpo.types import CallKey, Candidate, Message
 
 if TYPE_CHECKING:
     from promptpo.rollout.jobs import EpisodeData
-
-
-def write_atomically(path: Path, content: str | bytes) -> None:
-    """Write a whole file or nothing: a temporary name beside it, then a rename."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    temporary.write_bytes(content.encode() if isinstance(content, str) else content)
-    temporary.replace(path)
 
 
 @dataclass(frozen=True)
@@ -119,8 +113,7 @@ class RunFolder:
 
     def write_prompt(self, key: CallKey, messages: Sequence[Message]) -> None:
         """The messages of one call, each under a heading."""
-        text = "\n\n".join(f"# {m.role}\n\n{m.content}" for m in messages)
-        write_atomically(self.prompts / f"{key}.prompt.md", text + "\n")
+        write_atomically(self.prompts / f"{key}.prompt.md", as_markdown(messages))
 
     def write_reply(self, key: CallKey, text: str) -> None:
         """The reply to one call, unless the person who answered put it there."""

@@ -5,7 +5,8 @@ import pytest
 
 from promptpo.errors import RunError
 from promptpo.rollout.jobs import EpisodeData
-from promptpo.store.folder import RunFolder, write_atomically
+from promptpo.store.files import write_atomically
+from promptpo.store.folder import RunFolder
 from promptpo.types import CallKey, Candidate, Message, Rollout
 
 

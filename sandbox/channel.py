@@ -22,6 +22,7 @@ from sandbox.errors import (
 from sandbox.frames import HEADER, FrameError, Kind
 from sandbox.interface import Limits
 from sandbox.parent import NOT_STRICT
+from sandbox.watchdog import GRACE
 
 _FIRST_BUFFER = 4096
 
@@ -89,7 +90,7 @@ class Channel:
         self._sequence += 1
         start = time.monotonic()
         allowed = min(seconds, self._left)
-        deadline = start + allowed
+        deadline = start + allowed + GRACE
         try:
             self._write(frames.header(kind, self._sequence, len(payload)) + payload, deadline)
             reply, length = self._read_frame(deadline, size)

@@ -6,6 +6,7 @@ import io
 import json
 import struct
 from collections.abc import Callable, Mapping
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,18 @@ from sandbox.frames import HEADER, Kind
 from sandbox.interface import FloatArray, Interface, Limits, action_from_dict
 from sandbox.language.facades import Facade
 from sandbox.program import FeedbackProgram, PolicyProgram, Program, Task
+from sandbox.watchdog import Watchdog
 
 _FIRST_BUFFER = 1 << 16
 #: Set aside so that running out of memory can still be reported.
 _BALLAST = 1 << 20
+
+_NAMES: dict[int, str] = {
+    Kind.RESET: "making the policy object",
+    Kind.ACT: "act()",
+    Kind.SUMMARIZE: "summarize_trajectory()",
+    Kind.OUTPUT: "reading the output",
+}
 
 EPISODE_HEAD = struct.Struct("<IIIBBbx")
 RESET_HEAD = struct.Struct("<II")
@@ -128,7 +137,17 @@ def _fault(error: ProgramError, printed: str) -> bytes:
     return frames.pack_fault(frames.Fault(code, *places, text, printed))
 
 
-def serve(read_fd: int, write_fd: int, libraries: Mapping[str, Facade]) -> None:
+def _seconds(program: Program, kind: int, payload: memoryview) -> float:
+    """The time that this request may take."""
+    limits = program.task.limits
+    if kind == Kind.RESET:
+        return limits.init_seconds * int(RESET_HEAD.unpack_from(payload)[0])
+    if kind == Kind.ACT:
+        return limits.act_seconds * int(ACT_HEAD.unpack_from(payload)[0])
+    return limits.act_seconds
+
+
+def serve(read_fd: int, write_fd: int, libraries: Mapping[str, Facade], watchdog: Watchdog) -> None:
     """Answer requests until the host closes the pipe or the program fails."""
     pipes = Pipes(read_fd, write_fd)
     ballast = bytearray(_BALLAST)
@@ -142,21 +161,31 @@ def serve(read_fd: int, write_fd: int, libraries: Mapping[str, Facade]) -> None:
             program.printer.text.encode("utf-8", "replace"),
         ),
     }
+
+    def late(frame: FrameType | None) -> None:
+        error = program.late(frame, _NAMES[kind])
+        pipes.send(Kind.FAULT, _fault(error, program.printer.text))
+
     try:
         while True:
             kind, payload = pipes.receive()
             if kind == Kind.START:
                 program = _start(json.loads(bytes(payload)), libraries)
                 pipes.send(Kind.DONE)
-            else:
-                pipes.send(*handlers[kind](program, payload))
+                continue
+            watchdog.watch(_seconds(program, kind, payload), late)
+            reply = handlers[kind](program, payload)
+            watchdog.rest()
+            pipes.send(*reply)
     except Closed:
         return
     except ProgramError as error:
+        watchdog.rest()
         del ballast
         printed = program.printer.text if isinstance(program, Program) else ""
         pipes.send(Kind.FAULT, _fault(error, printed))
     except MemoryError:
+        watchdog.rest()
         del ballast
         pipes.send(Kind.FAULT, _fault(PolicyError("MemoryError"), ""))
 

@@ -39,6 +39,30 @@ def _environment() -> dict[str, str]:
     return {**dict.fromkeys(threads, "1"), "LC_ALL": "C.UTF-8"}
 
 
+def _start_parent(control: socket.socket) -> subprocess.Popen[bytes]:
+    """Exec the warm parent with one end of the control socket.
+
+    Raises:
+        SandboxError: the interpreter cannot be run.
+    """
+    fd = control.fileno()
+    boot = _BOOT.format(paths=_package_folders())
+    try:
+        return subprocess.Popen(  # noqa: S603 - our own interpreter and module
+            # -I: no user packages, no PYTHON* variables, no current directory.
+            [sys.executable, "-I", "-B", "-c", boot, str(fd)],
+            env=_environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            pass_fds=[fd],
+            start_new_session=True,
+            cwd="/",
+        )
+    except OSError as error:
+        raise SandboxError(f"the sandbox's warm parent cannot be started: {error}") from None
+
+
 class Host:
     """Runs programs, each in a fresh sandboxed process; a context manager.
 
@@ -58,24 +82,7 @@ class Host:
         self._control, theirs = socket.socketpair()
         self._control.settimeout(_START_SECONDS)
         with theirs:
-            # -I: no user site, no PYTHON* variables, no current directory; hash seed fixed below.
-            self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
-                [
-                    sys.executable,
-                    "-I",
-                    "-B",
-                    "-c",
-                    _BOOT.format(paths=_package_folders()),
-                    str(theirs.fileno()),
-                ],
-                env=_environment(),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                pass_fds=[theirs.fileno()],
-                start_new_session=True,
-                cwd="/",
-            )
+            self._process = _start_parent(theirs)
         try:
             reply, _ = self._answer()
         except SandboxError:

@@ -23,6 +23,7 @@ from typing import Any, NoReturn
 
 from sandbox import lockdown
 from sandbox.isolation import Isolation
+from sandbox.watchdog import Watchdog
 
 #: Exit code of a child that could not lock itself down as strictly as asked.
 NOT_STRICT = 77
@@ -112,11 +113,12 @@ class Parent:
         try:
             from sandbox.child import serve
 
+            watchdog = Watchdog()
             lockdown.move_pipes(*fds)
             report = lockdown.apply(self._preparation, parent, request["memory"], request["cpu"])
             if request["strict"] and Isolation.from_report(report).level != "strict":
                 os._exit(NOT_STRICT)
-            serve(lockdown.READ_FD, lockdown.WRITE_FD, self._libraries)
+            serve(lockdown.READ_FD, lockdown.WRITE_FD, self._libraries, watchdog)
         except BaseException:
             os._exit(1)
         os._exit(0)

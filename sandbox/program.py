@@ -13,14 +13,23 @@ import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from types import FrameType
 from typing import Any, TypeVar
 
 import numpy as np
 
 from sandbox import actions, trajectory
-from sandbox.errors import BadAction, CompileError, MemoryLimit, PolicyError, ProgramError
+from sandbox.errors import (
+    BadAction,
+    CompileError,
+    MemoryLimit,
+    PolicyError,
+    ProgramError,
+    TimeLimit,
+)
 from sandbox.interface import Discrete, FloatArray, Interface, Limits
 from sandbox.language import (
+    FILENAME,
     Library,
     Printer,
     Randomness,
@@ -28,6 +37,8 @@ from sandbox.language import (
     import_hook,
     importable,
     make_builtins,
+    quoted,
+    readable,
 )
 from sandbox.language.facades import Facade
 from sandbox.tracebacks import describe
@@ -98,6 +109,27 @@ class Program:
             raise CompileError(f"class {class_name} must define a method `{method}`")
         return found
 
+    def late(self, frame: FrameType | None, what: str) -> TimeLimit:
+        """The report about a call that takes too long; ``frame`` is where it is now."""
+        slot, step = self.now()
+        lines = []
+        while frame is not None:
+            if frame.f_code.co_filename == FILENAME:
+                lines.append((frame.f_lineno, frame.f_code.co_name))
+            frame = frame.f_back
+        text = f"{what} did not return in time; make it do less per call"
+        if not lines:
+            return TimeLimit(text, slot=slot, step=step)
+        line, function = lines[0]
+        place = f"\nit was at line {line}, in {readable(function)}"
+        return TimeLimit(
+            text + place + quoted(self.task.source, line), line=line, slot=slot, step=step
+        )
+
+    def now(self) -> tuple[int | None, int | None]:
+        """The slot and the step that run now, where there are such."""
+        return None, None
+
     def failed(self, error: BaseException, slot: int = -1, step: int = -1) -> ProgramError:
         """The report about an exception that left the program."""
         where = f"in act() number {step} of episode slot {slot}:\n" if step >= 0 else ""
@@ -140,6 +172,7 @@ class PolicyProgram(Program):
         self._high = space.start + space.n if isinstance(space, Discrete) else 0
         self._dtype = np.int64 if discrete else np.float64
         self._slots: dict[int, _Slot] = {}
+        self._running: tuple[Sequence[int], list[_Slot], list[Any]] = ((), [], [])
         self._guarded(lambda: self._policy_class(Randomness(0)))
 
     def _policy_class(self, randomness: Randomness) -> type[Any]:
@@ -155,6 +188,13 @@ class PolicyProgram(Program):
             raise
         except BaseException as error:
             raise self.failed(error, slot) from None
+
+    def now(self) -> tuple[int | None, int | None]:
+        """The slot and the step whose action is missing."""
+        slots, states, found = self._running
+        if len(found) >= len(slots):
+            return None, None
+        return slots[len(found)], states[len(found)].steps
 
     def reset(self, slots: Sequence[int], seeds: Sequence[int], fresh: bool) -> None:
         """Begin an episode in each slot."""
@@ -178,6 +218,7 @@ class PolicyProgram(Program):
         low, high = self._low, self._high
         states = [self._slots[number] for number in slots]
         found: list[Any] = []
+        self._running = slots, states, found
         keep = found.append
         try:
             for state, row in zip(states, rows, strict=True):

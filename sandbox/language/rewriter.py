@@ -60,7 +60,6 @@ class Rewriter(RestrictingNodeTransformer):
 
     def visit_list(self, children: list[_Node]) -> list[_Node]:
         """Visit each child; a visit may return several nodes for one."""
-        """Visit each; a visit may return several nodes for one."""
         result: list[_Node] = []
         for child in children:
             if isinstance(child, ast.AST):
@@ -77,6 +76,7 @@ class Rewriter(RestrictingNodeTransformer):
         return result
 
     def guard(self, node: ast.AST, name: str, *args: ast.expr) -> ast.Call:
+        """A call of the guard ``name``, in the place of ``node``."""
         function = ast.Name(names.PREFIX + name, ast.Load())
         call = ast.Call(function, list(args), [])
         return ast.fix_missing_locations(ast.copy_location(call, node))

@@ -29,7 +29,7 @@ REQUIRED = (
     "Landlock",
     "seccomp",
 )
-ADDITIONAL = ("own user id", "empty root directory", "own network namespace")
+ADDITIONAL = ("own user id", "empty root directory", "own network namespace", "not traceable")
 
 #: The parent never has more than a few descriptors.
 _HIGHEST_FD = 4096
@@ -50,6 +50,8 @@ class Preparation:
     @classmethod
     def make(cls) -> Preparation:
         """Enter namespaces and prepare what all children share. One thread only."""
+        # First: inside a user namespace without a mapping no file can be made.
+        root = _out_of_the_way(identity.open_empty_root())
         network = identity.leave_namespaces()
         ruleset, missing = None, _NOT_LINUX
         if libc.LINUX:
@@ -59,7 +61,7 @@ class Preparation:
                 missing = f"this kernel offers none ({error.strerror})"
         return cls(
             network=network,
-            root=_out_of_the_way(identity.open_empty_root()),
+            root=root,
             ruleset=ruleset,
             ruleset_missing=missing,
             program=seccomp.build(READ_FD, WRITE_FD),

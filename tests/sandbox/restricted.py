@@ -1,7 +1,9 @@
 """Runs the same source under plain Python and under the language layer alone, in this process."""
 
+import re
 import sys
 import types
+from pathlib import Path
 
 from sandbox.language import (
     Library,
@@ -37,3 +39,12 @@ def run_plain(source: str) -> dict:
     namespace: dict = {"__name__": "plain"}
     exec(compile(source, "<plain>", "exec", dont_inherit=True), namespace)  # noqa: S102 - the object of the test
     return namespace
+
+
+def programs(name: str) -> dict[str, str]:
+    """The programs of ``corpus/<name>.txt`` by title; a title stands behind ``####``."""
+    text = (Path(__file__).parent / "corpus" / f"{name}.txt").read_text()
+    parts = re.split(r"^#### (.*)\n", text, flags=re.MULTILINE)[1:]
+    titles = parts[::2]
+    assert len(set(titles)) == len(titles), "two programs of one title"
+    return dict(zip(titles, parts[1::2], strict=True))

@@ -1,8 +1,9 @@
 """Every construct that models write runs, and does what plain Python does."""
 
 import pytest
-from sandbox_constructs import CONSTRUCTS
-from restricted import run_plain, run_restricted
+from restricted import programs, run_plain, run_restricted
+
+CONSTRUCTS = programs("constructs")
 
 
 @pytest.mark.parametrize("name", CONSTRUCTS)

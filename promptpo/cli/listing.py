@@ -85,7 +85,10 @@ def run_row(folder: Path) -> tuple[str, ...]:
         score = f"held-out {next(w for w in words if w)}"
     else:
         score = f"search {text.score(best['score'])}" if best.get("score") else ""
-    return (name, str(info.get("status", "running or killed")), best.get("name", ""), score)
+    status = str(info.get("status", "running"))
+    if status == "running" and not RunFolder(folder).is_running:
+        status = "killed"
+    return (name, status, best.get("name", ""), score)
 
 
 def print_table(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:

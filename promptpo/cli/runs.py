@@ -33,7 +33,8 @@ def find(name: str, out: Path, spec: str | None = None) -> Path:
 
 def _run_folders(out: Path) -> Iterator[Path]:
     if out.is_dir():
-        yield from (log.parent for log in out.glob("*/*/events.jsonl"))
+        logs = out.glob("*/*/events.jsonl")
+        yield from (log.parent for log in logs if not log.parent.name.startswith("."))
 
 
 def _age(folder: Path) -> tuple[str, int]:

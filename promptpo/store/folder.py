@@ -97,6 +97,15 @@ class RunFolder:
             ) from None
         return descriptor
 
+    @property
+    def is_running(self) -> bool:
+        """Whether a process holds the run just now."""
+        try:
+            os.close(self.lock())
+        except RunError:
+            return True
+        return False
+
     def write_info(self, info: Mapping[str, Any]) -> None:
         """Replace ``run.json``."""
         write_atomically(self.path / "run.json", json.dumps(info, indent=2) + "\n")

@@ -37,6 +37,14 @@ def test_a_run_can_be_locked_once(tmp_path):
     os.close(folder.lock())
 
 
+def test_a_run_is_running_while_it_is_locked(tmp_path):
+    folder = new_run(tmp_path)
+    held = folder.lock()
+    assert folder.is_running
+    os.close(held)
+    assert not folder.is_running
+
+
 def test_a_folder_that_is_no_run_is_refused(tmp_path):
     with pytest.raises(RunError, match="not a run"):
         RunFolder.open(tmp_path)

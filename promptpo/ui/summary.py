@@ -40,9 +40,10 @@ def closing(progress: Progress) -> list[Row]:
     finished = progress.finished or {}
     if finished.get("reason"):
         rows.append(("ended", str(finished["reason"])))
-    if finished.get("status") not in ("finished", "stopped") and progress.run:
-        folder = text.near_path(progress.run["folder"])
-        rows.append(("resume", f"{text.program()} --resume {folder}"))
+    if finished.get("status") != "finished" and progress.run:
+        command = f"{text.program()} --resume {text.near_path(progress.run['folder'])}"
+        stopped = finished.get("status") == "stopped"
+        rows.append(("resume", f"{command}  (with a higher limit)" if stopped else command))
     return rows
 
 

@@ -244,7 +244,7 @@ from promptpo.ui import open_view
 with open_view() as view:
     for event in one_round("runs/x"):
         view(event)
-        if event.type == "state":
+        if event.data.get("state") == "rolling out":
             time.sleep(0.25)
     for event in the_end("runs/x"):
         view(event)

@@ -1,0 +1,95 @@
+"""What the documents show is there, works, and is spelled as the program spells it."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import promptpo
+from promptpo import config
+from promptpo.cli.parser import COMMANDS
+from promptpo.cli.run import parser
+from promptpo.spec import Task, load_spec
+
+ROOT = Path(promptpo.__file__).parents[1]
+DOCUMENTS = [
+    ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "runs/README.md")
+] + sorted((ROOT / "docs").glob("*.md"))
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda p: str(p.relative_to(ROOT)))
+def test_links_lead_somewhere(document: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)", document.read_text(encoding="utf-8")):
+        if "://" not in target:
+            assert (document.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda p: str(p.relative_to(ROOT)))
+def test_options_and_commands_exist(document: Path) -> None:
+    text = document.read_text(encoding="utf-8")
+    known = set(re.findall(r"--[a-z][a-z-]+", parser().format_help()))
+    known |= {"--to", "--by", "--how", "--force"}
+    for line in re.findall(r"promptpo (?:-[^\n`]*|[a-z]+ [^\n`]*)", text):
+        for option in re.findall(r"(?<=\s)--[a-z][a-z-]+", line):
+            assert option in known, line
+        word = line.split()[1]
+        if re.search(rf"(?m)^    (?:python -m )?promptpo {word}\b", text) and word.isalpha():
+            assert word in COMMANDS, line
+
+
+def test_the_two_commands_are_single_lines_that_ci_can_find() -> None:
+    lines = [line for line in README.splitlines() if line.startswith("python3 -m venv ")]
+    assert len(lines) == 2
+    assert lines[0].endswith(" -m promptpo --spec env_specs/metaworld_reach.py")
+    assert lines[1].endswith(" -m pytest -n auto")
+    assert "requirements.txt" in lines[0]
+    assert "requirements-dev.txt" in lines[1]
+    assert README.index(lines[0]) < 1500
+
+
+def test_the_defaults_in_the_table_are_the_defaults() -> None:
+    c = config.RunConfig()
+    assert f"| {c.rounds}, {c.candidates}, {c.episodes} |" in README
+    assert f"| {c.selection_episodes}, {c.test_episodes} |" in README
+    for name in re.findall(r"`--([a-z-]+)`", README.split("## Options")[1].split("##")[0]):
+        setting = name.replace("-", "_")
+        assert setting in config.fields() or name in ("help", "config", "preset", "dry-run"), name
+
+
+def test_the_spec_of_the_readme_is_a_working_one(tmp_path: Path) -> None:
+    source = next(b for b in re.findall(r"```python\n(.*?)```", README, re.S) if "EnvSpec(" in b)
+    path = tmp_path / "mountain_car.py"
+    path.write_text(source, encoding="utf-8")
+    spec = load_spec(path)
+    assert spec.title.startswith("Mountain car")
+    task = Task.open(spec)
+    rng = np.random.default_rng(0)
+    rocking = spec.observation()
+    rewards, done = [], False
+    observation = task.reset(3)
+    while not done:
+        rocking.position, rocking.velocity = observation
+        action = 2 if rocking.velocity >= 0 else 0
+        observation, reward, terminated, truncated, success = task.step(np.array([action], float))
+        assert reward == spec.reward(rocking, action, rocking)
+        rewards.append(reward)
+        done = terminated or truncated
+    assert success is True  # rocking with the motion gets the car out
+    observation, done = task.reset(4), False
+    for _ in range(200):
+        _, _, terminated, truncated, success = task.step(rng.integers(3, size=1).astype(float))
+    assert (terminated, truncated, success) == (False, True, False)
+    task.close()
+
+
+def test_the_library_example_names_what_exists(tmp_path: Path) -> None:
+    code = next(b for b in re.findall(r"```python\n(.*?)```", README, re.S) if "optimize" in b)
+    for name in set(re.findall(r"promptpo\.(\w+)\(", code)):
+        assert callable(getattr(promptpo, name))
+
+
+def test_the_version_in_the_changelog_is_ours() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert "## Unreleased" in text or f"## {promptpo.__version__}" in text

@@ -30,6 +30,7 @@ from promptpo.rollout import LocalExecutor, Settings, TaskInfo
 from promptpo.rollout.jobs import Lifetime
 from promptpo.services import RunServices
 from promptpo.spec import EnvSpec, load_spec
+from promptpo.spec.loading import SHIPPED_FOLDER
 from promptpo.store.events import EventLog, read_events
 from promptpo.store.folder import RunFolder
 from promptpo.store.past import digest
@@ -93,6 +94,7 @@ class _Run:
             self.config = configure(self.config.as_dict())
         check_configured(self.config.model or "", self.config.api_base)
         spec = load_spec(self.config.spec)
+        self.config = replace(self.config, spec=_spec_ref(self.config, spec))
         executor = LocalExecutor(executor_settings(self.config, spec), self.config.workers)
         with contextlib.closing(executor), contextlib.ExitStack() as stack:
             task = await executor.describe()
@@ -169,7 +171,7 @@ async def _search(services: RunServices) -> Result:
 def executor_settings(config: RunConfig, spec: EnvSpec) -> Settings:
     """What the environment processes of a run need to know."""
     return Settings(
-        spec=str(spec.path or config.spec),
+        spec=_spec_ref(config, spec),
         sandbox=cast('Literal["auto", "strict"]', config.sandbox),  # RunConfig has checked both
         act_timeout=config.act_timeout,
         policy_timeout=config.policy_timeout,
@@ -201,7 +203,7 @@ def _recording_path(model: str, spec_name: str) -> Path | None:
 def _first_event(config: RunConfig, spec: EnvSpec, task: TaskInfo) -> dict[str, Any]:
     references = {name: asdict(value) for name, value in spec.reference_scores.items()}
     return {
-        "config": {**config.as_dict(), "spec": str(spec.path or config.spec)},
+        "config": config.as_dict(),
         "spec": {
             "name": spec.name,
             "title": spec.title,
@@ -213,6 +215,12 @@ def _first_event(config: RunConfig, spec: EnvSpec, task: TaskInfo) -> dict[str, 
         "versions": _versions(),
         "isolation": task.isolation,
     }
+
+
+def _spec_ref(config: RunConfig, spec: EnvSpec) -> str:
+    """What finds the spec again from any folder: a shipped one's name, else its whole path."""
+    shipped = spec.path and spec.path.parent == SHIPPED_FOLDER
+    return spec.name if shipped or not spec.path else str(spec.path)
 
 
 def _fingerprint(spec: EnvSpec) -> str:

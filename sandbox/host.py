@@ -33,10 +33,23 @@ def _package_folders() -> list[str]:
     return list(dict.fromkeys(folders))
 
 
+#: Variables that choose numeric kernels: without them a policy's arithmetic could differ from the
+#: host's in the last bit.
+_KERNELS = (
+    "OPENBLAS_CORETYPE",
+    "OPENBLAS_L2_SIZE",
+    "MKL_CBWR",
+    "MKL_ENABLE_INSTRUCTIONS",
+    "NPY_DISABLE_CPU_FEATURES",
+    "NPY_ENABLE_CPU_FEATURES",
+)
+
+
 def _environment() -> dict[str, str]:
     """All that the warm parent knows of the world."""
     threads = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
-    return {**dict.fromkeys(threads, "1"), "LC_ALL": "C.UTF-8"}
+    kernels = {name: os.environ[name] for name in _KERNELS if name in os.environ}
+    return {**kernels, **dict.fromkeys(threads, "1"), "LC_ALL": "C.UTF-8"}
 
 
 def _start_parent(control: socket.socket) -> subprocess.Popen[bytes]:

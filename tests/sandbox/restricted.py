@@ -33,10 +33,10 @@ def run_restricted(source: str, extra: tuple[str, ...] = ()) -> tuple[dict, Prin
     return namespace, printer
 
 
-def run_plain(source: str) -> dict:
-    """The namespace after executing ``source`` as ordinary Python."""
+def run_plain(source: str, names: dict | None = None) -> dict:
+    """The namespace after executing ``source`` as ordinary Python, ``names`` being there before."""
     sys.modules["plain"] = types.ModuleType("plain")
-    namespace: dict = {"__name__": "plain"}
+    namespace: dict = {**(names or {}), "__name__": "plain"}
     exec(compile(source, "<plain>", "exec", dont_inherit=True), namespace)  # noqa: S102 - the object of the test
     return namespace
 

@@ -1,0 +1,75 @@
+"""Policies as models write them: each runs, with the actions that plain Python gives."""
+
+import random
+
+import numpy as np
+import pytest
+from restricted import programs, run_plain
+
+from sandbox import Box, Discrete, Host, Interface, Limits, MultiDiscrete
+
+POLICIES = programs("policies")
+STEPS, EPISODES = 12, 3
+SPACES = {"box": lambda n: Box((n[0],)), "discrete": lambda n: Discrete(n[0])}
+SPACES["multidiscrete"] = MultiDiscrete
+
+
+@pytest.fixture(scope="module")
+def host():
+    with Host() as running:
+        yield running
+
+
+def interface_of(title):
+    """The third part of a title is the action space, the second the observation."""
+    _, observation, action = (part.strip() for part in title.split("|"))
+    kind, *numbers = action.split()
+    space = SPACES[kind](tuple(int(n) for n in numbers))
+    first, _, size = observation.partition(" ")
+    if first in ("vector", "grid"):
+        return Interface(int(size), None, space), first
+    source, start = ["class Observation:", "    def __init__(self, flat):"], 0
+    for field in observation.split():
+        name, _, length = field.partition(":")
+        source.append(f"        self.{name} = flat[{start}:{start + int(length)}]")
+        start += int(length)
+    return Interface(start, "\n".join(source), space), "fields"
+
+
+def observations(kind, size):
+    """Float64 ``(episodes, steps, size)``."""
+    rng = np.random.default_rng(1)
+    shape = (EPISODES, STEPS, size)
+    return rng.integers(0, 8, shape).astype(float) if kind == "grid" else rng.normal(size=shape)
+
+
+def plain_actions(source, interface, table, seed):
+    """What one episode gives without any sandbox."""
+    np.random.seed([seed, 0])
+    random.seed(seed)
+    namespace = {"np": np}
+    if interface.observation_source:
+        exec(interface.observation_source, namespace)  # noqa: S102 - the tests' own text
+    observe = namespace.get("Observation", lambda flat: flat)
+    policy = run_plain(source, namespace)["Policy"]()
+    size = interface.action.size
+    return [np.asarray(policy.act(observe(row.copy())), float).reshape(size) for row in table]
+
+
+@pytest.mark.parametrize("title", POLICIES)
+def test_policy_acts_as_under_plain_python(host, title):
+    interface, kind = interface_of(title)
+    table = observations(kind, interface.observation_size)
+    slots = list(range(EPISODES))
+
+    with host.policy(POLICIES[title], interface, Limits(init_seconds=60)) as policy:
+        policy.reset(slots, [100 + slot for slot in slots])
+        got = [policy.act(slots, table[:, step]) for step in range(STEPS)]
+
+    for slot in slots:
+        expected = plain_actions(POLICIES[title], interface, table[slot], 100 + slot)
+        np.testing.assert_array_equal([row[slot] for row in got], expected)
+
+
+def test_the_corpus_is_as_large_as_claimed():
+    assert len(POLICIES) >= 60

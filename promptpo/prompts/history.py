@@ -58,7 +58,7 @@ def score_line(candidate: Candidate) -> str:
 
 
 def strategy_line(source: str | None) -> str:
-    """The first line of the docstring of ``class Policy``; empty where there is none."""
+    """The first paragraph of the docstring of ``class Policy``, on one line; may be empty."""
     import ast
 
     try:
@@ -67,7 +67,7 @@ def strategy_line(source: str | None) -> str:
         return ""
     for node in tree.body:
         if isinstance(node, ast.ClassDef) and node.name == "Policy":
-            return _first_line(ast.get_docstring(node) or "")
+            return _shortened(" ".join((ast.get_docstring(node) or "").split("\n\n")[0].split()))
     return ""
 
 
@@ -122,5 +122,8 @@ def _other_line(candidate: Candidate) -> str:
 
 
 def _first_line(text: str) -> str:
-    line = next((x.strip() for x in text.splitlines() if x.strip()), "")
-    return line if len(line) <= 200 else line[:197] + "..."
+    return _shortened(next((x.strip() for x in text.splitlines() if x.strip()), ""))
+
+
+def _shortened(line: str) -> str:
+    return line if len(line) <= 250 else line[:247] + "..."

@@ -60,8 +60,9 @@ def test_the_oldest_sources_go_first_and_the_best_goes_last():
     assert "summary of round 2" in text
 
 
-def test_a_strategy_is_the_first_line_of_the_docstring():
-    assert strategy_line(SOURCE.format(4, "")) == "Leans into the fall in round 4."
+def test_a_strategy_is_the_first_paragraph_of_the_docstring():
+    source = 'class Policy:\n    """Leans into\n    the fall.\n\n    Details."""'
+    assert strategy_line(source) == "Leans into the fall."
 
 
 @pytest.mark.parametrize("source", [None, "", "def (", "class Other: 1", "class Policy: pass"])

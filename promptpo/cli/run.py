@@ -110,11 +110,16 @@ def forecast_lines(settings: RunConfig, expected: Forecast) -> list[str]:
     """What ``--dry-run`` prints."""
     f = expected
     steps = f.search_steps + f.selection_steps + f.test_steps
+    replayed = (settings.model or "").partition(":")[0] == "recorded"
+    tokens = (
+        f"about {round(f.prompt_tokens, -3):,} in and {round(f.completion_tokens, -3):,} out,"
+        " without repairs"
+    )
     rows = [
         ("task", settings.spec),
         ("model", settings.model or ""),
         ("calls", f"{f.calls:,}; {f.max_calls:,} at most, if every candidate needs all repairs"),
-        ("tokens", f"about {f.prompt_tokens:,} in and {f.completion_tokens:,} out, no repairs"),
+        ("tokens", "none: replies are replayed" if replayed else tokens),
         ("env steps", f"{steps:,} at most, if no episode ends early"),
         ("  search", f"{f.search_steps:,}"),
         ("  selection", f"{f.selection_steps:,}"),

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from promptpo.errors import RunError
-from promptpo.store.folder import RunFolder
 
 
 def all_runs(out: Path) -> list[Path]:
@@ -28,6 +27,8 @@ def find(name: str, out: Path, spec: str | None = None) -> Path:
     for folder in (Path(name), out / name):
         if (folder / "events.jsonl").is_file():
             return folder
+    from promptpo.store.folder import RunFolder
+
     return RunFolder.open(Path(name)).path
 
 

@@ -5,13 +5,10 @@ from __future__ import annotations
 import functools
 import importlib
 import operator
-import types
-from collections.abc import Callable
-from typing import Any, TypeVar
 
 from sandbox.language import names
 from sandbox.language.facades import Facade, public_members
-from sandbox.language.guards import guarded_getattr
+from sandbox.language.replaced import REPLACED
 
 #: Modules of the standard library and the names that are offered. Left out is what reaches code,
 #: files, frames or other modules by name (``attrgetter`` and ``wraps`` are replaced), evaluates
@@ -75,77 +72,14 @@ SCIPY = (
     "spatial.distance",
     "spatial.transform",
 )
-_Wrapper = TypeVar("_Wrapper")
 _SCIPY_REFUSED = frozenset({"test", "show_options", "spline_filter", "LowLevelCallable"})
-
-
-def _attrgetter(*wanted: str) -> Callable[[object], object]:
-    """``operator.attrgetter`` under the rules of getattr."""
-
-    def get(obj: object) -> object:
-        found = tuple(functools.reduce(guarded_getattr, name.split("."), obj) for name in wanted)
-        return found[0] if len(found) == 1 else found
-
-    return get
-
-
-def _methodcaller(name: str, *args: object, **kwargs: object) -> Callable[[object], object]:
-    """``operator.methodcaller`` under the rules of getattr."""
-
-    def call(obj: object) -> object:
-        method: Any = guarded_getattr(obj, name)
-        return method(*args, **kwargs)
-
-    return call
-
-
-def _wraps(wrapped: object) -> Callable[[_Wrapper], _Wrapper]:
-    """``functools.wraps`` for names and docstrings only: the real one copies any attribute."""
-
-    def decorate(wrapper: _Wrapper) -> _Wrapper:
-        for attribute in ("__name__", "__qualname__", "__doc__"):
-            if isinstance(wrapper, types.FunctionType):
-                setattr(wrapper, attribute, getattr(wrapped, attribute, None))
-        return wrapper
-
-    return decorate
-
-
-def _quiet(*args: object, **kwargs: object) -> None:
-    """``warnings`` have no reader here."""
-
-
-class _CatchWarnings:
-    """``warnings.catch_warnings``: an empty context."""
-
-    def __init__(self, **kwargs: object) -> None:
-        """Takes what the real one takes."""
-
-    def __enter__(self) -> list[object]:
-        return []
-
-    def __exit__(self, *args: object) -> None:
-        return None
-
-
-class _ABCMeta:
-    """``abc.ABCMeta`` to be named in ``metaclass=ABCMeta``, where the compiler knows it."""
-
-
-_REPLACED: dict[str, dict[str, object]] = {
-    "abc": {"ABCMeta": _ABCMeta()},
-    "functools": {
-        "wraps": _wraps,
-        "update_wrapper": lambda wrapper, wrapped: _wraps(wrapped)(wrapper),
-    },
-}
 
 
 def _stdlib_members(module: str) -> dict[str, object]:
     real = importlib.import_module(module)
     wanted = STDLIB[module].split()
     members = {name: getattr(real, name) for name in wanted if hasattr(real, name)}
-    return {**members, **_REPLACED.get(module, {})}
+    return {**members, **REPLACED.get(module, {})}
 
 
 @functools.cache
@@ -155,11 +89,9 @@ def shared_facades() -> dict[str, Facade]:
     found["collections"].__dict__["abc"] = found["collections.abc"]
     for name in WHOLE:
         found[name] = Facade(name, public_members(importlib.import_module(name), frozenset()))
-    operators = public_members(operator, frozenset({"attrgetter", "methodcaller"}))
-    operators |= {"attrgetter": _attrgetter, "methodcaller": _methodcaller}
-    found["operator"] = Facade("operator", operators)
-    quiet = dict.fromkeys(("filterwarnings", "simplefilter", "warn"), _quiet)
-    found["warnings"] = Facade("warnings", {**quiet, "catch_warnings": _CatchWarnings})
+    operators = public_members(operator, frozenset())
+    found["operator"] = Facade("operator", {**operators, **REPLACED["operator"]})
+    found["warnings"] = Facade("warnings", REPLACED["warnings"])
     return found
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import types
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -81,25 +80,22 @@ def _attach(found: dict[str, Facade], name: str) -> None:
         _attach(found, parent)
 
 
-def import_hook(
-    name: str,
-    namespace: Mapping[str, object] | None = None,
-    local: Mapping[str, object] | None = None,
-    fromlist: tuple[str, ...] = (),
-    level: int = 0,
-) -> types.ModuleType:
+_NOTHING = Facade("nothing", {})
+
+
+def import_hook(name: str, *rest: object) -> Facade:
     """``__import__`` for C code that imports through the running frame.
 
-    numpy loads parts of itself that way (array methods, printing). A program's own import
-    statements never come here.
+    numpy loads parts of itself that way (array methods, printing). Such code takes the module from
+    ``sys.modules`` afterwards and drops what this returns; so it returns nothing worth having. A
+    program's own import statements never come here.
+
+    Raises:
+        ImportError: the module was not loaded before the lock-down.
     """
-    top = name.partition(".")[0]
-    if level == 0 and name in sys.modules and (top in _BASE or name in _HOOKED or top == "scipy"):
-        return __import__(name, None, None, fromlist, 0)
+    if name in sys.modules:
+        return _NOTHING
     raise ImportError(f"`{name}` is not available")
-
-
-_HOOKED = frozenset({"copyreg", "builtins", "datetime", "_strptime", "re", "traceback"})
 
 
 class Library:

@@ -39,7 +39,7 @@ DEFINABLE = frozenset(
 )
 
 #: Dunder attributes that may be read besides the definable ones (``__class__`` through a guard).
-READABLE = DEFINABLE | {"__name__", "__qualname__", "__doc__"}
+READABLE = DEFINABLE | {"__name__", "__qualname__", "__doc__", "__members__"}
 
 _FILES = "a policy has no files; keep the values in attributes of self"
 _MEMORY = "it reaches into raw memory; use indexing, slicing, astype() or copy()"

@@ -92,4 +92,7 @@ class Rewriter(RestrictingNodeTransformer):
                 if self.in_class_body:
                     self.error(node, f"`{name}` cannot be set in a class here; leave it out")
                 return names.PREFIX + name
+        elif self.in_class_body and name in names.REFUSED_ATTRIBUTES:
+            # Class patterns read attributes by the names of fields.
+            self.error(node, f"`{name}` is reserved for internals; choose another name")
         return names.renamed(name, self.classes[-1] if self.classes else "")

@@ -134,9 +134,9 @@ class RunConfig:
     act_timeout: float = option(
         5.0, "seconds that one act() may take", at_least=0.01, group="machine"
     )
-    policy_timeout: float = option(
-        120.0,
-        "seconds of policy time that one group of episodes may take",
+    episode_timeout: float = option(
+        20.0,
+        "seconds that all act() calls of an episode may take together",
         at_least=0.1,
         group="machine",
     )

@@ -27,7 +27,6 @@ from promptpo.llm import (
 from promptpo.methods import METHODS
 from promptpo.outcome import Outcome, Result, Status
 from promptpo.rollout import LocalExecutor, Settings, TaskInfo
-from promptpo.rollout.jobs import Lifetime
 from promptpo.services import RunServices
 from promptpo.spec import EnvSpec, load_spec
 from promptpo.spec.loading import SHIPPED_FOLDER
@@ -172,10 +171,9 @@ def executor_settings(config: RunConfig, spec: EnvSpec) -> Settings:
     """What the environment processes of a run need to know."""
     return Settings(
         spec=_spec_ref(config, spec),
-        sandbox=cast('Literal["auto", "strict"]', config.sandbox),  # RunConfig has checked both
+        sandbox=cast('Literal["auto", "strict"]', config.sandbox),  # RunConfig has checked it
         act_timeout=config.act_timeout,
-        policy_timeout=config.policy_timeout,
-        lifetime=cast("Lifetime | None", config.policy_lifetime),
+        episode_timeout=config.episode_timeout,
     )
 
 

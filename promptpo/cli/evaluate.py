@@ -31,7 +31,7 @@ _SHARED = (
     "workers",
     "sandbox",
     "act_timeout",
-    "policy_timeout",
+    "episode_timeout",
     "policy_lifetime",
 )
 #: Episodes in lockstep: no result depends on it.

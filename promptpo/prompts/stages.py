@@ -40,6 +40,7 @@ def policy_messages(
         improve=", better than all before it" if rounds else "",
         imports=_imports(spec),
         act_timeout=f"{config.act_timeout:g}",
+        episode_timeout=f"{config.episode_timeout:g}",
     )
 
 

@@ -31,7 +31,7 @@ async def evaluate(
     """
     size = len(seeds) if lifetime == "evaluation" else min(group, MAX_GROUP)
     jobs = [
-        PolicyJob(source, tuple(seeds[i : i + size]), keep_episodes)
+        PolicyJob(source, tuple(seeds[i : i + size]), lifetime, keep_episodes)
         for i in range(0, len(seeds), size)
     ]
     runs = await asyncio.gather(*(executor.run_policy(job) for job in jobs))

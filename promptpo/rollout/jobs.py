@@ -22,8 +22,7 @@ class Settings:
     spec: str
     sandbox: Literal["auto", "strict"] = "auto"
     act_timeout: float = 5.0
-    policy_timeout: float = 120.0
-    lifetime: Lifetime | None = None
+    episode_timeout: float = 20.0
 
 
 @dataclass(frozen=True)
@@ -37,10 +36,15 @@ class TaskInfo:
 
 @dataclass(frozen=True)
 class PolicyJob:
-    """Run one policy for one episode per seed, all of them in lockstep."""
+    """Run one policy for one episode per seed.
+
+    Lifetime "episode": all of them in lockstep, each with a policy object of its own;
+    "evaluation": one after another on one object.
+    """
 
     source: str
     seeds: tuple[int, ...]
+    lifetime: Lifetime = "episode"
     keep_episodes: bool = False
 
 

@@ -87,15 +87,14 @@ class Worker:
             action=task.action,
         )
 
-    @property
-    def limits(self) -> sandbox.Limits:
-        """The time limits of the run; the other limits are the sandbox's own."""
+    def limits(self, episodes: int) -> sandbox.Limits:
+        """The time limits of the run for so many episodes; the other limits are the sandbox's."""
         import sandbox
 
         return sandbox.Limits(
             act_seconds=self.settings.act_timeout,
             init_seconds=max(10.0, self.settings.act_timeout),
-            total_seconds=self.settings.policy_timeout,
+            total_seconds=self.settings.episode_timeout * episodes,
             text_chars=SUMMARY_CHARS,
         )
 
@@ -106,9 +105,7 @@ class Worker:
         (task,) = self.open_tasks(1)
         task.reset(0)
         task.step(np.zeros(task.action_size))
-        return TaskInfo(
-            task.observation_size, str(interface.action), host.isolation.as_dict()
-        )
+        return TaskInfo(task.observation_size, str(interface.action), host.isolation.as_dict())
 
     def run_policy(self, job: PolicyJob) -> PolicyRun:
         """Play a job's episodes; a policy that fails is a result, never an exception."""
@@ -116,14 +113,17 @@ class Worker:
         from promptpo.rollout.lockstep import EnvironmentFault, run_lockstep
 
         groups = [job.seeds]
-        if self.lifetime == "evaluation":
+        if job.lifetime == "evaluation":
             groups = [(seed,) for seed in job.seeds]
         done = PolicyRun()
         fault: BaseException | None = None
         output = ""
         try:
             with self.host.policy(
-                job.source, self.interface, self.limits, tuple(self.spec.extra_imports)
+                job.source,
+                self.interface,
+                self.limits(len(job.seeds)),
+                tuple(self.spec.extra_imports),
             ) as policy:
                 for number, seeds in enumerate(groups):
                     tasks = self.open_tasks(len(seeds))
@@ -145,18 +145,14 @@ class Worker:
             return replace(done, error=str(fault), error_kind="environment")
         raise fault
 
-    @property
-    def lifetime(self) -> str:
-        """How long a policy object lives: what the run says, else what the spec says."""
-        return self.settings.lifetime or self.spec.policy_lifetime
-
     def summarize(self, job: SummaryJob) -> SummaryRun:
         """One text per episode from a Feedback class."""
         import sandbox
 
         texts = []
         try:
-            with self.host.summarizer(job.source, self.interface, self.limits) as summarizer:
+            limits = self.limits(len(job.episodes))
+            with self.host.summarizer(job.source, self.interface, limits) as summarizer:
                 for e in job.episodes:
                     episode = sandbox.Episode(
                         observations=e.observations,

@@ -76,7 +76,9 @@ def cost_words(progress: Progress) -> str:
     calls = usage.get("calls", 0)
     if is_replay(progress):
         return f"{calls:,} replies replayed, no tokens, {text.money(0.0)}"
-    tokens = f"{usage.get('prompt_tokens', 0):,} + {usage.get('completion_tokens', 0):,} tokens"
+    sent, received = usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)
+    counted = sent or received or not calls
+    tokens = f"{sent:,} + {received:,} tokens" if counted else "tokens unknown"
     return f"{text.plural(calls, 'call')}, {tokens}, {text.money(usage.get('cost', 0.0))}"
 
 

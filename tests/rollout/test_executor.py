@@ -1,0 +1,192 @@
+import asyncio
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scripted import FEEDBACK, GOOD, policy
+
+import promptpo
+from promptpo.errors import PromptPOError, SpecError
+from promptpo.rollout import LocalExecutor, PolicyJob, Settings, evaluate
+from promptpo.rollout.jobs import SummaryJob
+from promptpo.spec import load_spec
+
+NOISY = policy("return int(np.random.random() < 0.5)")
+
+
+@pytest.fixture
+def executor():
+    with contextlib.closing(LocalExecutor(Settings("cartpole"), workers=1)) as running:
+        yield running
+
+
+def played(executor, source, seeds=(1, 2, 3), **how):
+    return asyncio.run(evaluate(executor, source, "search", seeds, **how))
+
+
+def test_grouping_changes_no_result(executor):
+    one_by_one = played(executor, NOISY, group=1)
+    together = played(executor, NOISY, group=3)
+    assert one_by_one[0].returns == together[0].returns
+    assert len(set(one_by_one[0].returns)) > 1
+
+
+def test_kept_episodes_hold_everything_up_to_the_last_observation(executor):
+    rollout, episodes = played(executor, NOISY, keep_episodes=True)
+    for episode, length, total in zip(episodes, rollout.lengths, rollout.returns, strict=True):
+        assert episode.observations.shape == (length + 1, 4)
+        assert episode.actions.shape == (length, 1)
+        assert episode.rewards.sum() == total
+        assert abs(episode.observations[-1][2]) > 0.2  # it fell
+        assert (episode.terminated, episode.truncated) == (True, False)
+
+
+def test_one_object_can_live_through_all_episodes(executor):
+    counting = """
+class Policy:
+    def __init__(self):
+        self.episodes = 0
+    def reset(self):
+        self.episodes += 1
+    def act(self, obs):
+        if self.episodes == 2:
+            raise RuntimeError("third episode")
+        return 0
+"""
+    assert played(executor, counting)[0].error is None
+    rollout, _ = played(executor, counting, lifetime="evaluation")
+    assert "third episode" in rollout.error
+    assert len(rollout.returns) == 2
+
+
+def test_a_failure_reports_the_steps_it_cost(executor):
+    rollout, _ = played(
+        executor, policy("self.t += 1; return 0 if self.t < 4 else None", "self.t = 0")
+    )
+    assert rollout.error_kind == "bad_action"
+    assert rollout.steps == 9
+    assert rollout.score.failed
+
+
+def test_clipped_actions_are_counted():
+    wild = policy("return np.full(6, 3.0)")
+    with contextlib.closing(LocalExecutor(Settings("mujoco_halfcheetah"), 1)) as running:
+        rollout, episodes = played(running, wild, (1,), keep_episodes=True)
+    assert rollout.clipped == 1.0
+    assert np.abs(episodes[0].actions).max() == 1.0
+
+
+def test_summaries_come_from_the_sandbox(executor):
+    _, episodes = played(executor, GOOD, (1,), keep_episodes=True)
+    run = asyncio.run(executor.summarize(SummaryJob(FEEDBACK, episodes)))
+    assert run.texts[0].startswith("500 steps, return 500")
+
+
+def test_a_spec_that_cannot_be_built_is_the_callers_error(tmp_path):
+    spec = tmp_path / "mine.py"
+    spec.write_text("x = 1\n")
+    with (
+        contextlib.closing(LocalExecutor(Settings(str(spec)), 1)) as running,
+        pytest.raises(SpecError, match="no SPEC in this file"),
+    ):
+        asyncio.run(running.describe())
+
+
+def test_a_worker_that_dies_is_replaced_and_the_job_done_again(executor):
+    slow = policy("time.sleep(0.02); return 0").replace("class", "import time\nclass", 1)
+
+    async def killed_once():
+        job = asyncio.ensure_future(executor.run_policy(PolicyJob(slow, (1,))))
+        await asyncio.sleep(2)
+        for worker in workers_of(os.getpid()):
+            os.kill(worker, signal.SIGKILL)
+        return await job
+
+    assert asyncio.run(killed_once()).error is None
+
+
+def test_a_job_that_kills_every_worker_is_an_error_in_one_line(tmp_path):
+    spec = tmp_path / "mine.py"
+    spec.write_text(
+        cartpole_source().replace("import gymnasium\n", "import os\n\n    os._exit(1)\n")
+    )
+    with (
+        contextlib.closing(LocalExecutor(Settings(str(spec)), 1)) as running,
+        pytest.raises(PromptPOError, match="died twice under the same job"),
+    ):
+        asyncio.run(running.describe())
+
+
+def test_nothing_is_left_running_when_the_caller_is_killed(tmp_path):
+    script = tmp_path / "caller.py"
+    script.write_text(CALLER)
+    caller = subprocess.Popen(
+        [sys.executable, script],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(Path(promptpo.__file__).parents[1])},
+    )
+    assert caller.stdout.readline() == "playing\n"
+    started = set(descendants(caller.pid))
+    assert len(started) >= 6  # two workers, each with its warm parent and a policy
+    caller.kill()
+    caller.wait()
+    deadline = time.monotonic() + 10
+    while (left := {p for p in started if alive(p)}) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not left
+
+
+CALLER = """
+import asyncio
+from promptpo.rollout import LocalExecutor, PolicyJob, Settings
+
+ENDLESS = "class Policy:\\n    def act(self, obs):\\n        while True: pass"
+
+async def main():
+    executor = LocalExecutor(Settings("cartpole", act_timeout=60.0), 2)
+    jobs = [asyncio.ensure_future(executor.run_policy(PolicyJob(ENDLESS, (1,)))) for _ in "ab"]
+    await asyncio.sleep(3)
+    print("playing", flush=True)
+    await asyncio.gather(*jobs)
+
+asyncio.run(main())
+"""
+
+
+def cartpole_source():
+    return load_spec("cartpole").path.read_text()
+
+
+def children(pid):
+    try:
+        return [int(p) for p in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        return []
+
+
+def descendants(pid):
+    for child in children(pid):
+        yield child
+        yield from descendants(child)
+
+
+def workers_of(pid):
+    found = []
+    for child in children(pid):
+        if "popen_loky" in Path(f"/proc/{child}/cmdline").read_text():
+            found.append(child)
+    return found
+
+
+def alive(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False

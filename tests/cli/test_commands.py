@@ -13,7 +13,7 @@ import pytest
 from scripted_cartpole import write_recording
 
 import promptpo
-from promptpo.llm.recording import load_header, load_recording
+from promptpo.llm.recording import find_recording, load_header, load_recording
 from promptpo.store.export import policy_part
 
 ROOT = Path(promptpo.__file__).parents[1]
@@ -103,7 +103,9 @@ def test_eval_of_a_policy_that_fails_is_one_line(tmp_path: Path) -> None:
 def test_list_shows_specs_and_runs(finished: tuple[Path, str]) -> None:
     folder, _ = finished
     out = promptpo_cli(folder, "list").stdout
-    assert re.search(r"^cartpole +500 +4 numbers +discrete\(2\) +yes +CartPole", out, re.M)
+    recorded = "yes" if find_recording("cartpole") else "no"
+    line = rf"^cartpole +500 +4 numbers +discrete\(2\) +{recorded} +CartPole: keep"
+    assert re.search(line, out, re.MULTILINE)
     assert re.search(r"^metaworld_reach +500 +28 numbers +box\(4\)", out, re.M)
     run = re.escape(str(only_run(folder).relative_to(folder)))
     assert re.search(rf"^{run} +finished +r02_c01 +held-out mean return 500", out, re.M)

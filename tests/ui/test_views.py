@@ -88,6 +88,11 @@ def test_an_unknown_price_is_not_called_nothing() -> None:
     assert rows["cost"] == "12 calls, 34,120 + 8,200 tokens, cost unknown"
 
 
+def test_tokens_that_nobody_counted_are_unknown() -> None:
+    nothing = usage(1, cost=None, prompt_tokens=0, completion_tokens=0)
+    assert closing(run("runs/x"), nothing)["cost"] == "12 calls, tokens unknown, cost unknown"
+
+
 def test_a_replay_costs_nothing_and_says_so() -> None:
     rows = closing(run("runs/x", model="recorded"), usage(1, cost=0.0))
     assert rows["cost"] == "12 replies replayed, no tokens, $0.00"

@@ -93,7 +93,9 @@ def guarded_attribute(obj: object, name: str) -> object:
 
 def _is_array(obj: object) -> bool:
     kinds = (np.ndarray, np.generic)
-    return isinstance(obj, kinds) or (isinstance(obj, type) and issubclass(obj, kinds))
+    return (
+        obj is Array or isinstance(obj, kinds) or (isinstance(obj, type) and issubclass(obj, kinds))
+    )
 
 
 def _safe_format(template: str, *args: object, **kwargs: object) -> str:
@@ -143,7 +145,40 @@ class Type(metaclass=_TypeMeta):
         if len(args) != 1:
             raise TypeError("type() with three arguments is not available: write a class statement")
         kind = builtins.type(args[0])
+        if kind is np.ndarray:
+            return Array
         return Type if issubclass(kind, builtins.type) else kind
+
+
+class _ArrayMeta(type):
+    """Makes ``isinstance(x, np.ndarray)`` mean what it says."""
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, np.ndarray)
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return subclass is cls or issubclass(subclass, np.ndarray)
+
+    def __getattr__(cls, name: str) -> object:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(np.ndarray, name)
+
+
+class Array(metaclass=_ArrayMeta):
+    """``np.ndarray`` to be named, not called: the real one turns any bytes into object pointers."""
+
+    __slots__ = ()
+
+    def __new__(cls, *args: object, **options: object) -> Array:
+        """Refused."""
+        raise TypeError("np.ndarray() is not available: write np.zeros(shape) or np.array(values)")
+
+    def __class_getitem__(cls, item: object) -> type[Array]:
+        return cls
+
+
+Array.__name__ = Array.__qualname__ = "ndarray"
 
 
 def guarded_dir(*args: object) -> list[str]:

@@ -6,9 +6,9 @@ import functools
 import types
 
 import numpy as np
-import numpy.typing
 
 from sandbox.language.facades import Facade, public_members
+from sandbox.language.guards import Array
 from sandbox.language.names import words
 
 _FILES = "a policy has no files"
@@ -67,8 +67,9 @@ def numpy_members() -> dict[str, object]:
         "linalg": Facade("numpy.linalg", _public(np.linalg)),
         "fft": Facade("numpy.fft", _public(np.fft)),
         "exceptions": Facade("numpy.exceptions", _public(np.exceptions)),
+        "ndarray": Array,
         "typing": Facade(
-            "numpy.typing", {n: getattr(np.typing, n) for n in ("ArrayLike", "NDArray")}
+            "numpy.typing", {"ArrayLike": object, "DTypeLike": object, "NDArray": Array}
         ),
         "polynomial": Facade(
             "numpy.polynomial", {n: getattr(np.polynomial, n) for n in _POLYNOMIALS}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import enum
 import functools
 import keyword
 import types
@@ -70,7 +71,7 @@ def _dataclass(cls: type | None = None, /, **options: bool) -> object:
             _check_fields(vars(base).get("__annotations__", ()))
             for field in vars(base).get("__dataclass_fields__", {}).values():
                 _check_fields([field.name])
-        make: Callable[[type], type] = dataclasses.dataclass(**options)  # type: ignore[call-overload]
+        make: Callable[[type], type] = dataclasses.dataclass(**options)
         return make(kind)
 
     return decorate if cls is None else decorate(cls)
@@ -84,6 +85,21 @@ def _namedtuple(typename: str, field_names: str | Iterable[str], **options: obje
     _check_fields(field_names)
     make: Any = collections.namedtuple
     made: type = make(typename, field_names, **options)
+    return made
+
+
+class _EnumType(enum.EnumType):
+    """Enums are written as classes; made by a call they could be given any special method."""
+
+    def __call__(cls, value: object, *names: object, **options: object) -> object:
+        """The member with this value."""
+        if names or options:
+            raise TypeError("an enum made by a call is not available: write `class X(Enum):`")
+        return super().__call__(value)
+
+
+def _enum(base: type[enum.Enum]) -> type[enum.Enum]:
+    made: type[enum.Enum] = types.new_class(base.__name__, (base,), {"metaclass": _EnumType})
     return made
 
 
@@ -124,6 +140,10 @@ REPLACED: dict[str, dict[str, object]] = {
     "abc": {"ABCMeta": _ABCMeta()},
     "collections": {"namedtuple": _namedtuple},
     "dataclasses": {"dataclass": _dataclass},
+    "enum": {
+        kind.__name__: _enum(kind)
+        for kind in (enum.Enum, enum.Flag, enum.IntEnum, enum.IntFlag, enum.StrEnum)
+    },
     "functools": {"wraps": _wraps, "update_wrapper": _update_wrapper},
     "operator": {"attrgetter": _attrgetter, "methodcaller": _methodcaller},
     "typing": {

@@ -1,0 +1,45 @@
+"""Programs that the language allows and that behave badly: each is a fault of its own kind."""
+
+import numpy as np
+import pytest
+from restricted import programs
+
+from sandbox import Box, Host, Interface, Limits, ProgramError
+
+ABUSE = programs("abuse")
+INTERFACE = Interface(3, None, Box((2,)))
+LIMITS = Limits(act_seconds=0.3, init_seconds=0.5, memory_mb=256)
+GOOD = "class Policy:\n    def act(self, obs):\n        return [0.0, obs[0]]\n"
+
+
+@pytest.fixture(scope="module")
+def host():
+    with Host() as running:
+        yield running
+
+
+@pytest.mark.parametrize("title", ABUSE)
+def test_abuse_ends_as_the_fault_that_it_is(host, title):
+    _, _, expected = title.partition(" | ")
+    observations = np.arange(3.0)[None]
+    kind, text = "none", ""
+    try:
+        with host.policy(ABUSE[title], INTERFACE, LIMITS) as policy:
+            policy.reset([0], [0])
+            actions = policy.act([0], observations)
+            assert actions.shape == (1, 2)
+            assert np.isfinite(actions).all()
+            text = policy.output
+    except ProgramError as error:
+        kind, text = error.kind, error.message + error.output
+
+    assert expected == "any" or kind in expected.split(" or ")
+    assert observations.tolist() == [[0.0, 1.0, 2.0]]
+    assert len(text) < 10_000
+    assert all(c.isprintable() or c in "\n\t" for c in text)
+
+
+def test_the_host_works_on_after_all_of_it(host):
+    with host.policy(GOOD, INTERFACE) as policy:
+        policy.reset([0], [0])
+        assert policy.act([0], np.ones((1, 3))).tolist() == [[0.0, 1.0]]

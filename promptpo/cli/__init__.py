@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -11,9 +12,15 @@ from collections.abc import Sequence
 from promptpo.cli.parser import COMMANDS, Parser, nearest
 from promptpo.errors import EXIT_INTERRUPTED, PromptPOError, UsageError
 
+#: Exit code where the reader of the output has gone (128 + SIGPIPE), as other tools have it.
+EXIT_PIPE = 141
+
 
 def main(argv: Sequence[str]) -> int:
     """Run ``promptpo ARGV``; returns the exit code (see ``promptpo.errors``)."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that lacks a sign is no error
     try:
         return _dispatch(list(argv))
     except PromptPOError as e:
@@ -24,7 +31,7 @@ def main(argv: Sequence[str]) -> int:
     except BrokenPipeError:
         # The reader (`| head`) has gone: say nothing, also not when Python flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return EXIT_PIPE
 
 
 def _dispatch(argv: list[str]) -> int:

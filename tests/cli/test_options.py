@@ -127,7 +127,7 @@ def test_help_costs_little_and_imports_nothing_heavy(tmp_path: Path) -> None:
     assert float(seconds) < 0.3
 
 
-def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
+def test_a_reader_that_goes_away_ends_it_quietly(tmp_path: Path) -> None:
     process = subprocess.Popen(
         [*RUN, "prompt", "cartpole"],
         cwd=tmp_path, env=ENV, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -136,7 +136,15 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
     process.stdout.close()
     assert process.stderr.read() == b""
     process.stderr.close()
-    assert process.wait() == 0
+    assert process.wait() == 141
+
+
+def test_a_terminal_that_lacks_a_sign_is_no_error(tmp_path: Path) -> None:
+    env = {**ENV, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(
+        [*RUN, "prompt", "cartpole"], cwd=tmp_path, env=env, capture_output=True, check=True
+    )
+    assert b"?the error?" in done.stdout
 
 
 def test_prompt_prints_every_stage(capsys: pytest.CaptureFixture[str]) -> None:

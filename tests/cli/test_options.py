@@ -140,11 +140,13 @@ def test_a_reader_that_goes_away_ends_it_quietly(tmp_path: Path) -> None:
 
 
 def test_a_terminal_that_lacks_a_sign_is_no_error(tmp_path: Path) -> None:
+    source = (ROOT / "env_specs" / "cartpole.py").read_text(encoding="utf-8")
+    spec = tmp_path / "pole.py"
+    spec.write_text(source.replace('"""CartPole: keep', '"""Pôle → keep'), encoding="utf-8")
     env = {**ENV, "PYTHONIOENCODING": "ascii"}
-    done = subprocess.run(
-        [*RUN, "prompt", "cartpole"], cwd=tmp_path, env=env, capture_output=True, check=True
-    )
-    assert b"?the error?" in done.stdout
+    argv = [*RUN, "prompt", str(spec)]
+    done = subprocess.run(argv, cwd=tmp_path, env=env, capture_output=True, check=True)
+    assert b"P?le ? keep" in done.stdout
 
 
 def test_prompt_prints_every_stage(capsys: pytest.CaptureFixture[str]) -> None:

@@ -91,6 +91,8 @@ class Host:
     """
 
     def __init__(self, require: Literal["auto", "strict"] = "auto") -> None:
+        if require not in ("auto", "strict"):
+            raise ValueError(f'require must be "auto" or "strict", not {require!r}')
         self._strict = require == "strict"
         self._control, theirs = socket.socketpair()
         self._control.settimeout(_START_SECONDS)

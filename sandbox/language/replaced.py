@@ -91,7 +91,9 @@ def _namedtuple(typename: str, field_names: str | Iterable[str], **options: obje
 class _EnumType(enum.EnumType):
     """Enums are written as classes; made by a call they could be given any special method."""
 
-    def __call__(cls, value: object, *names: object, **options: object) -> object:
+    def __call__(  # type: ignore[override]
+        cls, value: object, *names: object, **options: object
+    ) -> object:
         """The member with this value."""
         if names or options:
             raise TypeError("an enum made by a call is not available: write `class X(Enum):`")

@@ -1,0 +1,188 @@
+"""Frames: what parses, what does not, and what becomes of a process that forges them."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sandbox import Limits, ProcessDied, ProtocolError, TimeLimit
+from sandbox.channel import Channel
+from sandbox.errors import REPORTED
+from sandbox.frames import (
+    HEADER,
+    MAGIC,
+    Fault,
+    FrameError,
+    Kind,
+    clean,
+    header,
+    pack_fault,
+    parse_fault,
+    parse_header,
+)
+
+
+@given(st.binary(max_size=64), st.integers(0, 2**40))
+def test_any_bytes_are_a_header_or_a_frame_error(data, sequence):
+    try:
+        kind, length = parse_header(data, sequence)
+    except FrameError:
+        return
+    assert data[:16] == header(kind, sequence, length)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1))
+def test_any_numbers_in_a_header_are_checked(kind, sequence, length):
+    data = HEADER.pack(MAGIC, kind, sequence, length)
+    try:
+        got, size = parse_header(data, 7)
+    except FrameError:
+        return
+    assert (sequence, got.value, size) == (7, kind, length)
+    assert kind in (Kind.DONE, Kind.ACTIONS, Kind.TEXT, Kind.FAULT)
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_a_fault_or_a_frame_error(data):
+    try:
+        fault = parse_fault(data)
+    except FrameError:
+        return
+    assert fault.code < len(REPORTED)
+
+
+@given(
+    st.integers(0, len(REPORTED) - 1),
+    st.integers(-1, 2**31 - 1),
+    st.text(max_size=100),
+    st.text(max_size=100),
+)
+def test_a_fault_survives_the_way(code, number, message, output):
+    fault = parse_fault(pack_fault(Fault(code, number, number, number, message, output)))
+
+    expected = clean(message.encode("utf-8", "replace"))
+    assert (fault.message, fault.line) == (expected, number)
+    assert isinstance(fault.error(), REPORTED[code])
+
+
+@given(st.binary(max_size=200))
+def test_text_from_the_sandbox_has_no_control_characters(data):
+    assert all(c.isprintable() or c in "\n\t" for c in clean(data))
+
+
+def forger(script, limits=None):
+    """A channel to a process that does whatever it likes with its pipes."""
+    their_read, our_write = os.pipe()
+    our_read, their_write = os.pipe()
+    preamble = f"import os, struct, time\nR, W, MAGIC = {their_read}, {their_write}, {MAGIC}\n"
+    process = subprocess.Popen(
+        [sys.executable, "-I", "-S", "-c", preamble + script],
+        pass_fds=(their_read, their_write),
+        start_new_session=True,
+    )
+    os.close(their_read)
+    os.close(their_write)
+
+    def reap(pid):
+        code = process.wait()
+        return -code if code < 0 else code << 8
+
+    pidfd = os.pidfd_open(process.pid)
+    return Channel(process.pid, pidfd, (our_read, our_write), reap, limits or Limits()), process
+
+
+FORGERIES = {
+    "noise": "os.write(W, os.urandom(4096))",
+    "a short frame": "os.write(W, struct.pack('<IIII', MAGIC, 18, 1, 8) + b'x' * 8)",
+    "a long frame": "os.write(W, struct.pack('<IIII', MAGIC, 18, 1, 24) + b'x' * 24)",
+    "a huge length": "os.write(W, struct.pack('<IIII', MAGIC, 18, 1, 2**32 - 1))",
+    "a huge text": "os.write(W, struct.pack('<IIII', MAGIC, 20, 1, 2**31) + b'x' * 60000)",
+    "more than it said": "os.write(W, struct.pack('<IIII', MAGIC, 18, 1, 16) + b'x' * 17)",
+    "two replies": "os.write(W, (struct.pack('<IIII', MAGIC, 18, 1, 16) + b'x' * 16) * 2)",
+    "another number": "os.write(W, struct.pack('<IIII', MAGIC, 18, 2, 16) + b'x' * 16)",
+    "another kind": "os.write(W, struct.pack('<IIII', MAGIC, 17, 1, 16) + b'x' * 16)",
+    "a request": "os.write(W, struct.pack('<IIII', MAGIC, 3, 1, 16) + b'x' * 16)",
+    "a broken fault": "os.write(W, struct.pack('<IIII', MAGIC, 20, 1, 24) + b'\\xff' * 24)",
+}
+
+
+@pytest.mark.parametrize("name", FORGERIES)
+def test_a_forged_frame_ends_the_process(name):
+    channel, process = forger(FORGERIES[name] + "\ntime.sleep(60)")
+
+    with pytest.raises(ProtocolError):
+        channel.request(Kind.ACT, b"", Kind.ACTIONS, 10.0, "act()", 16)
+
+    assert process.poll() is not None
+    assert not channel.alive
+
+
+def test_half_a_frame_is_late():
+    channel, process = forger("os.write(W, struct.pack('<IIII', MAGIC, 18, 1, 16))\ntime.sleep(60)")
+
+    with pytest.raises(TimeLimit, match=r"act\(\) did not return within 0.3 s"):
+        channel.request(Kind.ACT, b"", Kind.ACTIONS, 0.3, "act()", 16)
+
+    assert process.poll() is not None
+
+
+def test_a_process_that_does_not_read_is_late():
+    channel, _ = forger("time.sleep(60)")
+
+    with pytest.raises(TimeLimit):
+        channel.request(Kind.ACT, bytes(10**7), Kind.ACTIONS, 0.3, "act()", 16)
+
+
+def test_the_time_of_all_calls_together_is_limited():
+    script = (
+        "for n in range(1, 100):\n"
+        "    os.read(R, 4096)\n    time.sleep(0.2)\n"
+        "    os.write(W, struct.pack('<IIII', MAGIC, 17, n, 0))\n"
+    )
+    channel, _ = forger(script, Limits(total_seconds=0.5))
+
+    with pytest.raises(TimeLimit, match=r"used up its 0\.5 s in all"):
+        for _ in range(100):
+            channel.request(Kind.RESET, b"", Kind.DONE, 5.0, "reset", 0)
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        ("os._exit(3)", "ended in act"),
+        ("os.kill(os.getpid(), 11)", "SIGSEGV"),
+        ("os.kill(os.getpid(), 31)", "system call that is not allowed"),
+    ],
+)
+def test_the_death_of_a_process_is_told(script, words):
+    channel, _ = forger(script)
+
+    with pytest.raises(ProcessDied, match=words):
+        channel.request(Kind.ACT, b"", Kind.ACTIONS, 10.0, "act()", 16)
+
+    with pytest.raises(ProcessDied, match="already"):
+        channel.request(Kind.ACT, b"", Kind.ACTIONS, 10.0, "act()", 16)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.binary(min_size=1, max_size=300))
+def test_any_bytes_from_a_process_are_a_fault(data):
+    read_end, write_end = os.pipe()
+    host_read, sandbox_write = os.pipe()
+    process = subprocess.Popen(["/bin/true"], start_new_session=True)
+    os.write(sandbox_write, data)
+    os.close(sandbox_write)
+
+    def reap(pid):
+        return -process.wait()
+
+    channel = Channel(
+        process.pid, os.pidfd_open(process.pid), (host_read, write_end), reap, Limits()
+    )
+    with pytest.raises((ProtocolError, ProcessDied, *REPORTED)):
+        channel.request(Kind.ACT, b"", Kind.ACTIONS, 2.0, "act()", 16)
+    os.close(read_end)
+    assert process.poll() is not None

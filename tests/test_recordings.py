@@ -1,0 +1,44 @@
+"""The recordings that ship are true: they replay to the end, and their prompts are today's."""
+
+import pytest
+from scripted import data_of
+
+import promptpo
+from promptpo.llm import find_recording, load_header, load_recording
+from promptpo.spec import shipped_specs
+
+RECORDED = [name for name in shipped_specs() if find_recording(name)]
+
+
+def test_what_the_first_command_needs_is_recorded():
+    assert {"metaworld_reach", "noise_world_board_1", "mujoco_halfcheetah", "cartpole"} <= set(
+        RECORDED
+    )
+
+
+@pytest.mark.parametrize("spec", RECORDED)
+def test_a_recording_replays_with_unchanged_prompts(tmp_path, spec):
+    events = []
+    result = promptpo.optimize(
+        spec,
+        model="recorded",
+        test_episodes=0,
+        selection_episodes=0,
+        out=str(tmp_path),
+        on_event=events.append,
+    )
+    header = load_header(find_recording(spec))
+    assert len(result.rounds) == header.rounds
+    assert {len(r.candidates) for r in result.rounds} == {header.candidates}
+    assert [n["text"] for n in data_of(events, "notice")] == []
+    assert result.best is not None
+    replayed = [e for e in events if e.type == "reply"]
+    assert len(replayed) == len(load_recording(find_recording(spec)).replies)
+
+
+@pytest.mark.parametrize("spec", RECORDED)
+def test_a_recording_says_how_it_was_made(spec):
+    header = load_header(find_recording(spec))
+    assert header.spec == spec
+    assert header.model
+    assert "--model manual" in header.how

@@ -6,7 +6,7 @@ Resuming is running the method again: what the event log holds is answered from 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, cast
 
 from promptpo.concurrency import all_of
@@ -77,7 +77,7 @@ class RunServices:
             self.folder.write_prompt(key, messages)
             self.log.emit("prompt", key=asdict(key), messages=[asdict(m) for m in messages])
             self.report("call", key=asdict(key), state="sent")
-            reply = await self.model.ask(request)
+            reply = _encodable(await self.model.ask(request))
         finally:
             self.ledger.release_call()
         self.log.emit("reply", **reply_event(request, reply), note=reply.note)
@@ -248,6 +248,11 @@ class RunServices:
     def notice(self, text: str) -> None:
         """One line that the user should see."""
         self.log.emit("notice", text=text)
+
+
+def _encodable(reply: Reply) -> Reply:
+    """The reply without lone surrogates, which no file and no later prompt could hold."""
+    return replace(reply, text=reply.text.encode("utf-8", "replace").decode("utf-8"))
 
 
 def unique(candidates: Sequence[Candidate]) -> list[Candidate]:

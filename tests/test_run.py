@@ -50,6 +50,8 @@ FAILURES = {
     "returns NaN": (policy("return float('nan')"), "nan"),
     "returns a wrong shape": (policy("return [0, 1, 1]"), "list of length 3"),
     "returns nonsense": (policy("return 'left'"), "left"),
+    "says what no file can hold": (policy("raise ValueError('\\ud800 oops')"), "oops"),
+    "draws on the terminal": (policy("raise ValueError('\\x1b[2J oops')"), "oops"),
     "is out of range": (policy("return 7"), "7"),
     "reads files": (policy("return int(open('/etc/passwd').read()[0])"), "open"),
     "imports the system": ("import os\n" + policy("return 0"), "os"),
@@ -58,6 +60,7 @@ FAILURES = {
     "has no code": ("I would rather not.", "no code"),
     "has another class": ("class Controller:\n    pass", "no class Policy"),
     "is empty": ("", "empty"),
+    "is no text": ("\ud800", "no code"),
 }
 
 

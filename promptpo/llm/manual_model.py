@@ -46,7 +46,7 @@ class ManualModel:
         try:
             write_atomically(prompt, as_markdown(request.messages))
             if not answer.exists():
-                self._notify(f"waiting for a reply: read {prompt}, write {answer}")
+                self._notify(f"waiting for {answer}, the reply to {prompt.name} beside it")
             await _whole(answer)
             text = answer.read_text(encoding="utf-8", errors="replace")
         except OSError as e:

@@ -47,7 +47,7 @@ class PromptPO:
                 self.services.record_round(rounds)
         except SearchEnd as end:
             return Search(tuple(rounds), str(end), isinstance(end, LimitReached))
-        return Search(tuple(rounds), f"all {self.config.rounds} rounds are done")
+        return Search(tuple(rounds), "all rounds are done")
 
     async def _round(self, rounds: Sequence[Round], count: int) -> Round:
         number = len(rounds) + 1

@@ -108,7 +108,7 @@ class LocalExecutor:
     def close(self) -> None:
         """End every worker at once, whatever it is doing."""
         self._leash.close()
-        self._pool.shutdown(wait=False, kill_workers=True)
+        self._pool.shutdown(wait=True, kill_workers=True)
 
 
 def available_cores() -> int:

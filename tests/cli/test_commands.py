@@ -52,7 +52,7 @@ def test_the_closing_lines_name_file_score_cost_and_end(finished: tuple[Path, st
     assert lines[2] == "compare      return: random 22.8, zero action 9.3, optimum 500"
     assert lines[3] == "cost         9 replies replayed, no tokens, $0.00"
     assert re.fullmatch(r"env steps    search [\d,]+, selection [\d,]+, test 5,000", lines[4])
-    assert lines[5] == "ended        all 2 rounds are done"
+    assert lines[5] == "ended        all rounds are done"
     assert len(lines) == 6
 
 

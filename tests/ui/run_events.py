@@ -105,5 +105,5 @@ def the_end(folder: Path | str) -> Iterator[Event]:
     yield Event("state", {"state": "testing", "finalists": ["r01_c04"]}, START + 22, True)
     yield rollout(1, 4, [3000.0] * 48 + [500.0] * 2, 30, stream="test")
     yield usage(30, steps={"search": 42_500, "selection": 2_000, "test": 25_000})
-    data = {"status": "finished", "reason": "all 5 rounds are done", "best": "r01_c04"}
+    data = {"status": "finished", "reason": "all rounds are done", "best": "r01_c04"}
     yield Event("finished", {**data, "score": None}, START + 31)

@@ -75,7 +75,7 @@ def test_the_closing_summary_of_a_whole_run(tmp_path: Path) -> None:
         "             return: random 798.2, expert 4,839",
         "cost         12 calls, 34,120 + 8,200 tokens, $0.12",
         "env steps    search 42,500, selection 2,000, test 25,000",
-        "ended        all 5 rounds are done",
+        "ended        all rounds are done",
     ]
 
 
@@ -286,7 +286,7 @@ def test_the_live_view_on_a_terminal() -> None:
     assert COLOUR.search(written)
     seen = re.sub(r"\x1b\[[?\d;]*[a-zA-Z]", "", written)
     assert "success 0.96, 95% interval 0.87 to 0.99 (48 of 50 episodes)" in seen
-    assert seen.rstrip().endswith("all 5 rounds are done")
+    assert seen.rstrip().endswith("all rounds are done")
     assert written.count("\x1b[?25l") == written.count("\x1b[?25h") == 1  # the cursor comes back
 
 

@@ -109,6 +109,11 @@ class Host:
             self.close()
             raise IsolationUnavailable(f"strict isolation is not available here ({missing})")
 
+    @property
+    def parent_pid(self) -> int:
+        """Process id of the warm parent."""
+        return self._process.pid
+
     def policy(
         self,
         source: str,
@@ -139,7 +144,7 @@ class Host:
         return Summarizer(channel, source, interface, limits, extra_imports)
 
     def _spawn(self, source: str, limits: Limits, extra: tuple[str, ...]) -> Channel:
-        if self._process is None:
+        if self._process.returncode is not None:
             raise SandboxError("this sandbox host is closed")
         request = {
             "op": "spawn",

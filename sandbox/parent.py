@@ -63,6 +63,8 @@ class Parent:
                 self._reap(int(request["pid"]))
         for pid in self._children:
             _kill_group(pid)
+        for pid in self._children:
+            os.waitpid(pid, 0)
 
     def _receive(self) -> tuple[dict[str, Any], list[int]] | None:
         """The next request, or None when there will be none."""

@@ -1,0 +1,395 @@
+"""Policies and summarizers through the public interface."""
+
+import numpy as np
+import pytest
+
+import sandbox
+from sandbox import (
+    BadAction,
+    Box,
+    CompileError,
+    Discrete,
+    Episode,
+    Interface,
+    Limits,
+    MultiDiscrete,
+    PolicyError,
+    ProcessDied,
+    TimeLimit,
+)
+
+FIELDS = """
+class Observation:
+    def __init__(self, flat):
+        self.hand = flat[0:2]
+        self.goal = flat[2:4].copy()
+        self.opened = float(flat[4])
+"""
+VECTOR = Interface(2, None, Box((2,)))
+
+
+@pytest.fixture(scope="module")
+def host():
+    with sandbox.Host() as running:
+        yield running
+
+
+def run(host, body, interface=VECTOR, observations=None, **options):
+    """Actions of one step of a policy whose act has this body."""
+    source = f"class Policy:\n    def act(self, obs):\n        {body}\n"
+    table = (
+        np.arange(float(interface.observation_size))[None] if observations is None else observations
+    )
+    with host.policy(source, interface, **options) as policy:
+        policy.reset([0], [0])
+        return policy.act([0], table)
+
+
+def test_observation_has_the_fields_of_its_class(host):
+    interface = Interface(5, FIELDS, Box((2,)))
+
+    actions = run(host, "return obs.hand + obs.goal * obs.opened", interface)
+
+    assert actions.tolist() == [[0 + 2 * 4, 1 + 3 * 4]]
+
+
+def test_observation_class_is_known_by_name(host):
+    interface = Interface(5, FIELDS, Box((1,)))
+
+    assert run(host, "return float(isinstance(obs, Observation))", interface).tolist() == [[1.0]]
+
+
+def test_observations_are_owned_copies(host):
+    assert run(host, "return [float(obs.base is None), obs.size]").tolist() == [[1.0, 2.0]]
+
+
+def test_writing_to_an_observation_changes_nothing_outside(host):
+    table = np.ones((1, 2))
+    run(host, "obs[:] = 7\n        return obs", observations=table)
+
+    assert table.tolist() == [[1.0, 1.0]]
+
+
+@pytest.mark.parametrize(
+    ("action", "body", "expected"),
+    [
+        (Box((1,)), "return 0.5", [0.5]),
+        (Box((1,)), "return np.float32(0.5)", [0.5]),
+        (Box((2, 2)), "return [[1, 2], [3, 4]]", [1, 2, 3, 4]),
+        (Box((2,)), "return (True, np.int8(3))", [1, 3]),
+        (Discrete(3), "return np.int64(2)", [2]),
+        (Discrete(3), "return True", [1]),
+        (Discrete(3), "return 2.0", [2]),
+        (Discrete(3), "return np.array([1])", [1]),
+        (Discrete(3, start=-1), "return -1", [-1]),
+        (MultiDiscrete((2, 3)), "return [1, 2]", [1, 2]),
+        (MultiDiscrete((2, 3), (5, 5)), "return np.array([6.0, 7.0])", [6, 7]),
+    ],
+)
+def test_actions_are_converted(host, action, body, expected):
+    assert run(host, body, Interface(2, None, action)).tolist() == [expected]
+
+
+@pytest.mark.parametrize(
+    ("action", "body", "words"),
+    [
+        (Discrete(3), "return 3", "one integer from 0 to 2, not 3"),
+        (Discrete(3), "return -1", "one integer from 0 to 2, not -1"),
+        (Discrete(3), "return 0.5", "not 0.5"),
+        (Discrete(3), "return [1, 2]", "a list of length 2"),
+        (Discrete(3), "return 10 ** 30", "one integer from 0 to 2"),
+        (MultiDiscrete((2, 3)), "return [0, 3]", "within 0..1, 0..2"),
+        (MultiDiscrete((2, 3)), "return 1", "2 integers"),
+        (Box((2,)), "return 1.0", "an array of shape (2,)"),
+        (Box((2,)), "return None", "every path of act() end in `return`"),
+        (Box((2,)), "return [0, float('nan')]", "must be finite"),
+        (Box((1,)), "return [[1.0]]", "shape (1,)"),
+    ],
+)
+def test_bad_actions_say_what_is_expected(host, action, body, words):
+    with pytest.raises(BadAction) as caught:
+        run(host, body, Interface(2, None, action))
+
+    assert words in caught.value.message
+    assert (caught.value.slot, caught.value.step) == (0, 0)
+
+
+RANDOM = """
+import random
+class Policy:
+    def __init__(self):
+        self.offset = np.random.normal()
+    def act(self, obs):
+        rng = np.random.default_rng()
+        return [self.offset + np.random.rand() + random.random(), rng.random()]
+"""
+
+
+def random_actions(host, slots, seeds, groups):
+    with host.policy(RANDOM, VECTOR) as policy:
+        policy.reset(slots, seeds)
+        got = {slot: [] for slot in slots}
+        for _ in range(4):
+            for group in groups:
+                actions = policy.act(group, np.zeros((len(group), 2)))
+                for slot, action in zip(group, actions, strict=True):
+                    got[slot].append(action.tolist())
+    return dict(zip(seeds, got.values(), strict=True))
+
+
+def test_results_do_not_depend_on_how_many_episodes_run_together(host):
+    together = random_actions(host, [0, 1, 2], [7, 8, 9], [[0, 1, 2]])
+    apart = random_actions(host, [0, 1, 2], [7, 8, 9], [[2], [0, 1]])
+    alone = random_actions(host, [5], [8], [[5]])
+
+    assert together == apart
+    assert alone[8] == together[8]
+    assert together[7] != together[8]
+
+
+def test_large_seeds_differ(host):
+    found = [random_actions(host, [0], [seed], [[0]])[seed] for seed in (1, 1 + 2**32, 2**64 - 1)]
+
+    assert len({str(one) for one in found}) == 3
+
+
+STATE = """
+COUNT = [0]
+class Policy:
+    def __init__(self):
+        self.n = 0
+        self.resets = 0
+    def reset(self):
+        self.resets += 1
+    def act(self, obs):
+        self.n += 1
+        COUNT[0] += 1
+        return [self.n + 100 * self.resets, COUNT[0]]
+"""
+
+
+def test_fresh_resets_make_new_objects_and_new_modules(host):
+    with host.policy(STATE, VECTOR) as policy:
+        for _ in range(2):
+            policy.reset([0, 1], [1, 2])
+            assert policy.act([0, 1], np.zeros((2, 2))).tolist() == [[1, 1], [1, 1]]
+            assert policy.act([1], np.zeros((1, 2))).tolist() == [[2, 2]]
+
+
+def test_kept_objects_are_told_by_reset(host):
+    with host.policy(STATE, VECTOR) as policy:
+        policy.reset([0], [1], fresh=False)
+        policy.act([0], np.zeros((1, 2)))
+        policy.reset([0], [2], fresh=False)
+        assert policy.act([0], np.zeros((1, 2))).tolist() == [[102, 2]]
+
+
+def test_kept_objects_draw_from_the_new_seed(host):
+    source = "class Policy:\n    def act(self, obs):\n        return np.random.rand(2)\n"
+    with host.policy(source, VECTOR) as policy:
+        first, second = [], []
+        for drawn in (first, second):
+            policy.reset([0], [3], fresh=False)
+            drawn.append(policy.act([0], np.zeros((1, 2))).tolist())
+    assert first == second
+
+
+def test_ragged_observations_arrive_in_their_lengths(host):
+    interface = Interface(None, None, Box((1,)))
+    source = "class Policy:\n    def act(self, obs):\n        return len(obs) + obs.sum()\n"
+    with host.policy(source, interface) as policy:
+        policy.reset([0, 1, 2], [0, 0, 0])
+        rows = [np.ones(3), np.zeros(0), np.full(2, 5.0)]
+        assert policy.act([0, 1, 2], rows).tolist() == [[6.0], [0.0], [12.0]]
+
+
+def test_wide_observations_of_many_episodes_cross(host):
+    interface = Interface(5000, None, Box((1,)))
+    source = "class Policy:\n    def act(self, obs):\n        return obs.sum()\n"
+    table = np.random.default_rng(0).normal(size=(64, 5000))
+    with host.policy(source, interface) as policy:
+        policy.reset(range(64), range(64))
+        assert policy.act(range(64), table).ravel().tolist() == [row.sum() for row in table]
+
+
+def test_errors_name_the_slot_the_step_the_line_and_nothing_of_the_host(host):
+    source = """
+class Policy:
+    def __init__(self):
+        self._n = 0
+    def _fail(self):
+        return 1 / (2 - self._n)
+    def act(self, obs):
+        self._n += int(obs[0])
+        print("n is", self._n)
+        self._fail()
+        return obs
+"""
+    with host.policy(source, VECTOR) as policy, pytest.raises(PolicyError) as caught:
+        policy.reset([4, 9], [0, 0])
+        for _ in range(3):
+            policy.act([4, 9], [[0, 0], [1, 0]])
+
+    error = caught.value
+    assert (error.kind, error.slot, error.step, error.line) == ("exception", 9, 1, 6)
+    assert "line 10, in act\n    self._fail()" in error.message
+    assert "line 6, in _fail\n    return 1 / (2 - self._n)" in error.message
+    assert error.message.endswith("ZeroDivisionError: division by zero")
+    assert ".py" not in error.message
+    assert error.output.splitlines() == ["n is 0", "n is 1", "n is 0", "n is 2"]
+
+
+def test_a_slow_call_names_the_line_it_was_at(host):
+    source = "class Policy:\n    def act(self, obs):\n        while True:\n            n = 1\n"
+    with host.policy(source, VECTOR, Limits(act_seconds=0.2)) as policy:
+        policy.reset([3], [0])
+        with pytest.raises(TimeLimit) as caught:
+            policy.act([3], np.zeros((1, 2)))
+
+    assert caught.value.line in (3, 4)
+    assert caught.value.slot == 3
+    assert "in act" in caught.value.message
+
+
+def test_a_program_that_failed_is_dead(host):
+    with host.policy("class Policy:\n    def act(self, obs): return 1 / 0", VECTOR) as policy:
+        policy.reset([0], [0])
+        with pytest.raises(PolicyError):
+            policy.act([0], np.zeros((1, 2)))
+        with pytest.raises(ProcessDied):
+            policy.act([0], np.zeros((1, 2)))
+
+
+def test_compile_errors_come_when_the_policy_is_made(host):
+    with pytest.raises(CompileError) as caught:
+        host.policy("import os\nclass Policy:\n    def act(self, obs): return 0", VECTOR)
+
+    assert (caught.value.line, caught.value.kind) == (1, "compile")
+
+
+def test_sources_that_are_too_long_are_refused(host):
+    with pytest.raises(CompileError, match="longer than 100 characters"):
+        host.policy("x = 1\n" * 100, VECTOR, Limits(source_chars=100))
+
+
+def test_other_class_names(host):
+    interface = Interface(2, None, Box((1,)), policy_class="Controller")
+    with host.policy("class Controller:\n    def act(self, obs): return 1", interface) as policy:
+        policy.reset([0], [0])
+        assert policy.act([0], np.zeros((1, 2))).tolist() == [[1.0]]
+
+
+def test_a_spec_may_allow_more_libraries(host):
+    source = "import scipy.special\nfrom textwrap import dedent\nclass Policy:\n"
+    source += "    def act(self, obs): return scipy.special.gamma(5) + len(dedent('  x'))"
+    interface = Interface(2, None, Box((1,)))
+    extra = ("scipy.special", "textwrap")
+    with host.policy(source, interface, extra_imports=extra) as policy:
+        policy.reset([0], [0])
+        assert policy.act([0], np.zeros((1, 2))).tolist() == [[25.0]]
+    with pytest.raises(CompileError):
+        host.policy(source, interface)
+
+
+def test_several_policies_live_side_by_side(host):
+    sources = [f"class Policy:\n    def act(self, obs): return [{n}, {n}]" for n in range(5)]
+    policies = [host.policy(source, VECTOR) for source in sources]
+    for policy in policies:
+        policy.reset([0], [0])
+    policies[2].close()
+    found = [p.act([0], np.zeros((1, 2)))[0, 0] for i, p in enumerate(policies) if i != 2]
+    for policy in policies:
+        policy.close()
+
+    assert found == [0, 1, 3, 4]
+
+
+def test_wrong_shapes_from_the_caller_are_the_callers_mistake(host):
+    with host.policy("class Policy:\n    def act(self, obs): return obs", VECTOR) as policy:
+        policy.reset([0], [0])
+        with pytest.raises(ValueError, match="not \\(1, 2\\)"):
+            policy.act([0], np.zeros((1, 3)))
+        with pytest.raises(ValueError, match="2 slots and 1 seeds"):
+            policy.reset([0, 1], [0])
+        assert policy.act([0], np.zeros((1, 2))).tolist() == [[0.0, 0.0]]
+
+
+FEEDBACK = """
+class Feedback:
+    def __init__(self):
+        self.seen = 0
+    def summarize_trajectory(self, traj):
+        self.seen += 1
+        last = traj[-1]
+        steps = [s.reward for s in traj]
+        return (f"{self.seen}: {len(traj)} {traj.length} {traj.total_reward} {traj.success} "
+                f"{traj.terminated} {traj.truncated} {steps} {traj.actions} "
+                f"{len(traj.observations)} {last.next_observation.opened} {len(traj[1:])}")
+"""
+
+
+def episode(success=True):
+    observations = np.arange(15.0).reshape(3, 5)
+    return Episode(observations, np.array([[1.0], [2.0]]), [0.5, 1.5], True, False, success, 3)
+
+
+def test_a_summarizer_reads_the_whole_episode(host):
+    with host.summarizer(FEEDBACK, Interface(5, FIELDS, Discrete(3))) as summarizer:
+        first = summarizer.summarize(episode())
+        second = summarizer.summarize(episode(success=None))
+
+    assert first == "1: 2 2 2.0 True True False [0.5, 1.5] [1, 2] 3 14.0 1"
+    assert second.startswith("2: 2 2 2.0 None")
+
+
+def test_box_actions_have_their_shape_in_a_trajectory(host):
+    source = "class Feedback:\n    def summarize_trajectory(self, traj):\n"
+    source += "        return str(traj.actions[0].tolist()) + str(traj.observations[0].tolist())"
+    one = Episode(np.zeros((2, 1)), np.arange(4.0)[None], [0.0], False, True, None, 0)
+    with host.summarizer(source, Interface(1, None, Box((2, 2)))) as summarizer:
+        assert summarizer.summarize(one) == "[[0.0, 1.0], [2.0, 3.0]][0.0]"
+
+
+def test_summaries_are_cut_with_a_note(host):
+    source = "class Feedback:\n    def summarize_trajectory(self, traj): return 'x' * 500"
+    with host.summarizer(source, Interface(5, None, Discrete(3)), Limits(text_chars=100)) as one:
+        text = one.summarize(episode())
+
+    assert text == "x" * 100 + "\n[summary cut here: 400 more characters]"
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("return 3", "must return a string, not int"),
+        ("return traj.nope", "has no attribute 'nope'"),
+    ],
+)
+def test_summarizers_fail_as_policies_do(host, body, words):
+    source = f"class Feedback:\n    def summarize_trajectory(self, traj): {body}"
+    interface = Interface(5, None, Discrete(3))
+    with host.summarizer(source, interface) as one, pytest.raises(PolicyError, match=words):
+        one.summarize(episode())
+
+
+def test_a_program_without_the_class_is_refused(host):
+    with pytest.raises(CompileError, match="class Feedback"):
+        host.summarizer("x = 1", VECTOR)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Box((0,)),
+        lambda: Discrete(0),
+        lambda: MultiDiscrete(()),
+        lambda: MultiDiscrete((2,), (0, 0)),
+        lambda: Limits(act_seconds=0),
+        lambda: Interface(-1, None, Box((1,))),
+        lambda: Episode(np.zeros((2, 1)), np.zeros((2, 1)), [0.0], True, False, None, 0),
+        lambda: Episode(np.zeros(2), np.zeros((1, 1)), [0.0], True, False, None, 0),
+    ],
+)
+def test_impossible_values_are_refused(make):
+    with pytest.raises(ValueError, match=r"\w"):
+        make()

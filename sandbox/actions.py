@@ -63,7 +63,7 @@ def _box_converter(space: Box) -> Converter:
             array = _numbers(value, expected).astype(np.float64)
         if array.shape != shape and not (array.size == size == 1 and array.ndim <= 1):
             raise ActionError(f"act() must return {expected}, not {_shown(value)}")
-        return array.reshape(size)
+        return array if array.ndim == 1 else array.reshape(size)
 
     return convert
 

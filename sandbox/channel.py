@@ -7,7 +7,8 @@ import os
 import select
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import NoReturn
 
 from sandbox import frames
@@ -25,6 +26,7 @@ from sandbox.parent import NOT_STRICT
 from sandbox.watchdog import GRACE
 
 _FIRST_BUFFER = 4096
+Buffer = bytes | bytearray | memoryview
 
 #: What a signal says about the program.
 _SIGNALS = {
@@ -54,6 +56,7 @@ class Channel:
         self._limits = limits
         self._left = limits.total_seconds
         self._sequence = 0
+        self._start = self._allowed = self._deadline = 0.0
         self._buffer = bytearray(_FIRST_BUFFER)
         self._poll = select.poll()
         self._poll.register(self._reader, select.POLLIN)
@@ -85,23 +88,40 @@ class Channel:
         Raises:
             ProgramError: whatever went wrong; the process is dead then.
         """
+        self.send(kind, (payload,), seconds, what)
+        return self.receive(expect, what, size)
+
+    def send(self, kind: Kind, parts: Sequence[Buffer], seconds: float, what: str) -> None:
+        """First half of ``request``: the process works on it while the caller does other things.
+
+        The time runs from here.
+        """
         if not self.alive:
             raise ProcessDied("the process of this program has ended already")
         self._sequence += 1
-        start = time.monotonic()
-        allowed = min(seconds, self._left)
-        deadline = start + allowed + GRACE
+        self._start = time.monotonic()
+        self._allowed = min(seconds, self._left)
+        self._deadline = self._start + self._allowed + GRACE
+        length = sum(len(part) for part in parts)
         try:
-            self._write(frames.header(kind, self._sequence, len(payload)) + payload, deadline)
-            reply, length = self._read_frame(deadline, size)
+            self._write([frames.header(kind, self._sequence, length), *parts], length + HEADER.size)
         except TimeoutError:
-            self._time_out(what, allowed)
+            self._time_out(what)
+        except BrokenPipeError:
+            self._died(what)
+
+    def receive(self, expect: Kind, what: str, size: int | None = None) -> memoryview:
+        """Second half of ``request``."""
+        try:
+            reply, length = self._read_frame(size)
+        except TimeoutError:
+            self._time_out(what)
         except FrameError as error:
             self.kill()
             raise ProtocolError(f"the program broke the protocol: {error}") from None
-        except (EOFError, BrokenPipeError):
+        except EOFError:
             self._died(what)
-        self._left -= time.monotonic() - start
+        self._left -= time.monotonic() - self._start
         body = memoryview(self._buffer)[HEADER.size : HEADER.size + length]
         if reply == Kind.FAULT:
             self._fault(body)
@@ -110,33 +130,36 @@ class Channel:
             raise ProtocolError(f"the program broke the protocol: {reply.name} is no answer here")
         return body
 
-    def _write(self, data: bytes, deadline: float) -> None:
-        view = memoryview(data)
+    def _write(self, parts: Sequence[Buffer], length: int) -> None:
+        sent = 0
+        with suppress(BlockingIOError):
+            sent = os.writev(self._writer, parts)
+        if sent == length:
+            return
+        view = memoryview(b"".join(parts))[sent:]
         while view:
-            try:
-                view = view[os.write(self._writer, view) :]
-            except BlockingIOError:
-                wait = max(0.0, deadline - time.monotonic())
-                if not select.select([], [self._writer], [], wait)[1]:
-                    raise TimeoutError from None
+            wait = max(0.0, self._deadline - time.monotonic())
+            if not select.select([], [self._writer], [], wait)[1]:
+                raise TimeoutError
+            view = view[os.write(self._writer, view) :]
 
-    def _read_frame(self, deadline: float, size: int | None) -> tuple[Kind, int]:
+    def _read_frame(self, size: int | None) -> tuple[Kind, int]:
         """One whole frame into the buffer: header, payload, and not a byte more."""
-        have = self._read(0, HEADER.size, HEADER.size + (size or 0) + 1, deadline)
+        have = self._read(0, HEADER.size, HEADER.size + (size or 0) + 1)
         kind, length = frames.parse_header(memoryview(self._buffer)[:have], self._sequence)
         if size is not None and length != size and kind != Kind.FAULT:
             raise FrameError(f"a reply of {length} bytes where {size} were asked for")
         total = HEADER.size + length
-        if self._read(have, total, total + 1, deadline) != total:
+        if self._read(have, total, total + 1) != total:
             raise FrameError("bytes follow the frame")
         return kind, length
 
-    def _read(self, have: int, need: int, most: int, deadline: float) -> int:
+    def _read(self, have: int, need: int, most: int) -> int:
         """Read until the buffer holds at least ``need`` bytes, and at most ``most``."""
         if most > len(self._buffer):
             self._buffer.extend(bytes(most - len(self._buffer)))
         while have < need:
-            wait = max(0.0, deadline - time.monotonic())
+            wait = max(0.0, self._deadline - time.monotonic())
             if not self._poll.poll(wait * 1000):
                 raise TimeoutError
             with memoryview(self._buffer) as view, view[have:most] as rest:
@@ -155,8 +178,9 @@ class Channel:
         self.kill()
         raise fault.error()
 
-    def _time_out(self, what: str, allowed: float) -> NoReturn:
+    def _time_out(self, what: str) -> NoReturn:
         self.kill()
+        allowed = self._allowed
         if allowed >= self._left:
             total = self._limits.total_seconds
             raise TimeLimit(f"the program used up its {total:g} s in all, last in {what}")

@@ -97,7 +97,7 @@ def _reset(program: PolicyProgram, payload: memoryview) -> tuple[Kind, bytes]:
 def _act(program: PolicyProgram, payload: memoryview) -> tuple[Kind, bytes]:
     count, ragged = ACT_HEAD.unpack_from(payload)
     start = ACT_HEAD.size
-    slots = np.frombuffer(payload, np.int64, count, start).tolist()
+    slots = payload[start : start + 8 * count].cast("q").tolist()
     start += 8 * count
     rows: list[FloatArray]
     if ragged:

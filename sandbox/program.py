@@ -97,8 +97,9 @@ class Program:
             "__name__": _MODULE,
             "np": library.numpy,
             "math": library.find("math"),
-            "random": library.find("random"),
         }
+        if "random" in self.task.source:
+            namespace["random"] = library.find("random")
         if self.observe is not None:
             namespace["Observation"] = self.observe
         exec(self._code, namespace)  # noqa: S102 - this is what the sandbox is for
@@ -166,11 +167,10 @@ class PolicyProgram(Program):
         space = task.interface.action
         self._convert = actions.converter(space)
         self._size = space.size
-        discrete = isinstance(space, Discrete)
         # The usual int in range needs no call; an empty range leaves all to the converter.
         self._low = space.start if isinstance(space, Discrete) else 0
         self._high = space.start + space.n if isinstance(space, Discrete) else 0
-        self._dtype = np.int64 if discrete else np.float64
+        self._exact = isinstance(space, Discrete)
         self._slots: dict[int, _Slot] = {}
         self._running: tuple[Sequence[int], list[_Slot], list[Any]] = ((), [], [])
         self._guarded(lambda: self._policy_class(Randomness(0)))
@@ -218,23 +218,22 @@ class PolicyProgram(Program):
         low, high = self._low, self._high
         states = [self._slots[number] for number in slots]
         found: list[Any] = []
-        self._running = slots, states, found
         keep = found.append
+        self._running = slots, states, found
         try:
             for state, row in zip(states, rows, strict=True):
                 action = state.policy.act(row if observe is None else observe(row))
-                if type(action) is int and low <= action < high:
-                    keep(action)
-                else:
-                    keep(convert(action))
-                state.steps += 1
+                keep(action if type(action) is int and low <= action < high else convert(action))
         except BaseException as error:
             index = len(found)
             raise self.failed(error, slots[index], states[index].steps) from None
-        result = np.array(found, self._dtype).astype(np.float64).reshape(len(slots), self._size)
-        bad = actions.first_not_finite(result)
+        result = np.array(found, np.float64) if self._exact else np.concatenate(found)
+        result = result.reshape(len(slots), self._size)
+        bad = None if self._exact else actions.first_not_finite(result)
         if bad is not None:
-            raise self.failed(actions.not_finite(result[bad]), slots[bad], states[bad].steps - 1)
+            raise self.failed(actions.not_finite(result[bad]), slots[bad], states[bad].steps)
+        for state in states:
+            state.steps += 1
         return result
 
 

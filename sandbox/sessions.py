@@ -12,13 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sandbox import frames
-from sandbox.channel import Channel
+from sandbox.channel import Buffer, Channel
 from sandbox.child import ACT_HEAD, EPISODE_HEAD, RESET_HEAD
 from sandbox.errors import ProgramError, ProtocolError
 from sandbox.frames import Kind
 from sandbox.interface import Episode, FloatArray, Interface, Limits, action_as_dict
 
 _OUTPUT_SECONDS = 1.0
+_MAX_PREFIXES = 64
 
 
 class _Session:
@@ -48,16 +49,17 @@ class _Session:
         self._request(Kind.START, data, Kind.DONE, limits.init_seconds, "loading the program", 0)
 
     def _request(
-        self,
-        kind: Kind,
-        payload: bytes | bytearray,
-        expect: Kind,
-        seconds: float,
-        what: str,
-        size: int | None = None,
+        self, kind: Kind, payload: bytes, expect: Kind, seconds: float, what: str, size: int | None
     ) -> memoryview:
+        self._send(kind, (payload,), seconds, what)
+        return self._receive(expect, what, size)
+
+    def _send(self, kind: Kind, parts: Sequence[Buffer], seconds: float, what: str) -> None:
+        self._channel.send(kind, parts, seconds, what)
+
+    def _receive(self, expect: Kind, what: str, size: int | None) -> memoryview:
         try:
-            return self._channel.request(kind, payload, expect, seconds, what, size)
+            return self._channel.receive(expect, what, size)
         except ProgramError as error:
             self._output = error.output or self._output
             raise
@@ -68,7 +70,7 @@ class _Session:
         if self._channel.alive:
             try:
                 reply = self._request(
-                    Kind.OUTPUT, b"", Kind.TEXT, _OUTPUT_SECONDS, "reading the output"
+                    Kind.OUTPUT, b"", Kind.TEXT, _OUTPUT_SECONDS, "reading the output", None
                 )
             except ProgramError:
                 return self._output
@@ -104,6 +106,8 @@ class Policy(_Session):
     ) -> None:
         super().__init__("policy", channel, source, interface, limits, extra_imports)
         self._size = interface.action.size
+        self._asked = 0
+        self._prefixes: dict[tuple[int, ...], bytes] = {}
 
     def reset(self, slots: Sequence[int], seeds: Sequence[int], fresh: bool = True) -> None:
         """Begin an episode in each slot.
@@ -147,36 +151,60 @@ class Policy(_Session):
         Raises:
             ProgramError: the program failed.
         """
+        self.begin(slots, observations)
+        return self.finish()
+
+    def begin(self, slots: Sequence[int], observations: FloatArray | Sequence[FloatArray]) -> None:
+        """First half of ``act``: returns at once, so that the caller can step other episodes.
+
+        ``finish`` must follow before anything else is asked of this policy.
+        """
         count = len(slots)
-        payload = self._act_payload(slots, observations)
-        reply = self._request(
-            Kind.ACT,
-            payload,
-            Kind.ACTIONS,
-            self._limits.act_seconds * count,
-            "act()",
-            8 * count * self._size,
-        )
+        self._asked = count
+        key = tuple(slots)
+        if self._interface.observation_size is None:
+            parts = self._ragged(key, observations)
+        else:
+            table = np.ascontiguousarray(observations, np.float64)
+            if table.shape != (count, self._interface.observation_size):
+                expected = (count, self._interface.observation_size)
+                raise ValueError(f"observations have shape {table.shape}, not {expected}")
+            parts = [self._prefix(key), table.data.cast("B") if table.size else b""]
+        self._send(Kind.ACT, parts, self._limits.act_seconds * count, "act()")
+
+    def finish(self) -> NDArray[np.float64]:
+        """Second half of ``act``: waits for the actions of ``begin``."""
+        count = self._asked
+        reply = self._receive(Kind.ACTIONS, "act()", 8 * count * self._size)
         actions = np.frombuffer(reply, np.float64).reshape(count, self._size).copy()
         if not np.isfinite(actions).all():
             self.close()
             raise ProtocolError("the program broke the protocol: an action is not finite")
         return actions
 
-    def _act_payload(
-        self, slots: Sequence[int], observations: FloatArray | Sequence[FloatArray]
-    ) -> bytes:
-        count = len(slots)
-        numbers = np.asarray(slots, np.int64).tobytes()
-        if self._interface.observation_size is None:
-            rows = [np.asarray(row, np.float64).ravel() for row in observations]
-            lengths = np.array([row.size for row in rows], np.int64).tobytes()
-            return ACT_HEAD.pack(count, 1) + numbers + lengths + np.concatenate(rows).tobytes()
-        table = np.ascontiguousarray(observations, np.float64)
-        if table.shape != (count, self._interface.observation_size):
-            expected = (count, self._interface.observation_size)
-            raise ValueError(f"observations have shape {table.shape}, not {expected}")
-        return ACT_HEAD.pack(count, 0) + numbers + table.tobytes()
+    def _prefix(self, slots: tuple[int, ...]) -> bytes:
+        """What precedes the numbers; the same slots come again and again."""
+        found = self._prefixes.get(slots)
+        if found is None:
+            if len(self._prefixes) >= _MAX_PREFIXES:
+                self._prefixes.clear()
+            found = ACT_HEAD.pack(len(slots), 0) + np.asarray(slots, np.int64).tobytes()
+            self._prefixes[slots] = found
+        return found
+
+    @staticmethod
+    def _ragged(
+        slots: tuple[int, ...], observations: FloatArray | Sequence[FloatArray]
+    ) -> list[bytes | memoryview]:
+        rows = [np.asarray(row, np.float64).ravel() for row in observations]
+        if len(rows) != len(slots):
+            raise ValueError(f"{len(slots)} slots and {len(rows)} observations")
+        return [
+            ACT_HEAD.pack(len(slots), 1),
+            np.asarray(slots, np.int64).tobytes(),
+            np.array([row.size for row in rows], np.int64).tobytes(),
+            np.concatenate(rows).tobytes(),
+        ]
 
 
 class Summarizer(_Session):
@@ -215,5 +243,6 @@ class Summarizer(_Session):
             Kind.TEXT,
             self._limits.act_seconds,
             "summarize_trajectory()",
+            None,
         )
         return frames.clean(bytes(reply))

@@ -52,7 +52,7 @@ def compile_source(source: str, importable: Importable) -> types.CodeType:
 
 def _compile(source: str, importable: Importable) -> types.CodeType:
     tree = ast.parse(source, FILENAME)
-    transformer = PolicyTransformer(_bound_names(tree), importable)
+    transformer = PolicyTransformer(tree, importable)
     tree = transformer.visit(tree)
     if transformer.refusals:
         raise _refused(source, sorted(set(transformer.refusals)))
@@ -74,20 +74,3 @@ def quoted(source: str, line: int) -> str:
         return ""
     text = lines[line - 1].strip()
     return f"\n    {text[:160]}" if text else ""
-
-
-def _bound_names(tree: ast.AST) -> frozenset[str]:
-    """Every name that the module binds anywhere, so that a variable called ``input`` is one."""
-    bound: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            bound.add(node.id)
-        elif isinstance(node, ast.arg):
-            bound.add(node.arg)
-        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
-            bound.add(node.name)
-        elif isinstance(node, ast.alias):
-            bound.add(node.asname or node.name)
-        elif isinstance(node, ast.ExceptHandler | ast.MatchAs) and node.name:
-            bound.add(node.name)
-    return frozenset(bound)

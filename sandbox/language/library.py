@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -45,9 +46,15 @@ class Offer:
         return f"not available; {module} offers {there}"
 
 
+@functools.cache
+def _has_scipy() -> bool:
+    # Asked in the warm parent first: after the lock-down nothing can be found any more.
+    return find_spec("scipy") is not None
+
+
 def importable(extra: tuple[str, ...] = ()) -> Offer:
     """The modules of this sandbox, those of ``extra`` included."""
-    scipy = _SCIPY_NAMES if find_spec("scipy") else frozenset[str]()
+    scipy = _SCIPY_NAMES if _has_scipy() else frozenset[str]()
     parents = {name[:i] for name in extra for i, c in enumerate(name) if c == "."}
     return Offer(_BASE | scipy | frozenset(extra) | parents)
 

@@ -46,24 +46,32 @@ class Randomness:
     """The random numbers of one slot; ``seed`` starts them anew."""
 
     def __init__(self, seed: int) -> None:
-        self._numpy = np.random.RandomState()
-        self._python = random.Random()  # noqa: S311 - policies need repeatable numbers
-        self._sequence = np.random.SeedSequence(0)
+        """Generators are made when they are first asked for: most programs need none."""
+        self._words: list[int] = []
+        self._state: np.random.RandomState | None = None
+        self._own: random.Random | None = None
+        self._sequence: np.random.SeedSequence | None = None
         self.seed(seed)
 
     def seed(self, seed: int) -> None:
         """Start all generators from ``seed`` (a non-negative integer below 2**64)."""
-        words = [seed & 0xFFFFFFFF, seed >> 32 & 0xFFFFFFFF]
-        self._numpy.seed(words)
-        self._python.seed(seed)
-        self._sequence = np.random.SeedSequence(words)
+        self._words = [seed & 0xFFFFFFFF, seed >> 32 & 0xFFFFFFFF]
+        self._sequence = None
+        if self._state is not None:
+            self._state.seed(self._words)
+        if self._own is not None:
+            self._own.seed(seed)
 
     def _derived(self) -> np.random.SeedSequence:
+        if self._sequence is None:
+            self._sequence = np.random.SeedSequence(self._words)
         return self._sequence.spawn(1)[0]
 
     def numpy_random(self) -> Facade:
         """The stand-in for ``numpy.random``."""
-        state = self._numpy
+        if self._state is None:
+            self._state = np.random.RandomState(self._words)
+        state = self._state
         members: dict[str, Any] = {name: getattr(state, name) for name in _NUMPY_FUNCTIONS}
         members |= {alias: members[name] for alias, name in _NUMPY_ALIASES.items()}
 
@@ -89,7 +97,10 @@ class Randomness:
 
     def python_random(self) -> Facade:
         """The stand-in for ``random``."""
-        own = self._python
+        if self._own is None:
+            low, high = self._words
+            self._own = random.Random(low | high << 32)  # noqa: S311 - repeatable numbers
+        own = self._own
         members: dict[str, Any] = {
             name: getattr(own, name) for name in _RANDOM_FUNCTIONS if hasattr(own, name)
         }

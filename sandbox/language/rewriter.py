@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import ast
-from typing import Protocol, TypeVar
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from RestrictedPython.transformer import RestrictingNodeTransformer
 
 from sandbox.language import names
 
 #: Operators and contexts hold nothing to check. New ones in a newer Python count as unknown.
-_INERT = (ast.expr_context, ast.boolop, ast.operator, ast.unaryop, ast.cmpop)
+_INERT = frozenset(
+    kind
+    for base in (ast.expr_context, ast.boolop, ast.operator, ast.unaryop, ast.cmpop)
+    for kind in base.__subclasses__()
+)
 _Node = TypeVar("_Node", bound=ast.AST)
 
 
@@ -30,15 +36,30 @@ class Importable(Protocol):
 class Rewriter(RestrictingNodeTransformer):
     """Collects refusals as ``(line, text)`` and knows where in the module the current node is."""
 
-    def __init__(self, bound: frozenset[str], importable: Importable) -> None:
-        """``bound``: all names that the module binds; ``importable``: what it may import."""
+    _visitors: ClassVar[dict[type, Callable[[Any, Any], Any]]] = {}
+
+    def __init__(self, tree: ast.AST, importable: Importable) -> None:
+        """``tree``: the whole module; ``importable``: what it may import."""
         super().__init__()
-        self.bound = bound
         self.importable = importable
         self.refusals: list[tuple[int, str]] = []
         self.classes: list[str] = []
         self.in_class_body = False
         self.imports_optional = False
+        self._tree = tree
+
+    @cached_property
+    def bound(self) -> frozenset[str]:
+        """Every name that the module binds anywhere: a variable called ``input`` is no builtin."""
+        return frozenset(_bound_names(self._tree))
+
+    def visit(self, node: _Node) -> Any:  # noqa: ANN401 - as in the standard library
+        """Visit one node; the method for each kind of node is looked up once."""
+        kind = type(node)
+        if kind not in self._visitors:
+            name = f"visit_{kind.__name__}"
+            self._visitors[kind] = getattr(type(self), name, type(self).generic_visit)
+        return self._visitors[kind](self, node)
 
     def error(self, node: ast.AST, info: str) -> None:
         """Record a refusal with its line."""
@@ -53,8 +74,9 @@ class Rewriter(RestrictingNodeTransformer):
         for field in node._fields:
             old = getattr(node, field, None)
             if isinstance(old, list):
-                old[:] = self.visit_list(old)
-            elif isinstance(old, ast.AST) and type(old).__base__ not in _INERT:
+                if old:
+                    old[:] = self.visit_list(old)
+            elif isinstance(old, ast.AST) and type(old) not in _INERT:
                 setattr(node, field, self.visit(old))
         return node
 
@@ -62,17 +84,14 @@ class Rewriter(RestrictingNodeTransformer):
         """Visit each child; a visit may return several nodes for one."""
         result: list[_Node] = []
         for child in children:
-            if isinstance(child, ast.AST):
-                if type(child).__base__ in _INERT:
-                    result.append(child)
-                    continue
-                new = self.visit(child)
-                if isinstance(new, list):
-                    result.extend(new)
-                else:
-                    result.append(new)
-            else:
+            if not isinstance(child, ast.AST) or type(child) in _INERT:
                 result.append(child)
+                continue
+            new = self.visit(child)
+            if isinstance(new, list):
+                result.extend(new)
+            else:
+                result.append(new)
         return result
 
     def guard(self, node: ast.AST, name: str, *args: ast.expr) -> ast.Call:
@@ -83,6 +102,8 @@ class Rewriter(RestrictingNodeTransformer):
 
     def name_of(self, node: ast.AST, name: str) -> str:
         """The name to use for the program's ``name``; refusals are recorded."""
+        if name[0] != "_" and name.isascii() and not self.in_class_body:
+            return name
         if names.PREFIX in name:
             self.error(node, f"the name `{name}` holds a reserved character; rename it")
         elif names.is_dunder(name):
@@ -96,3 +117,17 @@ class Rewriter(RestrictingNodeTransformer):
             # Class patterns read attributes by the names of fields.
             self.error(node, f"`{name}` is reserved for internals; choose another name")
         return names.renamed(name, self.classes[-1] if self.classes else "")
+
+
+def _bound_names(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            yield node.id
+        elif isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.alias):
+            yield node.asname or node.name
+        elif isinstance(node, ast.ExceptHandler | ast.MatchAs) and node.name:
+            yield node.name

@@ -50,6 +50,7 @@ class Preparation:
     @classmethod
     def make(cls) -> Preparation:
         """Enter namespaces and prepare what all children share. One thread only."""
+        resources.prefer_for_oom_killer()
         # First: inside a user namespace without a mapping no file can be made.
         root = _out_of_the_way(identity.open_empty_root())
         network = identity.leave_namespaces()
@@ -107,7 +108,6 @@ def apply(preparation: Preparation, parent: int, memory: int, cpu_seconds: float
         else:
             report[name] = "on"
 
-    resources.prefer_for_oom_killer()
     attempt("own process group", os.setsid)
     attempt("resource limits", lambda: resources.limit(memory, cpu_seconds))
     _change_identity(preparation, attempt, report)

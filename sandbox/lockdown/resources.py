@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import resource
 from pathlib import Path
 
@@ -14,9 +15,13 @@ _PAGE = resource.getpagesize()
 def address_space() -> int:
     """Bytes of address space that this process has now (0 where that cannot be told)."""
     try:
-        return int(Path("/proc/self/statm").read_text().split()[0]) * _PAGE
+        descriptor = os.open("/proc/self/statm", os.O_RDONLY)
     except OSError:
         return 0
+    try:
+        return int(os.read(descriptor, 100).split()[0]) * _PAGE
+    finally:
+        os.close(descriptor)
 
 
 def limit(memory: int, cpu_seconds: float) -> None:
@@ -53,7 +58,7 @@ def limit(memory: int, cpu_seconds: float) -> None:
 
 
 def prefer_for_oom_killer() -> None:
-    """Should memory run out, the kernel takes this process first."""
+    """Should memory run out, the kernel takes this process and its children first."""
     try:
         Path("/proc/self/oom_score_adj").write_text("1000")
     except OSError:

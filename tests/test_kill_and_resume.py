@@ -15,9 +15,13 @@ from llm_server import Answer, ScriptedServer, from_recording
 from promptpo.llm import find_recording
 from promptpo.types import CallKey
 
-KILLS_PER_CHAIN = 5
+#: Two chains of each kind: 26 kills of replays, 26 of runs that talk to a server.
+KILLS = 13
 RECORDING = find_recording("cartpole")
-SMALL = ("--spec", "cartpole", "--test-episodes", "6", "--selection-episodes", "4")
+SMALL = (
+    *("--spec", "cartpole", "--workers", "1"),
+    *("--test-episodes", "6", "--selection-episodes", "4"),
+)
 
 
 def start(*arguments):
@@ -89,23 +93,23 @@ def timed(out, *arguments):
     return time.monotonic() - began
 
 
-@pytest.mark.parametrize("number", range(5))
+@pytest.mark.parametrize("number", range(2))
 def test_a_killed_replay_ends_as_one_that_was_never_killed(tmp_path, number):
     seconds = timed(tmp_path / "whole", "--model", "recorded")
     expected = outcome(run_folder(tmp_path / "whole"))
     rng = random.Random(number)
     kills = run = 0
-    while kills < KILLS_PER_CHAIN:
+    while kills < KILLS:
         run += 1
         chain = Chain(tmp_path / f"run{run}", ("--model", "recorded"), seconds, rng)
-        while kills + chain.kills < KILLS_PER_CHAIN and chain.kill_once():
+        while kills + chain.kills < KILLS and chain.kill_once():
             pass
         kills += chain.kills
         finish(chain.launch())
         assert outcome(run_folder(chain.out)) == expected
 
 
-@pytest.mark.parametrize("number", range(5))
+@pytest.mark.parametrize("number", range(2))
 def test_no_reply_is_paid_twice(tmp_path, number, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "test")
     answer = Answer(latency=0.2)
@@ -118,14 +122,14 @@ def test_no_reply_is_paid_twice(tmp_path, number, monkeypatch):
         assert len(calls) == len(server.requests)
         rng = random.Random(number)
         kills = run = 0
-        while kills < KILLS_PER_CHAIN:
+        while kills < KILLS:
             run += 1
             chain = Chain(tmp_path / f"run{run}", arguments, seconds, rng)
             paid = set()
             killed = True
             while killed:
                 seen = len(server.requests)
-                killed = kills + chain.kills < KILLS_PER_CHAIN and chain.kill_once()
+                killed = kills + chain.kills < KILLS and chain.kill_once()
                 if not killed:
                     finish(chain.launch())
                 assert not paid & {r.call for r in server.requests[seen:]}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import select
 import signal
@@ -244,12 +243,3 @@ class Channel:
         except OSError:
             return
 
-
-def widen(descriptor: int, size: int) -> None:
-    """Let a pipe hold ``size`` bytes, as far as the system allows."""
-    command = getattr(fcntl, "F_SETPIPE_SZ", None)
-    if command is not None:
-        try:
-            fcntl.fcntl(descriptor, command, size)
-        except OSError:
-            return

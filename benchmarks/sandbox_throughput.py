@@ -1,0 +1,421 @@
+"""What isolation costs: environment steps per second, sandboxed against a bare in-process loop.
+
+    python benchmarks/sandbox_throughput.py                 # all environments, all modes
+    python benchmarks/sandbox_throughput.py grid cartpole --modes one-core --rounds 20
+
+Modes, each measured against the bare loop of the same policy and episodes in the same run:
+
+    one-core    worker and policy process on one core, the other core idle
+    idle-core   the policy process on a second core, two groups of episodes in turn
+    saturated   a pair of worker and policy process on each core, against a bare loop on each core
+    default     as one-core, with 5 episodes per candidate
+    spanning    5 episodes each of several candidates, in turn
+
+Rounds alternate between the two sides and the ratio is the median over the rounds, so that what
+else happens on the machine meets both. Returns must agree bit for bit; the program fails if not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import multiprocessing
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from multiprocessing.synchronize import Barrier
+from pathlib import Path
+from typing import Any, Protocol
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import numpy as np
+
+import sandbox
+
+MODES = ("one-core", "idle-core", "saturated", "default", "spanning")
+DEFAULT_EPISODES = 5
+
+
+class Env(Protocol):
+    """One environment instance with a fixed horizon."""
+
+    def reset(self, seed: int) -> Any: ...
+
+    def step(self, action: Any) -> tuple[Any, float]: ...
+
+
+class Grid:
+    """An 8x8 grid in pure Python, about 2 us per step."""
+
+    def reset(self, seed: int) -> tuple[float, ...]:
+        self.row, self.col = seed % 8, seed // 8 % 8
+        self.goal = (seed * 5 % 8, seed * 3 % 8)
+        self.walls = {(3, 3), (3, 4), (4, 3)}
+        return self._observe()
+
+    def _observe(self) -> tuple[float, ...]:
+        return (float(self.row), float(self.col), float(self.goal[0]), float(self.goal[1]))
+
+    def step(self, action: int) -> tuple[tuple[float, ...], float]:
+        row, col = self.row, self.col
+        if action == 0:
+            row = max(0, row - 1)
+        elif action == 1:
+            row = min(7, row + 1)
+        elif action == 2:
+            col = max(0, col - 1)
+        else:
+            col = min(7, col + 1)
+        if (row, col) not in self.walls:
+            self.row, self.col = row, col
+        distance = abs(self.row - self.goal[0]) + abs(self.col - self.goal[1])
+        reward = 1.0 if distance == 0 else -0.01 * math.sqrt(distance)
+        if distance == 0:
+            self.goal = ((self.goal[0] * 3 + 1) % 8, (self.goal[1] * 5 + 2) % 8)
+        return self._observe(), reward
+
+
+class Gymnasium:
+    """A Gymnasium environment without its time limit."""
+
+    def __init__(self, name: str) -> None:
+        import gymnasium
+
+        self.env = gymnasium.make(name).unwrapped
+
+    def reset(self, seed: int) -> Any:
+        return self.env.reset(seed=seed)[0]
+
+    def step(self, action: Any) -> tuple[Any, float]:
+        observation, reward, *_ = self.env.step(action)
+        return observation, float(reward)
+
+
+class Reach:
+    """Meta-World reach-v3 with a goal for each seed."""
+
+    def __init__(self) -> None:
+        from env_specs import _metaworld
+
+        self.module = _metaworld
+        self.env = _metaworld.make_env("reach-v3")
+
+    def reset(self, seed: int) -> Any:
+        self.env.max_path_length = 10**9
+        return self.module.reset(self.env, seed)
+
+    def step(self, action: Any) -> tuple[Any, float]:
+        observation, reward, *_ = self.env.step(action)
+        return observation, float(reward)
+
+
+GRID_POLICY = """
+class Policy:
+    def act(self, obs):
+        row, col, goal_row, goal_col = obs
+        if row > goal_row:
+            return 0
+        if row < goal_row:
+            return 1
+        return 2 if col > goal_col else 3
+"""
+CARTPOLE_POLICY = """
+class Policy:
+    def act(self, obs):
+        x, v, angle, spin = obs
+        return 1 if angle + 0.3 * spin + 0.05 * x + 0.1 * v > 0 else 0
+"""
+CHEETAH_POLICY = """
+import numpy as np
+class Policy:
+    def __init__(self):
+        self.t = 0
+        self.phase = np.array([0.0, 0.9, 1.8, 3.1, 4.0, 4.9])
+    def act(self, obs):
+        self.t += 1
+        return np.tanh(np.sin(0.5 * self.t + self.phase) - 0.1 * obs[8])
+"""
+REACH_POLICY = """
+import numpy as np
+class Policy:
+    def act(self, obs):
+        action = np.zeros(4)
+        action[:3] = np.clip(10.0 * (obs[36:39] - obs[:3]), -1, 1)
+        return action
+"""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One environment of the benchmark; ``goals``: required ratios by mode."""
+
+    make: Callable[[], Env]
+    source: str
+    interface: sandbox.Interface
+    episodes: int
+    steps: int
+    goals: dict[str, float]
+
+
+def _goals(one: float, idle: float, saturated: float) -> dict[str, float]:
+    return {"one-core": one, "idle-core": idle, "saturated": saturated}
+
+
+CASES = {
+    "grid": Case(
+        Grid,
+        GRID_POLICY,
+        sandbox.Interface(4, None, sandbox.Discrete(4)),
+        128,
+        100,
+        _goals(0.75, 1.0, 0.72),
+    ),
+    "cartpole": Case(
+        lambda: Gymnasium("CartPole-v1"),
+        CARTPOLE_POLICY,
+        sandbox.Interface(4, None, sandbox.Discrete(2)),
+        64,
+        50,
+        _goals(0.94, 1.0, 0.92),
+    ),
+    "halfcheetah": Case(
+        lambda: Gymnasium("HalfCheetah-v5"),
+        CHEETAH_POLICY,
+        sandbox.Interface(17, None, sandbox.Box((6,))),
+        32,
+        50,
+        _goals(0.92, 1.0, 0.92),
+    ),
+    "reach": Case(
+        Reach,
+        REACH_POLICY,
+        sandbox.Interface(39, None, sandbox.Box((4,))),
+        16,
+        50,
+        _goals(0.93, 1.0, 0.92),
+    ),
+}
+
+
+def to_actions(case: Case, rows: Any) -> list[Any]:
+    """Actions as the environments want them."""
+    if isinstance(case.interface.action, sandbox.Discrete):
+        return rows.ravel().astype(int).tolist()
+    return list(rows)
+
+
+def bare(case: Case, envs: Sequence[Env], seeds: Sequence[int]) -> list[float]:
+    """The in-process loop: one episode after the other."""
+    namespace: dict[str, Any] = {"np": np}
+    exec(compile(case.source, "<bare>", "exec"), namespace)  # noqa: S102 - the benchmark's own text
+    returns = []
+    for env, seed in zip(envs, seeds, strict=True):
+        policy, total = namespace["Policy"](), 0.0
+        observation = np.array(env.reset(seed), np.float64)
+        for _ in range(case.steps):
+            raw, reward = env.step(policy.act(observation))
+            observation = np.array(raw, np.float64)
+            total += reward
+        returns.append(total)
+    return returns
+
+
+class Group:
+    """Lockstep episodes that share hand-overs."""
+
+    def __init__(self, case: Case, policy: sandbox.Policy, envs: Sequence[Env]) -> None:
+        self.case, self.policy, self.envs = case, policy, envs
+        self.table = np.zeros((len(envs), case.interface.observation_size or 0))
+
+    def start(self, slots: Sequence[int], seeds: Sequence[int]) -> None:
+        """Begin the episodes."""
+        self.slots = list(slots)
+        self.policy.reset(self.slots, seeds)
+        self.returns = [0.0] * len(self.envs)
+        for row, (env, seed) in enumerate(zip(self.envs, seeds, strict=True)):
+            self.table[row] = env.reset(seed)
+
+    def begin(self) -> None:
+        """Hand the observations over."""
+        self.policy.begin(self.slots, self.table)
+
+    def step(self) -> None:
+        """Take the actions and step the environments."""
+        actions = to_actions(self.case, self.policy.finish())
+        self.advance(actions)
+
+    def advance(self, actions: Sequence[Any]) -> None:
+        """Step the environments."""
+        rows = []
+        for index, (env, action) in enumerate(zip(self.envs, actions, strict=True)):
+            raw, reward = env.step(action)
+            rows.append(raw)
+            self.returns[index] += reward
+        self.table[:] = rows
+
+
+def lockstep(group: Group, seeds: Sequence[int]) -> list[float]:
+    """All episodes in one group: hand over, wait, step."""
+    group.start(range(len(seeds)), seeds)
+    for _ in range(group.case.steps):
+        group.begin()
+        group.step()
+    return group.returns
+
+
+def in_turn(groups: Sequence[Group], seeds: Sequence[int]) -> list[float]:
+    """Two groups of one policy: while it works on one, the environments of the other step."""
+    first, second = groups
+    half = len(first.envs)
+    first.start(range(half), seeds[:half])
+    second.start(range(half, len(seeds)), seeds[half:])
+    first.begin()
+    for _ in range(first.case.steps):
+        actions = to_actions(first.case, first.policy.finish())
+        second.begin()
+        first.advance(actions)
+        actions = to_actions(second.case, second.policy.finish())
+        first.begin()
+        second.advance(actions)
+    first.policy.finish()
+    return first.returns + second.returns
+
+
+def spanning(groups: Sequence[Group], seeds: Sequence[int]) -> list[float]:
+    """A few episodes each of several candidates: hand over to all, then step one after another."""
+    share = len(groups[0].envs)
+    for index, group in enumerate(groups):
+        group.start(range(share), seeds[index * share : (index + 1) * share])
+    for _ in range(groups[0].case.steps):
+        for group in groups:
+            group.begin()
+        for group in groups:
+            group.step()
+    return [total for group in groups for total in group.returns]
+
+
+@dataclass
+class Result:
+    """Ratios of the rounds and the speed of the bare loop."""
+
+    ratios: list[float]
+    bare_rate: float
+    identical: bool
+
+    @property
+    def ratio(self) -> float:
+        """The median."""
+        return float(np.median(self.ratios))
+
+
+def measure(
+    case: Case, mode: str, rounds: int, core: int, other: int, barrier: Barrier | None
+) -> Result:
+    """Alternate between the bare loop and the sandboxed one."""
+    os.sched_setaffinity(0, {other if mode == "idle-core" else core})
+    with sandbox.Host() as host:
+        os.sched_setaffinity(0, {core})
+        count = DEFAULT_EPISODES if mode == "default" else case.episodes
+        if mode == "spanning":
+            count = 4 * DEFAULT_EPISODES
+        envs = [case.make() for _ in range(count)]
+        run, policies = _sandboxed(case, mode, host, envs)
+        ratios, rates, identical = [], [], True
+        repeat = max(1, case.episodes // count)
+        for number in range(rounds + 1):
+            seeds = [number * 1000 + index for index in range(count)]
+            spent = []
+            for side in (lambda s: bare(case, envs, s), run):
+                if barrier is not None:
+                    barrier.wait()
+                start = time.perf_counter()
+                for _ in range(repeat):
+                    returns = side(seeds)
+                spent.append((time.perf_counter() - start, returns))
+            (bare_time, expected), (sandbox_time, got) = spent
+            identical &= expected == got
+            if number:
+                ratios.append(bare_time / sandbox_time)
+                rates.append(count * case.steps * repeat / bare_time)
+        for policy in policies:
+            policy.close()
+    return Result(ratios, float(np.median(rates)), identical)
+
+
+def _sandboxed(
+    case: Case, mode: str, host: sandbox.Host, envs: Sequence[Env]
+) -> tuple[Callable[[Sequence[int]], list[float]], list[sandbox.Policy]]:
+    limits = sandbox.Limits(total_seconds=3600)
+    if mode == "spanning":
+        policies = [host.policy(case.source, case.interface, limits) for _ in range(4)]
+        size = DEFAULT_EPISODES
+        groups = [
+            Group(case, policy, envs[index * size : (index + 1) * size])
+            for index, policy in enumerate(policies)
+        ]
+        return (lambda seeds: spanning(groups, seeds)), policies
+    policy = host.policy(case.source, case.interface, limits)
+    if mode == "idle-core":
+        half = len(envs) // 2
+        pair = [Group(case, policy, envs[:half]), Group(case, policy, envs[half:])]
+        return (lambda seeds: in_turn(pair, seeds)), [policy]
+    group = Group(case, policy, envs)
+    return (lambda seeds: lockstep(group, seeds)), [policy]
+
+
+def _worker(name: str, rounds: int, core: int, barrier: Barrier, results: Any) -> None:
+    results.put(measure(CASES[name], "saturated", rounds, core, core, barrier))
+
+
+def saturated(name: str, rounds: int, cores: Sequence[int]) -> Result:
+    """One measuring process per core, in step with each other."""
+    context = multiprocessing.get_context("spawn")
+    barrier, results = context.Barrier(len(cores)), context.Queue()
+    workers = [
+        context.Process(target=_worker, args=(name, rounds, core, barrier, results))
+        for core in cores
+    ]
+    for worker in workers:
+        worker.start()
+    found = [results.get() for _ in workers]
+    for worker in workers:
+        worker.join()
+    ratios = [ratio for result in found for ratio in result.ratios]
+    rate = float(np.mean([result.bare_rate for result in found]))
+    return Result(ratios, rate, all(result.identical for result in found))
+
+
+def main() -> int:
+    """Print a table; 1 if any returns differ."""
+    parser = argparse.ArgumentParser(description="Throughput of isolation against a bare loop.")
+    parser.add_argument("environments", nargs="*", choices=[*CASES, []], default=list(CASES))
+    parser.add_argument("--modes", nargs="+", choices=MODES, default=list(MODES))
+    parser.add_argument("--rounds", type=int, default=11)
+    options = parser.parse_args()
+    cores = sorted(os.sched_getaffinity(0))[:2]
+    print(f"{'environment':<12} {'mode':<10} {'ratio':>6} {'goal':>5} {'bare us/step':>13}  returns")
+    failed = False
+    for name in options.environments or list(CASES):
+        case = CASES[name]
+        for mode in options.modes:
+            if mode == "saturated":
+                result = saturated(name, options.rounds, cores)
+            else:
+                result = measure(case, mode, options.rounds, cores[0], cores[-1], None)
+            goal = case.goals.get(mode)
+            failed |= not result.identical
+            print(
+                f"{name:<12} {mode:<10} {result.ratio:>6.3f} {goal or '-':>5} "
+                f"{1e6 / result.bare_rate:>13.2f}  "
+                f"{'identical' if result.identical else 'DIFFER'}",
+                flush=True,
+            )
+            os.sched_setaffinity(0, cores)
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -245,10 +245,6 @@ class Group:
     def step(self) -> None:
         """Take the actions and step the environments."""
         actions = to_actions(self.case, self.policy.finish())
-        self.advance(actions)
-
-    def advance(self, actions: Sequence[Any]) -> None:
-        """Step the environments."""
         rows = []
         for index, (env, action) in enumerate(zip(self.envs, actions, strict=True)):
             raw, reward = env.step(action)
@@ -273,14 +269,12 @@ def in_turn(groups: Sequence[Group], seeds: Sequence[int]) -> list[float]:
     first.start(range(half), seeds[:half])
     second.start(range(half, len(seeds)), seeds[half:])
     first.begin()
-    for _ in range(first.case.steps):
-        actions = to_actions(first.case, first.policy.finish())
-        second.begin()
-        first.advance(actions)
-        actions = to_actions(second.case, second.policy.finish())
-        first.begin()
-        second.advance(actions)
-    first.policy.finish()
+    second.begin()
+    for step in range(first.case.steps):
+        for group in groups:
+            group.step()
+            if step + 1 < first.case.steps:
+                group.begin()
     return first.returns + second.returns
 
 
@@ -396,7 +390,9 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=11)
     options = parser.parse_args()
     cores = sorted(os.sched_getaffinity(0))[:2]
-    print(f"{'environment':<12} {'mode':<10} {'ratio':>6} {'goal':>5} {'bare us/step':>13}  returns")
+    print(
+        f"{'environment':<12} {'mode':<10} {'ratio':>6} {'goal':>5} {'bare us/step':>13}  returns"
+    )
     failed = False
     for name in options.environments or list(CASES):
         case = CASES[name]

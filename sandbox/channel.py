@@ -6,8 +6,10 @@ import os
 import select
 import signal
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import NoReturn
 
 from sandbox import frames
@@ -36,6 +38,17 @@ _SIGNALS = {
 }
 
 
+@dataclass(frozen=True)
+class _Asked:
+    """A request under way; times are of the monotonic clock, in seconds."""
+
+    sequence: int
+    what: str
+    sent: float
+    allowed: float
+    deadline: float
+
+
 class Channel:
     """Owns the pipes and the life of one sandboxed process."""
 
@@ -55,7 +68,8 @@ class Channel:
         self._limits = limits
         self._left = limits.total_seconds
         self._sequence = 0
-        self._start = self._allowed = self._deadline = 0.0
+        self._pending: deque[_Asked] = deque()
+        self._last_reply = 0.0
         self._buffer = bytearray(_FIRST_BUFFER)
         self._poll = select.poll()
         self._poll.register(self._reader, select.POLLIN)
@@ -88,39 +102,48 @@ class Channel:
             ProgramError: whatever went wrong; the process is dead then.
         """
         self.send(kind, (payload,), seconds, what)
-        return self.receive(expect, what, size)
+        return self.receive(expect, size)
 
     def send(self, kind: Kind, parts: Sequence[Buffer], seconds: float, what: str) -> None:
         """First half of ``request``: the process works on it while the caller does other things.
 
-        The time runs from here.
+        Several requests may be under way; their replies come in the same order. The time of each
+        runs from when it is sent, or from when the time of the one before it is over.
         """
         if not self.alive:
             raise ProcessDied("the process of this program has ended already")
         self._sequence += 1
-        self._start = time.monotonic()
-        self._allowed = min(seconds, self._left)
-        self._deadline = self._start + self._allowed + GRACE
+        now = time.monotonic()
+        begin = max(now, self._pending[-1].deadline - GRACE) if self._pending else now
+        allowed = min(seconds, self._left)
+        asked = _Asked(self._sequence, what, now, allowed, begin + allowed + GRACE)
+        self._pending.append(asked)
         length = sum(len(part) for part in parts)
         try:
             self._write([frames.header(kind, self._sequence, length), *parts], length + HEADER.size)
         except TimeoutError:
-            self._time_out(what)
+            self._time_out(asked)
         except BrokenPipeError:
-            self._died(what)
+            self._died(asked)
 
-    def receive(self, expect: Kind, what: str, size: int | None = None) -> memoryview:
-        """Second half of ``request``."""
+    def receive(self, expect: Kind, size: int | None = None) -> memoryview:
+        """Second half of ``request``, for the oldest one that is under way."""
+        if not self.alive:
+            raise ProcessDied("the process of this program has ended already")
+        asked = self._pending[0]
         try:
-            reply, length = self._read_frame(size)
+            reply, length = self._read_frame(asked, size)
         except TimeoutError:
-            self._time_out(what)
+            self._time_out(asked)
         except FrameError as error:
             self.kill()
             raise ProtocolError(f"the program broke the protocol: {error}") from None
         except EOFError:
-            self._died(what)
-        self._left -= time.monotonic() - self._start
+            self._died(asked)
+        self._pending.popleft()
+        now = time.monotonic()
+        self._left -= now - max(asked.sent, self._last_reply)
+        self._last_reply = now
         body = memoryview(self._buffer)[HEADER.size : HEADER.size + length]
         if reply == Kind.FAULT:
             self._fault(body)
@@ -137,28 +160,32 @@ class Channel:
             return
         view = memoryview(b"".join(parts))[sent:]
         while view:
-            wait = max(0.0, self._deadline - time.monotonic())
+            wait = max(0.0, self._pending[-1].deadline - time.monotonic())
             if not select.select([], [self._writer], [], wait)[1]:
                 raise TimeoutError
-            view = view[os.write(self._writer, view) :]
+            with suppress(BlockingIOError):
+                view = view[os.write(self._writer, view) :]
 
-    def _read_frame(self, size: int | None) -> tuple[Kind, int]:
+    def _read_frame(self, asked: _Asked, size: int | None) -> tuple[Kind, int]:
         """One whole frame into the buffer: header, payload, and not a byte more."""
-        have = self._read(0, HEADER.size, HEADER.size + (size or 0) + 1)
-        kind, length = frames.parse_header(memoryview(self._buffer)[:have], self._sequence)
+        # With no other request under way nothing may follow: room for one byte shows what does.
+        extra = 1 if len(self._pending) == 1 else 0
+        have = self._read(0, HEADER.size, HEADER.size + (size or 0) + extra, asked.deadline)
+        head = memoryview(self._buffer)[:have]
+        kind, length = frames.parse_header(head, asked.sequence)
         if size is not None and length != size and kind != Kind.FAULT:
             raise FrameError(f"a reply of {length} bytes where {size} were asked for")
         total = HEADER.size + length
-        if self._read(have, total, total + 1) != total:
+        if self._read(have, total, total + extra, asked.deadline) > total and extra:
             raise FrameError("bytes follow the frame")
         return kind, length
 
-    def _read(self, have: int, need: int, most: int) -> int:
+    def _read(self, have: int, need: int, most: int, deadline: float) -> int:
         """Read until the buffer holds at least ``need`` bytes, and at most ``most``."""
         if most > len(self._buffer):
             self._buffer.extend(bytes(most - len(self._buffer)))
         while have < need:
-            wait = max(0.0, self._deadline - time.monotonic())
+            wait = max(0.0, deadline - time.monotonic())
             if not self._poll.poll(wait * 1000):
                 raise TimeoutError
             with memoryview(self._buffer) as view, view[have:most] as rest:
@@ -177,15 +204,16 @@ class Channel:
         self.kill()
         raise fault.error()
 
-    def _time_out(self, what: str) -> NoReturn:
+    def _time_out(self, asked: _Asked) -> NoReturn:
         self.kill()
-        allowed = self._allowed
+        what, allowed = asked.what, asked.allowed
         if allowed >= self._left:
             total = self._limits.total_seconds
             raise TimeLimit(f"the program used up its {total:g} s in all, last in {what}")
         raise TimeLimit(f"{what} did not return within {allowed:g} s; make it do less per call")
 
-    def _died(self, what: str) -> NoReturn:
+    def _died(self, asked: _Asked) -> NoReturn:
+        what = asked.what
         status = self.kill(wait=True)
         code = os.waitstatus_to_exitcode(status) if status is not None else 0
         if code == NOT_STRICT:
@@ -242,4 +270,3 @@ class Channel:
             os.killpg(self._pid, signal.SIGKILL)
         except OSError:
             return
-

@@ -47,31 +47,37 @@ class Pipes:
         self._writer = io.FileIO(write_fd, "wb", closefd=False)
         self._buffer = bytearray(_FIRST_BUFFER)
         self._sequence = 0
+        self._have = self._used = 0
 
     def receive(self) -> tuple[int, memoryview]:
         """Kind and payload of the next request; the payload is valid until the next call.
 
+        Requests may have come together: what follows the first is kept.
+
         Raises:
             Closed: there is none.
         """
-        have = self._fill(0, HEADER.size)
+        rest = self._have - self._used
+        if rest:
+            self._buffer[:rest] = self._buffer[self._used : self._have]
+        self._have = rest
+        self._fill(HEADER.size)
         _, kind, self._sequence, length = HEADER.unpack_from(self._buffer)
-        total = HEADER.size + length
-        if total > len(self._buffer):
-            grown = bytearray(total)
-            grown[:have] = self._buffer[:have]
+        self._used = HEADER.size + length
+        if self._used > len(self._buffer):
+            grown = bytearray(self._used)
+            grown[: self._have] = self._buffer[: self._have]
             self._buffer = grown
-        self._fill(have, total)
-        return kind, memoryview(self._buffer)[HEADER.size : total]
+        self._fill(self._used)
+        return kind, memoryview(self._buffer)[HEADER.size : self._used]
 
-    def _fill(self, have: int, need: int) -> int:
-        while have < need:
-            with memoryview(self._buffer) as view, view[have:] as rest:
+    def _fill(self, need: int) -> None:
+        while self._have < need:
+            with memoryview(self._buffer) as view, view[self._have :] as rest:
                 got = self._reader.readinto(rest)
             if not got:
                 raise Closed
-            have += got
-        return have
+            self._have += got
 
     def send(self, kind: Kind, payload: bytes = b"") -> None:
         """Write one reply to the last request."""
@@ -97,7 +103,7 @@ def _reset(program: PolicyProgram, payload: memoryview) -> tuple[Kind, bytes]:
 def _act(program: PolicyProgram, payload: memoryview) -> tuple[Kind, bytes]:
     count, ragged = ACT_HEAD.unpack_from(payload)
     start = ACT_HEAD.size
-    slots = payload[start : start + 8 * count].cast("q").tolist()
+    slots = bytes(payload[start : start + 8 * count])
     start += 8 * count
     rows: list[FloatArray]
     if ragged:
@@ -105,8 +111,8 @@ def _act(program: PolicyProgram, payload: memoryview) -> tuple[Kind, bytes]:
         flat = np.frombuffer(payload, np.float64, -1, start + 8 * count)
         rows = [row.copy() for row in np.split(flat, np.cumsum(lengths)[:-1])]
     else:
-        table = np.frombuffer(payload, np.float64, -1, start).reshape(count, -1)
-        rows = [row.copy() for row in table]
+        numbers = np.frombuffer(payload, np.float64, (len(payload) - start) // 8, start)
+        rows = [row.copy() for row in numbers.reshape(count, numbers.size // count)]
     return Kind.ACTIONS, program.act(slots, rows).tobytes()
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import sys
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import FrameType
@@ -27,7 +27,7 @@ from sandbox.errors import (
     ProgramError,
     TimeLimit,
 )
-from sandbox.interface import Discrete, FloatArray, Interface, Limits
+from sandbox.interface import Box, Discrete, FloatArray, Interface, Limits
 from sandbox.language import (
     FILENAME,
     Library,
@@ -44,6 +44,7 @@ from sandbox.language.facades import Facade
 from sandbox.tracebacks import describe
 
 _MODULE = "policy"
+_FLOAT64 = np.dtype(np.float64)
 _Result = TypeVar("_Result")
 
 
@@ -159,20 +160,24 @@ def _observation_class(source: str | None) -> Callable[[FloatArray], Any] | None
     return found
 
 
+@dataclass(frozen=True)
+class _Group:
+    """Slots that act together, looked up once."""
+
+    numbers: Sequence[int]
+    slots: Sequence[_Slot]
+    policies: Sequence[Any]
+
+
 class PolicyProgram(Program):
     """A program with a ``Policy`` class, acting in several slots."""
 
     def __init__(self, task: Task, libraries: Mapping[str, Facade]) -> None:
         super().__init__(task, libraries)
-        space = task.interface.action
-        self._convert = actions.converter(space)
-        self._size = space.size
-        # The usual int in range needs no call; an empty range leaves all to the converter.
-        self._low = space.start if isinstance(space, Discrete) else 0
-        self._high = space.start + space.n if isinstance(space, Discrete) else 0
-        self._exact = isinstance(space, Discrete)
+        self._convert = actions.converter(task.interface.action)
         self._slots: dict[int, _Slot] = {}
-        self._running: tuple[Sequence[int], list[_Slot], list[Any]] = ((), [], [])
+        self._groups: dict[bytes, _Group] = {}
+        self._running: tuple[_Group, list[Any]] = (_Group((), (), ()), [])
         self._guarded(lambda: self._policy_class(Randomness(0)))
 
     def _policy_class(self, randomness: Randomness) -> type[Any]:
@@ -191,13 +196,14 @@ class PolicyProgram(Program):
 
     def now(self) -> tuple[int | None, int | None]:
         """The slot and the step whose action is missing."""
-        slots, states, found = self._running
-        if len(found) >= len(slots):
+        group, found = self._running
+        if len(found) >= len(group.numbers):
             return None, None
-        return slots[len(found)], states[len(found)].steps
+        return group.numbers[len(found)], group.slots[len(found)].steps
 
     def reset(self, slots: Sequence[int], seeds: Sequence[int], fresh: bool) -> None:
         """Begin an episode in each slot."""
+        self._groups.clear()
         for number, seed in zip(slots, seeds, strict=True):
             slot = self._slots.get(number)
             if slot is None:
@@ -212,29 +218,70 @@ class PolicyProgram(Program):
                 if callable(restart):
                     self._guarded(restart, number)
 
-    def act(self, slots: Sequence[int], rows: Sequence[FloatArray]) -> FloatArray:
-        """One action per slot, float64 ``(k, action.size)``; ``rows`` are owned by the policies."""
-        observe, convert = self.observe, self._convert
-        low, high = self._low, self._high
-        states = [self._slots[number] for number in slots]
+    def _group(self, slots: bytes) -> _Group:
+        group = self._groups.get(slots)
+        if group is None:
+            numbers = memoryview(slots).cast("q").tolist()
+            found = [self._slots[number] for number in numbers]
+            group = self._groups[slots] = _Group(numbers, found, [slot.policy for slot in found])
+        return group
+
+    def act(self, slots: bytes, rows: Sequence[FloatArray]) -> FloatArray:
+        """One action per slot, float64 ``(k, action.size)``.
+
+        ``slots`` are int64 numbers as they came; ``rows`` are owned by the policies.
+        """
+        group = self._group(slots)
         found: list[Any] = []
-        keep = found.append
-        self._running = slots, states, found
+        self._running = group, found
+        observe = self.observe
+        observations = rows if observe is None else map(observe, rows)
+        space = self.task.interface.action
         try:
-            for state, row in zip(states, rows, strict=True):
-                action = state.policy.act(row if observe is None else observe(row))
-                keep(action if type(action) is int and low <= action < high else convert(action))
+            if isinstance(space, Discrete):
+                self._act_discrete(group, observations, found.append, space)
+                result = np.array(found, np.float64)
+            else:
+                self._act_continuous(group, observations, found.append, space.size)
+                result = np.concatenate(found)
         except BaseException as error:
-            index = len(found)
-            raise self.failed(error, slots[index], states[index].steps) from None
-        result = np.array(found, np.float64) if self._exact else np.concatenate(found)
-        result = result.reshape(len(slots), self._size)
-        bad = None if self._exact else actions.first_not_finite(result)
+            raise self.failed(error, *self._place(len(found))) from None
+        result = result.reshape(len(rows), -1)
+        bad = actions.first_not_finite(result)
         if bad is not None:
-            raise self.failed(actions.not_finite(result[bad]), slots[bad], states[bad].steps)
-        for state in states:
-            state.steps += 1
+            raise self.failed(actions.not_finite(result[bad]), *self._place(bad))
+        for slot in group.slots:
+            slot.steps += 1
         return result
+
+    def _place(self, index: int) -> tuple[int, int]:
+        group, _ = self._running
+        return group.numbers[index], group.slots[index].steps
+
+    def _act_discrete(
+        self,
+        group: _Group,
+        observations: Iterable[Any],
+        keep: Callable[[Any], None],
+        space: Discrete,
+    ) -> None:
+        # The usual int in range costs no call.
+        convert, low, high = self._convert, space.start, space.start + space.n
+        for policy, observation in zip(group.policies, observations, strict=True):
+            action = policy.act(observation)
+            keep(action if type(action) is int and low <= action < high else convert(action))
+
+    def _act_continuous(
+        self, group: _Group, observations: Iterable[Any], keep: Callable[[Any], None], size: int
+    ) -> None:
+        # The usual float64 vector of the right length costs no call. Box only: the numbers of
+        # other spaces are always checked.
+        convert, shape = self._convert, (size,)
+        expected = _FLOAT64 if self.task.interface.action == Box(shape) else None
+        for policy, observation in zip(group.policies, observations, strict=True):
+            action = policy.act(observation)
+            usual = type(action) is np.ndarray and action.dtype is expected
+            keep(action if usual and action.shape == shape else convert(action))
 
 
 class FeedbackProgram(Program):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import asdict
 from types import TracebackType
@@ -52,14 +53,14 @@ class _Session:
         self, kind: Kind, payload: bytes, expect: Kind, seconds: float, what: str, size: int | None
     ) -> memoryview:
         self._send(kind, (payload,), seconds, what)
-        return self._receive(expect, what, size)
+        return self._receive(expect, size)
 
     def _send(self, kind: Kind, parts: Sequence[Buffer], seconds: float, what: str) -> None:
         self._channel.send(kind, parts, seconds, what)
 
-    def _receive(self, expect: Kind, what: str, size: int | None) -> memoryview:
+    def _receive(self, expect: Kind, size: int | None) -> memoryview:
         try:
-            return self._channel.receive(expect, what, size)
+            return self._channel.receive(expect, size)
         except ProgramError as error:
             self._output = error.output or self._output
             raise
@@ -106,7 +107,7 @@ class Policy(_Session):
     ) -> None:
         super().__init__("policy", channel, source, interface, limits, extra_imports)
         self._size = interface.action.size
-        self._asked = 0
+        self._asked: deque[int] = deque()
         self._prefixes: dict[tuple[int, ...], bytes] = {}
 
     def reset(self, slots: Sequence[int], seeds: Sequence[int], fresh: bool = True) -> None:
@@ -157,10 +158,10 @@ class Policy(_Session):
     def begin(self, slots: Sequence[int], observations: FloatArray | Sequence[FloatArray]) -> None:
         """First half of ``act``: returns at once, so that the caller can step other episodes.
 
-        ``finish`` must follow before anything else is asked of this policy.
+        A second ``begin``, for other slots, may come before the first ``finish``: then the process
+        never waits for work. Nothing else may be asked of this policy in between.
         """
         count = len(slots)
-        self._asked = count
         key = tuple(slots)
         if self._interface.observation_size is None:
             parts = self._ragged(key, observations)
@@ -171,11 +172,12 @@ class Policy(_Session):
                 raise ValueError(f"observations have shape {table.shape}, not {expected}")
             parts = [self._prefix(key), table.data.cast("B") if table.size else b""]
         self._send(Kind.ACT, parts, self._limits.act_seconds * count, "act()")
+        self._asked.append(count)
 
     def finish(self) -> NDArray[np.float64]:
-        """Second half of ``act``: waits for the actions of ``begin``."""
-        count = self._asked
-        reply = self._receive(Kind.ACTIONS, "act()", 8 * count * self._size)
+        """Second half of ``act``: waits for the actions of the oldest ``begin``."""
+        count = self._asked.popleft()
+        reply = self._receive(Kind.ACTIONS, 8 * count * self._size)
         actions = np.frombuffer(reply, np.float64).reshape(count, self._size).copy()
         if not np.isfinite(actions).all():
             self.close()

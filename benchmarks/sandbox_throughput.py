@@ -170,7 +170,7 @@ CASES = {
         GRID_POLICY,
         sandbox.Interface(4, None, sandbox.Discrete(4)),
         128,
-        100,
+        500,
         _goals(0.75, 1.0, 0.72),
     ),
     "cartpole": Case(
@@ -178,7 +178,7 @@ CASES = {
         CARTPOLE_POLICY,
         sandbox.Interface(4, None, sandbox.Discrete(2)),
         64,
-        50,
+        500,
         _goals(0.94, 1.0, 0.92),
     ),
     "halfcheetah": Case(
@@ -186,7 +186,7 @@ CASES = {
         CHEETAH_POLICY,
         sandbox.Interface(17, None, sandbox.Box((6,))),
         32,
-        50,
+        500,
         _goals(0.92, 1.0, 0.92),
     ),
     "reach": Case(
@@ -194,7 +194,7 @@ CASES = {
         REACH_POLICY,
         sandbox.Interface(39, None, sandbox.Box((4,))),
         16,
-        50,
+        250,
         _goals(0.93, 1.0, 0.92),
     ),
 }

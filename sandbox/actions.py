@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -114,7 +115,7 @@ def _multi_discrete_converter(space: MultiDiscrete) -> Converter:
 
 def first_not_finite(rows: FloatArray) -> int | None:
     """Index of the first row with a NaN or an infinity, or None."""
-    if np.isfinite(rows).all():
+    if isfinite(rows.sum()) or np.isfinite(rows).all():
         return None
     return int(np.flatnonzero(~np.isfinite(rows).all(axis=1))[0])
 

@@ -9,8 +9,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from sandbox import frames
 from sandbox.errors import (
@@ -38,8 +37,7 @@ _SIGNALS = {
 }
 
 
-@dataclass(frozen=True)
-class _Asked:
+class _Asked(NamedTuple):
     """A request under way; times are of the monotonic clock, in seconds."""
 
     sequence: int

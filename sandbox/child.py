@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import FrameType
 from typing import Any
 
@@ -105,14 +105,15 @@ def _act(program: PolicyProgram, payload: memoryview) -> tuple[Kind, bytes]:
     start = ACT_HEAD.size
     slots = bytes(payload[start : start + 8 * count])
     start += 8 * count
-    rows: list[FloatArray]
+    rows: Iterable[FloatArray]
     if ragged:
         lengths = np.frombuffer(payload, np.int64, count, start)
         flat = np.frombuffer(payload, np.float64, -1, start + 8 * count)
         rows = [row.copy() for row in np.split(flat, np.cumsum(lengths)[:-1])]
     else:
         numbers = np.frombuffer(payload, np.float64, (len(payload) - start) // 8, start)
-        rows = [row.copy() for row in numbers.reshape(count, numbers.size // count)]
+        # A copy each: a view would lead to the observations of the other episodes.
+        rows = map(np.ndarray.copy, numbers.reshape(count, numbers.size // count))
     return Kind.ACTIONS, program.act(slots, rows).tobytes()
 
 

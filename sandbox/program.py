@@ -160,13 +160,14 @@ def _observation_class(source: str | None) -> Callable[[FloatArray], Any] | None
     return found
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Group:
-    """Slots that act together, looked up once."""
+    """Slots that act together, looked up once; ``acts`` is added to their steps in the end."""
 
     numbers: Sequence[int]
     slots: Sequence[_Slot]
     policies: Sequence[Any]
+    acts: int = 0
 
 
 class PolicyProgram(Program):
@@ -199,24 +200,30 @@ class PolicyProgram(Program):
         group, found = self._running
         if len(found) >= len(group.numbers):
             return None, None
-        return group.numbers[len(found)], group.slots[len(found)].steps
+        return self._place(len(found))
 
     def reset(self, slots: Sequence[int], seeds: Sequence[int], fresh: bool) -> None:
         """Begin an episode in each slot."""
+        for group in self._groups.values():
+            for slot in group.slots:
+                slot.steps += group.acts
         self._groups.clear()
         for number, seed in zip(slots, seeds, strict=True):
-            slot = self._slots.get(number)
-            if slot is None:
-                slot = self._slots[number] = _Slot(Randomness(seed))
-            else:
-                slot.randomness.seed(seed)
-            slot.steps = 0
-            if fresh or slot.policy is None:
-                slot.policy = self._guarded(partial(self._new_policy, slot.randomness), number)
-            else:
-                restart = getattr(slot.policy, "reset", None)
-                if callable(restart):
-                    self._guarded(restart, number)
+            self._reset(number, seed, fresh)
+
+    def _reset(self, number: int, seed: int, fresh: bool) -> None:
+        slot = self._slots.get(number)
+        if slot is None:
+            slot = self._slots[number] = _Slot(Randomness(seed))
+        else:
+            slot.randomness.seed(seed)
+        slot.steps = 0
+        if fresh or slot.policy is None:
+            slot.policy = self._guarded(partial(self._new_policy, slot.randomness), number)
+            return
+        restart = getattr(slot.policy, "reset", None)
+        if callable(restart):
+            self._guarded(restart, number)
 
     def _group(self, slots: bytes) -> _Group:
         group = self._groups.get(slots)
@@ -226,7 +233,7 @@ class PolicyProgram(Program):
             group = self._groups[slots] = _Group(numbers, found, [slot.policy for slot in found])
         return group
 
-    def act(self, slots: bytes, rows: Sequence[FloatArray]) -> FloatArray:
+    def act(self, slots: bytes, rows: Iterable[FloatArray]) -> FloatArray:
         """One action per slot, float64 ``(k, action.size)``.
 
         ``slots`` are int64 numbers as they came; ``rows`` are owned by the policies.
@@ -246,17 +253,18 @@ class PolicyProgram(Program):
                 result = np.concatenate(found)
         except BaseException as error:
             raise self.failed(error, *self._place(len(found))) from None
-        result = result.reshape(len(rows), -1)
+        result = result.reshape(len(found), space.size)
         bad = actions.first_not_finite(result)
         if bad is not None:
             raise self.failed(actions.not_finite(result[bad]), *self._place(bad))
-        for slot in group.slots:
-            slot.steps += 1
+        group.acts += 1
         return result
 
     def _place(self, index: int) -> tuple[int, int]:
-        group, _ = self._running
-        return group.numbers[index], group.slots[index].steps
+        """Slot and step of one action of the running group."""
+        number = self._running[0].numbers[index]
+        acts = sum(g.acts for g in self._groups.values() if number in g.numbers)
+        return number, self._slots[number].steps + acts
 
     def _act_discrete(
         self,

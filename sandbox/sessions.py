@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sandbox import frames
+from sandbox.actions import first_not_finite
 from sandbox.channel import Buffer, Channel
 from sandbox.child import ACT_HEAD, EPISODE_HEAD, RESET_HEAD
 from sandbox.errors import ProgramError, ProtocolError
@@ -179,7 +180,7 @@ class Policy(_Session):
         count = self._asked.popleft()
         reply = self._receive(Kind.ACTIONS, 8 * count * self._size)
         actions = np.frombuffer(reply, np.float64).reshape(count, self._size).copy()
-        if not np.isfinite(actions).all():
+        if first_not_finite(actions) is not None:
             self.close()
             raise ProtocolError("the program broke the protocol: an action is not finite")
         return actions

@@ -25,11 +25,11 @@ def optimize(
 
     ``spec`` is a spec file or the name of a shipped one. ``settings`` are the fields of
     ``RunConfig`` (``model``, ``rounds``, ``candidates``, ``episodes``, ``seed``, ``max_cost``, ...)
-    and ``preset``. ``on_event`` receives every Event, in this thread. ``resume`` continues the run
+    and ``preset``. ``on_event`` receives every Event, in the thread of the run. ``resume`` continues the run
     in that folder; then only settings that may change on resuming can be given.
 
-    Blocks until the run has ended; must not be called from a running event loop. Raises
-    PromptPOError (SpecError, ModelError, ...; see ``promptpo.errors``).
+    Blocks until the run has ended, in a notebook too. Raises PromptPOError (SpecError,
+    ModelError, ...; see ``promptpo.errors``).
 
         result = promptpo.optimize("env_specs/cartpole.py", model="recorded", rounds=3)
         print(result.test.score.mean_return, result.best.source)

@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -66,7 +67,13 @@ def execute(
     Every event reaches ``listener``. Ctrl-C and SIGTERM end the run with the status
     "interrupted" and leave it ready to be resumed; every PromptPOError does the latter too.
     """
-    return asyncio.run(_Run(config, [listener] if listener else [], resume).main())
+    run = _Run(config, [listener] if listener else [], resume)
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(run.main())
+    with ThreadPoolExecutor(1) as thread:  # in a notebook, whose event loop is running
+        return thread.submit(asyncio.run, run.main()).result()
 
 
 def settings_of(folder: RunFolder) -> dict[str, Any]:

@@ -1,3 +1,4 @@
+import asyncio
 import json
 
 import pytest
@@ -245,6 +246,13 @@ def test_an_environment_that_does_not_construct_leaves_no_run_behind(tmp_path):
     with pytest.raises(SpecError, match=r"broken\.py:\d+: the environment does not construct"):
         promptpo.optimize(spec, model=model, out=str(tmp_path / "runs"))
     assert not (tmp_path / "runs").exists()
+
+
+def test_a_notebook_with_a_running_event_loop_can_call_it(tmp_path):
+    async def cell():
+        return run(tmp_path, replies([GOOD]))[0]
+
+    assert asyncio.run(cell()).status == "finished"
 
 
 def test_an_unknown_setting_is_refused():

@@ -25,8 +25,8 @@ def optimize(
 
     ``spec`` is a spec file or the name of a shipped one. ``settings`` are the fields of
     ``RunConfig`` (``model``, ``rounds``, ``candidates``, ``episodes``, ``seed``, ``max_cost``, ...)
-    and ``preset``. ``on_event`` receives every Event, in the thread of the run. ``resume`` continues the run
-    in that folder; then only settings that may change on resuming can be given.
+    and ``preset``. ``on_event`` receives every Event, in the thread of the run. ``resume``
+    continues the run in that folder; then only settings that may change on resuming can be given.
 
     Blocks until the run has ended, in a notebook too. Raises PromptPOError (SpecError,
     ModelError, ...; see ``promptpo.errors``).

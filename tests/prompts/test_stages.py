@@ -1,0 +1,83 @@
+import pytest
+
+from promptpo.config import RunConfig
+from promptpo.prompts import (
+    feedback_messages,
+    policy_messages,
+    reflection_messages,
+    render_all,
+    repair_messages,
+)
+from promptpo.spec import load_spec, prompt_parts, shipped_specs
+from promptpo.types import Candidate, Rollout, Round
+
+CARTPOLE = load_spec("cartpole")
+
+
+def text(messages):
+    return "\n".join(m.content for m in messages)
+
+
+def one_round():
+    run = Rollout("search", (1,), (9.0,), (9,), (None,), 9)
+    winner = Candidate(1, 1, "class Policy:\n    speed = 77\n", run)
+    return Round(1, (winner,), winner, ("it fell to the left",))
+
+
+@pytest.mark.parametrize("name", shipped_specs())
+def test_a_specs_parts_stand_in_the_prompt_as_they_are(name):
+    spec = load_spec(name)
+    parts = prompt_parts(spec)
+    for asked in (policy_messages(spec, RunConfig()), feedback_messages(spec, RunConfig())):
+        for part in (parts.observation, parts.action, parts.reward, parts.description):
+            assert part in text(asked)
+
+
+@pytest.mark.parametrize("name", shipped_specs())
+def test_nothing_is_left_to_fill_in(name):
+    for _, messages in render_all(load_spec(name), RunConfig()):
+        assert "$" not in text(messages)
+
+
+def test_every_stage_is_shown():
+    stages = [stage for stage, _ in render_all(CARTPOLE, RunConfig())]
+    assert len(stages) == 5
+    assert {s.split()[0].rstrip(",") for s in stages} == {
+        "feedback", "policy", "reflection", "repair",
+    }  # fmt: skip
+
+
+def test_later_rounds_see_history_and_reflection():
+    asked = text(policy_messages(CARTPOLE, RunConfig(), [one_round()], "Push earlier."))
+    assert "speed = 77" in asked
+    assert "it fell to the left" in asked
+    assert "Push earlier." in asked
+
+
+def test_the_first_round_has_no_history():
+    assert "tried" not in text(policy_messages(CARTPOLE, RunConfig()))
+
+
+def test_a_reflection_is_asked_about_the_last_round():
+    assert "winner of round 1" in text(reflection_messages(CARTPOLE, RunConfig(), [one_round()]))
+
+
+def test_a_repair_continues_the_conversation():
+    asked = policy_messages(CARTPOLE, RunConfig())
+    repair = repair_messages(asked, "my code", "policy", "ZeroDivisionError", "printed this")
+    assert repair[: len(asked)] == asked
+    assert repair[-2].content == "my code"
+    assert "ZeroDivisionError" in repair[-1].content
+    assert "printed this" in repair[-1].content
+
+
+@pytest.mark.parametrize("lifetime", ["episode", "evaluation"])
+def test_the_prompt_says_how_long_a_policy_lives(lifetime):
+    asked = text(policy_messages(CARTPOLE, RunConfig(policy_lifetime=lifetime)))
+    assert ("through all episodes" in asked) == (lifetime == "evaluation")
+
+
+def test_the_time_limits_are_told():
+    asked = text(policy_messages(CARTPOLE, RunConfig(act_timeout=0.25, episode_timeout=7.0)))
+    assert "may take 0.25 s" in asked
+    assert "episode 7 s" in asked

@@ -153,35 +153,26 @@ class Host:
             "cpu": limits.total_seconds + limits.init_seconds,
             "strict": self._strict,
         }
-        their_read, our_write = os.pipe()
-        our_read, their_write = os.pipe()
-        try:
-            self._ask(request, [their_read, their_write])
-            reply, fds = self._answer()
-        except SandboxError:
-            os.close(our_write)
-            os.close(our_read)
-            raise
-        finally:
-            os.close(their_read)
-            os.close(their_write)
-        pidfd = fds[0] if fds else -1
-        return Channel(reply["pid"], pidfd, (our_read, our_write), self._reap, limits)
+        self._ask(request)
+        reply, fds = self._answer()
+        reader, writer, *handle = fds
+        pidfd = handle[0] if handle else -1
+        return Channel(reply["pid"], pidfd, (reader, writer), self._reap, limits)
 
     def _reap(self, pid: int) -> int:
-        self._ask({"op": "reap", "pid": pid}, [])
+        self._ask({"op": "reap", "pid": pid})
         reply, _ = self._answer()
         return int(reply["status"])
 
-    def _ask(self, request: dict[str, Any], fds: list[int]) -> None:
+    def _ask(self, request: dict[str, Any]) -> None:
         try:
-            socket.send_fds(self._control, [json.dumps(request).encode() + b"\n"], fds)
+            self._control.sendall(json.dumps(request).encode() + b"\n")
         except OSError as error:
             raise SandboxError(f"the sandbox's warm parent is gone ({error.strerror})") from None
 
     def _answer(self) -> tuple[dict[str, Any], list[int]]:
         try:
-            data, fds, _, _ = socket.recv_fds(self._control, 1 << 16, 1)
+            data, fds, _, _ = socket.recv_fds(self._control, 1 << 16, 3)
             while data and not data.endswith(b"\n"):
                 data += self._control.recv(1 << 16)
         except OSError as error:

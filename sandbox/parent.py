@@ -5,9 +5,12 @@ program. It obeys one control socket and dies when that closes or its own parent
 
 Messages are lines of JSON, strictly one reply per request:
 
-    {"op": "spawn", "libraries": [...], "memory": bytes, "cpu": seconds, "strict": bool}  + 2 pipes
-        -> {"pid": n}  + a pidfd where the system has them
+    {"op": "spawn", "libraries": [...], "memory": bytes, "cpu": seconds, "strict": bool}
+        -> {"pid": n}  + the host's ends of two pipes, and a pidfd where the system has them
     {"op": "reap", "pid": n}   ->  {"status": wait status}
+
+While nothing is asked it keeps one process in reserve, locked down and warm, for a program of the
+same limits as the last one.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ import select
 import signal
 import socket
 import sys
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from sandbox import lockdown
@@ -27,6 +31,8 @@ from sandbox.watchdog import Watchdog
 
 #: Exit code of a child that could not lock itself down as strictly as asked.
 NOT_STRICT = 77
+#: Seconds without a request after which a process is put in reserve.
+_IDLE = 0.005
 _PROBE_MEMORY = 1 << 28
 
 
@@ -39,6 +45,16 @@ def _warm_up() -> None:
     assert sandbox.child is not None  # noqa: S101 - keeps the import
 
 
+@dataclass(frozen=True)
+class _Process:
+    """A forked process and the host's ends of its pipes."""
+
+    pid: int
+    reader: int
+    writer: int
+    key: tuple[object, ...]
+
+
 class Parent:
     """State of the warm parent."""
 
@@ -48,6 +64,8 @@ class Parent:
         self._libraries: dict[str, Any] = {}
         self._loaded: set[str] = set()
         self._preparation = lockdown.Preparation.make()
+        self._last: dict[str, Any] | None = None
+        self._reserve: _Process | None = None
 
     def run(self) -> None:
         """Report the isolation, then obey until the host is gone."""
@@ -55,10 +73,9 @@ class Parent:
         gc.collect()
         gc.freeze()
         self._send({"isolation": self._probe()})
-        while (message := self._receive()) is not None:
-            request, fds = message
+        while (request := self._receive()) is not None:
             if request["op"] == "spawn":
-                self._spawn(request, fds)
+                self._spawn(request)
             else:
                 self._reap(int(request["pid"]))
         for pid in self._children:
@@ -66,19 +83,24 @@ class Parent:
         for pid in self._children:
             os.waitpid(pid, 0)
 
-    def _receive(self) -> tuple[dict[str, Any], list[int]] | None:
+    def _receive(self) -> dict[str, Any] | None:
         """The next request, or None when there will be none."""
         host = os.getppid()
-        while not select.select([self._control], [], [], 1.0)[0]:
+        while True:
+            idle = self._last is not None and self._reserve is None
+            if select.select([self._control], [], [], _IDLE if idle else 1.0)[0]:
+                break
             if os.getppid() != host:
                 return None
+            if idle and self._last is not None:
+                self._reserve = self._fork(self._last, warm=True)
         try:
-            data, fds, _, _ = socket.recv_fds(self._control, 1 << 16, 2)
+            data = self._control.recv(1 << 16)
+            while data and not data.endswith(b"\n"):
+                data += self._control.recv(1 << 16)
         except ConnectionError:
             return None
-        while data and not data.endswith(b"\n"):
-            data += self._control.recv(1 << 16)
-        return (json.loads(data), list(fds)) if data else None
+        return dict(json.loads(data)) if data else None
 
     def _send(self, reply: dict[str, Any], fds: tuple[int, ...] = ()) -> None:
         data = json.dumps(reply).encode() + b"\n"
@@ -97,29 +119,56 @@ class Parent:
             gc.collect()
             gc.freeze()
 
-    def _spawn(self, request: dict[str, Any], fds: list[int]) -> None:
+    def _key(self, request: dict[str, Any]) -> tuple[object, ...]:
+        return request["memory"], request["cpu"], request["strict"], len(self._loaded)
+
+    def _spawn(self, request: dict[str, Any]) -> None:
         self._load(request["libraries"])
+        self._last = request
+        process, self._reserve = self._reserve, None
+        if process is not None and process.key != self._key(request):
+            self._discard(process)
+            process = None
+        if process is None:
+            process = self._fork(request)
+        handle = (os.pidfd_open(process.pid),) if hasattr(os, "pidfd_open") else ()
+        fds = (process.reader, process.writer, *handle)
+        self._send({"pid": process.pid}, fds)
+        for fd in fds:
+            os.close(fd)
+
+    def _fork(self, request: dict[str, Any], warm: bool = False) -> _Process:
+        their_read, our_write = os.pipe()
+        our_read, their_write = os.pipe()
         me = os.getpid()
         pid = os.fork()
         if pid == 0:
-            self._child(request, fds, me)
+            self._child(request, (their_read, their_write), me, warm)
         self._children.add(pid)
-        for fd in fds:
-            os.close(fd)
-        handle = (os.pidfd_open(pid),) if hasattr(os, "pidfd_open") else ()
-        self._send({"pid": pid}, handle)
-        for fd in handle:
-            os.close(fd)
+        os.close(their_read)
+        os.close(their_write)
+        return _Process(pid, our_read, our_write, self._key(request))
 
-    def _child(self, request: dict[str, Any], fds: list[int], parent: int) -> NoReturn:
+    def _discard(self, process: _Process) -> None:
+        _kill_group(process.pid)
+        os.waitpid(process.pid, 0)
+        self._children.discard(process.pid)
+        os.close(process.reader)
+        os.close(process.writer)
+
+    def _child(
+        self, request: dict[str, Any], pipes: tuple[int, int], parent: int, warm: bool
+    ) -> NoReturn:
         try:
-            from sandbox.child import serve
+            from sandbox.child import serve, touch
 
             watchdog = Watchdog()
-            lockdown.move_pipes(*fds)
+            lockdown.move_pipes(*pipes)
             report = lockdown.apply(self._preparation, parent, request["memory"], request["cpu"])
             if request["strict"] and Isolation.from_report(report).level != "strict":
                 os._exit(NOT_STRICT)
+            if warm:
+                touch()
             serve(lockdown.READ_FD, lockdown.WRITE_FD, self._libraries, watchdog)
         except BaseException:
             os._exit(1)

@@ -47,14 +47,16 @@ def test_many_candidates_leak_nothing():
         parent = host.parent_pid
         for source in KINDS * 3:
             evaluate(host, source)
+        time.sleep(0.2)
         before = descriptors(), len(list(Path(f"/proc/{parent}/fd").iterdir()))
         memory = resident(parent)
         for n in range(CANDIDATES):
             evaluate(host, KINDS[n % len(KINDS)])
+        time.sleep(0.2)
         after = descriptors(), len(list(Path(f"/proc/{parent}/fd").iterdir()))
 
         assert after == before
-        assert children(parent) == []
+        assert len(children(parent)) <= 1, "more than the one process in reserve"
         assert resident(parent) - memory < 2000
 
 
@@ -66,7 +68,7 @@ def test_closing_a_host_ends_everything():
     host.close()
     host.close()
 
-    assert len(pids) == 4
+    assert len(pids) >= 4
     assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
     for policy in policies:
         policy.close()
@@ -96,7 +98,7 @@ def test_a_killed_host_takes_its_processes_along():
     deadline = time.monotonic() + 10
     while any(map(is_running, pids)) and time.monotonic() < deadline:
         time.sleep(0.02)
-    assert len(pids) == 2
+    assert len(pids) >= 2
     assert not any(map(is_running, pids))
 
 
@@ -113,13 +115,14 @@ def test_a_killed_parent_is_told_and_takes_its_children_along():
     with sandbox.Host() as host:
         policy = host.policy(GOOD, INTERFACE)
         policy.reset([0], [0])
-        (child,) = map(int, children(host.parent_pid))
+        pids = list(map(int, children(host.parent_pid)))
         os.kill(host.parent_pid, signal.SIGKILL)
         deadline = time.monotonic() + 10
-        while is_running(child) and time.monotonic() < deadline:
+        while any(map(is_running, pids)) and time.monotonic() < deadline:
             time.sleep(0.02)
 
-        assert not is_running(child)
+        assert pids
+        assert not any(map(is_running, pids))
         with pytest.raises(sandbox.SandboxError):
             policy.act([0], np.zeros((1, 1)))
         with pytest.raises(sandbox.SandboxError, match="warm parent"):

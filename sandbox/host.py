@@ -49,7 +49,8 @@ def _environment() -> dict[str, str]:
     """All that the warm parent knows of the world."""
     threads = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
     kernels = {name: os.environ[name] for name in _KERNELS if name in os.environ}
-    return {**kernels, **dict.fromkeys(threads, "1"), "LC_ALL": "C.UTF-8"}
+    fixed = {"LC_ALL": "C.UTF-8", "PYTHONHASHSEED": "0"}
+    return {**kernels, **dict.fromkeys(threads, "1"), **fixed}
 
 
 def _start_parent(control: socket.socket) -> subprocess.Popen[bytes]:
@@ -62,8 +63,8 @@ def _start_parent(control: socket.socket) -> subprocess.Popen[bytes]:
     boot = _BOOT.format(paths=_package_folders())
     try:
         return subprocess.Popen(  # noqa: S603 - our own interpreter and module
-            # -I: no user packages, no PYTHON* variables, no current directory.
-            [sys.executable, "-I", "-B", "-c", boot, str(fd)],
+            # No user packages, no current directory. As -I, which would ignore the hash seed too.
+            [sys.executable, "-s", "-P", "-B", "-c", boot, str(fd)],
             env=_environment(),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,

@@ -147,6 +147,18 @@ def test_results_do_not_depend_on_how_many_episodes_run_together(host):
     assert together[7] != together[8]
 
 
+def test_the_order_of_sets_is_the_same_in_every_process():
+    source = "class Policy:\n    def act(self, obs):\n"
+    source += "        return [hash('a') % 10007, list({'x', 'y', 'z', 'abc'}).index('x')]\n"
+    found = []
+    for _ in range(2):
+        with sandbox.Host() as one, one.policy(source, VECTOR) as policy:
+            policy.reset([0], [0])
+            found.append(policy.act([0], np.zeros((1, 2))).tolist())
+
+    assert found[0] == found[1]
+
+
 def test_large_seeds_differ(host):
     found = [random_actions(host, [0], [seed], [[0]])[seed] for seed in (1, 1 + 2**32, 2**64 - 1)]
 

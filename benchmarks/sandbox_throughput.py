@@ -1,7 +1,7 @@
 """What isolation costs: environment steps per second, sandboxed against a bare in-process loop.
 
     python benchmarks/sandbox_throughput.py                 # all environments, all modes
-    python benchmarks/sandbox_throughput.py grid cartpole --modes one-core --rounds 20
+    python benchmarks/sandbox_throughput.py --environments grid --modes one-core
 
 Modes, each measured against the bare loop of the same policy and episodes in the same run:
 
@@ -399,7 +399,7 @@ def saturated(name: str, rounds: int, cores: Sequence[int]) -> Result:
 def main() -> int:
     """Print a table; 1 if any returns differ."""
     parser = argparse.ArgumentParser(description="Throughput of isolation against a bare loop.")
-    parser.add_argument("environments", nargs="*", choices=[*CASES, []], default=list(CASES))
+    parser.add_argument("--environments", nargs="+", choices=CASES, default=list(CASES))
     parser.add_argument("--modes", nargs="+", choices=MODES, default=list(MODES))
     parser.add_argument("--rounds", type=int, default=15)
     options = parser.parse_args()
@@ -408,7 +408,7 @@ def main() -> int:
         f"{'environment':<12} {'mode':<10} {'ratio':>6} {'goal':>5} {'bare us/step':>13}  returns"
     )
     failed = False
-    for name in options.environments or list(CASES):
+    for name in options.environments:
         case = CASES[name]
         for mode in options.modes:
             if mode == "saturated":

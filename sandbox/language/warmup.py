@@ -5,7 +5,10 @@ After the lock-down no file can be opened, so a lazy import would fail there.
 
 from __future__ import annotations
 
+import random
 from typing import Any
+
+import numpy as np
 
 from sandbox.language.compiler import compile_source
 from sandbox.language.guards import Printer, make_builtins
@@ -62,6 +65,9 @@ def run() -> None:
     import warnings
 
     warnings.simplefilter("ignore")
+    # What libraries draw from the global generators repeats from process to process.
+    np.random.seed(0)
+    random.seed(0)
     sys.modules["policy"] = types.ModuleType("policy")
     library = Library(Randomness(0), {})
     namespace: dict[str, Any] = {

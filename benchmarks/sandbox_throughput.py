@@ -18,7 +18,6 @@ happens on the machine meets both. Returns must agree bit for bit; the program f
 from __future__ import annotations
 
 import argparse
-import math
 import multiprocessing
 import os
 import sys
@@ -27,188 +26,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import numpy as np
+from sandbox_cases import CASES, Case, Env
 
 import sandbox
 
-Numbers = Sequence[float] | np.ndarray[Any, np.dtype[np.float64]]
 MODES = ("one-core", "idle-core", "saturated", "default", "spanning")
 DEFAULT_EPISODES = 5
-
-
-class Env(Protocol):
-    """One environment instance with a fixed horizon."""
-
-    def reset(self, seed: int) -> Numbers:
-        """The first observation of an episode."""
-        ...
-
-    def step(self, action: object) -> tuple[Numbers, float]:
-        """The next observation and the reward."""
-        ...
-
-
-class Grid:
-    """An 8x8 grid in pure Python, about 2 us per step."""
-
-    def reset(self, seed: int) -> Numbers:
-        """Start and goal follow from the seed."""
-        self.row, self.col = seed % 8, seed // 8 % 8
-        self.goal = (seed * 5 % 8, seed * 3 % 8)
-        self.walls = {(3, 3), (3, 4), (4, 3)}
-        return self._observe()
-
-    def _observe(self) -> tuple[float, ...]:
-        return (float(self.row), float(self.col), float(self.goal[0]), float(self.goal[1]))
-
-    def step(self, action: object) -> tuple[Numbers, float]:
-        """Up, down, left, right; walls stay."""
-        row, col = self.row, self.col
-        if action == 0:
-            row = max(0, row - 1)
-        elif action == 1:
-            row = min(7, row + 1)
-        elif action == 2:
-            col = max(0, col - 1)
-        else:
-            col = min(7, col + 1)
-        if (row, col) not in self.walls:
-            self.row, self.col = row, col
-        distance = abs(self.row - self.goal[0]) + abs(self.col - self.goal[1])
-        reward = 1.0 if distance == 0 else -0.01 * math.sqrt(distance)
-        if distance == 0:
-            self.goal = ((self.goal[0] * 3 + 1) % 8, (self.goal[1] * 5 + 2) % 8)
-        return self._observe(), reward
-
-
-class Gymnasium:
-    """A Gymnasium environment without its time limit."""
-
-    def __init__(self, name: str) -> None:
-        import gymnasium
-
-        self.env: Any = gymnasium.make(name).unwrapped
-
-    def reset(self, seed: int) -> Numbers:
-        """Begin the seed's episode."""
-        first: Numbers = self.env.reset(seed=seed)[0]
-        return first
-
-    def step(self, action: object) -> tuple[Numbers, float]:
-        """Without the time limit."""
-        observation, reward, *_ = self.env.step(action)
-        return observation, float(reward)
-
-
-class Reach:
-    """Meta-World reach-v3 with a goal for each seed."""
-
-    def __init__(self) -> None:
-        from env_specs import _metaworld
-
-        self.module = _metaworld
-        self.env: Any = _metaworld.make_env("reach-v3")
-
-    def reset(self, seed: int) -> Numbers:
-        """Begin the seed's episode."""
-        return self.module.reset(self.env, seed)
-
-    def step(self, action: object) -> tuple[Numbers, float]:
-        """One control step."""
-        observation, reward, *_ = self.env.step(action)
-        return observation, float(reward)
-
-
-GRID_POLICY = """
-class Policy:
-    def act(self, obs):
-        row, col, goal_row, goal_col = obs
-        if row > goal_row:
-            return 0
-        if row < goal_row:
-            return 1
-        return 2 if col > goal_col else 3
-"""
-CARTPOLE_POLICY = """
-class Policy:
-    def act(self, obs):
-        x, v, angle, spin = obs
-        return 1 if angle + 0.3 * spin + 0.05 * x + 0.1 * v > 0 else 0
-"""
-CHEETAH_POLICY = """
-import numpy as np
-class Policy:
-    def __init__(self):
-        self.t = 0
-        self.phase = np.array([0.0, 0.9, 1.8, 3.1, 4.0, 4.9])
-    def act(self, obs):
-        self.t += 1
-        return np.tanh(np.sin(0.5 * self.t + self.phase) - 0.1 * obs[8])
-"""
-REACH_POLICY = """
-import numpy as np
-class Policy:
-    def act(self, obs):
-        action = np.zeros(4)
-        action[:3] = np.clip(10.0 * (obs[36:39] - obs[:3]), -1, 1)
-        return action
-"""
-
-
-@dataclass(frozen=True)
-class Case:
-    """One environment of the benchmark; ``goals``: required ratios by mode."""
-
-    make: Callable[[], Env]
-    source: str
-    interface: sandbox.Interface
-    episodes: int
-    steps: int
-    goals: dict[str, float]
-
-
-def _goals(one: float, idle: float, saturated: float) -> dict[str, float]:
-    return {"one-core": one, "idle-core": idle, "saturated": saturated}
-
-
-CASES = {
-    "grid": Case(
-        Grid,
-        GRID_POLICY,
-        sandbox.Interface(4, None, sandbox.Discrete(4)),
-        128,
-        500,
-        _goals(0.75, 1.0, 0.72),
-    ),
-    "cartpole": Case(
-        lambda: Gymnasium("CartPole-v1"),
-        CARTPOLE_POLICY,
-        sandbox.Interface(4, None, sandbox.Discrete(2)),
-        64,
-        500,
-        _goals(0.94, 1.0, 0.92),
-    ),
-    "halfcheetah": Case(
-        lambda: Gymnasium("HalfCheetah-v5"),
-        CHEETAH_POLICY,
-        sandbox.Interface(17, None, sandbox.Box((6,))),
-        32,
-        200,
-        _goals(0.92, 1.0, 0.92),
-    ),
-    "reach": Case(
-        Reach,
-        REACH_POLICY,
-        sandbox.Interface(39, None, sandbox.Box((4,))),
-        16,
-        100,
-        _goals(0.93, 1.0, 0.92),
-    ),
-}
 
 
 def to_actions(case: Case, rows: np.ndarray[Any, np.dtype[np.float64]]) -> list[object]:

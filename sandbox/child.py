@@ -16,7 +16,8 @@ from sandbox.errors import REPORTED, PolicyError, ProgramError
 from sandbox.frames import HEADER, Kind
 from sandbox.interface import Box, FloatArray, Interface, Limits, action_from_dict
 from sandbox.language.facades import Facade
-from sandbox.program import FeedbackProgram, PolicyProgram, Program, Task
+from sandbox.policy import PolicyProgram
+from sandbox.program import FeedbackProgram, Program, Task
 from sandbox.watchdog import Watchdog
 
 _FIRST_BUFFER = 1 << 16

@@ -10,11 +10,10 @@ from __future__ import annotations
 import math
 import sys
 import types
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from types import FrameType
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +26,7 @@ from sandbox.errors import (
     ProgramError,
     TimeLimit,
 )
-from sandbox.interface import Box, Discrete, FloatArray, Interface, Limits
+from sandbox.interface import FloatArray, Interface, Limits
 from sandbox.language import (
     FILENAME,
     Library,
@@ -44,8 +43,6 @@ from sandbox.language.facades import Facade
 from sandbox.tracebacks import describe
 
 _MODULE = "policy"
-_FLOAT64 = np.dtype(np.float64)
-_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True)
@@ -56,15 +53,6 @@ class Task:
     interface: Interface
     limits: Limits
     extra_imports: tuple[str, ...] = ()
-
-
-@dataclass
-class _Slot:
-    """One lockstep episode."""
-
-    randomness: Randomness
-    policy: Any = None
-    steps: int = 0
 
 
 class Program:
@@ -158,138 +146,6 @@ def _observation_class(source: str | None) -> Callable[[FloatArray], Any] | None
     exec(compile(source, "<observation>", "exec", dont_inherit=True), namespace)  # noqa: S102 - trusted: it comes with the task
     found: Callable[[FloatArray], Any] = namespace["Observation"]
     return found
-
-
-@dataclass
-class _Group:
-    """Slots that act together, looked up once; ``acts`` is added to their steps in the end."""
-
-    numbers: Sequence[int]
-    slots: Sequence[_Slot]
-    policies: Sequence[Any]
-    acts: int = 0
-
-
-class PolicyProgram(Program):
-    """A program with a ``Policy`` class, acting in several slots."""
-
-    def __init__(self, task: Task, libraries: Mapping[str, Facade]) -> None:
-        super().__init__(task, libraries)
-        self._convert = actions.converter(task.interface.action)
-        self._slots: dict[int, _Slot] = {}
-        self._groups: dict[bytes, _Group] = {}
-        self._running: tuple[_Group, list[Any]] = (_Group((), (), ()), [])
-        self._guarded(lambda: self._policy_class(Randomness(0)))
-
-    def _policy_class(self, randomness: Randomness) -> type[Any]:
-        return self.load(randomness, self.task.interface.policy_class, "act")
-
-    def _new_policy(self, randomness: Randomness) -> object:
-        return self._policy_class(randomness)()
-
-    def _guarded(self, run: Callable[[], _Result], slot: int = -1) -> _Result:
-        try:
-            return run()
-        except ProgramError:
-            raise
-        except BaseException as error:
-            raise self.failed(error, slot) from None
-
-    def now(self) -> tuple[int | None, int | None]:
-        """The slot and the step whose action is missing."""
-        group, found = self._running
-        if len(found) >= len(group.numbers):
-            return None, None
-        return self._place(len(found))
-
-    def reset(self, slots: Sequence[int], seeds: Sequence[int], fresh: bool) -> None:
-        """Begin an episode in each slot."""
-        for group in self._groups.values():
-            for slot in group.slots:
-                slot.steps += group.acts
-        self._groups.clear()
-        for number, seed in zip(slots, seeds, strict=True):
-            self._reset(number, seed, fresh)
-
-    def _reset(self, number: int, seed: int, fresh: bool) -> None:
-        slot = self._slots.get(number)
-        if slot is None:
-            slot = self._slots[number] = _Slot(Randomness(seed))
-        else:
-            slot.randomness.seed(seed)
-        slot.steps = 0
-        if fresh or slot.policy is None:
-            slot.policy = self._guarded(partial(self._new_policy, slot.randomness), number)
-            return
-        restart = getattr(slot.policy, "reset", None)
-        if callable(restart):
-            self._guarded(restart, number)
-
-    def _group(self, slots: bytes) -> _Group:
-        group = self._groups.get(slots)
-        if group is None:
-            numbers = memoryview(slots).cast("q").tolist()
-            found = [self._slots[number] for number in numbers]
-            group = self._groups[slots] = _Group(numbers, found, [slot.policy for slot in found])
-        return group
-
-    def act(self, slots: bytes, rows: Iterable[FloatArray]) -> FloatArray:
-        """One action per slot, float64 ``(k, action.size)``.
-
-        ``slots`` are int64 numbers as they came; ``rows`` are owned by the policies.
-        """
-        group = self._group(slots)
-        found: list[Any] = []
-        self._running = group, found
-        observe = self.observe
-        observations = rows if observe is None else map(observe, rows)
-        space = self.task.interface.action
-        try:
-            if isinstance(space, Discrete):
-                self._act_discrete(group, observations, found.append, space)
-                result = np.array(found, np.float64)
-            else:
-                self._act_continuous(group, observations, found.append, space.size)
-                result = np.concatenate(found)
-        except BaseException as error:
-            raise self.failed(error, *self._place(len(found))) from None
-        result = result.reshape(len(found), space.size)
-        bad = actions.first_not_finite(result)
-        if bad is not None:
-            raise self.failed(actions.not_finite(result[bad]), *self._place(bad))
-        group.acts += 1
-        return result
-
-    def _place(self, index: int) -> tuple[int, int]:
-        """Slot and step of one action of the running group."""
-        number = self._running[0].numbers[index]
-        acts = sum(g.acts for g in self._groups.values() if number in g.numbers)
-        return number, self._slots[number].steps + acts
-
-    def _act_discrete(
-        self,
-        group: _Group,
-        observations: Iterable[Any],
-        keep: Callable[[Any], None],
-        space: Discrete,
-    ) -> None:
-        # The usual int in range costs no call.
-        convert, low, high = self._convert, space.start, space.start + space.n
-        for policy, observation in zip(group.policies, observations, strict=True):
-            action = policy.act(observation)
-            keep(action if type(action) is int and low <= action < high else convert(action))
-
-    def _act_continuous(
-        self, group: _Group, observations: Iterable[Any], keep: Callable[[Any], None], size: int
-    ) -> None:
-        # The usual float64 vector of the right length costs no call. Box only: the numbers of
-        # other spaces are always checked.
-        convert, shape = self._convert, (size,)
-        expected = _FLOAT64 if self.task.interface.action == Box(shape) else None
-        for policy, observation in zip(group.policies, observations, strict=True):
-            action = policy.act(observation)
-            usual = type(action) is np.ndarray and action.dtype is expected
-            keep(action if usual and action.shape == shape else convert(action))
 
 
 class FeedbackProgram(Program):

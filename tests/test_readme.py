@@ -30,7 +30,7 @@ def test_links_lead_somewhere(document: Path) -> None:
 def test_options_and_commands_exist(document: Path) -> None:
     text = document.read_text(encoding="utf-8")
     known = set(re.findall(r"--[a-z][a-z-]+", parser().format_help()))
-    known |= {"--to", "--by", "--how", "--force"}
+    known |= {"--to", "--by", "--how", "--force", "--all", "--quick"}
     for line in re.findall(r"promptpo (?:-[^\n`]*|[a-z]+ [^\n`]*)", text):
         for option in re.findall(r"(?<=\s)--[a-z][a-z-]+", line):
             assert option in known, line

@@ -25,6 +25,7 @@ class Command:
 COMMANDS = {
     "run": Command("run", "search for a policy (what happens where no command is named)"),
     "prompt": Command("prompt", "print exactly what a model would be sent"),
+    "check": Command("check", "hold specs against their live environments"),
     "eval": Command("evaluate", "score a policy file, or the best policy of a run"),
     "list": Command("listing", "the shipped specs, and the runs so far"),
     "record": Command("record", "turn a run into a recording that can be replayed"),

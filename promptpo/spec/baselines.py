@@ -26,11 +26,12 @@ Controller = Callable[[Task, int], Callable[[Any], Any]]
 
 @dataclass(frozen=True)
 class Measured:
-    """A reference value with its standard error (of the mean return) and the steps it took."""
+    """A reference value with its standard error (of the mean return) and what it took."""
 
     reference: Reference
     standard_error: float
     steps: int
+    episodes: int
 
 
 def random_actions(task: Task, seed: int) -> Callable[[Any], Any]:
@@ -54,10 +55,23 @@ def spec_expert(task: Task, seed: int) -> Callable[[Any], Any]:
     return task.spec.expert(task.env)
 
 
-def measure(task: Task, controller: Controller, seeds: Sequence[int]) -> Measured:
-    """Play one episode per seed; the success rate is None where the task defines no success."""
-    returns, successes, steps = [], [], 0
+def measure(
+    task: Task,
+    controller: Controller,
+    seeds: Sequence[int],
+    enough: int | None = None,
+    fewest: int = 0,
+) -> Measured:
+    """Play one episode per seed; the success rate is None where the task defines no success.
+
+    With ``enough``, seeds are left out once ``enough`` steps and ``fewest`` episodes were played.
+    """
+    returns: list[float] = []
+    successes: list[bool] = []
+    steps = 0
     for seed in seeds:
+        if enough is not None and steps >= enough and len(returns) >= fewest:
+            break
         task.reset(seed)
         act = controller(task, seed)
         total, succeeded, over = 0.0, False, False
@@ -72,15 +86,17 @@ def measure(task: Task, controller: Controller, seeds: Sequence[int]) -> Measure
         successes.append(succeeded)
     rate = float(np.mean(successes)) if task.spec.success is not None else None
     error = float(np.std(returns, ddof=1) / np.sqrt(len(returns))) if len(returns) > 1 else np.nan
-    return Measured(Reference(float(np.mean(returns)), rate), error, steps)
+    return Measured(Reference(float(np.mean(returns)), rate), error, steps, len(returns))
 
 
-def measure_all(task: Task, seeds: Sequence[int]) -> Iterator[tuple[str, Measured]]:
-    """Yield name and value of every baseline that the task has."""
-    yield "random", measure(task, random_actions, seeds)
-    yield "zero action", measure(task, zero_actions, seeds)
+def measure_all(
+    task: Task, seeds: Sequence[int], enough: int | None = None, fewest: int = 0
+) -> Iterator[tuple[str, Measured]]:
+    """Yield name and value of every baseline that the task has; arguments as of ``measure``."""
+    yield "random", measure(task, random_actions, seeds, enough, fewest)
+    yield "zero action", measure(task, zero_actions, seeds, enough, fewest)
     if task.spec.expert is not None:
-        yield "expert", measure(task, spec_expert, seeds)
+        yield "expert", measure(task, spec_expert, seeds, enough, fewest)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

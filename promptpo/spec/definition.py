@@ -54,10 +54,15 @@ def observation_field(
 
 @dataclass(frozen=True)
 class Reference:
-    """What a known behaviour scores on the task: mean return of an episode, success rate 0..1."""
+    """What a known behaviour scores on the task: mean return of an episode, success rate 0..1.
+
+    ``deviation``, the standard deviation of an episode's return, is needed only where rare
+    episodes decide the mean: a few episodes cannot tell it, and are then not expected to.
+    """
 
     mean_return: float
     success_rate: float | None = None
+    deviation: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,159 @@
+"""Checks of how the environment runs: ends of episodes, seeds, speed, reference values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import get_args
+
+from promptpo.check.findings import Effort, Finding, judged
+from promptpo.check.play import Played
+from promptpo.check.replay import SEEDS, digests
+from promptpo.rollout.seeds import episode_seeds
+from promptpo.spec import Env, EnvSpec, Reference, Task
+from promptpo.spec.baselines import Measured, measure_all
+from promptpo.types import Stream
+
+#: A stated value may be rounded to this share of itself.
+ROUNDED = 0.01
+
+#: Seeds of reference episodes: others than those of ``python -m promptpo.spec.baselines``.
+FIRST_SEED = 500
+
+
+def check_ends(task: Task, played: Played) -> Iterator[Finding]:
+    """Episodes are cut at the stated horizon and no sooner; success is seen where it is defined."""
+    horizon = played.spec.horizon
+    problems = [
+        f"the environment cuts episodes after {limit} steps, the spec states {horizon}"
+        for limit in limits_of(task.env)
+        if limit < horizon
+    ]
+    for episode in played.episodes:
+        if not episode.terminated and episode.length != horizon:
+            problems.append(f"seed {episode.seed} was truncated after {episode.length} steps")
+            break
+    ended = [e for e in played.episodes if e.terminated]
+    cut = len(played.episodes) - len(ended)
+    lengths = f" after {min(e.length for e in ended)} steps or more" if ended else ""
+    yield judged("horizon", problems, f"{horizon:,} steps; {cut} episodes reached it")
+    yield Finding("termination", "note", f"{len(ended)} of {len(played.episodes)} ended{lengths}")
+    yield _success(played)
+
+
+def _success(played: Played) -> Finding:
+    if played.spec.success is None:
+        return Finding("success", "note", "not defined; candidates are ranked by return")
+    counts: dict[str, tuple[int, int]] = {}
+    for episode in played.episodes:
+        met, count = counts.get(episode.mode, (0, 0))
+        counts[episode.mode] = (met + bool(episode.success), count + 1)
+    words = ", ".join(f"{mode} {met} of {count}" for mode, (met, count) in counts.items())
+    return Finding("success", "note", words)
+
+
+def limits_of(env: Env) -> list[int]:
+    """Step limits of its own that an environment tells of, its wrappers' included."""
+    found = []
+    while env is not None:
+        for name in ("_max_episode_steps", "max_path_length"):
+            limit = vars(env).get(name, getattr(type(env), name, None))
+            if isinstance(limit, int) and not isinstance(limit, bool):
+                found.append(limit)
+        env = vars(env).get("env")
+    return found
+
+
+def check_seeds(task: Task, replayed: Sequence[str] | str, effort: Effort) -> Iterator[Finding]:
+    """The same seed gives the same episode in a new process, another seed another episode."""
+    if isinstance(replayed, str):
+        yield Finding("seeds", "FAIL", f"a new process could not play them: {replayed}")
+    else:
+        here = list(reversed(digests(task, tuple(reversed(SEEDS)))))
+        pairs = zip(SEEDS, here, replayed, strict=True)
+        problems = [f"seed {s} plays differently in a new process" for s, a, b in pairs if a != b]
+        different = len(set(here))
+        if different == 1:
+            problems.append(f"{len(SEEDS)} seeds all give the same episode")
+        yield judged(
+            "seeds",
+            problems,
+            f"same episodes in a new process; {different} of {len(SEEDS)} seeds differ",
+        )
+    yield _streams(task, effort.start_seeds)
+
+
+def _streams(task: Task, count: int) -> Finding:
+    """Test episodes begin where no search episode did, unless the task has few beginnings."""
+    firsts: dict[Stream, dict[int, bytes]] = {}
+    for stream in get_args(Stream):
+        seeds = episode_seeds(0, stream, count)
+        firsts[stream] = {seed: task.reset(seed).tobytes() for seed in seeds}
+    seeds_met = [seed for of_stream in firsts.values() for seed in of_stream]
+    problems = [] if len(set(seeds_met)) == len(seeds_met) else ["a seed is in two streams"]
+    known = set(firsts["search"].values()) | set(firsts["selection"].values())
+    shared = sum(first in known for first in firsts["test"].values())
+    if shared and len(known) == 2 * count:
+        problems.append(f"{shared} test episodes begin as search episodes do")
+    start = "start" if len(known) == 1 else "starts"
+    detail = f"streams share no seed; {shared} of {count} test starts among {len(known)} {start}"
+    return judged("test seeds", problems, detail)
+
+
+def check_speed(played: Played, construct: float) -> Finding:
+    """Steps a second of the environment on one core, and seconds to construct it."""
+    rate = len(played.transitions) / max(played.seconds, 1e-9)
+    return Finding("speed", "note", f"{rate:,.0f} steps/s; constructed in {construct:.2f} s")
+
+
+def check_references(task: Task, effort: Effort) -> Iterator[Finding]:
+    """Stated reference values hold: measured again, they differ by chance and rounding only."""
+    stated = dict(task.spec.reference_scores)
+    if "expert" not in stated and "optimum" in stated:
+        stated["expert"] = stated["optimum"]  # an exact optimum is what its expert plays
+    fewest, most = effort.reference_episodes
+    seeds = range(FIRST_SEED, FIRST_SEED + most)
+    for name, measured in measure_all(task, seeds, effort.reference_steps, fewest):
+        yield _compared(task.spec, name, stated.pop(name, None), measured)
+
+
+def _compared(spec: EnvSpec, name: str, stated: Reference | None, got: Measured) -> Finding:
+    score = got.reference
+    value = f"{score.mean_return:.6g} +- {got.standard_error:.2g}"
+    rate = "" if score.success_rate is None else f", success {score.success_rate:.2f}"
+    detail = f"{value}{rate} over {got.episodes} episodes"
+    label = f"reference: {name}"
+    if stated is None:
+        return Finding(label, "note", f"{detail}; the spec states none")
+    allowed = allowance(stated, got)
+    known = f"stated {stated.mean_return:g}"
+    problems = []
+    if not abs(score.mean_return - stated.mean_return) <= allowed:
+        problems.append(f"{detail}, but {known}: more than {allowed:.3g} apart")
+    if stated.success_rate is not None and spec.success is None:
+        problems.append("a success rate is stated, but the spec defines no success")
+    elif stated.success_rate is not None and score.success_rate is not None:
+        low, high = _rates(score.success_rate, got.episodes)
+        if not low <= stated.success_rate <= high:
+            problems.append(f"{detail}, but success {stated.success_rate:g} is stated")
+    return judged(label, problems, f"{detail}; {known}")
+
+
+def allowance(stated: Reference, got: Measured) -> float:
+    """How far the measured mean may be off: chance of 1 in 5,000, and what rounding took."""
+    from scipy.special import stdtrit
+
+    spread = got.standard_error if math.isfinite(got.standard_error) else 0.0
+    quantile = float(stdtrit(max(got.episodes - 1, 1), 1 - 1e-4))
+    if stated.deviation is not None:
+        spread = max(spread, stated.deviation / math.sqrt(got.episodes))
+    return quantile * spread + ROUNDED * abs(stated.mean_return) + 1e-9
+
+
+def _rates(rate: float, episodes: int) -> tuple[float, float]:
+    from promptpo.stats import success_interval
+
+    interval = success_interval(round(rate * episodes), episodes, level=0.9998)
+    if interval is None:
+        return 0.0, 1.0
+    return interval.low - ROUNDED, interval.high + ROUNDED

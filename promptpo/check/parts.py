@@ -1,0 +1,168 @@
+"""Checks of what the model reads: observation, action, reward, prompt."""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from promptpo.check.findings import Finding, judged
+from promptpo.check.play import Played, observation_class
+from promptpo.config import RunConfig
+from promptpo.spec import EnvSpec, LayoutField, Task, layout, prompt_parts
+from promptpo.spec.source import PartError, source_of
+from promptpo.spec.spaces import Flat
+
+#: Environments of float32 round a bound by up to this share of it.
+ROUNDING = 1e-6
+
+
+def check_observation(played: Played) -> Iterator[Finding]:
+    """Fields are filled as documented, in every observation met; values are owned and plain."""
+    fields = layout(played.spec.observation)
+    seen = played.observations
+    problems = [] if np.isfinite(seen).all() else ["a value is not finite"]
+    for item in fields:
+        problems += _field_problems(item, seen[:, item.start : item.stop])
+    count = f"{len(fields)} fields, {fields[-1].stop} numbers"
+    yield judged("observation", problems, f"{count}; {len(seen):,} observations as documented")
+    yield judged("owned", _not_owned(played), "plain numbers and arrays of their own")
+
+
+def _field_problems(item: LayoutField, values: Flat) -> Iterator[str]:
+    if not item.field.doc:
+        yield f"{item.name} has no doc"
+    if item.kind in ("int", "bool") and (values != np.rint(values)).any():
+        yield f"{item.name} is documented {item.kind}, but holds fractions"
+    for bound, word, worst, sign in (
+        (item.field.low, "below", values.min(axis=0), 1.0),
+        (item.field.high, "above", values.max(axis=0), -1.0),
+    ):
+        if bound is None:
+            continue
+        stated = np.broadcast_to(np.asarray(bound, dtype=np.float64).reshape(-1), worst.shape)
+        excess = sign * (stated - worst)
+        if (excess > ROUNDING * np.maximum(1.0, np.abs(stated))).any():
+            at = int(excess.argmax())
+            where = f"{item.name}[{at}]" if item.kind == "array" else item.name
+            yield f"{where} reaches {worst[at]:.6g}, {word} its documented {stated[at]:g}"
+
+
+def _not_owned(played: Played) -> list[str]:
+    """Fields of a filled observation that are neither plain numbers nor arrays of their own."""
+    see = observation_class(played.spec)
+    wrong = []
+    for name, value in vars(see(played.firsts[0])).items():
+        plain = type(value) in (float, int, bool)
+        array = type(value) is np.ndarray and value.dtype == np.float64
+        if not plain and not (array and not np.shares_memory(value, played.firsts[0])):
+            wrong.append(f"{name} is a {type(value).__name__} that is not its own")
+    return wrong
+
+
+_NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|(?<=[\w.]-)\d+(?:\.\d+)?")
+
+
+def check_action(task: Task) -> Iterator[Finding]:
+    """The description names size and bounds of the space; legal actions are accepted."""
+    space = task.env.action_space
+    numbers = {float(text) for text in _NUMBER.findall(task.spec.action)}
+    missing = [f"{n:g}" for n in _expected(space) if not _named(n, numbers)]
+    problems = [f"the description lacks {', '.join(missing)} of {space}"] if missing else []
+    yield judged("action", problems, f"described as the space is: {space}")
+    rows = _legal_rows(task)
+    for row in rows:
+        task.reset(0)
+        task.step(row)
+    yield Finding("legal actions", "ok", f"{len(rows)} at and between the bounds accepted")
+
+
+def _named(number: float, numbers: set[float]) -> bool:
+    return any(abs(number - known) <= ROUNDING * max(1.0, abs(number)) for known in numbers)
+
+
+def _expected(space: Any) -> list[float]:  # noqa: ANN401 - a space of Gymnasium
+    """The numbers that a description of a space cannot do without."""
+    if hasattr(space, "n"):
+        start = int(getattr(space, "start", 0))
+        last = start + int(space.n) - 1
+        # Few actions are described one by one.
+        return [float(n) for n in (range(start, last + 1) if space.n <= 10 else (start, last))]
+    if hasattr(space, "low"):
+        bounds = np.unique(np.concatenate((space.low.ravel(), space.high.ravel())))
+        return [float(space.shape[0]), *(float(b) for b in bounds if np.isfinite(b))]
+    return [float(n) for n in np.unique(getattr(space, "nvec", [2]))]
+
+
+def _legal_rows(task: Task) -> list[Flat]:
+    space = task.env.action_space
+    if hasattr(space, "n"):
+        start, count = int(getattr(space, "start", 0)), int(space.n)
+        return [np.array([float(start + n)]) for n in range(min(count, 50))]
+    space.seed(0)
+    rows = [np.asarray(space.sample(), dtype=np.float64).reshape(-1) for _ in range(10)]
+    if hasattr(space, "low"):
+        ends = [np.asarray(end, dtype=np.float64).reshape(-1) for end in (space.low, space.high)]
+        rows += [end for end in ends if np.isfinite(end).all()]
+    return rows
+
+
+def check_reward(played: Played) -> Iterator[Finding]:
+    """The reward function of the prompt gives the environment's reward."""
+    spec = played.spec
+    see = observation_class(spec)
+    worst, at, deviation = 0.0, 0, 0.0
+    for number, step in enumerate(played.transitions):
+        hidden = spec.reward_inputs(step.info) if spec.reward_inputs else {}
+        stated = spec.reward(see(step.before), step.action, see(step.after), **hidden)
+        deviation = abs(float(stated) - step.reward)
+        if not deviation <= worst:  # a NaN counts as a deviation
+            worst, at = deviation, number
+            if math.isnan(deviation):
+                break
+    detail = f"largest deviation {worst:.3g} on {len(played.transitions):,} transitions"
+    if spec.reward_tolerance is None:
+        yield Finding("reward", "note", f"qualitative by design; {detail}")
+    elif worst <= spec.reward_tolerance:
+        yield Finding("reward", "ok", f"{detail}; {spec.reward_tolerance:g} allowed")
+    else:
+        step = played.transitions[at]
+        theirs = f"the environment's reward is {step.reward:.9g} at its worst"
+        yield Finding("reward", "FAIL", f"{detail}; {spec.reward_tolerance:g} allowed; {theirs}")
+
+
+def check_prompt(spec: EnvSpec) -> Iterator[Finding]:
+    """The size of the first prompt; constructor and withheld phrases are not in it."""
+    from promptpo.prompts import policy_messages
+    from promptpo.prompts.history import count_tokens
+
+    messages = policy_messages(spec, RunConfig())
+    tokens = sum(count_tokens(message.content) for message in messages)
+    text = prompt_parts(spec).text.lower()
+    private = (*spec.withheld, *constructor_phrases(spec))
+    leaks = [f"contains {phrase!r}" for phrase in private if phrase.lower() in text]
+    yield judged(
+        "prompt", leaks, f"about {tokens:,} tokens; none of {len(private)} private phrases in it"
+    )
+
+
+def constructor_phrases(spec: EnvSpec) -> tuple[str, ...]:
+    """How the environment is built and read: definitions and calls of the private parts."""
+    phrases = ["EnvSpec", "gymnasium", "import "]
+    for part in (spec.make, spec.observe, spec.reset, spec.expert):
+        if part is None:
+            continue
+        try:
+            node = source_of(part).node
+        except PartError:  # a lambda
+            continue
+        phrases.append(f"def {node.name}(")
+        calls = [n.func for n in ast.walk(node) if isinstance(n, ast.Call)]
+        # Constructors are told from other calls by their names: make, gymnasium.make, NoiseWorld.
+        names = (ast.unparse(call) for call in calls if isinstance(call, ast.Name | ast.Attribute))
+        phrases += [f"{n}(" for n in names if "make" in n.lower() or n[:1].isupper()]
+    return tuple(dict.fromkeys(phrases))

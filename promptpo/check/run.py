@@ -1,0 +1,59 @@
+"""All checks of one spec, in the order in which a reader wants them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+from promptpo.check import episodes, parts
+from promptpo.check.findings import Effort, Finding
+from promptpo.check.play import play
+from promptpo.check.replay import Replays
+from promptpo.errors import SpecError
+from promptpo.spec import EnvSpec, Task
+from promptpo.spec.trouble import one_line
+
+
+def check_spec(spec: EnvSpec, effort: Effort, replays: Replays) -> Iterator[Finding]:
+    """Yield what each check finds, as soon as it is known; an error in a check is a failure.
+
+    ``replays`` must have been opened with this spec next in turn. Raises SpecError where the
+    environment does not construct.
+    """
+    began = time.perf_counter()
+    try:
+        task = Task.open(spec)
+    except SpecError:
+        replays.next()
+        raise
+    construct = time.perf_counter() - began
+    try:
+        yield from _checks(task, effort, replays, construct)
+    finally:
+        task.close()
+
+
+def _checks(task: Task, effort: Effort, replays: Replays, construct: float) -> Iterator[Finding]:
+    try:
+        played = play(task, effort.transitions)
+    except Exception as error:
+        replays.next()
+        yield Finding("episodes", "FAIL", one_line(error))
+        return
+    yield from _safely("observation", lambda: parts.check_observation(played))
+    yield from _safely("action", lambda: parts.check_action(task))
+    yield from _safely("reward", lambda: parts.check_reward(played))
+    yield from _safely("horizon", lambda: episodes.check_ends(task, played))
+    replayed = replays.next()
+    yield from _safely("seeds", lambda: episodes.check_seeds(task, replayed, effort))
+    yield from _safely("prompt", lambda: parts.check_prompt(task.spec))
+    yield episodes.check_speed(played, construct)
+    yield from _safely("references", lambda: episodes.check_references(task, effort))
+
+
+def _safely(check: str, run: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
+    """Findings of a check; what it raises is one more."""
+    try:
+        yield from run()
+    except Exception as error:
+        yield Finding(check, "FAIL", one_line(error))

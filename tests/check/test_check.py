@@ -1,0 +1,178 @@
+"""Every check tells a true spec from one that is wrong in the one thing that it looks at."""
+
+import textwrap
+
+import pytest
+
+from promptpo.check import Effort, check_spec, open_replays
+from promptpo.cli import main
+from promptpo.spec import load_spec
+
+SMALL = Effort(transitions=200, reference_steps=200, reference_episodes=(5, 50), start_seeds=10)
+
+#: A walk on a line: right is good; the environment is numpy and a few lines.
+SPEC_TEXT = '''
+"""Walk: go right along a line.
+
+The walker starts within 1 m of the middle.
+"""
+
+import gymnasium
+import numpy as np
+
+from promptpo.spec import EnvSpec, Reference, field
+
+
+class Observation:
+    """The walker, before each action."""
+
+    position: float = field(unit="m", low=-21.0, high=21.0, doc="0 in the middle")
+    last_step: np.ndarray = field(shape=(1,), unit="m", low=-1.0, high=1.0, doc="of the walker")
+
+
+ACTION = """An array of 1 float in [-1, 1]: how far to go, in m, positive to the right."""
+
+
+def reward(observation, action, next_observation):
+    """Reward of one step: the way made to the right."""
+    return float(action[0])
+
+
+class Line(gymnasium.Env):
+    action_space = gymnasium.spaces.Box(-1.0, 1.0, (1,), np.float64)
+    observation_space = gymnasium.spaces.Box(-21.0, 21.0, (2,), np.float64)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.seen = np.array([self.np_random.uniform(-1, 1), 0.0])
+        return self.seen.copy(), {}
+
+    def step(self, action):
+        self.seen = np.array([self.seen[0] + action[0], action[0]])
+        return self.seen.copy(), action[0], False, False, {"right": self.seen[0] > 15}
+
+
+def make():
+    return Line()
+
+
+SPEC = EnvSpec(
+    make=make,
+    observation=Observation,
+    action=ACTION,
+    reward=reward,
+    horizon=20,
+    success=lambda info, reward, terminated: info["right"],
+    expert=lambda env: lambda raw: np.array([1.0]),
+    references={"zero action": Reference(0.0, 0.0), "expert": Reference(20.0, 1.0)},
+    withheld=("earthquake",),
+)
+'''
+
+
+@pytest.fixture
+def verdicts(tmp_path):
+    """Check the spec with texts replaced; return the lines by the name of the check."""
+
+    def check(*replacements):
+        text = textwrap.dedent(SPEC_TEXT).lstrip()
+        for old, new in replacements:
+            assert old in text, f"the spec has no {old!r}"
+            text = text.replace(old, new)
+        path = tmp_path / "walk.py"
+        path.write_text(text)
+        with open_replays([str(path)]) as replays:
+            return {f.check: f for f in check_spec(load_spec(path), SMALL, replays)}
+
+    return check
+
+
+def test_a_true_spec_passes_every_check(verdicts):
+    found = verdicts()
+    assert [f for f in found.values() if f.failed] == []
+    assert list(found) == [
+        "observation", "owned", "action", "legal actions", "reward", "horizon", "termination",
+        "success", "seeds", "test seeds", "prompt", "speed", "reference: random",
+        "reference: zero action", "reference: expert",
+    ]  # fmt: skip
+    assert found["success"].detail.endswith("expert 2 of 2")
+    assert found["reference: random"].detail.endswith("the spec states none")
+    assert "0 of 10 test starts among 20 starts" in found["test seeds"].detail
+
+
+WRONG = {
+    "range": ("observation", ("high=1.0, doc", "high=0.9, doc"), "last_step[0] reaches 1, above"),
+    "no doc": ("observation", (', doc="of the walker"', ""), "last_step has no doc"),
+    "fractions": ("observation", ("position: float", "position: int"), "but holds fractions"),
+    "not finite": ("observation", ("action[0]])", "np.nan])"), "a value is not finite"),
+    "action bound": ("action", ("in [-1, 1]: how", "in [0, 2]: how"), "lacks -1 of Box"),
+    "reward": ("reward", ("return float(action[0])", "return 2.0"), "largest deviation 3 on"),
+    "reward of nan": ("reward", ("return float(action[0])", "return math.nan"), "deviation nan"),
+    "sooner end": (
+        "horizon",
+        ("return Line()", "return gymnasium.wrappers.TimeLimit(Line(), 15)"),
+        "the environment cuts episodes after 15 steps, the spec states 20",
+    ),
+    "no seed": ("seeds", ("self.np_random.uniform", "np.random.uniform"), "plays differently"),
+    "one episode": ("seeds", ("super().reset(seed=seed)", "super().reset(seed=0)"), "all give"),
+    "withheld": ("prompt", ("in the middle", "without earthquake"), "contains 'earthquake'"),
+    "constructor": ("prompt", ("go right along", "make() with Line() along"), "contains 'Line('"),
+    "return": ("reference: expert", ("Reference(20.0", "Reference(21.0"), "but stated 21"),
+    "success": ("reference: zero action", ("(0.0, 0.0)", "(0.0, 0.9)"), "success 0.9 is stated"),
+    "broken step": ("episodes", ("self.seen[0] + action", "self.sen[0] + action"), "sen"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_is_wrong_fails_on_its_line(verdicts, case):
+    check, replacement, words = WRONG[case]
+    extra = [("import numpy as np", "import math\n\nimport numpy as np")] if "nan" in case else []
+    found = verdicts(replacement, *extra)
+    assert found[check].failed
+    assert words in found[check].detail
+
+
+def test_a_task_of_few_starts_may_share_them(verdicts):
+    start = "int(self.np_random.integers(30)) / 30"
+    few = verdicts(("self.np_random.uniform(-1, 1)", start))
+    assert not few["test seeds"].failed
+    assert "of 10 test starts among" in few["test seeds"].detail
+
+
+def test_a_qualitative_reward_is_shown_as_such(verdicts):
+    found = verdicts(
+        ("horizon=20", "horizon=20,\n    reward_tolerance=None"), ("[0])\n", "[0]) + 1\n")
+    )
+    assert found["reward"].verdict == "note"
+    assert found["reward"].detail.startswith("qualitative by design; largest deviation 1 on")
+
+
+def test_rare_episodes_are_allowed_for_by_the_stated_deviation(verdicts):
+    stated = "Reference(-40.0, 0.0, deviation=90.0)"
+    assert not verdicts(("Reference(0.0, 0.0)", stated))["reference: zero action"].failed
+    lower = stated.replace("90", "9")
+    assert verdicts(("Reference(0.0, 0.0)", lower))["reference: zero action"].failed
+
+
+def test_the_command_prints_a_table_and_returns_1_on_failure(tmp_path, capsys):
+    path = tmp_path / "walk.py"
+    path.write_text(SPEC_TEXT.replace("Reference(20.0", "Reference(21.0").lstrip())
+    assert main(["check", "--quick", "cartpole", str(path)]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("cartpole: CartPole: keep a pole upright")
+    assert "  ok    reward                  largest deviation 0 on" in "\n".join(lines)
+    assert next(line for line in lines if line.startswith("  FAIL")).split()[1] == "reference:"
+    assert lines[-1] == "1 of 2 specs are not true: walk"
+
+
+def test_a_missing_package_is_named_with_its_remedy(tmp_path, capsys):
+    path = tmp_path / "walk.py"
+    path.write_text(SPEC_TEXT.replace("return Line()", "import no_such_sim").lstrip())
+    assert main(["check", str(path)]) == 3
+    assert "run: pip install 'no_such_sim'" in capsys.readouterr().err
+
+
+def test_it_wants_specs_or_all(capsys):
+    assert main(["check"]) == 2
+    assert main(["check", "--all", "cartpole"]) == 2
+    assert capsys.readouterr().err.count("name the specs to check, or give --all") == 2

@@ -152,7 +152,8 @@ class Worker:
         texts = []
         try:
             limits = self.limits(len(job.episodes))
-            with self.host.summarizer(job.source, self.interface, limits) as summarizer:
+            extra = tuple(self.spec.extra_imports)
+            with self.host.summarizer(job.source, self.interface, limits, extra) as summarizer:
                 for e in job.episodes:
                     episode = sandbox.Episode(
                         observations=e.observations,

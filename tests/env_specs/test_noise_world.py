@@ -5,7 +5,9 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
+from env_specs._noise_world import revealed
 from env_specs.noise_world import ENV_ID, Label, NoiseWorld, load_board, moves_of, solve
+from promptpo.spec import load_spec, prompt_parts
 
 #: Board -> optimum, probability of success and expected steps under the optimal policy.
 OPTIMA = {
@@ -139,3 +141,23 @@ def test_it_is_registered_and_renders_as_text():
 def test_an_unknown_board_is_refused():
     with pytest.raises(ValueError, match="no NoiseWorld board 9; boards are 0 to 6"):
         NoiseWorld(9)
+
+
+@pytest.mark.parametrize("number", OPTIMA)
+def test_the_spec_of_a_board_states_its_optimum_and_its_horizon(number):
+    spec = load_spec(f"noise_world_board_{number}")
+    value, success, _ = OPTIMA[number]
+    optimum = spec.reference_scores["optimum"]
+    assert (optimum.mean_return, optimum.success_rate) == (value, success)
+    assert spec.make().board.horizon == spec.horizon
+
+
+@pytest.mark.parametrize(("number", "flags"), [(1, False), (5, True)])
+def test_labels_can_be_revealed_in_a_spec_of_ones_own(tmp_path, number, flags):
+    path = tmp_path / "told.py"
+    path.write_text(f"from env_specs._noise_world import revealed\n\nSPEC = revealed({number})\n")
+    text = prompt_parts(load_spec(path)).text
+    assert "from 2 it may fail, the agent is then back at the start" in text
+    assert ("first_flag is 1 once" in text) is flags
+    assert load_spec(f"noise_world_board_{number}").description in text
+    assert revealed(number).withheld == ()

@@ -1,0 +1,18 @@
+"""NoiseWorld, board 2: cross a 10 x 10 grid of labelled cells to the goal.
+
+The agent starts in row 0, column 0; the goal is in row 9, column 9. Each cell carries a label, an
+integer that is the same for cells of the same kind. What a kind of cell does to moves is not told,
+and chance may play a part; the labels are the same in every episode. Entering the goal ends the
+episode, and so does entering a bad cell, at a great loss. An episode succeeds if the goal is
+entered within 100 steps.
+"""
+
+from promptpo.spec import Reference
+
+from ._noise_world import board_spec
+
+SPEC = board_spec(
+    2,
+    random=Reference(-10850.0, 0.012, deviation=31_000.0),
+    optimum=Reference(976.77, 1.0),
+)

@@ -85,15 +85,17 @@ def check_seeds(task: Task, replayed: Sequence[str] | str, effort: Effort) -> It
 
 def _streams(task: Task, count: int) -> Finding:
     """Test episodes begin where no search episode did, unless the task has few beginnings."""
-    firsts: dict[Stream, dict[int, bytes]] = {}
+    firsts: dict[Stream, dict[int, tuple[float, ...]]] = {}
     for stream in get_args(Stream):
         seeds = episode_seeds(0, stream, count)
-        firsts[stream] = {seed: task.reset(seed).tobytes() for seed in seeds}
+        firsts[stream] = {seed: tuple(task.reset(seed).tolist()) for seed in seeds}
     seeds_met = [seed for of_stream in firsts.values() for seed in of_stream]
     problems = [] if len(set(seeds_met)) == len(seeds_met) else ["a seed is in two streams"]
     known = set(firsts["search"].values()) | set(firsts["selection"].values())
     shared = sum(first in known for first in firsts["test"].values())
-    if shared and len(known) == 2 * count:
+    # Starts of whole numbers are few, and meet by chance; those with fractions do not.
+    fractions = all(any(x % 1 for x in first) for first in known)
+    if shared and fractions and len(known) == 2 * count:
         problems.append(f"{shared} test episodes begin as search episodes do")
     start = "start" if len(known) == 1 else "starts"
     detail = f"streams share no seed; {shared} of {count} test starts among {len(known)} {start}"

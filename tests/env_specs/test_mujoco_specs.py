@@ -1,0 +1,122 @@
+"""The MuJoCo specs: lengths, gears, joint limits and signs are what their words say."""
+
+import numpy as np
+import pytest
+
+from promptpo.spec import Task, layout, load_spec
+
+
+def opened(name: str) -> Task:
+    task = Task.open(load_spec(name))
+    task.reset(0)
+    return task
+
+
+def fields(task: Task, flat: np.ndarray) -> dict[str, np.ndarray]:
+    return {item.name: flat[item.slice] for item in layout(task.spec.observation)}
+
+
+def placed(env, index: int | None = None, value: float = 0.3) -> dict[str, np.ndarray]:
+    """Positions of all bodies and sites with one coordinate moved from the model's own pose."""
+    position = env.init_qpos.copy()
+    if index is not None:
+        position[index] += value
+    env.set_state(position, np.zeros(env.model.nv))
+    bodies = {env.model.body(i).name: env.data.xpos[i].copy() for i in range(env.model.nbody)}
+    geoms = {env.model.geom(i).name: env.data.geom_xpos[i].copy() for i in range(env.model.ngeom)}
+    return {**bodies, **geoms}
+
+
+@pytest.mark.parametrize(
+    ("name", "gear", "first", "velocity"),
+    [
+        ("mujoco_swimmer", [150] * 2, 3, "hinge_velocities"),
+        ("mujoco_reacher", [200] * 2, 0, "joint_velocities"),
+        ("mujoco_hopper", [200] * 3, 3, "joint_velocities"),
+        ("mujoco_walker2d", [100] * 6, 3, "joint_velocities"),
+    ],
+)
+def test_a_positive_torque_drives_its_joint_up(name, gear, first, velocity):
+    task = opened(name)
+    env = task.env
+    assert env.model.actuator_gear[:, 0].tolist() == gear
+    for joint in range(len(gear)):
+        placed(env, 1, 1.0)  # off the ground, where there is one
+        before = env.data.qpos[first + joint]
+        torque = np.zeros(len(gear))
+        torque[joint] = 0.5
+        seen = fields(task, task.step(torque)[0])
+        assert env.data.qpos[first + joint] > before
+        assert seen[velocity][joint] > 0
+
+
+@pytest.mark.parametrize(
+    ("name", "legs"), [("mujoco_hopper", [""]), ("mujoco_walker2d", ["", "_left"])]
+)
+def test_legs_and_torso_turn_as_described(name, legs):
+    env = opened(name).env
+    rest = placed(env)
+    assert rest["torso"][2] == pytest.approx(1.25)
+    for number, leg in enumerate(legs):
+        hip, knee, ankle = (3 + 3 * number + i for i in range(3))
+        assert placed(env, hip)[f"foot{leg}"][0] > rest[f"foot{leg}"][0], "swings forward"
+        assert placed(env, knee)[f"foot{leg}"][0] > rest[f"foot{leg}"][0]
+        assert placed(env, ankle)[f"foot{leg}"][2] > rest[f"foot{leg}"][2], "toes up"
+        limits = env.model.jnt_range[[hip, knee, ankle]].round(3).tolist()
+        assert limits == [[-2.618, 0], [-2.618, 0], [-0.785, 0.785]]
+    leaning = placed(env, 2)
+    assert leaning["thigh"][0] < rest["thigh"][0], "the torso's lower end goes back"
+    assert env.dt == pytest.approx(0.008)
+
+
+def test_the_swimmer_turns_anticlockwise_and_starts_in_the_middle_of_its_chain():
+    env = opened("mujoco_swimmer").env
+    rest = placed(env)
+    assert rest["torso"].tolist() == [0, 0, 0]
+    middles = [env.data.xipos[env.model.body(link).id][0] for link in ("torso", "mid", "back")]
+    assert middles == pytest.approx([1.0, 0.0, -1.0])
+    placed(env, 2)
+    assert env.data.xipos[env.model.body("torso").id][1] > 0, "heading up: the front goes left"
+    placed(env, 3)
+    assert env.data.xipos[env.model.body("mid").id][1] < 0, "what is behind goes right"
+    assert env.model.jnt_range[3:5].round(3).tolist() == [[-1.745, 1.745]] * 2
+    assert env.dt == pytest.approx(0.04)
+
+
+def test_the_arm_of_reacher_is_as_long_as_described():
+    task = opened("mujoco_reacher")
+    env = task.env
+    seen = fields(task, task.reset(3))
+    angles = np.arctan2(seen["sin_angles"], seen["cos_angles"])
+    elbow = 0.10 * np.array([np.cos(angles[0]), np.sin(angles[0])])
+    reach = 0.11 * np.array([np.cos(angles.sum()), np.sin(angles.sum())])
+    tip = seen["target_position"] + seen["tip_offset"]
+    np.testing.assert_allclose(tip, elbow + reach, atol=1e-9)
+    assert np.linalg.norm(seen["target_position"]) <= 0.2
+    assert env.dt == pytest.approx(0.02)
+
+
+def test_poles_and_carts_go_the_ways_described():
+    for name, force in (
+        ("mujoco_inverted_pendulum", 100),
+        ("mujoco_inverted_double_pendulum", 500),
+    ):
+        task = opened(name)
+        assert task.env.model.actuator_gear[0, 0] == force
+        placed(task.env)
+        seen = fields(task, task.step(np.array([0.1]))[0])
+        assert seen["cart_velocity"][0] > 0
+        leaning = placed(task.env, 1, 0.1)
+        tip = leaning["cpole"]
+        assert tip[0] > 0, "a positive angle leans to the right"
+        assert task.env.model.jnt_range[0].tolist() == [-1, 1]
+    assert task.env.dt == pytest.approx(0.05)
+
+
+def test_the_tip_of_the_double_pendulum_is_where_the_angles_put_it():
+    task = opened("mujoco_inverted_double_pendulum")
+    seen = fields(task, task.reset(5))
+    angles = np.arctan2(seen["sin_angles"], seen["cos_angles"])
+    x = seen["cart_position"][0] + 0.6 * np.sin(angles[0]) + 0.6 * np.sin(angles.sum())
+    height = 0.6 * np.cos(angles[0]) + 0.6 * np.cos(angles.sum())
+    assert (seen["tip_x"][0], seen["tip_height"][0]) == pytest.approx((x, height))

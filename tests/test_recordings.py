@@ -16,6 +16,7 @@ def test_what_the_first_command_needs_is_recorded():
     )
 
 
+@pytest.mark.timeout(900)  # HalfCheetah's policies plan ahead for seconds in every episode
 @pytest.mark.parametrize("spec", RECORDED)
 def test_a_recording_replays_with_unchanged_prompts(tmp_path, spec):
     events = []

@@ -41,6 +41,19 @@ def reset(env: Env, seed: int) -> Array:
     return observation
 
 
+def reset_twice(env: Env, seed: int) -> Array:
+    """As ``reset``, for tasks whose first observation would show the object where it is not.
+
+    Meta-World's reset draws and places twice, and some objects are observed where the first draw
+    put them. A second reset that keeps the last draw, as Meta-World's own tasks do, cures it.
+    """
+    reset(env, seed)
+    env._freeze_rand_vec = True
+    observation: Array = env.reset()[0]
+    env._freeze_rand_vec = False
+    return observation
+
+
 def observe(raw: Array, env: Env) -> Array:
     """Return hand, gripper, object now and one step before, goal, fingertips: shape (28,).
 
@@ -80,3 +93,11 @@ def hamacher_product(a: float, b: float) -> float:
     """A soft "both": a and b in [0, 1] give a value in [0, 1], 0 if either is 0."""
     denominator = a + b - a * b
     return a * b / denominator if denominator > 0 else 0.0
+
+
+def tolerance_between(value: float, low: float, high: float, margin: float) -> float:
+    """1 from ``low`` to ``high``, falling on both sides; 0.1 at a distance of ``margin``."""
+    beyond = max(low - value, value - high, 0.0)
+    if beyond == 0.0:
+        return 1.0
+    return 1.0 / (1.0 + (3.0 * beyond / margin) ** 2) if margin > 0 else 0.0

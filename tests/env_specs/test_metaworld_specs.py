@@ -10,7 +10,13 @@ from promptpo.spec import Task, layout, load_spec
 #: Meta-World's scripted policies ask for more than the bounds, and warn of it.
 pytestmark = pytest.mark.filterwarnings("ignore:Constant:UserWarning")
 
-SPECS = {"metaworld_reach": "reach-v3", "metaworld_button_press": "button-press-v3"}
+SPECS = {
+    "metaworld_reach": "reach-v3",
+    "metaworld_button_press": "button-press-v3",
+    "metaworld_pick_place": "pick-place-v3",
+    "metaworld_door_open": "door-open-v3",
+    "metaworld_drawer_open": "drawer-open-v3",
+}
 
 
 @pytest.fixture(params=SPECS)
@@ -60,7 +66,8 @@ def test_fields_show_what_metaworld_observes(task):
     np.testing.assert_array_equal(at["previous_hand_position"], before["hand_position"])
     np.testing.assert_array_equal(at["previous_hand_position"], raw_before[:3])
     np.testing.assert_array_equal(at["fingertip_position"], task.env.tcp_center)
-    goal = "goal_position" if "goal_position" in at else "pressed_position"
+    goals = {"goal_position", "pressed_position", "open_position"}
+    (goal,) = goals & set(at)
     np.testing.assert_array_equal(at[goal], task.env._target_pos)
     assert at["gripper_opening"] < before["gripper_opening"], "a positive effort closes the fingers"
 
@@ -72,7 +79,8 @@ def test_every_seed_has_a_goal_of_its_own(task):
         goals.append(task.env._target_pos.copy())
     assert len(np.unique(np.array(goals), axis=0)) == 60
     spread = np.ptp(goals, axis=0)
-    assert spread[0] > 0.17, "the whole width of the goals is drawn from"
+    width = 0.08 if task.spec.name == "metaworld_door_open" else 0.17
+    assert spread[0] > width, "the whole width of the goals is drawn from"
 
 
 def test_the_expert_succeeds(task):
@@ -111,3 +119,34 @@ def test_success_in_reach_is_the_distance_of_the_fingertips():
         outcomes.append(success)
         assert success == (distance <= 0.05)
     assert {True, False} == set(outcomes)
+
+
+def test_the_first_observation_of_the_drawer_is_of_its_own_episode():
+    task = Task.open(load_spec("metaworld_drawer_open"))
+    alone = task.reset(7)
+    task.reset(8)
+    np.testing.assert_array_equal(task.reset(7), alone)
+    at = {item.name: alone[item.slice] for item in layout(task.spec.observation)}
+    assert at["handle_position"][0] == pytest.approx(at["open_position"][0], abs=1e-6)
+    np.testing.assert_array_equal(at["previous_handle_position"], at["handle_position"])
+
+
+def test_the_hinge_of_the_door_is_where_the_spec_says():
+    task = Task.open(load_spec("metaworld_door_open"))
+    flat = task.reset(4)
+    at = {item.name: flat[item.slice] for item in layout(task.spec.observation)}
+    hinge = task.env.data.xanchor[task.env.model.joint("doorjoint").id]
+    away = hinge[:2] - at["handle_position"][:2]
+    np.testing.assert_allclose(away, [-0.376, 0.107], atol=1e-3)
+    assert at["handle_position"][0] - at["open_position"][0] == pytest.approx(0.49, abs=2e-3)
+    task.env._set_obj_xyz(np.array(-1.0))
+    assert task.env.data.geom("handle").xpos[1] < at["handle_position"][1], "opens to the robot"
+
+
+def test_the_far_finger_pad_is_the_first():
+    task = Task.open(load_spec("metaworld_pick_place"))
+    flat = task.reset(4)
+    at = {item.name: flat[item.slice] for item in layout(task.spec.observation)}
+    far, near = at["finger_pads"]
+    assert far > at["fingertip_position"][1] > near
+    np.testing.assert_array_equal(at["puck_start"], at["puck_position"])

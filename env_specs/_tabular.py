@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -36,8 +37,12 @@ def solve(table: Table, horizon: int) -> tuple[NDArray[np.float64], NDArray[np.i
 def expert(horizon: int) -> Callable[[Env], Callable[[Raw], int]]:
     """Return the factory of the optimal controller of an episode of so many steps."""
 
+    @lru_cache(maxsize=1)
+    def policy_of(env: Env) -> NDArray[np.int64]:
+        return solve(env.P, horizon)[1]
+
     def factory(env: Env) -> Callable[[Raw], int]:
-        policy = solve(env.P, horizon)[1]
+        policy = policy_of(env)
         steps = iter(range(horizon))
         return lambda raw: int(policy[next(steps), raw])
 

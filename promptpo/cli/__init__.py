@@ -29,9 +29,13 @@ def main(argv: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     except BrokenPipeError:
-        # The reader (`| head`) has gone: say nothing, also not when Python flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return EXIT_PIPE
+        return reader_gone()
+
+
+def reader_gone() -> int:
+    """Exit code where the reader (`| head`) has gone; keeps Python silent when it flushes at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return EXIT_PIPE
 
 
 def _dispatch(argv: list[str]) -> int:

@@ -117,11 +117,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
                     "" if score.success_rate is None else f"  success {score.success_rate:.3f}"
                 )
                 value = f"{score.mean_return:10.2f} +- {result.standard_error:.2f}"
-                print(f"{task.spec.name}  {name:12}{value}{success}  ({result.steps} steps)")
+                line = f"{task.spec.name}  {name:12}{value}{success}  ({result.steps} steps)"
+                print(line, flush=True)  # measuring takes long: show each value as it is known
             task.close()
     except PromptPOError as error:
         print(error, file=sys.stderr)
         return error.exit_code
+    except BrokenPipeError:
+        from promptpo.cli import reader_gone
+
+        return reader_gone()
     return 0
 
 

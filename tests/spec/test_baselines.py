@@ -1,7 +1,11 @@
 """Reference values are measured as stated: by playing, seed by seed."""
 
+import subprocess
+import sys
+
 import numpy as np
 
+from promptpo.cli import EXIT_PIPE
 from promptpo.spec import Task, load_spec
 from promptpo.spec.baselines import main, measure, zero_actions
 
@@ -35,3 +39,11 @@ def test_the_command_prints_a_line_for_each_baseline(capsys):
 def test_the_command_reports_a_bad_spec_on_one_line(capsys):
     assert main(["no_such_spec"]) == 3
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_a_reader_that_goes_early_is_no_error():
+    command = [sys.executable, "-m", "promptpo.spec.baselines", "cartpole", "--episodes", "2"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process.stdout.close()
+    assert process.stderr.read() == ""
+    assert process.wait() == EXIT_PIPE

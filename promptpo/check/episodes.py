@@ -73,8 +73,11 @@ def check_seeds(task: Task, replayed: Sequence[str] | str, effort: Effort) -> It
         pairs = zip(SEEDS, here, replayed, strict=True)
         problems = [f"seed {s} plays differently in a new process" for s, a, b in pairs if a != b]
         different = len(set(here))
-        if different == 1:
-            problems.append(f"{len(SEEDS)} seeds all give the same episode")
+        if different == 1 and not task.spec.deterministic:
+            words = "say deterministic=True if the task has one start and no chance"
+            problems.append(f"{len(SEEDS)} seeds all give the same episode; {words}")
+        elif different > 1 and task.spec.deterministic:
+            problems.append(f"deterministic, as stated, but {different} of {len(SEEDS)} differ")
         yield judged(
             "seeds",
             problems,

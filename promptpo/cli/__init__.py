@@ -33,7 +33,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def reader_gone() -> int:
-    """Exit code where the reader (`| head`) has gone; keeps Python silent when it flushes at exit."""
+    """Exit code where the reader (`| head`) has gone; Python then says nothing of it at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return EXIT_PIPE
 

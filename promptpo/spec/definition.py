@@ -96,6 +96,8 @@ class EnvSpec:
             own reward of a step. None: ``reward`` is a qualitative description by design.
         references: name -> mean return, or a ``Reference``; measured, stated to compare with.
         target: a run may stop once its score (success rate, else mean return) reaches this.
+        deterministic: the task has one start and no chance, so that every seed gives the same
+            episode. Where this is not stated, seeds that make no difference are a mistake.
         policy_lifetime: ``"episode"``: a new policy object for each episode; ``"evaluation"``:
             one object for all episodes of an evaluation, which may learn from one to the next.
         extra_imports: modules that policies may import beyond the sandbox's own list.
@@ -121,6 +123,7 @@ class EnvSpec:
     reward_tolerance: float | None = 1e-9
     references: Mapping[str, float | Reference] = field(default_factory=dict)
     target: float | None = None
+    deterministic: bool = False
     policy_lifetime: Literal["episode", "evaluation"] = "episode"
     extra_imports: tuple[str, ...] = ()
     withheld: tuple[str, ...] = ()

@@ -38,6 +38,7 @@ def _check_types(spec: EnvSpec) -> None:
     require("install", isinstance(spec.install, str), "a text")
     require("references", _are_references(spec.references), 'a dict such as {"random": 22.0}')
     require("target", spec.target is None or is_number(spec.target), "a number or None")
+    require("deterministic", isinstance(spec.deterministic, bool), "True or False")
     lifetimes = ("episode", "evaluation")
     require("policy_lifetime", spec.policy_lifetime in lifetimes, '"episode" or "evaluation"')
     for part in ("extra_imports", "withheld"):

@@ -115,6 +115,7 @@ WRONG = {
     ),
     "no seed": ("seeds", ("self.np_random.uniform", "np.random.uniform"), "plays differently"),
     "one episode": ("seeds", ("super().reset(seed=seed)", "super().reset(seed=0)"), "all give"),
+    "chance": ("seeds", ("horizon=20", "horizon=20, deterministic=True"), "but 6 of 6 differ"),
     "withheld": ("prompt", ("in the middle", "without earthquake"), "contains 'earthquake'"),
     "constructor": ("prompt", ("go right along", "make() with Line() along"), "contains 'Line('"),
     "return": ("reference: expert", ("Reference(20.0", "Reference(21.0"), "but stated 21"),
@@ -137,6 +138,29 @@ def test_a_task_of_few_starts_may_share_them(verdicts):
     few = verdicts(("self.np_random.uniform(-1, 1)", start))
     assert not few["test seeds"].failed
     assert "of 10 test starts among" in few["test seeds"].detail
+
+
+def test_a_task_without_chance_may_say_so(verdicts):
+    found = verdicts(
+        ("super().reset(seed=seed)", "super().reset(seed=0)"),
+        ("horizon=20", "horizon=20, deterministic=True"),
+    )
+    assert not found["seeds"].failed
+    assert found["seeds"].detail.endswith("1 of 6 seeds differ")
+
+
+def test_chance_that_hangs_on_an_action_is_found(verdicts):
+    start = ("self.np_random.uniform(-1, 1)", "0.0")
+    chance = "shift = self.np_random.random() if action[0] > 0.5 else 0.0\n        "
+    found = verdicts(
+        start,
+        (
+            "self.seen = np.array([self.seen[0] + action",
+            chance + "self.seen = np.array([self.seen[0] + shift + action",
+        ),
+        ("horizon=20", "horizon=1"),
+    )
+    assert not found["seeds"].failed
 
 
 def test_a_qualitative_reward_is_shown_as_such(verdicts):

@@ -8,7 +8,8 @@ visited. The observation shows the labels, but not what they mean.
 
 Reward: -1 a step, +n^3 on entering the goal (when it pays), -n^5 on entering a bad cell.
 
-Importing this module makes ``gymnasium.make("promptpo/NoiseWorld-v0", board=1)`` work.
+Importing this module makes ``gymnasium.make("promptpo/NoiseWorld-v0", board=1)`` work, and
+``make_vec`` for many at once. Without an import of your own: "env_specs.noise_world:promptpo/...".
 :func:`solve` gives the exact optimum of a board.
 """
 
@@ -195,7 +196,10 @@ class NoiseWorld(gymnasium.Env[NDArray[np.float64], np.int64]):
         steps: steps taken in this episode.
     """
 
-    metadata = {"render_modes": ["ansi"], "render_fps": 4}  # noqa: RUF012 - Gymnasium's API
+    metadata = {  # noqa: RUF012 - Gymnasium's API
+        "render_modes": ["rgb_array", "ansi"],
+        "render_fps": 4,
+    }
 
     def __init__(self, board: int = 0, render_mode: str | None = None) -> None:
         self.board = load_board(board)
@@ -203,7 +207,7 @@ class NoiseWorld(gymnasium.Env[NDArray[np.float64], np.int64]):
         self.state = 0
         self.steps = 0
         self._table = moves_of(self.board)
-        self._seen = _observations(self.board)
+        self._seen = observations_of(self.board)
         self._draws: list[float] = []
         high = np.ones(len(self._seen[0]))
         high[4 : 4 + self.board.horizon] = max(Label)
@@ -236,19 +240,17 @@ class NoiseWorld(gymnasium.Env[NDArray[np.float64], np.int64]):
         info = {"success": success, "entered_bad_cell": bad}
         return self._seen[self.state].copy(), reward, terminated, truncated, info
 
-    def render(self) -> str | None:
-        """Return the grid as text, the agent as ``A`` (render mode ``ansi``)."""
-        if self.render_mode != "ansi":
-            return None
-        n = self.board.n
-        cell = self.state % n**2
-        text = np.array([[f"{label}" for label in row] for row in self.board.labels])
-        text[cell // n, cell % n] = "A"
-        return "\n".join(" ".join(row) for row in text)
+    def render(self) -> NDArray[np.uint8] | str | None:
+        """Return the grid as a picture, uint8 (64 n, 64 n, 3), or as text; see their functions."""
+        from . import _noise_world_frames as frames
+
+        if self.render_mode == "rgb_array":
+            return frames.draw(self.board, self.state)
+        return frames.text(self.board, self.state) if self.render_mode == "ansi" else None
 
 
 @lru_cache(maxsize=32)
-def _observations(board: Board) -> list[NDArray[np.float64]]:
+def observations_of(board: Board) -> list[NDArray[np.float64]]:
     """Return the observation of every state; shared by all instances, hence read-only."""
     seen = []
     for phase in range(board.phases):
@@ -263,4 +265,8 @@ def _observations(board: Board) -> list[NDArray[np.float64]]:
 
 
 if ENV_ID not in gymnasium.registry:
-    gymnasium.register(ENV_ID, entry_point=f"{__name__}:NoiseWorld")
+    gymnasium.register(
+        ENV_ID,
+        entry_point=f"{__name__}:NoiseWorld",
+        vector_entry_point=f"{__package__}._noise_world_vector:NoiseWorldVector",
+    )

@@ -6,6 +6,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 from env_specs._noise_world import revealed
+from env_specs._noise_world_vector import NoiseWorldVector
 from env_specs.noise_world import ENV_ID, Label, NoiseWorld, load_board, moves_of, solve
 from promptpo.spec import load_spec, prompt_parts
 
@@ -127,15 +128,122 @@ def test_an_episode_is_truncated_after_n_squared_steps_and_then_needs_a_reset():
 
 
 @pytest.mark.parametrize("number", OPTIMA)
-@pytest.mark.filterwarnings("ignore:.*alternative render modes.*:UserWarning")
-def test_gymnasium_accepts_the_environment(number):
-    check_env(NoiseWorld(number))
+@pytest.mark.filterwarnings("error")
+def test_gymnasium_accepts_the_environment_without_a_warning(number):
+    check_env(gymnasium.make(ENV_ID, board=number).unwrapped)
 
 
 def test_it_is_registered_and_renders_as_text():
     env = gymnasium.make(ENV_ID, board=0, render_mode="ansi")
     env.reset(seed=0)
     assert env.render().splitlines()[0] == "A 2 5 2 2"
+
+
+@pytest.mark.parametrize("number", OPTIMA)
+def test_pictures_are_even_sized_and_at_least_320_pixels_wide(number):
+    env = gymnasium.make(ENV_ID, board=number, render_mode="rgb_array")
+    env.reset(seed=0)
+    frame = env.render()
+    assert frame.dtype == np.uint8
+    assert frame.shape == (64 * env.unwrapped.board.n,) * 2 + (3,)
+    assert frame.shape[0] >= 320
+
+
+def test_a_picture_shows_the_agent_where_it_is():
+    env = NoiseWorld(1, "rgb_array")
+    env.reset(seed=0)
+    before = env.render()
+    env.state = env.board.state(0, 3, 5)
+    changed = (env.render() != before).any(axis=2)
+    cells = {(int(row) // 64, int(column) // 64) for row, column in np.argwhere(changed)}
+    assert cells == {(0, 0), (3, 5)}
+    assert changed.mean() < 0.02
+
+
+def test_a_picture_tells_the_labels_apart_and_which_milestones_were_visited():
+    env = NoiseWorld(4, "rgb_array")
+    env.reset(seed=0)
+    n, labels = env.board.n, env.board.labels
+
+    def looks(phase):
+        env.state = env.board.state(phase, 0, 1)  # on a cell of the commonest label
+        frame = env.render()
+        cells = frame.reshape(n, 64, n, 64, 3).swapaxes(1, 2)
+        seen = {}
+        for row, column in np.argwhere(labels >= 0):
+            if (row, column) not in ((0, 0), (0, 1)):
+                seen.setdefault(int(labels[row, column]), set()).add(cells[row, column].tobytes())
+        assert {len(kinds) for kinds in seen.values()} == {1}
+        return {label: kinds.pop() for label, kinds in seen.items()}
+
+    fresh, first, both = (looks(phase) for phase in range(3))
+    assert len(set(fresh.values())) == len(fresh) == len(set(labels.ravel().tolist()))
+    assert [label for label in fresh if fresh[label] != first[label]] == [6]
+    assert [label for label in fresh if first[label] != both[label]] == [7]
+
+
+@pytest.mark.parametrize(("number", "seed"), [(0, 7), (1, [5, 3, 4, 11, 5, 2]), (5, 0)])
+def test_many_at_once_are_bit_for_bit_what_single_environments_are(number, seed):
+    many = gymnasium.make_vec(ENV_ID, 6, board=number)
+    single = gymnasium.make_vec(ENV_ID, 6, vectorization_mode="sync", board=number)
+    assert isinstance(many, NoiseWorldVector)
+    assert many.observation_space == single.observation_space
+    assert many.action_space == single.action_space
+    for seeds in (seed, None, [None, 8, None, 9, None, 1]):
+        returned = [envs.reset(seed=seeds) for envs in (many, single)]
+        np.testing.assert_array_equal(returned[0][0], returned[1][0])
+        rng = np.random.default_rng(1)
+        ends = 0
+        for _ in range(220):
+            actions = rng.choice(4, 6, p=[0.1, 0.4, 0.1, 0.4])
+            ours, theirs = many.step(actions), single.step(actions)
+            for mine, other in zip(ours[:4], theirs[:4], strict=True):
+                assert mine.dtype == other.dtype
+                np.testing.assert_array_equal(mine, other)
+            assert ours[4].keys() == theirs[4].keys()
+            for key in ours[4]:
+                np.testing.assert_array_equal(ours[4][key], theirs[4][key])
+            ends += int((ours[2] | ours[3]).sum())
+        assert ends > 10
+
+
+def test_what_many_at_once_return_is_not_reused():
+    many = gymnasium.make_vec(ENV_ID, 3, board=1)
+    first, _ = many.reset(seed=0)
+    kept = first.copy()
+    second = many.step(np.array([1, 3, 1]))[0]
+    second[:] = -1.0
+    np.testing.assert_array_equal(first, kept)
+    assert many.step(np.array([0, 0, 0]))[0].min() >= 0.0
+
+
+@pytest.mark.parametrize("mode", ["rgb_array", "ansi"])
+def test_many_at_once_render_as_single_environments_do(mode):
+    many = gymnasium.make_vec(ENV_ID, 4, board=4, render_mode=mode)
+    single = gymnasium.make_vec(ENV_ID, 4, vectorization_mode="sync", board=4, render_mode=mode)
+    for envs in (many, single):
+        envs.reset(seed=3)
+        for _ in range(7):
+            envs.step(np.array([1, 3, 1, 3]))
+    frames = list(zip(many.render(), single.render(), strict=True))
+    assert len(frames) == 4
+    assert all(np.array_equal(mine, other) for mine, other in frames)
+
+
+@pytest.mark.parametrize("actions", [[0, 4], [-1, 0], [0, 1, 2]])
+def test_many_at_once_refuse_what_is_no_action(actions):
+    many = gymnasium.make_vec(ENV_ID, 2, board=0)
+    many.reset(seed=0)
+    with pytest.raises(gymnasium.error.InvalidAction, match="2 numbers from 0 to 3"):
+        many.step(np.array(actions))
+
+
+def test_many_at_once_need_a_reset_and_a_seed_for_each():
+    many = gymnasium.make_vec(ENV_ID, 2, board=0)
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        many.step(np.array([0, 0]))
+    with pytest.raises(ValueError, match="3 seeds were given for 2 environments"):
+        many.reset(seed=[1, 2, 3])
 
 
 def test_an_unknown_board_is_refused():

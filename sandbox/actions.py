@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -113,9 +112,47 @@ def _multi_discrete_converter(space: MultiDiscrete) -> Converter:
     return convert
 
 
+def usual(space: ActionSpace) -> Callable[[list[Any]], FloatArray | None]:
+    """All actions of a round at once, where each is of the type that needs no conversion.
+
+    Returns a function from the returned values to an array of their numbers, or to None where any
+    of them needs a look of its own. It runs no code of the values' classes.
+    """
+    if isinstance(space, Discrete):
+        low, high = space.start, space.start + space.n
+
+        def integers(values: list[Any]) -> FloatArray | None:
+            if set(map(type, values)) != {int} or min(values) < low or max(values) >= high:
+                return None
+            return np.array(values, np.float64)
+
+        return integers
+    if isinstance(space, Box) and space.shape == (space.size,):
+        return _usual_vectors(space.size)
+    return lambda values: None
+
+
+def _usual_vectors(size: int) -> Callable[[list[Any]], FloatArray | None]:
+    array_type, float64, sizes = {np.ndarray}, {np.dtype(np.float64)}, {size}
+    dtype_of, size_of = operator.attrgetter("dtype"), operator.attrgetter("size")
+
+    def vectors(values: list[Any]) -> FloatArray | None:
+        if set(map(type, values)) != array_type:
+            return None
+        if set(map(dtype_of, values)) != float64 or set(map(size_of, values)) != sizes:
+            return None
+        try:
+            joined: FloatArray = np.concatenate(values)
+        except ValueError:  # of different or no dimensions
+            return None
+        return joined if joined.ndim == 1 else None
+
+    return vectors
+
+
 def first_not_finite(rows: FloatArray) -> int | None:
     """Index of the first row with a NaN or an infinity, or None."""
-    if isfinite(rows.sum()) or np.isfinite(rows).all():
+    if np.logical_and.reduce(np.isfinite(rows), axis=None):
         return None
     return int(np.flatnonzero(~np.isfinite(rows).all(axis=1))[0])
 

@@ -7,7 +7,7 @@ import select
 import signal
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from typing import NamedTuple, NoReturn
 
@@ -24,9 +24,6 @@ from sandbox.frames import HEADER, FrameError, Kind
 from sandbox.interface import Limits
 from sandbox.parent import NOT_STRICT
 from sandbox.watchdog import GRACE
-
-_FIRST_BUFFER = 4096
-Buffer = bytes | bytearray | memoryview
 
 #: What a signal says about the program.
 _SIGNALS = {
@@ -68,7 +65,6 @@ class Channel:
         self._sequence = 0
         self._pending: deque[_Asked] = deque()
         self._last_reply = 0.0
-        self._buffer = bytearray(_FIRST_BUFFER)
         self._poll = select.poll()
         self._poll.register(self._reader, select.POLLIN)
         self.alive = True
@@ -94,17 +90,18 @@ class Channel:
             size: bytes that the reply's payload must have (None: any up to the cap on texts).
 
         Returns:
-            The payload, valid until the next call.
+            The payload.
 
         Raises:
             ProgramError: whatever went wrong; the process is dead then.
         """
-        self.send(kind, (payload,), seconds, what)
+        self.send(kind, frames.message(payload), seconds, what)
         return self.receive(expect, size)
 
-    def send(self, kind: Kind, parts: Sequence[Buffer], seconds: float, what: str) -> None:
+    def send(self, kind: Kind, message: bytearray, seconds: float, what: str) -> None:
         """First half of ``request``: the process works on it while the caller does other things.
 
+        ``message`` is the payload with room for the header before it (``frames.message``).
         Several requests may be under way; their replies come in the same order. The time of each
         runs from when it is sent, or from when the time of the one before it is over.
         """
@@ -116,9 +113,9 @@ class Channel:
         allowed = min(seconds, self._left)
         asked = _Asked(self._sequence, what, now, allowed, begin + allowed + GRACE)
         self._pending.append(asked)
-        length = sum(len(part) for part in parts)
+        frames.put_header(message, kind, self._sequence)
         try:
-            self._write([frames.header(kind, self._sequence, length), *parts], length + HEADER.size)
+            self._write(message, asked.deadline)
         except TimeoutError:
             self._time_out(asked)
         except BrokenPipeError:
@@ -130,7 +127,7 @@ class Channel:
             raise ProcessDied("the process of this program has ended already")
         asked = self._pending[0]
         try:
-            reply, length = self._read_frame(asked, size)
+            reply, body = self._read_frame(asked, size)
         except TimeoutError:
             self._time_out(asked)
         except FrameError as error:
@@ -142,7 +139,6 @@ class Channel:
         now = time.monotonic()
         self._left -= now - max(asked.sent, self._last_reply)
         self._last_reply = now
-        body = memoryview(self._buffer)[HEADER.size : HEADER.size + length]
         if reply == Kind.FAULT:
             self._fault(body)
         if reply != expect:
@@ -150,48 +146,48 @@ class Channel:
             raise ProtocolError(f"the program broke the protocol: {reply.name} is no answer here")
         return body
 
-    def _write(self, parts: Sequence[Buffer], length: int) -> None:
-        sent = 0
-        with suppress(BlockingIOError):
-            sent = os.writev(self._writer, parts)
-        if sent == length:
+    def _write(self, message: bytearray, deadline: float) -> None:
+        try:
+            sent = os.write(self._writer, message)
+        except BlockingIOError:
+            sent = 0
+        if sent == len(message):
             return
-        view = memoryview(b"".join(parts))[sent:]
+        view = memoryview(bytes(message))[sent:]
         while view:
-            wait = max(0.0, self._pending[-1].deadline - time.monotonic())
+            wait = max(0.0, deadline - time.monotonic())
             if not select.select([], [self._writer], [], wait)[1]:
                 raise TimeoutError
             with suppress(BlockingIOError):
                 view = view[os.write(self._writer, view) :]
 
-    def _read_frame(self, asked: _Asked, size: int | None) -> tuple[Kind, int]:
-        """One whole frame into the buffer: header, payload, and not a byte more."""
+    def _read_frame(self, asked: _Asked, size: int | None) -> tuple[Kind, memoryview]:
+        """Kind and payload of one whole frame: header, payload, and not a byte more."""
         # With no other request under way nothing may follow: room for one byte shows what does.
         extra = 1 if len(self._pending) == 1 else 0
-        have = self._read(0, HEADER.size, HEADER.size + (size or 0) + extra, asked.deadline)
-        head = memoryview(self._buffer)[:have]
-        kind, length = frames.parse_header(head, asked.sequence)
+        most = HEADER.size + (size or 0) + extra
+        data = self._read(b"", HEADER.size, most, asked.deadline)
+        kind, length = frames.parse_header(data, asked.sequence)
         if size is not None and length != size and kind != Kind.FAULT:
             raise FrameError(f"a reply of {length} bytes where {size} were asked for")
         total = HEADER.size + length
-        if self._read(have, total, total + extra, asked.deadline) > total and extra:
+        if len(data) < total:
+            data = self._read(data, total, total + extra, asked.deadline)
+        if len(data) > total:
             raise FrameError("bytes follow the frame")
-        return kind, length
+        return kind, memoryview(data)[HEADER.size :]
 
-    def _read(self, have: int, need: int, most: int, deadline: float) -> int:
-        """Read until the buffer holds at least ``need`` bytes, and at most ``most``."""
-        if most > len(self._buffer):
-            self._buffer.extend(bytes(most - len(self._buffer)))
-        while have < need:
+    def _read(self, data: bytes, need: int, most: int, deadline: float) -> bytes:
+        """Read on until there are at least ``need`` bytes, and at most ``most``."""
+        while len(data) < need:
             wait = max(0.0, deadline - time.monotonic())
             if not self._poll.poll(wait * 1000):
                 raise TimeoutError
-            with memoryview(self._buffer) as view, view[have:most] as rest:
-                got = os.readv(self._reader, [rest])
+            got = os.read(self._reader, most - len(data))
             if not got:
                 raise EOFError
-            have += got
-        return have
+            data = data + got if data else got
+        return data
 
     def _fault(self, body: memoryview) -> NoReturn:
         try:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import json
+import os
 import struct
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from types import FrameType
 from typing import Any
 
@@ -20,7 +20,8 @@ from sandbox.policy import PolicyProgram
 from sandbox.program import FeedbackProgram, Program, Task
 from sandbox.watchdog import Watchdog
 
-_FIRST_BUFFER = 1 << 16
+#: What a pipe holds.
+_CHUNK = 1 << 16
 #: Set aside so that running out of memory can still be reported.
 _BALLAST = 1 << 20
 
@@ -44,47 +45,43 @@ class Pipes:
     """Whole requests in, whole replies out."""
 
     def __init__(self, read_fd: int, write_fd: int) -> None:
-        self._reader = io.FileIO(read_fd, "rb", closefd=False)
-        self._writer = io.FileIO(write_fd, "wb", closefd=False)
-        self._buffer = bytearray(_FIRST_BUFFER)
+        self._reader, self._writer = read_fd, write_fd
         self._sequence = 0
-        self._have = self._used = 0
+        self._rest = b""
 
     def receive(self) -> tuple[int, memoryview]:
-        """Kind and payload of the next request; the payload is valid until the next call.
+        """Kind and payload of the next request.
 
         Requests may have come together: what follows the first is kept.
 
         Raises:
             Closed: there is none.
         """
-        rest = self._have - self._used
-        if rest:
-            self._buffer[:rest] = self._buffer[self._used : self._have]
-        self._have = rest
-        self._fill(HEADER.size)
-        _, kind, self._sequence, length = HEADER.unpack_from(self._buffer)
-        self._used = HEADER.size + length
-        if self._used > len(self._buffer):
-            grown = bytearray(self._used)
-            grown[: self._have] = self._buffer[: self._have]
-            self._buffer = grown
-        self._fill(self._used)
-        return kind, memoryview(self._buffer)[HEADER.size : self._used]
+        data = self._read(self._rest, HEADER.size)
+        _, kind, self._sequence, length = HEADER.unpack_from(data)
+        end = HEADER.size + length
+        data = self._read(data, end)
+        self._rest = data[end:]
+        return kind, memoryview(data)[HEADER.size : end]
 
-    def _fill(self, need: int) -> None:
-        while self._have < need:
-            with memoryview(self._buffer) as view, view[self._have :] as rest:
-                got = self._reader.readinto(rest)
-            if not got:
+    def _read(self, data: bytes, need: int) -> bytes:
+        """Read on until there are at least ``need`` bytes."""
+        if len(data) >= need:
+            return data
+        parts, have = [data], len(data)
+        while have < need:
+            parts.append(os.read(self._reader, max(_CHUNK, need - have)))
+            if not parts[-1]:
                 raise Closed
-            self._have += got
+            have += len(parts[-1])
+        return b"".join(parts)
 
     def send(self, kind: Kind, payload: bytes = b"") -> None:
         """Write one reply to the last request."""
-        data = memoryview(frames.header(kind, self._sequence, len(payload)) + payload)
-        while data:
-            data = data[self._writer.write(data) :]
+        data = frames.header(kind, self._sequence, len(payload)) + payload
+        sent = os.write(self._writer, data)
+        while sent < len(data):
+            sent += os.write(self._writer, data[sent:])
 
 
 def _task(data: Mapping[str, Any]) -> Task:
@@ -106,16 +103,14 @@ def _act(program: PolicyProgram, payload: memoryview) -> tuple[Kind, bytes]:
     start = ACT_HEAD.size
     slots = bytes(payload[start : start + 8 * count])
     start += 8 * count
-    rows: Iterable[FloatArray]
+    numbers: FloatArray | list[FloatArray]
     if ragged:
         lengths = np.frombuffer(payload, np.int64, count, start)
         flat = np.frombuffer(payload, np.float64, -1, start + 8 * count)
-        rows = [row.copy() for row in np.split(flat, np.cumsum(lengths)[:-1])]
+        numbers = [row.copy() for row in np.split(flat, np.cumsum(lengths)[:-1])]
     else:
-        numbers = np.frombuffer(payload, np.float64, (len(payload) - start) // 8, start)
-        # A copy each: a view would lead to the observations of the other episodes.
-        rows = map(np.ndarray.copy, numbers.reshape(count, numbers.size // count))
-    return Kind.ACTIONS, program.act(slots, rows).tobytes()
+        numbers = np.frombuffer(payload, np.float64, -1, start)
+    return Kind.ACTIONS, program.act(slots, numbers).tobytes()
 
 
 def _summarize(program: FeedbackProgram, payload: memoryview) -> tuple[Kind, bytes]:
@@ -215,7 +210,7 @@ def touch() -> None:
     interface = Interface(1, None, Box((1,)))
     program = PolicyProgram(Task(_TOUCH, interface, Limits()), {})
     program.reset([0], [0], fresh=True)
-    program.act(np.zeros(1, np.int64).tobytes(), [np.ones(1)])
+    program.act(np.zeros(1, np.int64).tobytes(), np.ones(1))
 
 
 def _start(data: Mapping[str, Any], libraries: Mapping[str, Facade]) -> Program:

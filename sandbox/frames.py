@@ -73,6 +73,17 @@ def header(kind: int, sequence: int, length: int) -> bytes:
     return HEADER.pack(MAGIC, kind, sequence & 0xFFFFFFFF, length)
 
 
+def message(payload: bytes | bytearray) -> bytearray:
+    """A request with room for its header."""
+    return bytearray(HEADER.size) + payload
+
+
+def put_header(request: bytearray, kind: int, sequence: int) -> None:
+    """Fill in the header of a request made by ``message``."""
+    length = len(request) - HEADER.size
+    HEADER.pack_into(request, 0, MAGIC, kind, sequence & 0xFFFFFFFF, length)
+
+
 def parse_header(data: bytes | bytearray | memoryview, sequence: int) -> tuple[Kind, int]:
     """Kind and payload length of a reply to request number ``sequence``.
 
@@ -84,16 +95,17 @@ def parse_header(data: bytes | bytearray | memoryview, sequence: int) -> tuple[K
     magic, kind, got, length = HEADER.unpack_from(data)
     if magic != MAGIC:
         raise FrameError("a frame does not begin as one")
-    if kind not in _REPLIES:
+    reply = _REPLIES.get(kind)
+    if reply is None:
         raise FrameError(f"frame kind {kind} is no reply")
     if got != sequence & 0xFFFFFFFF:
         raise FrameError(f"reply number {got} does not answer request number {sequence}")
     if length > MAX_TEXT and kind != Kind.ACTIONS:
         raise FrameError(f"a text of {length} bytes is too long")
-    return Kind(kind), length
+    return reply, length
 
 
-_REPLIES = frozenset(kind.value for kind in Kind if kind > 16)
+_REPLIES = {kind.value: kind for kind in Kind if kind > 16}
 
 
 def pack_fault(fault: Fault) -> bytes:

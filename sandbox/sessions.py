@@ -7,21 +7,21 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import asdict
 from types import TracebackType
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sandbox import frames
 from sandbox.actions import first_not_finite
-from sandbox.channel import Buffer, Channel
+from sandbox.channel import Channel
 from sandbox.child import ACT_HEAD, EPISODE_HEAD, RESET_HEAD
 from sandbox.errors import ProgramError, ProtocolError
-from sandbox.frames import Kind
+from sandbox.frames import HEADER, Kind
 from sandbox.interface import Episode, FloatArray, Interface, Limits, action_as_dict
 
 _OUTPUT_SECONDS = 1.0
-_MAX_PREFIXES = 64
+_MAX_FORMS = 64
 
 
 class _Session:
@@ -53,11 +53,8 @@ class _Session:
     def _request(
         self, kind: Kind, payload: bytes, expect: Kind, seconds: float, what: str, size: int | None
     ) -> memoryview:
-        self._send(kind, (payload,), seconds, what)
+        self._channel.send(kind, frames.message(payload), seconds, what)
         return self._receive(expect, size)
-
-    def _send(self, kind: Kind, parts: Sequence[Buffer], seconds: float, what: str) -> None:
-        self._channel.send(kind, parts, seconds, what)
 
     def _receive(self, expect: Kind, size: int | None) -> memoryview:
         try:
@@ -95,6 +92,13 @@ class _Session:
         self.close()
 
 
+class _Form(NamedTuple):
+    """A request to act for certain slots, to be filled with observations (k, n)."""
+
+    message: bytearray
+    table: FloatArray
+
+
 class Policy(_Session):
     """A policy program in its own process. After any error it is dead; make a new one."""
 
@@ -109,7 +113,7 @@ class Policy(_Session):
         super().__init__("policy", channel, source, interface, limits, extra_imports)
         self._size = interface.action.size
         self._asked: deque[int] = deque()
-        self._prefixes: dict[tuple[int, ...], bytes] = {}
+        self._forms: dict[tuple[int, ...], _Form] = {}
 
     def reset(self, slots: Sequence[int], seeds: Sequence[int], fresh: bool = True) -> None:
         """Begin an episode in each slot.
@@ -162,18 +166,17 @@ class Policy(_Session):
         A second ``begin``, for other slots, may come before the first ``finish``: then the process
         never waits for work. Nothing else may be asked of this policy in between.
         """
-        count = len(slots)
-        key = tuple(slots)
         if self._interface.observation_size is None:
-            parts = self._ragged(key, observations)
+            message = self._ragged(slots, observations)
         else:
-            table = np.ascontiguousarray(observations, np.float64)
-            if table.shape != (count, self._interface.observation_size):
-                expected = (count, self._interface.observation_size)
-                raise ValueError(f"observations have shape {table.shape}, not {expected}")
-            parts = [self._prefix(key), table.data.cast("B") if table.size else b""]
-        self._send(Kind.ACT, parts, self._limits.act_seconds * count, "act()")
-        self._asked.append(count)
+            form = self._form(tuple(slots))
+            table = np.asarray(observations, np.float64)
+            if table.shape != form.table.shape:
+                raise ValueError(f"observations have shape {table.shape}, not {form.table.shape}")
+            form.table[:] = table
+            message = form.message
+        self._channel.send(Kind.ACT, message, self._limits.act_seconds * len(slots), "act()")
+        self._asked.append(len(slots))
 
     def finish(self) -> NDArray[np.float64]:
         """Second half of ``act``: waits for the actions of the oldest ``begin``."""
@@ -185,29 +188,31 @@ class Policy(_Session):
             raise ProtocolError("the program broke the protocol: an action is not finite")
         return actions
 
-    def _prefix(self, slots: tuple[int, ...]) -> bytes:
-        """What precedes the numbers; the same slots come again and again."""
-        found = self._prefixes.get(slots)
+    def _form(self, slots: tuple[int, ...]) -> _Form:
+        """The request for these slots; the same ones come again and again."""
+        found = self._forms.get(slots)
         if found is None:
-            if len(self._prefixes) >= _MAX_PREFIXES:
-                self._prefixes.clear()
-            found = ACT_HEAD.pack(len(slots), 0) + np.asarray(slots, np.int64).tobytes()
-            self._prefixes[slots] = found
+            if len(self._forms) >= _MAX_FORMS:
+                self._forms.clear()
+            head = ACT_HEAD.pack(len(slots), 0) + np.asarray(slots, np.int64).tobytes()
+            shape = len(slots), self._interface.observation_size or 0
+            message = frames.message(head + bytes(8 * shape[0] * shape[1]))
+            table = np.frombuffer(message, np.float64, -1, HEADER.size + len(head))
+            found = self._forms[slots] = _Form(message, table.reshape(shape))
         return found
 
     @staticmethod
-    def _ragged(
-        slots: tuple[int, ...], observations: FloatArray | Sequence[FloatArray]
-    ) -> list[bytes | memoryview]:
+    def _ragged(slots: Sequence[int], observations: FloatArray | Sequence[FloatArray]) -> bytearray:
         rows = [np.asarray(row, np.float64).ravel() for row in observations]
         if len(rows) != len(slots):
             raise ValueError(f"{len(slots)} slots and {len(rows)} observations")
-        return [
+        parts = (
             ACT_HEAD.pack(len(slots), 1),
             np.asarray(slots, np.int64).tobytes(),
             np.array([row.size for row in rows], np.int64).tobytes(),
             np.concatenate(rows).tobytes(),
-        ]
+        )
+        return frames.message(b"".join(parts))
 
 
 class Summarizer(_Session):

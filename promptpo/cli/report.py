@@ -1,0 +1,48 @@
+"""``promptpo report RUN...``: one self-contained page on a run, or on several."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from promptpo.cli import runs
+from promptpo.cli.parser import Parser
+from promptpo.ui import text
+
+#: Where the report of several runs goes unless --to says otherwise.
+_SEVERAL = Path("report.html")
+
+
+def parser() -> Parser:
+    """The runs, and where the page goes."""
+    p = Parser("report")
+    p.add_argument(
+        "runs", nargs="*", metavar="RUN", help="a run's folder, or 'latest' (default: latest)"
+    )
+    p.add_argument(
+        "--to",
+        type=Path,
+        metavar="FILE",
+        help=f"the page (default: report.html in the run's folder; {_SEVERAL} for several runs)",
+    )
+    p.add_argument(
+        "--inline-videos", action="store_true", help="put the videos into the page, not beside it"
+    )
+    p.add_argument("--open", action="store_true", help="open the page in a browser")
+    p.add_argument("--out", type=Path, default=Path("runs"), metavar="DIR", help="where runs lie")
+    return p.finish()
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Carry out the command."""
+    from promptpo.report import write_report
+
+    folders = [runs.find(name, arguments.out) for name in arguments.runs or ["latest"]]
+    to = arguments.to or (_SEVERAL if len(folders) > 1 else None)
+    file = write_report(folders, to, inline_videos=arguments.inline_videos)
+    print(text.near_path(file))
+    if arguments.open:
+        import webbrowser
+
+        webbrowser.open(file.resolve().as_uri())
+    return 0

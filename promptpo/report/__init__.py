@@ -1,0 +1,34 @@
+"""``report.html``: one page that shows what a run did, and what came out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from promptpo.errors import RunError
+
+
+def write_report(
+    runs: Sequence[Path], to: Path | None = None, *, inline_videos: bool = False
+) -> Path:
+    """Write the report of one run, or of several on one page; returns the file's path.
+
+    ``to`` is by default ``report.html`` in the folder of the only run. Videos (``videos/*.mp4`` in
+    a run's folder) stay beside the page, unless ``inline_videos``. Raises RunError where a run
+    cannot be read or the page cannot be written.
+    """
+    from promptpo.report.gather import gather
+    from promptpo.report.page import render_report
+    from promptpo.store.files import write_atomically
+
+    records = [gather(run) for run in runs]
+    file = to or runs[0] / "report.html"
+    html = render_report(records, page=file.resolve().parent, inline_videos=inline_videos)
+    try:
+        write_atomically(file, html)
+    except OSError as e:
+        raise RunError(f"{file}: {e.strerror or e}; choose another file with --to") from None
+    return file
+
+
+__all__ = ["write_report"]

@@ -1,0 +1,202 @@
+"""Python source as HTML lines: syntax colours, and what changed from one source to the next."""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal
+
+from markupsafe import Markup, escape
+
+#: Unchanged lines that stay on each side of a change.
+CONTEXT = 3
+
+#: Above this many characters a source is shown without colours: no policy is that long, and
+#: colouring must not hold up the end of a run.
+_COLOURED = 60_000
+
+#: Half-open ranges of characters within a line.
+Ranges = Sequence[tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class Side:
+    """One line on one side of a diff; ``number`` counts from 1."""
+
+    number: int
+    html: Markup
+
+
+@dataclass(frozen=True)
+class DiffRow:
+    """A row of a side-by-side diff; for kind "gap", ``skipped`` unchanged lines are left out."""
+
+    kind: Literal["same", "changed", "added", "removed", "gap"]
+    before: Side | None = None
+    after: Side | None = None
+    skipped: int = 0
+
+
+@lru_cache(maxsize=256)
+def highlighted(source: str) -> tuple[Markup, ...]:
+    """The lines of a Python source; nothing in them is HTML but our own ``span``."""
+    return tuple(_painted(tokens, ()) for tokens in _token_lines(source))
+
+
+@lru_cache(maxsize=256)
+def side_by_side(before: str, after: str) -> tuple[DiffRow, ...]:
+    """What changed, line by line; changed words are marked within changed lines."""
+    old, new = _token_lines(before), _token_lines(after)
+    old_text, new_text = _texts(old), _texts(new)
+    matcher = difflib.SequenceMatcher(None, old_text, new_text, autojunk=False)
+    rows: list[DiffRow] = []
+    for kind, i1, i2, j1, j2 in matcher.get_opcodes():
+        if kind == "equal":
+            rows += _same(old, new, i1, j1, i2 - i1)
+            continue
+        paired = min(i2 - i1, j2 - j1)
+        for i, j in zip(range(i1, i1 + paired), range(j1, j1 + paired), strict=True):
+            removed, added = _word_changes(old_text[i], new_text[j])
+            left = Side(i + 1, _painted(old[i], removed))
+            rows.append(DiffRow("changed", left, Side(j + 1, _painted(new[j], added))))
+        rows += [
+            DiffRow("removed", before=Side(i + 1, _painted(old[i], ())))
+            for i in range(i1 + paired, i2)
+        ]
+        rows += [
+            DiffRow("added", after=Side(j + 1, _painted(new[j], ())))
+            for j in range(j1 + paired, j2)
+        ]
+    return tuple(_folded(rows))
+
+
+def _same(
+    old: Sequence[list[tuple[str, str]]],
+    new: Sequence[list[tuple[str, str]]],
+    i: int,
+    j: int,
+    count: int,
+) -> list[DiffRow]:
+    return [
+        DiffRow(
+            "same",
+            Side(i + k + 1, _painted(old[i + k], ())),
+            Side(j + k + 1, _painted(new[j + k], ())),
+        )
+        for k in range(count)
+    ]
+
+
+def _folded(rows: Sequence[DiffRow]) -> Iterator[DiffRow]:
+    """Leave out unchanged lines that are far from any change."""
+    changes = [i for i, row in enumerate(rows) if row.kind != "same"]
+    near = {k for i in changes for k in range(i - CONTEXT, i + CONTEXT + 1)}
+    skipped = 0
+    for i, row in enumerate(rows):
+        if i not in near:
+            skipped += 1
+            continue
+        if skipped:
+            yield DiffRow("gap", skipped=skipped)
+            skipped = 0
+        yield row
+    if skipped:
+        yield DiffRow("gap", skipped=skipped)
+
+
+def _word_changes(before: str, after: str) -> tuple[Ranges, Ranges]:
+    """Where two versions of a line differ; nothing where they have little in common."""
+    old, new = _words(before), _words(after)
+    matcher = difflib.SequenceMatcher(None, [w for _, w in old], [w for _, w in new], False)
+    if matcher.ratio() < 0.4:
+        return (), ()
+    codes = [c for c in matcher.get_opcodes() if c[0] != "equal"]
+    removed = [_extent(old, i1, i2) for _, i1, i2, _, _ in codes if i1 < i2]
+    added = [_extent(new, j1, j2) for _, _, _, j1, j2 in codes if j1 < j2]
+    return removed, added
+
+
+def _words(text: str) -> list[tuple[int, str]]:
+    return [(m.start(), m.group()) for m in re.finditer(r"\w+|\s+|.", text)]
+
+
+def _extent(words: Sequence[tuple[int, str]], first: int, stop: int) -> tuple[int, int]:
+    start, word = words[stop - 1]
+    return words[first][0], start + len(word)
+
+
+def _token_lines(source: str) -> list[list[tuple[str, str]]]:
+    """Lines of (CSS class, text); the class is empty for plain text."""
+    lines: list[list[tuple[str, str]]] = [[]]
+    for kind, value in _tokens(source.expandtabs(4).rstrip()):
+        for i, part in enumerate(re.split(r"\r\n|\r|\n", value)):
+            if i:
+                lines.append([])
+            if part:
+                lines[-1].append((kind, part))
+    return lines
+
+
+def _tokens(source: str) -> Iterator[tuple[str, str]]:
+    if len(source) > _COLOURED:
+        yield "", source
+        return
+    from pygments.lexers.python import PythonLexer  # type: ignore[import-untyped]
+
+    for kind, value in PythonLexer(stripnl=False, ensurenl=False).get_tokens(source):
+        yield _css_class(kind), value
+
+
+def _css_class(kind: Any) -> str:  # noqa: ANN401 - Pygments' token types are made at run time
+    return next((css for parent, css in _classes() if kind in parent), "")
+
+
+@lru_cache(maxsize=1)
+def _classes() -> tuple[tuple[Any, str], ...]:
+    from pygments import token  # type: ignore[import-untyped]
+
+    return (
+        (token.Comment, "c"),
+        (token.String, "s"),
+        (token.Number, "n"),
+        (token.Keyword, "k"),
+        (token.Operator.Word, "k"),
+        (token.Name.Function, "f"),
+        (token.Name.Class, "f"),
+        (token.Name.Decorator, "f"),
+    )
+
+
+def _texts(lines: Sequence[Sequence[tuple[str, str]]]) -> list[str]:
+    return ["".join(text for _, text in line) for line in lines]
+
+
+def _painted(tokens: Sequence[tuple[str, str]], marks: Ranges) -> Markup:
+    """One line: a span for each coloured token, a ``mark`` for each marked range."""
+    html: list[str] = []
+    position = 0
+    for css, text in tokens:
+        for piece, marked in _split(text, position, marks):
+            inner = escape(piece)
+            shown = f'<span class="{css}">{inner}</span>' if css else str(inner)
+            html.append(f"<mark>{shown}</mark>" if marked else shown)
+        position += len(text)
+    return Markup("".join(html))  # noqa: S704 - all text in it is escaped
+
+
+def _split(text: str, position: int, marks: Ranges) -> Iterator[tuple[str, bool]]:
+    """The parts of a token that lie inside and outside of the marked ranges."""
+    if not marks:
+        yield text, False
+        return
+    cuts = {0, len(text)}
+    for start, stop in marks:
+        cuts |= {min(max(at - position, 0), len(text)) for at in (start, stop)}
+    edges = sorted(cuts)
+    for first, stop in itertools.pairwise(edges):
+        middle = position + first
+        yield text[first:stop], any(a <= middle < b for a, b in marks)

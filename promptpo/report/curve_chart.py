@@ -1,0 +1,172 @@
+"""The learning curve: every candidate's search score over the environment steps of the search."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from promptpo.report.records import RoundRecord, RunRecord, Trial
+from promptpo.report.svg import Scale, spread, tag, tick_label, ticks
+from promptpo.types import Score
+from promptpo.ui import text
+
+_LEFT, _RIGHT, _TOP, _AXIS, _STRIP = 52, 14, 26, 44, 22
+
+#: The number of a score that a panel shows; None where there is none.
+Measure = Callable[[Score], float | None]
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One curve: what is measured, its name, and the bounds of its axis if they are known."""
+
+    title: str
+    measure: Measure
+    bounds: tuple[float, float] | None = None
+
+
+def panels(run: RunRecord) -> list[Panel]:
+    """Success rate where the task defines it, and the return."""
+    both = [Panel("Mean return", lambda s: s.mean_return)]
+    if run.defines_success:
+        both.insert(0, Panel("Success rate", lambda s: s.success_rate, (-0.04, 1.04)))
+    return both
+
+
+def curve_chart(run: RunRecord, panel: Panel, *, width: int, height: int) -> Markup:
+    """One panel as an SVG of ``width`` by ``height`` units."""
+    ended = [t for t in run.trials if t.at_steps]
+    x = Scale(0, max([t.at_steps for t in ended], default=1) * 1.02, _LEFT, width - _RIGHT)
+    bottom = height - _AXIS - _STRIP
+    scored = [t for t in ended if not t.score.failed]
+    values = [v for t in scored if (v := panel.measure(t.score)) is not None]
+    references = _references(run, panel, values)
+    low, high = panel.bounds or spread([*values, *references.values()])
+    y = Scale(low, high, bottom, _TOP)
+    failed = [t for t in ended if t.score.failed]
+    parts = [
+        tag("title", f"{panel.title} of each candidate over environment steps"),
+        tag("desc", _description(run, panel)),
+        *_rounds(run, x, bottom),
+        *_axes(x, y, bottom, width, height),
+        *_reference_lines(references, y, width),
+        _winners_line(run.rounds, panel, x, y),
+        *(_point(t, run, panel, x, y) for t in scored),
+        *_failures(failed, x, bottom),
+    ]
+    return tag("svg", *parts, class_="chart", viewBox=f"0 0 {width} {height}", role="img")
+
+
+def _references(run: RunRecord, panel: Panel, values: Sequence[float]) -> dict[str, float]:
+    """Reference values that can be drawn without flattening the curve."""
+    known = {k: v for k, s in run.references.items() if (v := panel.measure(s)) is not None}
+    if panel.bounds or not values:
+        return known
+    low, high = min(values), max(values)
+    room = 4 * (high - low) if high > low else math.inf
+    return {k: v for k, v in known.items() if low - room <= v <= high + room}
+
+
+def _rounds(run: RunRecord, x: Scale, bottom: float) -> list[Markup]:
+    """A band for every other round, with the number of each at its top."""
+    parts = []
+    start = 0
+    for r in run.rounds:
+        stop = max([t.at_steps for t in r.trials], default=start) or start
+        if stop <= start:
+            continue
+        left, right = x(start), x(stop)
+        if r.number % 2:
+            size = {"width": right - left, "height": bottom + _STRIP - _TOP}
+            parts.append(tag("rect", class_="band", x=left, y=_TOP, **size))
+        label = f"round {r.number}" if right - left > 64 else str(r.number)
+        place = {"x": (left + right) / 2, "y": _TOP - 9}
+        parts.append(tag("text", label, class_="tick", text_anchor="middle", **place))
+        start = stop
+    return parts
+
+
+def _axes(x: Scale, y: Scale, bottom: float, width: int, height: int) -> list[Markup]:
+    parts = []
+    for value in ticks(y.low, y.high, 4):
+        at = y(value)
+        label = tick_label(value)
+        parts.append(tag("line", class_="grid", x1=_LEFT, x2=width - _RIGHT, y1=at, y2=at))
+        parts.append(tag("text", label, class_="tick", x=_LEFT - 8, y=at + 4, text_anchor="end"))
+    base = bottom + _STRIP
+    parts.append(tag("line", class_="axis", x1=_LEFT, x2=width - _RIGHT, y1=base, y2=base))
+    for value in ticks(x.low, x.high, 6 if width > 500 else 3):
+        at = x(value)
+        label = tick_label(value)
+        parts.append(tag("line", class_="axis", x1=at, x2=at, y1=base, y2=base + 4))
+        parts.append(tag("text", label, class_="tick", x=at, y=base + 18, text_anchor="middle"))
+    middle = (_LEFT + width - _RIGHT) / 2
+    words = "environment steps of the search"
+    parts.append(tag("text", words, class_="tick", x=middle, y=height - 6, text_anchor="middle"))
+    return parts
+
+
+def _reference_lines(references: dict[str, float], y: Scale, width: int) -> list[Markup]:
+    """Dashed lines; a name is left out where it would lie on another one."""
+    parts = []
+    taken: list[float] = []
+    for name, value in sorted(references.items(), key=lambda item: -item[1]):
+        at = y(value)
+        line = tag("line", class_="reference", x1=_LEFT, x2=width - _RIGHT, y1=at, y2=at)
+        parts.append(line)
+        above = at - 5 if at - 5 > _TOP + 8 else at + 13
+        if all(abs(above - other) > 13 for other in taken):
+            taken.append(above)
+            place = {"x": width - _RIGHT - 4, "y": above}
+            parts.append(tag("text", name, class_="halo tick", text_anchor="end", **place))
+    return parts
+
+
+def _winners_line(rounds: Sequence[RoundRecord], panel: Panel, x: Scale, y: Scale) -> Markup:
+    points = []
+    for r in rounds:
+        value = panel.measure(r.winner.score) if r.winner else None
+        if r.winner and value is not None:
+            points.append(f"{x(r.winner.at_steps):.1f},{y(value):.1f}")
+    return tag("polyline", class_="winners", points=" ".join(points))
+
+
+def _point(trial: Trial, run: RunRecord, panel: Panel, x: Scale, y: Scale) -> Markup:
+    value = panel.measure(trial.score)
+    won = any(r.winner is trial for r in run.rounds)
+    where = {"cx": x(trial.at_steps), "cy": y(value if value is not None else math.nan)}
+    title = tag("title", f"{trial.name}: {_words(trial)}")
+    css = "dot winner" if won else "dot"
+    return tag("circle", title, class_=css, r=5.5 if won else 4, **where)
+
+
+def _failures(failed: Sequence[Trial], x: Scale, bottom: float) -> list[Markup]:
+    """A cross for each, in a strip of its own below the scores."""
+    parts = []
+    at = bottom + _STRIP / 2 + 2
+    for trial in failed:
+        cx = x(trial.at_steps)
+        d = f"M{cx - 4:.1f} {at - 4:.1f}l8 8m0 -8l-8 8"
+        parts.append(tag("path", tag("title", f"{trial.name}: failed"), class_="failure", d=d))
+    if failed:
+        parts.append(
+            tag("text", "failed", class_="tick failed", x=_LEFT - 8, y=at + 4, text_anchor="end")
+        )
+    return parts
+
+
+def _words(trial: Trial) -> str:
+    shown = {"mean_return": trial.score.mean_return, "success_rate": trial.score.success_rate}
+    return f"{text.score(shown)}, after {trial.at_steps:,} steps"
+
+
+def _description(run: RunRecord, panel: Panel) -> str:
+    words = []
+    for r in run.rounds:
+        value = panel.measure(r.winner.score) if r.winner else None
+        words.append(f"round {r.number}: {'none' if value is None else text.number(value)}")
+    failed = sum(t.state == "failed" for t in run.trials)
+    return f"Winners by round: {'; '.join(words) or 'no round yet'}. Failed candidates: {failed}."

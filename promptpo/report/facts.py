@@ -1,0 +1,76 @@
+"""The figures of a run in a few words: what it cost, how long it took, how it was made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from promptpo.report.records import RunRecord
+from promptpo.ui import text
+from promptpo.ui.summary import isolation_words
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One tile: a label, a figure, and a line below it."""
+
+    label: str
+    figure: str
+    note: str = ""
+
+
+def facts(run: RunRecord) -> list[Fact]:
+    """Cost, tokens, steps, candidates and time."""
+    usage = run.usage
+    total = sum(usage.steps.values())
+    by_stream = {"search": "search", "selection": "selection", "test": "held-out"}
+    steps = [f"{by_stream[k]} {count:,}" for k, count in usage.steps.items() if count]
+    failed = sum(t.state == "failed" for t in run.trials)
+    rounds = sum(r.done for r in run.rounds)
+    wanted = run.config.get("rounds", rounds)
+    calls = "reply" if usage.calls == 1 else "replies"
+    return [
+        Fact("Cost", *_cost(run)),
+        Fact("Tokens", *_tokens(run)),
+        Fact("Environment steps", f"{total:,}", ", ".join(steps)),
+        Fact("Candidates", f"{len(run.trials):,}", f"{failed:,} failed, {usage.calls:,} {calls}"),
+        Fact("Time", text.duration(run.seconds), f"{rounds} of {text.plural(wanted, 'round')}"),
+    ]
+
+
+def _cost(run: RunRecord) -> tuple[str, str]:
+    if run.replayed:
+        return "$0.00", "replies were replayed"
+    cost = run.usage.cost
+    return ("unknown", "a price is not known") if cost is None else (text.money(cost), "")
+
+
+def _tokens(run: RunRecord) -> tuple[str, str]:
+    sent, received = run.usage.prompt_tokens, run.usage.completion_tokens
+    if sent or received:
+        return f"{sent + received:,}", f"{sent:,} in, {received:,} out"
+    if run.replayed:
+        return "0", "replies were replayed"
+    return ("unknown", "the provider counts none") if run.usage.calls else ("0", "")
+
+
+def settings(run: RunRecord) -> list[tuple[str, list[tuple[str, str]]]]:
+    """Settings that have a value, versions, and the sandbox, as groups of labelled lines."""
+    given = {k: v for k, v in run.config.items() if v is not None and k != "out"}
+    isolation = isolation_words(run.run.get("isolation"))
+    return [
+        ("Settings", _lines(given)),
+        ("Versions", _lines(run.run.get("versions", {}))),
+        ("Sandbox", [("isolation", isolation)] if isolation else []),
+    ]
+
+
+def _lines(values: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return [(name.replace("_", " "), _shown(value)) for name, value in values.items()]
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return text.number(value) if isinstance(value, int | float) else str(value)

@@ -1,0 +1,179 @@
+"""The tables of a report: cells with what they show and what they are sorted by."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from promptpo.report.records import RoundRecord, RunRecord, Trial
+from promptpo.types import Candidate, Rollout, Score
+from promptpo.ui import text
+
+#: Sorts what has no value below everything that has one.
+_NOTHING = -math.inf
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What a cell shows, what it is sorted by (a number, or its text), and where it leads."""
+
+    text: str
+    sort: float | str
+    href: str = ""
+    strong: bool = False
+    kind: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns are (heading, whether it holds numbers); the first cell of a row names it."""
+
+    caption: str
+    columns: tuple[tuple[str, bool], ...]
+    rows: tuple[tuple[Cell, ...], ...]
+
+
+def trials_table(run: RunRecord, record: RoundRecord, prefix: str) -> Table:
+    """The candidates of a round, in their order."""
+    columns = [("Candidate", False), ("Success", True), ("Mean return", True)]
+    columns += [("Lowest to highest", True), ("Mean length", True), ("Clipped", True)]
+    columns += [("Repairs", True), ("Cost", True), ("Outcome", False)]
+    rows = [_trial_row(t, record, prefix, priced=not run.replayed) for t in record.trials]
+    hidden = {"Success"} if not run.defines_success else set()
+    if run.replayed:
+        hidden.add("Cost")
+    if not any(t.candidate.rollout and t.candidate.rollout.clipped for t in record.trials):
+        hidden.add("Clipped")
+    return _without(
+        Table(f"Candidates of round {record.number}", tuple(columns), tuple(rows)), hidden
+    )
+
+
+def _without(table: Table, hidden: set[str]) -> Table:
+    kept = [i for i, (name, _) in enumerate(table.columns) if name not in hidden]
+    rows = tuple(tuple(row[i] for i in kept) for row in table.rows)
+    return Table(table.caption, tuple(table.columns[i] for i in kept), rows)
+
+
+def _trial_row(trial: Trial, record: RoundRecord, prefix: str, *, priced: bool) -> tuple[Cell, ...]:
+    won = record.winner is trial
+    rollout = trial.candidate.rollout
+    played = rollout if rollout is not None and not trial.score.failed else None
+    return (
+        Cell(trial.name, trial.name, href=f"#{prefix}{trial.name}", strong=won),
+        success_cell(trial.score),
+        return_cell(trial.score),
+        _range_cell(played),
+        _length_cell(played),
+        Cell(f"{played.clipped:.0%}", played.clipped) if played else Cell("", _NOTHING),
+        Cell(str(trial.candidate.repairs), trial.candidate.repairs),
+        _cost_cell(trial.cost if priced else 0.0),
+        outcome_cell(trial, won=won),
+    )
+
+
+def success_cell(score: Score) -> Cell:
+    """A success rate."""
+    if score.failed or score.success_rate is None:
+        return Cell("", _NOTHING)
+    return Cell(f"{score.success_rate:.2f}", score.success_rate)
+
+
+def return_cell(score: Score) -> Cell:
+    """A mean return."""
+    if score.failed:
+        return Cell("", _NOTHING)
+    return Cell(text.number(score.mean_return), score.mean_return)
+
+
+def _range_cell(rollout: Rollout | None) -> Cell:
+    if rollout is None:
+        return Cell("", _NOTHING)
+    low, high = min(rollout.returns), max(rollout.returns)
+    return Cell(f"{text.number(low)} to {text.number(high)}", low)
+
+
+def _length_cell(rollout: Rollout | None) -> Cell:
+    if rollout is None or not rollout.lengths:
+        return Cell("", _NOTHING)
+    mean = sum(rollout.lengths) / len(rollout.lengths)
+    return Cell(text.number(round(mean, 1)), mean)
+
+
+def _cost_cell(cost: float | None) -> Cell:
+    return Cell("unknown", _NOTHING) if cost is None else Cell(text.money(cost), cost)
+
+
+_STATES = {"asked": "waiting for a reply", "playing": "being played", "scored": "scored"}
+
+
+def outcome_cell(trial: Trial, *, won: bool) -> Cell:
+    """Winner, scored, or why not."""
+    if won:
+        return Cell("winner", "0", strong=True, kind="won")
+    if trial.state == "failed":
+        words = text.gist(trial.candidate.error or "failed")
+        short = words if len(words) <= 110 else words[:109] + "…"
+        return Cell(short, f"3 {short}", kind="failed")
+    words = _STATES[trial.state]
+    return Cell(words, f"{1 if trial.state == 'scored' else 2} {words}")
+
+
+def selection_table(run: RunRecord) -> Table | None:
+    """How the winners of the rounds did on the selection episodes; None where there were none."""
+    if not run.selection:
+        return None
+    ranked = sorted(run.selection, key=lambda f: _score(f["score"]).key, reverse=True)
+    rows = []
+    for finalist in ranked:
+        score, chosen = _score(finalist["score"]), finalist["name"] == run.best
+        note = Cell("chosen" if chosen else "", "", strong=chosen, kind="won" if chosen else "")
+        name = Cell(finalist["name"], finalist["name"], strong=chosen)
+        failed = Cell("failed", "", kind="failed") if score.failed else note
+        rows.append((name, success_cell(score), return_cell(score), failed))
+    columns = (("Candidate", False), ("Success", True), ("Mean return", True), ("Outcome", False))
+    caption = "Winners of the rounds on the selection episodes"
+    hidden = set() if run.defines_success else {"Success"}
+    return _without(Table(caption, columns, tuple(rows)), hidden)
+
+
+def runs_table(runs: Sequence[tuple[RunRecord, str]], caption: str) -> Table:
+    """One row for each run with the address of its report."""
+    columns = [("Run", False), ("Status", False), ("Model", False), ("Success", True)]
+    columns += [("Mean return", True), ("Score from", False), ("Search steps", True)]
+    columns += [("Cost", True)]
+    return Table(caption, tuple(columns), tuple(_run_row(run, href) for run, href in runs))
+
+
+def _run_row(run: RunRecord, href: str) -> tuple[Cell, ...]:
+    name = f"{run.spec}/{run.folder.name}"
+    best = run.best_trial
+    score = run.test.score if run.test else best.score if best else Score(failed=True)
+    source = "held-out" if run.test else "search" if best else ""
+    steps = run.usage.steps["search"]
+    return (
+        Cell(name, name, href=href),
+        Cell(run.status, run.status, kind=run.status),
+        Cell(str(run.config.get("model") or ""), str(run.config.get("model") or "")),
+        success_cell(score),
+        return_cell(score),
+        Cell(source, source),
+        Cell(f"{steps:,}", steps),
+        _cost_cell(run.usage.cost),
+    )
+
+
+def _score(data: Mapping[str, Any] | None) -> Score:
+    if not data:
+        return Score(failed=True)
+    return Score(data["mean_return"], data.get("success_rate"))
+
+
+def headline(candidate: Candidate) -> str:
+    """A candidate's search score in words."""
+    score = candidate.score
+    if score.failed:
+        return "failed"
+    return text.score({"mean_return": score.mean_return, "success_rate": score.success_rate})

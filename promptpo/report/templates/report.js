@@ -1,0 +1,67 @@
+"use strict";
+// The page reads well without this: it adds sorting, opens what a link leads to, and what prints.
+
+function keyOf(row, column) {
+  const key = row.cells[column].dataset.sort;
+  const number = { inf: Infinity, "-inf": -Infinity, nan: -Infinity }[key] ?? Number(key);
+  return key === "" || Number.isNaN(number) ? key : number;
+}
+
+function sortTable(table, column, direction) {
+  const body = table.tBodies[0];
+  const sign = direction === "ascending" ? 1 : -1;
+  const rows = Array.from(body.rows);
+  rows.sort((a, b) => {
+    const x = keyOf(a, column), y = keyOf(b, column);
+    const order = typeof x === "number" && typeof y === "number"
+      ? (x < y ? -1 : x > y ? 1 : 0) : String(x).localeCompare(String(y));
+    return sign * order;
+  });
+  body.append(...rows);
+  Array.from(table.tHead.rows[0].cells).forEach((cell, i) => {
+    if (i === column) cell.setAttribute("aria-sort", direction);
+    else cell.removeAttribute("aria-sort");
+  });
+}
+
+function makeSortable(root) {
+  for (const table of root.querySelectorAll("table.sortable")) {
+    if (table.tBodies[0].rows.length < 2) continue;
+    Array.from(table.tHead.rows[0].cells).forEach((cell, column) => {
+      if (cell.firstElementChild) return;
+      const button = document.createElement("button");
+      button.type = "button";
+      button.textContent = cell.textContent;
+      button.addEventListener("click", () => {
+        // A number is asked for from the top, a name from A.
+        const first = cell.classList.contains("num") ? "descending" : "ascending";
+        const other = first === "ascending" ? "descending" : "ascending";
+        sortTable(table, column, cell.getAttribute("aria-sort") === first ? other : first);
+      });
+      cell.replaceChildren(button);
+    });
+  }
+}
+
+function openTarget() {
+  const id = decodeURIComponent(location.hash.slice(1));
+  const target = id && document.getElementById(id);
+  if (!target) return;
+  for (let box = target.closest("details"); box; box = box.parentElement.closest("details")) {
+    box.open = true;
+  }
+  target.scrollIntoView();
+}
+
+makeSortable(document);
+addEventListener("hashchange", openTarget);
+openTarget();
+
+let printed = [];
+addEventListener("beforeprint", () => {
+  printed = Array.from(document.querySelectorAll("details.print:not([open])"));
+  for (const box of printed) box.open = true;
+});
+addEventListener("afterprint", () => {
+  for (const box of printed) box.open = false;
+});

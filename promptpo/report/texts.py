@@ -1,0 +1,83 @@
+"""Prompts, replies and errors as a page shows them: whole where there is room, cut where not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from promptpo.report.records import Call, RoundRecord, Trial
+
+#: No text is cut below this many characters.
+_LEAST = 1500
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text behind a click. ``cut`` characters are left out of it; ``file`` has them."""
+
+    label: str
+    body: str
+    file: str = ""
+    cut: int = 0
+
+    def within(self, limit: int) -> Text:
+        """The text with at most ``limit`` characters."""
+        over = len(self.body) - limit
+        return self if over <= 0 else replace(self, body=self.body[:limit], cut=over)
+
+
+def room(lengths: Iterable[int], budget: int) -> int:
+    """The longest that a text may be so that all of them together keep to ``budget``."""
+    waiting = sorted(lengths)
+    for i, length in enumerate(waiting):
+        share = budget // (len(waiting) - i)
+        if length > share:
+            return max(share, _LEAST)
+        budget -= length
+    return max(waiting, default=_LEAST)
+
+
+def round_texts(record: RoundRecord) -> list[Text]:
+    """The prompt that all candidates of a round were given, and the round's other calls."""
+    texts = [t for call in record.calls for t in call_texts(call)]
+    first = next((t.calls[0] for t in record.trials if t.calls and t.calls[0].prompt), None)
+    if first is not None:
+        whole = "\n\n".join(f"[{m.role}]\n{m.content.rstrip()}" for m in first.prompt)
+        file = f"prompts/{first.key}.prompt.md"
+        texts.append(Text("Prompt for a policy, the same for every candidate", whole, file))
+    return texts
+
+
+def trial_texts(trial: Trial) -> list[Text]:
+    """What became of a candidate, what it printed, and its replies."""
+    candidate = trial.candidate
+    texts = []
+    if candidate.error:
+        texts.append(Text("Error", candidate.error, f"candidates/{trial.name}/feedback.txt"))
+    if candidate.rollout is not None and candidate.rollout.output.strip():
+        file = f"candidates/{trial.name}/result.json"
+        texts.append(Text("Printed", candidate.rollout.output, file))
+    for call in trial.calls:
+        texts += call_texts(call, prompt=call.key.attempt > 0)
+    return texts
+
+
+def call_texts(call: Call, *, prompt: bool = True) -> list[Text]:
+    """The last message that was sent, if wanted, and the reply to it."""
+    named = {
+        "feedback": "feedback class",
+        "feedback_repair": "repair of the feedback class",
+        "reflection": f"reflection on round {call.key.round}",
+        "repair": f"repair {call.key.attempt}",
+    }
+    words = named.get(call.key.role, call.key.role)
+    texts = []
+    if prompt and call.prompt:
+        file = f"prompts/{call.key}.prompt.md"
+        texts.append(Text(f"Prompt: {words}", call.prompt[-1].content, file))
+    if call.reply is not None:
+        label = f"Reply: {words}"
+        if call.reply.finish_reason != "stop":
+            label += f" (ended by: {call.reply.finish_reason})"
+        texts.append(Text(label, call.reply.text, f"prompts/{call.key}.reply.md"))
+    return texts

@@ -28,6 +28,7 @@ COMMANDS = {
     "check": Command("check", "hold specs against their live environments"),
     "eval": Command("evaluate", "score a policy file, or the best policy of a run"),
     "list": Command("listing", "the shipped specs, and the runs so far"),
+    "report": Command("report", "one page that shows what a run did, or several runs"),
     "record": Command("record", "turn a run into a recording that can be replayed"),
 }
 

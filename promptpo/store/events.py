@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -43,6 +43,17 @@ def read_events(path: Path) -> tuple[list[Event], int]:
         events.append(event)
         good += len(line)
     return events, good
+
+
+def elapsed(events: Iterable[Event]) -> float:
+    """Seconds that the sessions of a run took, the pauses between them left out."""
+    total, start, last = 0.0, None, 0.0
+    for event in events:
+        if event.type in ("run", "resumed"):
+            total += last - start if start is not None else 0.0
+            start = event.time
+        last = event.time
+    return total + (last - start if start is not None else 0.0)
 
 
 @dataclass
@@ -83,13 +94,7 @@ class EventLog:
 
     def elapsed(self) -> float:
         """Seconds that earlier sessions of this run took, the pauses between them left out."""
-        total, start, last = 0.0, None, 0.0
-        for event in self.past:
-            if event.type in ("run", "resumed"):
-                total += last - start if start is not None else 0.0
-                start = event.time
-            last = event.time
-        return total + (last - start if start is not None else 0.0)
+        return elapsed(self.past)
 
     def close(self) -> None:
         """Close the file; calling it twice is harmless."""

@@ -99,11 +99,17 @@ class RunFolder:
 
     @property
     def is_running(self) -> bool:
-        """Whether a process holds the run just now."""
+        """Whether a process holds the run just now; nothing is written to find out."""
         try:
-            os.close(self.lock())
-        except RunError:
+            descriptor = os.open(self.path / ".lock", os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return False
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:
             return True
+        finally:
+            os.close(descriptor)
         return False
 
     def write_info(self, info: Mapping[str, Any]) -> None:

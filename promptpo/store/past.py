@@ -27,6 +27,12 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
+def rollout_from_event(data: Mapping[str, Any]) -> Rollout:
+    """What the data of a ``rollout`` event tells."""
+    plain: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items()}
+    return Rollout(**{k: plain[k] for k in _ROLLOUT_FIELDS})
+
+
 class Past:
     """Replies, rollouts and summaries of a run's earlier sessions; empty for a new run."""
 
@@ -51,8 +57,7 @@ class Past:
         data = self._rollouts.get((stream, *place))
         if not data or data["source_sha"] != digest(source) or data["seeds"] != list(seeds):
             return None
-        plain: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items()}
-        return Rollout(**{k: plain[k] for k in _ROLLOUT_FIELDS})
+        return rollout_from_event(data)
 
     def summary(self, round_: int, index: int, feedback_sha: str) -> SummaryRun | None:
         """What a Feedback class made of a candidate's episodes."""

@@ -27,9 +27,11 @@ COMMANDS = {
     "prompt": Command("prompt", "print exactly what a model would be sent"),
     "check": Command("check", "hold specs against their live environments"),
     "eval": Command("evaluate", "score a policy file, or the best policy of a run"),
+    "video": Command("video", "film the best, median and worst episode of a policy"),
     "list": Command("listing", "the shipped specs, and the runs so far"),
     "report": Command("report", "one page that shows what a run did, or several runs"),
     "record": Command("record", "turn a run into a recording that can be replayed"),
+    "export": Command("export", "take the best policy of a run away, to use it elsewhere"),
 }
 
 GROUPS = {

@@ -1,0 +1,111 @@
+"""``promptpo video RUN_OR_POLICY``: film held-out episodes of a policy."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+from typing import Any
+
+from promptpo.cli import runs
+from promptpo.cli.parser import Parser, add_settings
+from promptpo.config import RunConfig
+from promptpo.errors import UsageError
+
+#: Settings of a run that matter here too.
+_SHARED = (
+    "spec",
+    "test_episodes",
+    "seed",
+    "workers",
+    "sandbox",
+    "act_timeout",
+    "episode_timeout",
+    "policy_lifetime",
+)
+_EPILOG = """\
+MP4 holds AV1 video, which browsers and VLC play; GIF plays everywhere. A run's files
+go to its folder videos/, a policy's to videos/ beside it."""
+
+
+def parser() -> Parser:
+    """The policy, which episodes, and how they look."""
+    p = Parser("video", epilog=_EPILOG)
+    p.add_argument(
+        "policy", metavar="RUN_OR_POLICY", help="a run's folder, 'latest', or a policy's file"
+    )
+    group = p.add_argument_group("video")
+    group.add_argument(
+        "--episodes",
+        default="best,median,worst",
+        metavar="NAMES|N",
+        help="which held-out episodes: some of best,median,worst, or the first N"
+        " (default: best,median,worst)",
+    )
+    group.add_argument(
+        "--format", default="mp4", metavar="mp4,gif", help="files to write (default: mp4)"
+    )
+    group.add_argument("--to", metavar="DIR", help="folder that receives the files")
+    group.add_argument(
+        "--quality",
+        default="fast",
+        metavar="fast|high",
+        help="high: shadows and smooth edges, several times slower (default: fast)",
+    )
+    group.add_argument(
+        "--size",
+        metavar="WxH",
+        help="pixels of the picture above the caption (default: 640x480 for MuJoCo, else as large"
+        " as the environment draws)",
+    )
+    group.add_argument(
+        "--fps",
+        type=_number,
+        metavar="X",
+        help="show every step, so many a second (default: the environment's own pace)",
+    )
+    add_settings(p, _SHARED)
+    return p.finish()
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Carry out the command."""
+    given: dict[str, Any] = vars(arguments)
+    name, to = given.pop("policy"), given.pop("to")
+    drawn = {k: given.pop(k) for k in ("episodes", "format", "quality", "size", "fps")}
+    from promptpo.video import Options, parse_episodes, render_policy, render_run
+
+    options = Options(
+        episodes=parse_episodes(drawn["episodes"]),
+        formats=tuple(dict.fromkeys(drawn["format"].split(","))),
+        quality=drawn["quality"],
+        size=_size(drawn["size"]),
+        fps=drawn["fps"],
+    )
+    path = Path(name)
+    from promptpo.video.progress import Bars
+
+    with Bars() as watcher:
+        if path.is_file():
+            render_policy(path, options, to=to, settings=given, watcher=watcher)
+        else:
+            folder = runs.find(name, Path(RunConfig.out))
+            render_run(folder, options, to=to, settings=given, watcher=watcher)
+    return 0
+
+
+def _number(word: str) -> float:
+    try:
+        return float(word)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a number, not '{word}'") from None
+
+
+def _size(words: str | None) -> tuple[int, int] | None:
+    if words is None:
+        return None
+    found = re.fullmatch(r"(\d{1,5})[xX](\d{1,5})", words)
+    if not found:
+        raise UsageError(f"--size: write it as WIDTHxHEIGHT, such as 640x480, not '{words}'")
+    return int(found[1]), int(found[2])
+

@@ -1,0 +1,106 @@
+"""Which episodes are filmed: the best, median and worst of the held-out ones, or the first few."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from promptpo.errors import UsageError
+from promptpo.types import Score
+
+if TYPE_CHECKING:
+    from promptpo.config import RunConfig
+    from promptpo.rollout.jobs import Lifetime, PolicyRun
+    from promptpo.spec import EnvSpec
+
+#: What ``--episodes`` may name.
+NAMES = ("best", "median", "worst")
+
+
+@dataclass(frozen=True)
+class Scored:
+    """One held-out episode as it was scored. ``failure`` is why the policy did not end it, if so."""
+
+    seed: int
+    total: float = 0.0
+    length: int = 0
+    success: bool | None = None
+    failure: str | None = None
+
+    @property
+    def score(self) -> Score:
+        """Sorts episodes from worst to best, as candidates are."""
+        rate = None if self.success is None else float(self.success)
+        return Score(self.total, rate, failed=self.failure is not None)
+
+
+def parse_episodes(text: str) -> tuple[str, ...] | int:
+    """``best,median,worst``, or the number of episodes to film from the first one on.
+
+    Raises UsageError.
+    """
+    if text.isdecimal() and int(text) > 0:
+        return int(text)
+    names = tuple(name.strip() for name in text.split(","))
+    wrong = [name for name in names if name not in NAMES]
+    if wrong:
+        raise UsageError(
+            f"--episodes: '{wrong[0]}' is neither one of {', '.join(NAMES)} nor a number above 0"
+        )
+    return tuple(dict.fromkeys(names))
+
+
+def pick(episodes: Sequence[Scored], wanted: tuple[str, ...] | int) -> dict[str, Scored]:
+    """Label -> episode, in the order wanted; no episode twice, so there may be fewer."""
+    if isinstance(wanted, int):
+        return {f"episode{n}": e for n, e in enumerate(episodes[:wanted], 1)}
+    ranked = sorted(episodes, key=lambda e: e.score, reverse=True)
+    places = {"best": 0, "median": len(ranked) // 2, "worst": len(ranked) - 1}
+    chosen: dict[str, Scored] = {}
+    for name in wanted:
+        episode = ranked[places[name]]
+        if episode not in chosen.values():
+            chosen[name] = episode
+    return chosen
+
+
+def recorded(test: Mapping[str, Any] | None, seeds: Sequence[int]) -> list[Scored]:
+    """The held-out episodes that ``run.json`` tells of; empty unless they are those of ``seeds``.
+
+    An evaluation that a failure ended tells the returns of the other episodes only, without
+    saying which they were, and counts as none.
+    """
+    if not test or test.get("error") is not None or list(test.get("seeds", ())) != list(seeds):
+        return []
+    columns = test["seeds"], test["returns"], test["lengths"], test["successes"]
+    return [Scored(*row) for row in zip(*columns, strict=True)]
+
+
+async def play(
+    spec: EnvSpec, settings: RunConfig, source: str, seeds: Sequence[int], lifetime: Lifetime
+) -> list[Scored]:
+    """Score the policy on every seed, each by itself, so that a failure has its episode.
+
+    With lifetime "evaluation" the episodes follow each other on one policy object, and those
+    after a failure are not there.
+    """
+    from promptpo.rollout import LocalExecutor, PolicyJob
+    from promptpo.run import executor_settings
+
+    groups = [tuple(seeds)] if lifetime == "evaluation" else [(seed,) for seed in seeds]
+    executor = LocalExecutor(executor_settings(settings, spec), settings.workers)
+    with contextlib.closing(executor):
+        jobs = (executor.run_policy(PolicyJob(source, group, lifetime)) for group in groups)
+        runs = await asyncio.gather(*jobs)
+    return [e for group, run in zip(groups, runs, strict=True) for e in _scored(group, run)]
+
+
+def _scored(seeds: Sequence[int], run: PolicyRun) -> list[Scored]:
+    rows = zip(seeds, run.returns, run.lengths, run.successes, strict=False)
+    ended = [Scored(*row) for row in rows]
+    if run.error is None:
+        return ended
+    return [*ended, Scored(seeds[len(ended)], length=0, failure=run.error)]

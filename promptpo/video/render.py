@@ -1,0 +1,252 @@
+"""Films of a policy's episodes: chooses them, has them filmed, holds them against their scores."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import math
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from promptpo.errors import PromptPOError, UsageError
+from promptpo.ui.text import gist, number
+from promptpo.video import choose, gl
+from promptpo.video.choose import Scored
+from promptpo.video.film import WRITERS
+from promptpo.video.studio import Filmed, Order, Progress, Reel, main
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+    from promptpo.config import RunConfig
+    from promptpo.rollout.jobs import Lifetime
+    from promptpo.spec import EnvSpec
+
+#: Filming plays one episode where scoring plays several at once: it may take as long as those.
+_PATIENCE = 5
+#: Numbers of the same episode on other machines may differ in the last digits.
+_CLOSE = 1e-6
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is asked of videos.
+
+    Attributes:
+        episodes: some of "best", "median", "worst", or a number: the first so many.
+        formats: some of "mp4", "gif".
+        quality: "fast", or "high": with shadows and smooth edges, several times slower.
+        size: (width, height) in pixels of MuJoCo's pictures, and the box that others are scaled
+            into; the caption comes below. None: 640 x 480, and as large as they come.
+        fps: every step is a picture, and so many are shown a second. None: the environment's own
+            pace, at most 30 pictures a second.
+    """
+
+    episodes: tuple[str, ...] | int = choose.NAMES
+    formats: tuple[str, ...] = ("mp4",)
+    quality: str = "fast"
+    size: tuple[int, int] | None = None
+    fps: float | None = None
+
+    def __post_init__(self) -> None:
+        """Raise UsageError for what cannot be."""
+        unknown = [f for f in self.formats if f not in WRITERS]
+        if unknown or not self.formats:
+            raise UsageError(f"--format: '{''.join(unknown[:1])}' is not one of {', '.join(WRITERS)}")
+        if self.quality not in ("fast", "high"):
+            raise UsageError(f"--quality: '{self.quality}' is not one of fast, high")
+        if self.size is not None and not all(64 <= n <= 4096 for n in self.size):
+            raise UsageError("--size: width and height must be from 64 to 4096 pixels")
+        if self.fps is not None and not 0.1 <= self.fps <= 120:
+            raise UsageError("--fps must be from 0.1 to 120")
+
+
+class Watcher:
+    """Learns how the work goes; this one takes no notice. Override what is of interest."""
+
+    def scoring(self, episodes: int) -> None:
+        """So many episodes are played first, to choose from them."""
+
+    def filming(self, labels: Mapping[str, int]) -> None:
+        """These episodes are filmed, of so many steps each (0: not known)."""
+
+    def step(self, label: str, steps: int) -> None:
+        """An episode is so many steps long by now."""
+
+    def done(self, label: str, files: Sequence[Path]) -> None:
+        """The files of an episode are there."""
+
+    def warning(self, line: str) -> None:
+        """Something that its user should know."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """Whose episodes: a policy's source, its task, and what is known of its held-out episodes."""
+
+    source: str
+    spec: EnvSpec
+    settings: RunConfig
+    record: Mapping[str, Any] | None = None
+
+
+def film(subject: Subject, options: Options, to: Path, watcher: Watcher) -> list[Path]:
+    """Film the chosen episodes into the folder ``to``; returns the files, best episode first.
+
+    A policy that fails in the middle is filmed until then, with a warning. So is an episode that
+    comes out otherwise than it was scored.
+
+    Raises UsageError (a package is missing), SpecError (the environment cannot be drawn),
+    PromptPOError (the policy does not start, or the drawing process ended).
+    """
+    _require_pillow()
+    drawing = gl.choose(os.environ)
+    lifetime: Lifetime = subject.settings.policy_lifetime or subject.spec.policy_lifetime  # type: ignore[assignment]
+    scored = _scored(subject, lifetime, watcher)
+    chosen = choose.pick(scored, options.episodes)
+    reels = tuple(_reel(subject, to, options, label, e, len(scored)) for label, e in chosen.items())
+    order = Order(
+        settings=_patient(subject),
+        source=subject.source,
+        lifetime=lifetime,
+        seeds=_to_play([e.seed for e in scored], [r.seed for r in reels], lifetime),
+        reels=reels,
+        size=options.size,
+        fps=options.fps,
+        high=options.quality == "high",
+        trouble=drawing.trouble,
+    )
+    watcher.filming({label: e.length for label, e in chosen.items()})
+    files: list[Path] = []
+    for made in _filmed(order, {**os.environ, **drawing.variables}, watcher):
+        reel = next(r for r in reels if r.label == made.label)
+        for line in _differences(chosen[made.label], made):
+            watcher.warning(line)
+        watcher.done(made.label, reel.files)
+        files += reel.files
+    return [f for reel in reels for f in reel.files if f in files]
+
+
+def _require_pillow() -> None:
+    reason = "videos need Pillow"
+    if find_spec("PIL") is not None:
+        from PIL import features
+
+        if features.check("avif"):
+            return
+        reason = "videos need a Pillow that can write AVIF (11.3 or later, from PyPI)"
+    raise UsageError(f"{reason}; pip install 'promptpo[video]'")
+
+
+def _scored(subject: Subject, lifetime: Lifetime, watcher: Watcher) -> list[Scored]:
+    from promptpo.rollout import episode_seeds
+
+    settings = subject.settings
+    seeds = episode_seeds(settings.seed, "test", settings.test_episodes)
+    known = choose.recorded(subject.record, seeds)
+    if known:
+        return known
+    watcher.scoring(len(seeds))
+    playing = choose.play(subject.spec, settings, subject.source, seeds, lifetime)
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(playing)
+    with ThreadPoolExecutor(1) as thread:  # in a notebook, whose event loop is running
+        return thread.submit(asyncio.run, playing).result()
+
+
+def _reel(
+    subject: Subject, to: Path, options: Options, label: str, episode: Scored, count: int
+) -> Reel:
+    which = label.replace("episode", "episode ") + f" of {count}" if count > 1 else label
+    return Reel(
+        label=label,
+        seed=episode.seed,
+        title=f"{subject.spec.name}: {which} held-out, seed {episode.seed}",
+        files=tuple(to / f"{label}_seed{episode.seed}.{suffix}" for suffix in options.formats),
+    )
+
+
+def _patient(subject: Subject) -> Any:  # noqa: ANN401 - rollout.Settings, imported late
+    from promptpo.run import executor_settings
+
+    settings = executor_settings(subject.settings, subject.spec)
+    return replace(settings, episode_timeout=_PATIENCE * settings.episode_timeout)
+
+
+def _to_play(seeds: list[int], filmed: list[int], lifetime: Lifetime) -> tuple[int, ...]:
+    """Episodes on one policy object need those before them; others need none."""
+    if lifetime == "episode":
+        return tuple(filmed)
+    return tuple(seeds[: max(map(seeds.index, filmed)) + 1])
+
+
+def _differences(before: Scored, now: Filmed) -> Iterator[str]:
+    """What the user should know: the policy failed, or this is not the episode that was scored."""
+    which = f"{now.label}, seed {before.seed}"
+    if now.failure is not None:
+        yield f"{which}: the policy failed at step {now.length}: {gist(now.failure)}"
+    same = math.isclose(now.total, before.total, rel_tol=_CLOSE, abs_tol=_CLOSE)
+    if before.failure is None and not (same and now.length == before.length):
+        yield (
+            f"{which}: filmed return {number(now.total)} in {now.length} steps, but it was scored"
+            f" {number(before.total)} in {before.length}; the simulator or the machine differs"
+        )
+
+
+def _filmed(order: Order, environ: Mapping[str, str], watcher: Watcher) -> Iterator[Filmed]:
+    """What the process that films sends, as it comes."""
+    for message in _messages(order, environ):
+        if isinstance(message, PromptPOError):
+            raise message
+        if isinstance(message, Filmed):
+            yield message
+        elif isinstance(message, Progress):
+            watcher.step(message.label, message.steps)
+
+
+def _messages(order: Order, environ: Mapping[str, str]) -> Iterator[object]:
+    import loky.backend
+
+    context = loky.backend.get_context("loky")
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+        log = Path(folder) / "log"
+        here, there = context.Pipe(duplex=False)
+        stack.enter_context(here)
+        process = context.Process(target=main, args=(order, there, log), env=dict(environ))
+        process.start()
+        stack.callback(_end, process)
+        there.close()
+        yield from _received(here)
+        process.join()
+        if process.exitcode != 0:
+            raise PromptPOError(f"the drawing process ended early: {_last_words(log)}")
+
+
+def _received(connection: Connection) -> Iterator[object]:
+    with contextlib.suppress(EOFError):
+        while True:
+            yield connection.recv()
+
+
+def _end(process: Any) -> None:  # noqa: ANN401 - a process of loky
+    if process.is_alive():
+        process.kill()
+    process.join()
+
+
+def _last_words(log: Path) -> str:
+    try:
+        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        lines = []
+    said = [line.strip() for line in lines if line.strip()]
+    return said[-1] if said else f"it said nothing; try MUJOCO_GL=osmesa ({sys.platform})"

@@ -1,0 +1,184 @@
+"""The process that films: it plays episodes again as a worker does, and takes pictures of them.
+
+A process of its own, because MuJoCo settles how it draws when it is imported, and because OpenGL
+drivers can take a process down.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from promptpo.errors import PromptPOError
+from promptpo.rollout.jobs import Lifetime, PolicyJob, Settings
+from promptpo.rollout.worker import Worker
+from promptpo.spec.spaces import Flat
+from promptpo.spec.task import Task
+from promptpo.ui.text import gist
+from promptpo.video.camera import open_camera, picture_rate
+from promptpo.video.film import Film, Pace
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+
+@dataclass(frozen=True)
+class Reel:
+    """One episode to film, and the files to make of it."""
+
+    label: str
+    seed: int
+    title: str
+    files: tuple[Path, ...]
+
+
+@dataclass(frozen=True)
+class Order:
+    """What to film. ``seeds`` are all episodes to be played, in order, filmed or not.
+
+    ``size``, ``fps``: see ``promptpo.video.Options``; ``high``: shadows and smooth edges;
+    ``trouble``: why MuJoCo cannot draw on this machine, if it cannot.
+    """
+
+    settings: Settings
+    source: str
+    lifetime: Lifetime
+    seeds: tuple[int, ...]
+    reels: tuple[Reel, ...]
+    size: tuple[int, int] | None
+    fps: float | None
+    high: bool
+    trouble: str
+
+
+@dataclass(frozen=True)
+class Progress:
+    """A reel is so many steps long by now."""
+
+    label: str
+    steps: int
+
+
+@dataclass(frozen=True)
+class Filmed:
+    """What the episode of a reel came to; ``failure`` is the policy's error, if it had one."""
+
+    label: str
+    total: float
+    length: int
+    failure: str | None
+
+
+class FilmedTask(Task):
+    """A task that has the episodes of some seeds filmed."""
+
+    studio: Studio
+
+    def reset(self, seed: int) -> Flat:
+        """As Task.reset; the first picture is taken."""
+        flat = super().reset(seed)
+        self.studio.begin(seed)
+        return flat
+
+    def step(self, action: Flat) -> tuple[Flat, float, bool, bool, bool | None]:
+        """As Task.step; a picture may be taken."""
+        result = super().step(action)
+        film = self.studio.film
+        if film is not None:
+            _, reward, terminated, truncated, success = result
+            film.step(reward, success, over=terminated or truncated)
+            self.studio.tell_progress()
+        return result
+
+
+@dataclass
+class Studio(Worker):
+    """A worker with one environment and a camera on it."""
+
+    order: Order = field(kw_only=True)
+    connection: Connection = field(kw_only=True)
+    film: Film | None = None
+    _reel: Reel | None = None
+
+    def open_tasks(self, count: int) -> Sequence[Task]:
+        """The one environment, with its camera."""
+        if not self.tasks:
+            task = cast(FilmedTask, FilmedTask.open(self.spec))
+            task.studio = self
+            order, where = self.order, self.spec.where
+            self.tasks.append(task)
+            self._camera = open_camera(
+                task.env, size=order.size, high=order.high, trouble=order.trouble, where=where
+            )
+            self._pace = Pace.of(picture_rate(task.env), order.fps)
+        return self.tasks
+
+    def work(self) -> None:
+        """Carry out the order."""
+        order = self.order
+        together = order.lifetime == "evaluation"
+        groups = [order.seeds] if together else [(seed,) for seed in order.seeds]
+        for seeds in groups:
+            run = self.run_policy(PolicyJob(order.source, seeds, order.lifetime))
+            if run.error is not None and self.film is None and not run.steps:
+                raise PromptPOError(f"the policy failed: {gist(run.error)}")
+            self.end(run.error)
+
+    def begin(self, seed: int) -> None:
+        """An episode has been reset: film it, if it is one of the reels."""
+        self.end(None)
+        reel = next((r for r in self.order.reels if r.seed == seed), None)
+        if reel is None:
+            return
+        horizon, tells = self.spec.horizon, self.spec.success is not None
+        self._reel = reel
+        self.film = Film(self._camera, reel.title, reel.files, self._pace, horizon, tells)
+        self.film.start()
+
+    def end(self, error: str | None) -> None:
+        """Close the reel under way, if there is one, and tell what came of it."""
+        if self.film is None or self._reel is None:
+            return
+        moment = self.film.moment
+        failure = error if not moment.over else None
+        self.film.close(gist(failure) if failure else "")
+        self.connection.send(Filmed(self._reel.label, moment.total, moment.step, failure))
+        self.film = self._reel = None
+
+    def tell_progress(self) -> None:
+        """Say how far the reel under way is."""
+        if self.film is not None and self._reel is not None:
+            self.connection.send(Progress(self._reel.label, self.film.moment.step))
+
+
+def main(order: Order, connection: Connection, log: Path) -> None:
+    """Carry out an order; sends Progress and Filmed, and a PromptPOError if it comes to one.
+
+    What the simulator and its libraries print goes to ``log``, with the traceback of a fault.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it ends when its parent ends or kills it
+    with log.open("wb", buffering=0) as file:
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+            os.dup2(file.fileno(), stream.fileno())
+    code = 0
+    try:
+        Studio(order.settings, order=order, connection=connection).work()
+    except BrokenPipeError:
+        code = 1
+    except PromptPOError as error:
+        connection.send(error)
+    except Exception:
+        traceback.print_exc()
+        code = 1
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        connection.close()
+        os._exit(code)  # OpenGL libraries can crash in the interpreter's own way out

@@ -29,7 +29,7 @@ from promptpo.methods import METHODS
 from promptpo.outcome import Outcome, Result, Status
 from promptpo.rollout import LocalExecutor, Settings, TaskInfo
 from promptpo.services import RunServices
-from promptpo.spec import EnvSpec, load_spec
+from promptpo.spec import EnvSpec, layout, load_spec
 from promptpo.spec.loading import SHIPPED_FOLDER
 from promptpo.store.events import EventLog, read_events
 from promptpo.store.folder import RunFolder
@@ -108,7 +108,10 @@ class _Run:
             ledger = Ledger(self.config, spec.horizon, log.elapsed())
             model = open_model(_model_settings(self.config, spec, folder, log))
             services = RunServices(spec, self.config, model, executor, log, folder, ledger)
-            return await _supervised(services, Outcome(services, started))
+            try:
+                return await _supervised(services, Outcome(services, started))
+            finally:
+                _write_report(services)
 
     def _open_folder(
         self, spec: EnvSpec, task: TaskInfo, stack: contextlib.ExitStack
@@ -164,6 +167,16 @@ async def _supervised(services: RunServices, outcome: Outcome) -> Result:
     return result
 
 
+def _write_report(services: RunServices) -> None:
+    """The page that shows the run; where it cannot be written, the run has still succeeded."""
+    try:
+        from promptpo.report import write_report
+
+        write_report([services.folder.path])
+    except Exception as e:  # whatever it is, it is no reason to lose a run
+        services.report("notice", text=f"report.html could not be written: {e}")
+
+
 async def _search(services: RunServices) -> Result:
     found = await METHODS[services.config.method](services).search()
     best = await services.select(found.rounds)
@@ -215,6 +228,10 @@ def _first_event(config: RunConfig, spec: EnvSpec, task: TaskInfo) -> dict[str, 
             "sha": _fingerprint(spec),
             "horizon": spec.horizon,
             "references": references,
+            "observation": [
+                {"name": f.name, "shape": f.shape, "unit": f.field.unit}
+                for f in layout(spec.observation)
+            ],
         },
         "model": config.model,
         "versions": _versions(),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from string import Template
 
 from promptpo.spec import EnvSpec
-from promptpo.spec.loading import SHIPPED_FOLDER
 from promptpo.store.inline import NotInlinable, inline
 from promptpo.types import Candidate, Rollout
 from promptpo.ui import text
@@ -127,17 +126,14 @@ def policy_loop(spec: EnvSpec, played: Rollout | None) -> tuple[str, str]:
     The script is plain Gymnasium where the spec's functions can be copied out of it, and opens
     the task through promptpo where they cannot.
     """
-    episodes = list(zip(played.seeds, played.returns, strict=False))[:_SHOWN] if played else []
-    fixed = {"episodes": _pairs(episodes), **_lifetime(spec)}
+    fixed = {"episodes": shown_episodes(played), **_lifetime(spec)}
     try:
         parts = inline(spec.make, *([spec.reset] if spec.reset else []))
         if spec.observe is not None:
             inline(spec.observe)  # or policy.py is without it
     except NotInlinable:
-        shipped = spec.path is not None and spec.path.parent == SHIPPED_FOLDER
-        name = repr(spec.name if shipped else str(spec.path))
         needs = "promptpo, because the environment is part of the spec"
-        return _TASK_LOOP.substitute(spec=name, **fixed), needs
+        return _TASK_LOOP.substitute(spec=spec_reference(spec), **fixed), needs
     loop = _GYMNASIUM_LOOP.substitute(
         imports="\n".join(sorted({"import numpy as np", *parts.imports})),
         definitions=parts.text,
@@ -156,6 +152,13 @@ def _lifetime(spec: EnvSpec) -> dict[str, str]:
     return {"policy_for_all": "policy = Policy()\n", "policy_for_one": again}
 
 
-def _pairs(episodes: list[tuple[int, float]]) -> str:
+def shown_episodes(played: Rollout | None) -> str:
+    """The episodes that a script plays, as source: a list of pairs of seed and return."""
+    episodes = list(zip(played.seeds, played.returns, strict=False))[:_SHOWN] if played else []
     rows = "".join(f"\n    ({seed}, {value!r})," for seed, value in episodes)
     return f"[{rows}\n]" if rows else "[]"
+
+
+def spec_reference(spec: EnvSpec) -> str:
+    """What a script gives to ``load_spec``, as source: a shipped spec's name, else its path."""
+    return repr(spec.ref)

@@ -1,0 +1,49 @@
+"""``promptpo export RUN``: take a run's policy away, to use it elsewhere."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from promptpo.cli import runs
+from promptpo.cli.parser import Parser
+from promptpo.ui import text
+
+
+def parser() -> Parser:
+    """The run, and what to write where."""
+    p = Parser("export")
+    p.add_argument("run", metavar="RUN", help="folder of a run, or the 'latest'")
+    p.add_argument("--to", type=Path, metavar="DIR", help="default: 'export' in the run's folder")
+    p.add_argument("--out", type=Path, default=Path("runs"), metavar="DIR", help="where runs lie")
+    p.add_argument("--force", action="store_true", help="replace files that are there already")
+    p.add_argument(
+        "--sb3", action="store_true", help="add Stable-Baselines3's predict, and an example of it"
+    )
+    data = p.add_argument_group("trajectories")
+    data.add_argument(
+        "--minari",
+        action="store_true",
+        help="also write the best policy's search episodes as a Minari dataset, into DIR/minari;"
+        " without --to, to where Minari looks ($MINARI_DATASETS_PATH)",
+    )
+    data.add_argument("--author", metavar="NAME", help="author in the dataset's metadata")
+    return p.finish()
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Carry out the command."""
+    from promptpo.export import write_folder
+    from promptpo.report.gather import gather
+
+    run = gather(runs.find(arguments.run, arguments.out))
+    to = arguments.to or run.folder / "export"
+    for file in write_folder(run, to, sb3=arguments.sb3, force=arguments.force):
+        print(text.near_path(file))
+    if arguments.minari:
+        from promptpo.export.minari_dataset import write_dataset
+
+        root = arguments.to / "minari" if arguments.to else None
+        dataset = write_dataset(run, root, author=arguments.author, force=arguments.force)
+        print(f"{text.near_path(dataset.path)}  {dataset.use}")
+    return 0

@@ -1,0 +1,141 @@
+"""The exported folder: the policy, a loop that runs it, what it is, and whose terms apply."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+
+from promptpo.errors import RunError, UsageError
+from promptpo.export.sb3 import sb3_example, sb3_module
+from promptpo.llm import find_recording, load_header
+from promptpo.report.records import RunRecord
+from promptpo.spec import EnvSpec, load_spec
+from promptpo.store.files import write_atomically
+from promptpo.store.folder import RunFolder
+from promptpo.store.past import digest
+from promptpo.store.readme import policy_loop, score_lines
+from promptpo.types import Candidate
+from promptpo.ui import text
+from promptpo.version import __version__
+
+_RUN = '''\
+"""Plays $spec with policy.py, and prints what the run measured for the same seeds."""
+
+$loop'''
+
+_SB3_ROWS = """\
+| `sb3_policy.py` | the policy under Stable-Baselines3's `predict`; needs numpy alone |
+| `run_sb3.py` | the same episodes through Stable-Baselines3's `evaluate_policy` |
+"""
+
+_SB3_USE = """
+With [Stable-Baselines3](https://stable-baselines3.readthedocs.io), on an environment or a VecEnv:
+
+    from sb3_policy import load
+    mean, deviation = evaluate_policy(load(env), env, n_eval_episodes=20)
+"""
+
+
+def write_folder(run: RunRecord, to: Path, *, sb3: bool = False, force: bool = False) -> list[Path]:
+    """Write the best policy of a run into the folder ``to``, and return the files.
+
+    Raises RunError where the run has no policy, or its spec has changed since; UsageError where a
+    file of another content is there already and ``force`` is not given, or cannot be written.
+    """
+    contents = folder_files(run, sb3=sb3)
+    for name, content in contents.items():
+        if not force and _differs(to / name, content):
+            raise UsageError(f"{to / name}: exists already; give --force to replace it")
+    try:
+        for name, content in contents.items():
+            write_atomically(to / name, content)
+    except OSError as e:
+        raise UsageError(f"{to}: {e.strerror}; give --to a folder that can be written") from None
+    return [to / name for name in contents]
+
+
+def folder_files(run: RunRecord, *, sb3: bool = False) -> dict[str, str]:
+    """The files of the exported folder by their name. Raises RunError as ``write_folder``."""
+    spec, candidate = spec_of(run), best_of(run)
+    played = run.test or candidate.rollout
+    loop, needs = policy_loop(spec, played)
+    found = {
+        "policy.py": RunFolder(run.folder).best_policy.read_text(encoding="utf-8"),
+        "run.py": Template(_RUN).substitute(spec=spec.name, loop=loop),
+        "README.md": _readme(run, spec, candidate, needs, sb3=sb3),
+        "NOTICE.md": _template("NOTICE.md").substitute(run=name_of(run), writer=writer_of(run)),
+    }
+    if sb3:
+        found["sb3_policy.py"] = sb3_module(spec)
+        found["run_sb3.py"] = sb3_example(spec, played)
+    return found
+
+
+def spec_of(run: RunRecord) -> EnvSpec:
+    """The spec of a run. Raises SpecError where it is gone, RunError where it has changed."""
+    spec = load_spec(run.config["spec"])
+    if spec.path and digest(spec.path.read_text(encoding="utf-8")) != run.run["spec"]["sha"]:
+        raise RunError(
+            f"{spec.path}: the spec has changed since {run.folder} began; put it back as it was"
+        )
+    return spec
+
+
+def best_of(run: RunRecord) -> Candidate:
+    """The best candidate of a run. Raises RunError where there is none yet."""
+    trial = run.best_trial
+    if trial is None or not RunFolder(run.folder).best_policy.is_file():
+        raise RunError(
+            f"{run.folder}: no best policy in it ({run.status}); resume it, or name another run"
+        )
+    return trial.candidate
+
+
+def name_of(run: RunRecord) -> str:
+    """``SPEC/DATE-TIME``, as its folder is named."""
+    return f"{run.folder.parent.name}/{run.folder.name}"
+
+
+def writer_of(run: RunRecord) -> str:
+    """Which model wrote the policies, in words; of a replay, what its recording says."""
+    model = str(run.config.get("model") or "")
+    if model == "manual":
+        return "whoever answered the prompts (--model manual)"
+    if not run.replayed:
+        return model
+    recording = find_recording(run.spec) if model == "recorded" else None
+    header = load_header(recording) if recording else None
+    replies = {call.reply.model for trial in run.trials for call in trial.calls if call.reply}
+    return f"{header.model if header else ', '.join(sorted(replies))} (a recording, replayed)"
+
+
+def _readme(run: RunRecord, spec: EnvSpec, candidate: Candidate, needs: str, *, sb3: bool) -> str:
+    references = [
+        f"- To compare: {name}, return {text.number(value.mean_return)}"
+        + ("" if value.success_rate is None else f", success {value.success_rate:.2f}")
+        for name, value in spec.reference_scores.items()
+    ]
+    lines = [f"- {line}" for line in score_lines(candidate, run.test)]
+    return _template("README.md").substitute(
+        spec=spec.name,
+        title=spec.title,
+        scores="\n".join([*lines, *references]),
+        run=name_of(run),
+        candidate=candidate.name,
+        date=str(run.info.get("started", "unknown"))[:10],
+        version=__version__,
+        method=run.config["method"],
+        writer=writer_of(run),
+        needs=needs,
+        sb3_rows=_SB3_ROWS if sb3 else "",
+        sb3_use=_SB3_USE if sb3 else "",
+    )
+
+
+def _template(name: str) -> Template:
+    return Template(files("promptpo.export").joinpath("templates", name).read_text("utf-8"))
+
+
+def _differs(path: Path, content: str) -> bool:
+    return path.exists() and (not path.is_file() or path.read_bytes() != content.encode())

@@ -1,0 +1,143 @@
+"""Stable-Baselines3's ``predict`` around an exported policy: as files, and as an object."""
+
+from __future__ import annotations
+
+import runpy
+from collections.abc import Callable
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from promptpo.spec import Env, EnvSpec, Raw, layout
+from promptpo.store.inline import Inlined, NotInlinable, inline
+from promptpo.store.readme import shown_episodes, spec_reference
+from promptpo.types import Rollout
+
+if TYPE_CHECKING:
+    from promptpo.export.sb3_wrapper import SB3Policy
+    from promptpo.spec.spaces import Flat
+
+_LOAD = Template('''
+
+def load(env: Env) -> SB3Policy:
+    """The policy of this folder, for this environment or VecEnv."""
+    from policy import Observation, Policy$observe
+
+    return SB3Policy(env, Policy, Observation, $name, lifetime="$lifetime")
+''')
+
+_FROM_SPEC = """
+    from promptpo.export.sb3 import flat_observe
+    from promptpo.spec import load_spec
+
+    observe = flat_observe(load_spec($spec))"""
+
+_EXAMPLE = Template('''\
+"""Plays $spec with Stable-Baselines3's evaluate_policy; needs stable-baselines3 too."""
+
+$imports
+
+
+$definitions
+
+
+def as_in_the_run():
+    """The task as it was in the run."""
+    env = $make()
+    while type(env).__name__ in ("TimeLimit", "OrderEnforcing", "PassiveEnvChecker"):
+        env = env.env
+    return Monitor(TimeLimit($wrapped, max_episode_steps=$horizon))
+
+
+venv = DummyVecEnv([as_in_the_run])
+for seed, measured in $episodes:
+    venv.seed(seed)
+    mean, _ = evaluate_policy(load(venv), venv, n_eval_episodes=1)
+    print(f"seed {seed}: return {mean:.6g}, measured {measured:.6g}")
+''')
+
+_IMPORTS = (
+    "from gymnasium.wrappers import TimeLimit",
+    "from stable_baselines3.common.evaluation import evaluate_policy",
+    "from stable_baselines3.common.monitor import Monitor",
+    "from stable_baselines3.common.vec_env import DummyVecEnv",
+)
+
+_SEEDED = '''\
+class SeededReset(gymnasium.Wrapper):
+    """Starts the episode of a seed as the run did; draws a seed where none is given."""
+
+    def reset(self, *, seed=None, options=None):
+        if seed is None:
+            seed = int(self.np_random.integers(2**31))
+        return {reset}(self.env, seed), {{}}'''
+
+
+def sb3_policy(policy: Path, spec: EnvSpec, env: Env) -> SB3Policy:
+    """``best/policy.py`` of a run (or its exported copy) as a policy for Stable-Baselines3.
+
+    The file is run as it is, without the sandbox: read it first. ``env`` is an environment like
+    ``spec.make()``, or a VecEnv of such.
+    """
+    from promptpo.export.sb3_wrapper import SB3Policy
+
+    names = runpy.run_path(str(policy))
+    observe = names.get("observe") or flat_observe(spec)
+    return SB3Policy(env, names["Policy"], names["Observation"], observe, spec.policy_lifetime)
+
+
+def flat_observe(spec: EnvSpec) -> Callable[[Raw, Env], Flat]:
+    """The spec's ``observe``, made to return the fields as one vector."""
+    own = spec.observe
+    assert own is not None  # noqa: S101 - without one of its own, policy.py has one that fits
+
+    def observe(raw: Raw, env: Env) -> Flat:
+        seen = own(raw, env)
+        if isinstance(seen, dict):
+            parts = [np.ravel(seen[item.name]) for item in layout(spec.observation)]
+            seen = np.concatenate(parts)
+        return np.ravel(seen).astype(np.float64)
+
+    return observe
+
+
+def sb3_module(spec: EnvSpec) -> str:
+    """Source of ``sb3_policy.py``: the wrapper, and ``load(env)`` for the policy beside it."""
+    wrapper = files("promptpo.export").joinpath("sb3_wrapper.py").read_text("utf-8")
+    try:
+        if spec.observe is not None:
+            inline(spec.observe)  # or policy.py is without it
+        observe = ", observe"
+    except NotInlinable:
+        observe = _FROM_SPEC.replace("$spec", spec_reference(spec))
+    return wrapper + _LOAD.substitute(
+        observe=observe, name="observe", lifetime=spec.policy_lifetime
+    )
+
+
+def sb3_example(spec: EnvSpec, played: Rollout | None) -> str:
+    """Source of ``run_sb3.py``: some of the run's episodes through ``evaluate_policy``."""
+    try:
+        parts = inline(spec.make, *([spec.reset] if spec.reset else []))
+        make, reset = spec.make.__name__, spec.reset.__name__ if spec.reset else ""
+    except NotInlinable:
+        parts = Inlined(
+            ["from promptpo.spec import load_spec"],
+            {"SPEC": f"SPEC = load_spec({spec_reference(spec)})"},
+        )
+        make, reset = "SPEC.make", "SPEC.reset" if spec.reset else ""
+    imports = [*_IMPORTS, *parts.imports, *(["import gymnasium"] if reset else [])]
+    if reset:
+        parts.definitions["SeededReset"] = _SEEDED.format(reset=reset)
+    return _EXAMPLE.substitute(
+        spec=spec.name,
+        imports="\n".join([*sorted(set(imports)), "", "from sb3_policy import load"]),
+        definitions=parts.text,
+        make=make,
+        wrapped="SeededReset(env)" if reset else "env",
+        horizon=spec.horizon,
+        episodes=shown_episodes(played),
+    )

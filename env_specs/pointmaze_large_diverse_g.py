@@ -1,0 +1,98 @@
+"""PointMaze Large, diverse goals: push a ball from one corner of a maze to one of seven goals.
+
+A ball of 0.1 m radius lies on the floor of a closed maze, seen from above, and is pushed by a force
+along x and y. Steps are 0.01 s apart, so an episode lasts 8 s at most. An episode succeeds, and
+ends, as soon as the ball's centre is within 0.45 m of the goal. The ball starts at rest in the cell
+marked "S", and the goal lies in one of the cells marked "G", drawn anew in each episode; both are
+up to 0.25 m from the cell's centre in x and in y.
+
+The maze consists of square cells of 1 m, 9 rows from the top (largest y) and 12 columns from the
+left (smallest x), both counted from 0; the observation's MAZE[row][column] is "#" for a wall; all
+other cells are free. World frame: x to the right, y up on the map, the origin in the middle of the
+maze. The centre of a cell lies at x = column - 5.5, y = 4.0 - row, in metres.
+"""
+
+import numpy as np
+
+from promptpo.spec import Env, EnvSpec, Reference, field
+
+from . import _pointmaze as family
+
+
+class Observation:
+    """The ball and its goal, before each action, and the maze, which is the same in all episodes.
+
+    Velocities are cut to 5 m/s before each step.
+    """
+
+    MAZE = (
+        "############",
+        "#S...#G....#",
+        "#.##.#.#.#.#",
+        "#....G.#..G#",
+        "#.####.###.#",
+        "#.G#.#.....#",
+        "##.#.#.#.###",
+        "#..#G.G#.G.#",
+        "############",
+    )
+
+    position: np.ndarray = field(
+        shape=(2,), unit="m", low=(-5, -3.5), high=(5, 3.5), frame="world", doc="x, y of the ball"
+    )
+    velocity: np.ndarray = field(
+        shape=(2,), unit="m/s", low=-5.5, high=5.5, frame="world", doc="of the ball along x, y"
+    )
+    goal: np.ndarray = field(
+        shape=(2,),
+        unit="m",
+        low=(-4.75, -3.25),
+        high=(4.75, 3.25),
+        frame="world",
+        doc="x, y of the goal; constant during an episode",
+    )
+
+    def cell_of(self, x: float, y: float) -> tuple[int, int]:
+        """Row and column of the cell that holds a point inside the maze."""
+        return int(4.5 - y), int(x + 6.0)
+
+    def center_of(self, row: int, column: int) -> tuple[float, float]:
+        """x and y of the centre of a cell, in m."""
+        return column - 5.5, 4.0 - row
+
+
+ACTION = """
+An array of 2 floats, each in [-1, 1] (values beyond are clipped): the force on the ball along world
+x and y, in units of 100 N.
+"""
+
+
+def reward(observation: Observation, action: np.ndarray, next_observation: Observation) -> float:
+    """Reward of one step: 1 when it reaches the goal (which ends the episode), else 0."""
+    return float(np.linalg.norm(next_observation.position - next_observation.goal) <= 0.45)
+
+
+def make() -> Env:
+    """PointMaze_Large_Diverse_G-v3 of gymnasium-robotics, with the maze it is published with."""
+    return family.make_env(
+        "PointMaze_Large_Diverse_G-v3", Observation.MAZE, {".": 0, "S": "r", "G": "g"}
+    )
+
+
+SPEC = EnvSpec(
+    make=make,
+    observation=Observation,
+    action=ACTION,
+    reward=reward,
+    horizon=family.HORIZON,
+    observe=family.observe,
+    success=family.success,
+    expert=family.expert(Observation.MAZE),
+    install="promptpo[pointmaze]",
+    # Measured: python -m promptpo.spec.baselines pointmaze_large_diverse_g --episodes 1000
+    references={
+        "random": Reference(0.043, 0.043, deviation=0.203),
+        "zero action": Reference(0.0, 0.0),
+        "expert": Reference(1.0, 1.0),
+    },
+)

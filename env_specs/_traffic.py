@@ -1,0 +1,127 @@
+"""A highway merge with a few controlled vehicles on the ramp, as a Gymnasium environment.
+
+Importing this module makes ``gymnasium.make("promptpo/TrafficMerge-v0")`` work, where SUMO is
+installed (``pip install 'promptpo[traffic]'``). Each environment runs its simulation in a process
+of its own (``_traffic_simulation.py``), which ends with it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import IO, Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from . import _traffic_simulation as simulation
+
+ENV_ID = "promptpo/TrafficMerge-v0"
+
+#: Steps of an episode.
+HORIZON = 500
+
+_MOST = simulation.MOST_ACCELERATION
+
+
+class TrafficMerge(gymnasium.Env[NDArray[np.float64], NDArray[np.float64]]):
+    """Control up to five vehicles that enter a crowded highway from a ramp.
+
+    Observation, float64, shape (33,): for the five slots each, one quantity after the other:
+    present (0 or 1), speed (m/s), gap (m) and speed difference (m/s) to the leader, and the same
+    to the follower; then mean speed, root mean square of all vehicles' speed errors (m/s), crashed.
+    Action, shape (5,): the acceleration of each slot's vehicle, -1.5 to 1.5 m/s^2.
+    Reward: closeness of all speeds to 20 m/s, 0 to 1; plus 0.1 times the sum of (time headway - 1)
+    over the vehicles in slots that are nearer than 1 s to their leader; minus the mean of the
+    absolute accelerations. A crash ends the episode, with reward 0.
+
+    Raises:
+        ModuleNotFoundError: SUMO is not installed.
+    """
+
+    metadata = {"render_modes": []}  # noqa: RUF012 - Gymnasium's API
+
+    def __init__(self) -> None:
+        for package in ("libsumo", "sumo"):
+            if importlib.util.find_spec(package) is None:
+                raise ModuleNotFoundError(f"No module named {package!r}", name=package)
+        self.action_space = spaces.Box(-_MOST, _MOST, (simulation.SLOTS,), dtype=np.float64)
+        low, high = _bounds()
+        self.observation_space = spaces.Box(low, high, dtype=np.float64)
+        self._steps = HORIZON
+        self._complaints: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed in close()
+        self._process = subprocess.Popen(  # noqa: S603 - our own module
+            [sys.executable, "-P", str(Path(simulation.__file__).resolve())],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._complaints,
+        )
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[NDArray[np.float64], dict[str, Any]]:
+        """Start with a minute of traffic behind; ``seed`` decides when people arrive."""
+        super().reset(seed=seed)
+        self._steps = 0
+        traffic = int(self.np_random.integers(2**31 - 1))
+        return self._ask(traffic, np.zeros(simulation.SLOTS))[1], {}
+
+    def step(
+        self, action: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], float, bool, bool, dict[str, Any]]:
+        """Let 0.2 s pass; raises ResetNeeded when the episode is over."""
+        if self._steps >= HORIZON:
+            raise gymnasium.error.ResetNeeded("the episode is over; call reset()")
+        reward, observation = self._ask(-1, np.clip(action, -_MOST, _MOST))
+        crashed = bool(observation[-1])
+        self._steps = HORIZON if crashed else self._steps + 1
+        truncated = not crashed and self._steps >= HORIZON
+        return observation, reward, crashed, truncated, {"crashed": crashed}
+
+    def close(self) -> None:
+        """End the simulation's process; calling it twice is harmless."""
+        assert self._process.stdin is not None  # noqa: S101 - opened as a pipe
+        assert self._process.stdout is not None  # noqa: S101
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.close()
+        try:
+            self._process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._process.stdout.close()
+        self._complaints.close()
+
+    def _ask(self, seed: int, actions: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        """Reward and observation from the simulation's process."""
+        assert self._process.stdin is not None  # noqa: S101 - opened as a pipe
+        assert self._process.stdout is not None  # noqa: S101
+        reply = b""
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.write(simulation.REQUEST.pack(seed, *actions))
+            self._process.stdin.flush()
+            reply = self._process.stdout.read(simulation.REPLY.size)
+        if len(reply) < simulation.REPLY.size:
+            self._complaints.seek(0)
+            words = self._complaints.read().decode(errors="replace").strip().splitlines()
+            raise RuntimeError(f"the SUMO process ended: {words[-1] if words else 'no message'}")
+        numbers = np.frombuffer(reply)
+        return float(numbers[0]), numbers[1:].copy()
+
+
+def _bounds() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Lowest and highest values: of the columns of all slots, then of all traffic."""
+    sight = simulation.SIGHT
+    low = np.repeat([0.0, 0.0, 0.0, -30.0, 0.0, -30.0], simulation.SLOTS)
+    high = np.repeat([1.0, 30.0, sight, 30.0, sight, 30.0], simulation.SLOTS)
+    return np.append(low, [0.0, 0.0, 0.0]), np.append(high, [30.0, simulation.TARGET_SPEED, 1.0])
+
+
+if ENV_ID not in gymnasium.registry:
+    gymnasium.register(ENV_ID, entry_point=f"{__name__}:TrafficMerge")

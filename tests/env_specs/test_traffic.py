@@ -1,0 +1,244 @@
+"""The highway merge: its processes, its slots, what its numbers mean, and how it refuses."""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import gymnasium
+import numpy as np
+import pytest
+
+pytest.importorskip("libsumo")
+
+from gymnasium.utils.env_checker import check_env
+
+from env_specs import _traffic_simulation
+from env_specs._traffic import ENV_ID, TrafficMerge
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def make_env():
+    opened = []
+
+    def make():
+        opened.append(TrafficMerge())
+        return opened[-1]
+
+    yield make
+    for env in opened:
+        env.close()
+
+
+def columns(observation):
+    """Present, speed, leader's gap and difference, follower's gap and difference: rows of 5."""
+    return observation[:30].reshape(6, 5)
+
+
+def play(env, seed, steps, action):
+    observations = [env.reset(seed=seed)[0]]
+    observations += [env.step(action)[0] for _ in range(steps)]
+    return np.array(observations)
+
+
+def in_a_process_of_its_own(script):
+    """libsumo holds one simulation per process: what a script prints that has one to itself."""
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def folders():
+    return set(Path(tempfile.gettempdir()).glob("promptpo-traffic-*"))
+
+
+def gone(pid):
+    deadline = time.monotonic() + 30
+    while Path(f"/proc/{pid}").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return not Path(f"/proc/{pid}").exists()
+
+
+def test_environments_in_lockstep_play_what_each_plays_alone(make_env):
+    action = np.array([0.3, -0.4, 0.5, 0.0, 0.1])
+    together = [make_env() for _ in range(3)]
+    rows = [[env.reset(seed=seed)[0]] for seed, env in enumerate(together)]
+    for _ in range(60):
+        for env, row in zip(together, rows, strict=True):
+            row.append(env.step(action)[0])
+    alone = make_env()
+    for seed in (2, 0, 1):
+        assert np.array_equal(rows[seed], play(alone, seed, 60, action))
+
+
+def test_an_episode_has_500_steps_and_then_needs_a_reset(make_env):
+    env = make_env()
+    env.reset(seed=0)
+    ends = [env.step(np.zeros(5))[3] for _ in range(500)]
+    assert ends == [False] * 499 + [True]
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        env.step(np.zeros(5))
+
+
+def test_a_free_vehicle_changes_its_speed_by_the_acceleration_asked_for(make_env):
+    env, rng, checked = make_env(), np.random.default_rng(0), 0
+    for seed in range(3):
+        before = columns(env.reset(seed=seed)[0])
+        for _ in range(400):
+            action = rng.uniform(-1.5, 1.5, 5)
+            after = columns(env.step(action)[0])
+            free = (before[0] == 1) & (after[0] == 1) & (before[2] == 100) & (before[1] > 1)
+            change = np.minimum(before[1] + 0.2 * action, 30.0) - before[1]
+            assert after[1][free] - before[1][free] == pytest.approx(change[free])
+            checked += free.sum()
+            before = after
+    assert checked > 20
+
+
+def test_an_empty_slot_holds_zeros_and_moves_nothing(make_env):
+    first, second = make_env(), make_env()
+    start = first.reset(seed=0)[0]
+    second.reset(seed=0)
+    empty = columns(start)[0] == 0
+    assert empty.any()
+    assert not columns(start)[:, empty].any()
+    zero, reward = first.step(np.zeros(5))[:2]
+    pushed, less = second.step(np.where(empty, 1.5, 0.0))[:2]
+    assert np.array_equal(zero, pushed)
+    assert reward - less == pytest.approx(1.5 * empty.sum() / 5)
+
+
+def test_actions_beyond_the_bounds_are_clipped(make_env):
+    env = make_env()
+    clipped, asked = (play(env, 0, 20, np.full(5, size)) for size in (1.5, 40.0))
+    assert np.array_equal(clipped, asked)
+
+
+def test_vehicles_that_stop_hold_the_ramp_and_the_highway_flows(make_env):
+    env = make_env()
+
+    def late_mean_speed(action):
+        return np.mean([play(env, seed, 500, np.full(5, action))[-100:, 30] for seed in range(4)])
+
+    assert late_mean_speed(-1.5) > late_mean_speed(0.0) + 1.0
+
+
+def test_a_vehicle_keeps_its_slot_until_it_leaves_and_gaps_are_from_bumper_to_bumper():
+    script = """
+import tempfile
+from pathlib import Path
+from env_specs._traffic_simulation import Simulation
+with tempfile.TemporaryDirectory() as folder:
+    simulation = Simulation(Path(folder))
+    import libsumo
+    vehicle = libsumo.vehicle
+    checked, entered, slots = 0, [], [None] * 5
+    for seed in range(3):
+        reply = simulation.reset(seed)
+        slots = list(simulation._slots)
+        for _ in range(500):
+            reply = simulation.step([0.1] * 5)
+            for old, new in zip(slots, simulation._slots):
+                assert new == old or old is None or old not in vehicle.getIDList()
+            slots = list(simulation._slots)
+            for slot, name in enumerate(slots):
+                if name is None:
+                    continue
+                gap, faster = reply[1 + 10 + slot], reply[1 + 15 + slot]
+                lane, place = vehicle.getLaneID(name), vehicle.getLanePosition(name)
+                ahead = [
+                    (vehicle.getLanePosition(other) - vehicle.getLength(other) - place, other)
+                    for other in vehicle.getIDList()
+                    if vehicle.getLaneID(other) == lane and vehicle.getLanePosition(other) > place
+                ]
+                if ahead:
+                    true_gap, leader = min(ahead)
+                    difference = vehicle.getSpeed(leader) - vehicle.getSpeed(name)
+                    assert abs(gap - true_gap) < 1e-6 and abs(faster - difference) < 1e-9
+                    checked += 1
+    print(checked)
+"""
+    assert int(in_a_process_of_its_own(script)) > 500
+
+
+def test_a_crash_gives_no_reward_and_shows():
+    script = """
+import tempfile
+from pathlib import Path
+from env_specs import _traffic_simulation
+_traffic_simulation._SPEED_MODE = 0  # vehicles that do not look ahead
+with tempfile.TemporaryDirectory() as folder:
+    simulation = _traffic_simulation.Simulation(Path(folder))
+    simulation.reset(0)
+    for _ in range(500):
+        reply = simulation.step([1.5] * 5)
+        if reply[-1]:
+            print(reply[0], reply[-1])
+            break
+"""
+    assert in_a_process_of_its_own(script) == "0.0 1.0\n"
+
+
+def test_closing_leaves_neither_process_nor_files(make_env):
+    before = folders()
+    env = make_env()
+    env.reset(seed=0)
+    pid = env._process.pid
+    assert folders() - before
+    env.close()
+    assert gone(pid)
+    mine = [folder for folder in folders() - before if not (folder / "merge.net.xml").exists()]
+    assert mine == []
+
+
+def test_a_killed_owner_takes_the_simulation_with_it():
+    script = """
+import os, sys, time
+from env_specs._traffic import TrafficMerge
+env = TrafficMerge()
+env.reset(seed=0)
+print(env._process.pid, flush=True)
+time.sleep(100)
+"""
+    command = [sys.executable, "-c", script]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as owner:
+        pid = int(owner.stdout.readline())
+        os.kill(owner.pid, signal.SIGKILL)
+    assert gone(pid)
+
+
+def test_a_simulation_that_dies_is_an_error_of_one_line(make_env):
+    env = make_env()
+    env.reset(seed=0)
+    env._process.kill()
+    with pytest.raises(RuntimeError, match=r"^the SUMO process ended: no message$"):
+        env.step(np.zeros(5))
+
+
+@pytest.mark.parametrize("package", ["libsumo", "sumo"])
+def test_where_sumo_is_missing_the_extra_is_named(package):
+    script = (
+        f"import sys; sys.modules[{package!r}] = None; from promptpo.cli import main;"
+        "sys.exit(main(['check', 'traffic']))"
+    )
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.returncode != 0
+    wanted = f"the package '{package}' is not installed; run: pip install 'promptpo[traffic]'"
+    assert wanted in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.filterwarnings("ignore:.*alternative render modes.*:UserWarning")
+@pytest.mark.filterwarnings("ignore:.*not be instantiated.*:UserWarning")
+def test_gymnasium_accepts_it_and_knows_it(make_env):
+    check_env(make_env(), skip_render_check=True)
+    env = gymnasium.make(ENV_ID)
+    assert env.observation_space.shape == (_traffic_simulation.OBSERVATION_SIZE,)
+    env.close()

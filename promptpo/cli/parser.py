@@ -30,6 +30,7 @@ COMMANDS = {
     "video": Command("video", "film the best, median and worst episode of a policy"),
     "list": Command("listing", "the shipped specs, and the runs so far"),
     "report": Command("report", "one page that shows what a run did, or several runs"),
+    "view": Command("view", "reports in a browser, following runs that are going on"),
     "record": Command("record", "turn a run into a recording that can be replayed"),
     "export": Command("export", "take the best policy of a run away, to use it elsewhere"),
 }

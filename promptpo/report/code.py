@@ -121,7 +121,7 @@ def _word_changes(before: str, after: str) -> tuple[Ranges, Ranges]:
 
 
 def _words(text: str) -> list[tuple[int, str]]:
-    return [(m.start(), m.group()) for m in re.finditer(r"\w+|\s+|.", text)]
+    return [(m.start(), m.group()) for m in re.finditer(r"\w+|[^\w\s]", text)]
 
 
 def _extent(words: Sequence[tuple[int, str]], first: int, stop: int) -> tuple[int, int]:

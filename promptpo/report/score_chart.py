@@ -13,7 +13,7 @@ from promptpo.stats import Interval, mean_interval, success_interval
 from promptpo.types import Rollout, Score
 from promptpo.ui import text
 
-_ROW = 34
+_ROW = 30
 _TOP = 8
 _AXIS = 26
 
@@ -107,7 +107,7 @@ def _row(mark: Mark, scale: Scale, y: float, left: float, width: int) -> Markup:
         tag("text", name, class_="name", x=left - 4, y=y + 4.5, text_anchor="end"),
     ]
     for x in sorted({round(scale(v), 1) for v in mark.episodes if math.isfinite(v)}):
-        parts.append(tag("line", class_="rug", x1=x, x2=x, y1=y + 7, y2=y + 13))
+        parts.append(tag("line", class_="rug", x1=x, x2=x, y1=y + 6, y2=y + 11))
     if mark.interval is not None:
         ends = scale(mark.interval.low), scale(mark.interval.high)
         parts.append(tag("line", class_="interval", x1=ends[0], x2=ends[1], y1=y, y2=y))

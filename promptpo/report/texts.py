@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -35,6 +36,19 @@ def room(lengths: Iterable[int], budget: int) -> int:
             return max(share, _LEAST)
         budget -= length
     return max(waiting, default=_LEAST)
+
+
+def strategy(source: str | None) -> str:
+    """What a policy says of itself: the first paragraph of its class's docstring."""
+    try:
+        tree = ast.parse(source or "")
+    except (SyntaxError, ValueError):
+        return ""
+    named: list[ast.ClassDef | ast.Module] = [
+        n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "Policy"
+    ]
+    words = next((d for n in [*named, tree] if (d := ast.get_docstring(n))), "")
+    return " ".join(words.split("\n\n")[0].split())[:600]
 
 
 def round_texts(record: RoundRecord) -> list[Text]:

@@ -177,7 +177,10 @@ def _plot(variable: Variable, words: Sequence[str], points: int) -> Trace:
         role="img",
     )
     rows = tuple(_row(word, line) for word, line in pairs)
-    return Trace(variable.name, variable.unit, _number(low), _number(high), svg, rows)
+    ends = _number(low), _number(high)
+    if low < high and ends[0] == ends[1]:  # a change too small for four digits
+        ends = f"{low:.9g}", f"{high:.9g}"
+    return Trace(variable.name, variable.unit, *ends, svg, rows)
 
 
 def _row(word: str, line: NDArray[np.float64]) -> tuple[str, ...]:

@@ -21,7 +21,6 @@ from promptpo.report.score_chart import Mark, return_marks, score_chart, success
 from promptpo.report.tables import Table, headline, selection_table, trials_table
 from promptpo.report.texts import Text
 from promptpo.report.traces import FEWEST_POINTS, MOST_POINTS, Trace, Traces, read_traces
-from promptpo.store.export import strategy_of
 from promptpo.store.folder import RunFolder
 from promptpo.ui import text
 
@@ -119,7 +118,8 @@ class RunView:
     @cached_property
     def best_strategy(self) -> str:
         """What the best policy says of itself."""
-        return _strategy(self.run.best_trial)
+        best = self.run.best_trial
+        return texts.strategy(best.candidate.source) if best else ""
 
     @cached_property
     def score_words(self) -> list[tuple[str, str, str]]:
@@ -225,7 +225,7 @@ class RunView:
             diff = side_by_side(self._source(before), source)
         return replace(
             view,
-            strategy=_strategy(winner),
+            strategy=texts.strategy(winner.candidate.source),
             source=highlighted(source),
             before=before.name if before else "",
             diff=diff,
@@ -268,13 +268,6 @@ class RunView:
 def _score_charts(marks: Sequence[Mark], title: str, bounds: tuple[float, float] | None) -> Charts:
     wide = score_chart(marks, title, width=640, bounds=bounds)
     return Charts(wide, score_chart(marks, title, width=NARROW, bounds=bounds))
-
-
-def _strategy(trial: Trial | None) -> str:
-    try:
-        return strategy_of(trial.candidate.source or "") if trial else ""
-    except (SyntaxError, ValueError):
-        return ""
 
 
 def _round_words(record: RoundRecord, before: Trial | None) -> str:

@@ -1,0 +1,54 @@
+"""``promptpo view [RUN]``: reports in a browser, following runs that are going on."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+from pathlib import Path
+
+from promptpo.cli import runs
+from promptpo.cli.parser import Parser
+from promptpo.ui import text
+
+
+def parser() -> Parser:
+    """The run, and where the server listens."""
+    p = Parser("view")
+    p.add_argument(
+        "run", nargs="?", metavar="RUN", help="a run's folder, or 'latest'; default: all"
+    )
+    p.add_argument("--port", type=int, default=8321, metavar="N", help="0: any (default: 8321)")
+    p.add_argument(
+        "--host",
+        default="127.0.0.1",
+        metavar="ADDRESS",
+        help="where to listen (default: 127.0.0.1)",
+    )
+    p.add_argument(
+        "--public", action="store_true", help="allow a --host that other machines can reach"
+    )
+    p.add_argument("--open", action="store_true", help="open the page in a browser")
+    p.add_argument("--out", type=Path, default=Path("runs"), metavar="DIR", help="where runs lie")
+    return p.finish()
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Serve until Ctrl-C."""
+    from promptpo.view import Site, open_server
+
+    out: Path = arguments.out
+    if arguments.run is None:
+        site = Site(lambda: runs.all_runs(out), text.near_path(out))
+    else:
+        folder = runs.find(arguments.run, out)
+        site = Site(lambda: [folder], text.near_path(folder.parent), only=True)
+    host, port = arguments.host, arguments.port
+    with open_server(site, host, port, public=arguments.public) as server:
+        print(f"{server.url}  (Ctrl-C ends it)", flush=True)
+        if arguments.open:
+            import webbrowser
+
+            webbrowser.open(server.url)
+        with contextlib.suppress(KeyboardInterrupt):
+            server.serve_forever()
+    return 0

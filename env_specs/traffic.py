@@ -105,5 +105,7 @@ SPEC = EnvSpec(
     reward=reward,
     horizon=500,
     expert=expert,
+    # Measured: python -m promptpo.spec.baselines traffic --episodes 300
+    references={"random": -308.0, "zero action": 103.0, "expert": 155.0},
     install="promptpo[traffic]",
 )

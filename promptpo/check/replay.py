@@ -22,7 +22,7 @@ SEEDS = (0, 1, 2, 3, 1_000_003, 2_000_000_011)
 STEPS = 200
 
 #: Chance may hang on the actions, as an opponent's does: so many others are tried.
-ACTION_STREAMS = 10
+ACTION_STREAMS = 30
 
 
 def digests(task: Task, seeds: Sequence[int] = SEEDS) -> list[str]:

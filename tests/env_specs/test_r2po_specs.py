@@ -1,0 +1,245 @@
+"""Nim, Maze and Pong: their rules, their exact optima, their lives as Gymnasium environments."""
+
+import collections
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+from env_specs import maze_env, nim_env, pong_env
+from env_specs._tabular import start_value
+from promptpo.spec import Task, load_spec
+
+IDS = {
+    "nim": nim_env.ENV_ID,
+    "maze": maze_env.ENV_ID,
+    "pong": pong_env.ENV_ID,
+}
+
+
+@pytest.mark.parametrize("name", IDS)
+@pytest.mark.filterwarnings("error")
+def test_gymnasium_accepts_the_environment_without_a_warning(name):
+    check_env(gymnasium.make(IDS[name]).unwrapped)
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_an_id_with_its_module_needs_no_import(name):
+    env = gymnasium.make(f"env_specs.{name}_env:{IDS[name]}")
+    assert type(env.unwrapped).__name__ == name.capitalize()
+
+
+@pytest.mark.parametrize(("name", "limit"), [("maze", 20), ("pong", 1000)])
+def test_the_step_limit_is_the_horizon_of_the_spec(name, limit):
+    assert gymnasium.spec(IDS[name]).max_episode_steps == limit == load_spec(name).horizon
+
+
+@pytest.mark.parametrize(
+    ("name", "shape"), [("nim", (320, 640, 3)), ("maze", (384, 384, 3)), ("pong", (600, 800, 3))]
+)
+def test_pictures_change_with_the_state(name, shape):
+    env = gymnasium.make(IDS[name], render_mode="rgb_array").unwrapped
+    env.reset(seed=0)
+    before = env.render()
+    env.step(2)
+    after = env.render()
+    assert before.shape == after.shape == shape
+    assert before.dtype == np.uint8
+    assert 0 < (before != after).mean() < 0.3
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_without_a_render_mode_nothing_is_drawn(name):
+    env = gymnasium.make(IDS[name]).unwrapped
+    env.reset(seed=0)
+    assert env.render() is None
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_an_expert_earns_the_stated_optimum_in_every_episode(name):
+    spec = load_spec(name)
+    task = Task.open(spec)
+    optimum = spec.reference_scores["optimum"].mean_return
+    for seed in range(30):
+        task.reset(seed)
+        act, total, over = spec.expert(task.env), 0.0, False
+        while not over:
+            _, reward, terminated, truncated, _ = task.step(np.array([float(act(task.raw))]))
+            total += reward
+            over = terminated or truncated
+        assert total == pytest.approx(optimum, abs=5e-5)
+
+
+def opponents_choices(sticks):
+    """How often the opponent takes each number of so many sticks, in 600 games."""
+    taken = collections.Counter()
+    env = nim_env.Nim()
+    for seed in range(600):
+        env.reset(seed=seed)
+        env.sticks = sticks + 1
+        taken[sticks - int(env.step(1)[0])] += 1
+    return taken
+
+
+def test_the_optimum_of_nim_is_the_stated_one():
+    value, best = nim_env.solve()
+    assert value[10] == load_spec("nim").reference_scores["optimum"].mean_return == 1.0
+    assert [sticks for sticks in range(1, 11) if value[sticks] < 0] == [1, 5, 9]
+    assert best[[2, 3, 4, 6, 7, 8, 10]].tolist() == [1, 2, 3, 1, 2, 3, 1]
+
+
+@pytest.mark.parametrize("sticks", [2, 3, 4, 6, 7, 8])
+def test_the_opponent_leaves_one_more_than_a_multiple_of_four(sticks):
+    assert set(opponents_choices(sticks)) == {(sticks - 1) % 4}
+
+
+@pytest.mark.parametrize(("sticks", "numbers"), [(1, {1}), (5, {1, 2, 3}), (9, {1, 2, 3})])
+def test_an_opponent_that_is_losing_takes_any_number(sticks, numbers):
+    choices = opponents_choices(sticks)
+    assert set(choices) == numbers
+    assert min(choices.values()) > 450 / len(numbers)
+
+
+@pytest.mark.parametrize(
+    ("sticks", "action", "outcome"),
+    [
+        (1, 1, (0, -1.0, True)),
+        (2, 3, (0, -1.0, True)),
+        (2, 1, (0, 1.0, True)),
+        (4, 1, (1, 0, False)),
+    ],
+)
+def test_who_takes_the_last_stick_loses(sticks, action, outcome):
+    env = nim_env.Nim()
+    env.reset(seed=0)
+    env.sticks = sticks
+    assert env.step(action)[:3] == outcome
+
+
+def test_a_game_shows_who_took_what_and_needs_a_reset_when_it_is_over():
+    env = gymnasium.make(IDS["nim"], render_mode="ansi").unwrapped
+    env.reset(seed=1)
+    assert env.render() == "||||||||||"
+    env.step(3)  # 7 are left, the opponent takes 2
+    assert env.render() == "||||| ooaaa"
+    env.sticks = 1
+    env.step(1)
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        env.step(1)
+
+
+def test_the_optimum_of_the_maze_is_that_of_value_iteration():
+    spec = load_spec("maze")
+    value = start_value(spec.make(), spec.horizon)
+    assert value == pytest.approx(1 - 3 * 0.1 / 9)
+    assert spec.reference_scores["optimum"].mean_return == pytest.approx(value, abs=5e-5)
+
+
+def test_moves_in_the_maze_go_where_they_say_and_not_through_walls():
+    moves = [maze_env.target(4, action) for action in range(4)]
+    assert moves == [1, 7, 4, 3], "north, south, a wall in the east, west"
+    assert [maze_env.target(0, action) for action in range(4)] == [0, 0, 1, 0]
+    for state in range(9):
+        for action, back in enumerate([1, 0, 3, 2]):
+            end = maze_env.target(state, action)
+            assert end == state or maze_env.target(end, back) == state
+
+
+def test_every_cell_of_the_maze_has_one_way_to_every_other():
+    pairs = {
+        frozenset((state, maze_env.target(state, action)))
+        for state in range(9)
+        for action in range(4)
+    }
+    passages = [pair for pair in pairs if len(pair) == 2]
+    reached = {0}
+    for _ in range(9):
+        reached |= {end for pair in passages for end in pair if pair & reached}
+    assert reached == set(range(9))
+    assert len(passages) == 8, "as many as a tree of nine cells has"
+
+
+def test_the_maze_shows_the_walker_in_its_text():
+    env = gymnasium.make(IDS["maze"], render_mode="ansi").unwrapped
+    env.reset()
+    env.step(2)
+    assert env.render().splitlines()[:2] == ["+-+-+-+", "|S A| |"]
+    env.state = 5
+    assert env.step(1) == (8, 1.0, True, False, {})
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        env.step(0)
+
+
+def serve(x, y, dx, dy, paddle=300.0, opponent=300.0):
+    env = pong_env.Pong()
+    env.reset(seed=0)
+    env.x, env.y, env.dx, env.dy, env.paddle, env.opponent = x, y, dx, dy, paddle, opponent
+    return env
+
+
+def test_the_optimum_of_pong_is_what_time_allows():
+    assert pong_env.best_return() == load_spec("pong").reference_scores["optimum"].mean_return == 3
+
+
+@pytest.mark.parametrize("way", [-5.0, 5.0])
+def test_returns_of_pong_cannot_come_sooner_than_the_bound_says(way):
+    env = serve(400.0, 300.0, way, 0.0)
+    hits = [step for step in range(1, 1001) if env.step(2)[1]]
+    first = 77 if way < 0 else 77 + 154
+    assert hits == [first, first + 308, first + 616]
+
+
+@pytest.mark.parametrize("offset", [-40.0, -10.0, 0.0, 25.0, 40.0])
+def test_where_the_ball_hits_the_paddle_decides_its_vertical_speed(offset):
+    env = serve(20.0, 300.0 + offset, -5.0, 0.0)
+    observation, reward, terminated, _, _ = env.step(2)
+    assert (reward, terminated) == (1.0, False)
+    assert observation.tolist() == [300.0, 15.0, 300.0 + offset, 5.0, offset / 8]
+
+
+def test_a_missed_ball_ends_the_episode_without_a_reward():
+    env = serve(20.0, 300.0 + 41.0, -5.0, 0.0)
+    ends = [env.step(2)[1:3] for _ in range(4)]
+    assert ends == [(0.0, False)] * 3 + [(0.0, True)]
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        env.step(2)
+
+
+def test_an_opponents_miss_ends_the_episode_too():
+    env = serve(780.0, 100.0, 5.0, 0.0, opponent=500.0)
+    results = [env.step(2)[1:3] for _ in range(4)]
+    assert results == [(0.0, False)] * 3 + [(0.0, True)]
+
+
+def test_an_opponents_return_is_no_reward():
+    env = serve(780.0, 300.0, 5.0, 0.0)
+    observation, reward, _, _, _ = env.step(2)
+    assert (observation[3], reward) == (-5.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("y", "dy", "after"), [(7.0, -4.0, (7.0, 4.0)), (593.0, 4.0, (593.0, -4.0))]
+)
+def test_the_ball_is_reflected_by_the_upper_and_the_lower_edge(y, dy, after):
+    observation = serve(400.0, y, 5.0, dy).step(2)[0]
+    assert (observation[2], observation[4]) == after
+
+
+@pytest.mark.parametrize(
+    ("action", "moved", "stop"), [(0, -5.0, 40.0), (1, 5.0, 560.0), (2, 0.0, 300.0)]
+)
+def test_the_paddle_goes_where_the_action_says_and_stops_at_the_edge(action, moved, stop):
+    env = serve(400.0, 300.0, 5.0, 0.0)
+    assert env.step(action)[0][0] == 300.0 + moved
+    for _ in range(60):
+        env.step(action)
+    assert env.paddle == stop
+
+
+def test_half_of_the_balls_begin_to_the_left():
+    env = pong_env.Pong()
+    first = np.array([env.reset(seed=seed)[0] for seed in range(400)])
+    assert 150 < (first[:, 3] < 0).sum() < 250
+    assert np.abs(first[:, 4]).max() < 5.0
+    assert np.ptp(first[:, 4]) > 9.5

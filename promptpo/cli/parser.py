@@ -33,6 +33,7 @@ COMMANDS = {
     "view": Command("view", "reports in a browser, following runs that are going on"),
     "record": Command("record", "turn a run into a recording that can be replayed"),
     "export": Command("export", "take the best policy of a run away, to use it elsewhere"),
+    "compare": Command("compare", "runs side by side: scores, tests, learning curves"),
 }
 
 GROUPS = {

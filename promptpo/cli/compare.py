@@ -1,0 +1,120 @@
+"""``promptpo compare RUN RUN...``: scores, tests and learning curves of runs side by side."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from promptpo.cli import runs
+from promptpo.cli.parser import Parser
+from promptpo.errors import UsageError
+from promptpo.store.files import write_atomically
+from promptpo.ui import text
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from promptpo.compare.groups import Panel
+    from promptpo.compare.tables import Row
+
+#: Where files go unless --to says otherwise.
+_FOLDER = Path("comparison")
+
+#: Columns where the output is no terminal.
+_WIDTH = 120
+
+
+def parser() -> Parser:
+    """The runs, and what to write of them."""
+    p = Parser(
+        "compare",
+        epilog="Runs that differ in nothing but their seed are one group; each spec has tables and"
+        "\naxes of its own. docs/runs.md says how the intervals and tests are made.",
+    )
+    p.add_argument("runs", nargs="+", metavar="RUN", help="folders of runs, or 'latest'")
+    p.add_argument("--out", type=Path, default=Path("runs"), metavar="DIR", help="where runs lie")
+    files = p.add_argument_group("files")
+    files.add_argument(
+        "--to", type=Path, metavar="DIR",
+        help=f"folder for the files (default: {_FOLDER}); alone it means all of them",
+    )  # fmt: skip
+    files.add_argument("--csv", action="store_true", help="scores, tests and curves as numbers")
+    files.add_argument("--png", action="store_true", help="learning curves, 3.25 inches wide")
+    files.add_argument("--svg", action="store_true", help="the same with text as text, for papers")
+    return p.finish()
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Carry out the command."""
+    from promptpo.compare.groups import panels
+    from promptpo.compare.history import read_history
+
+    folders = [runs.find(name, arguments.out) for name in arguments.runs]
+    unique = {folder.resolve(): folder for folder in folders}
+    found = panels([read_history(folder) for folder in unique.values()])
+    formats = [name for name in ("csv", "png", "svg") if getattr(arguments, name)]
+    if arguments.to and not formats:
+        formats = ["csv", "png", "svg"]
+    contents = _contents(found, formats)  # before the tables: what is missing is said at once
+    show(found)
+    folder = arguments.to or _FOLDER
+    try:
+        for name, content in contents.items():
+            write_atomically(folder / name, content)
+            print(text.near_path(folder / name))
+    except OSError as e:
+        raise UsageError(
+            f"{folder}: {e.strerror}; give --to a folder that can be written"
+        ) from None
+    return 0
+
+
+def _contents(found: Sequence[Panel], formats: Sequence[str]) -> dict[str, str | bytes]:
+    contents: dict[str, str | bytes] = {}
+    if "csv" in formats:
+        from promptpo.compare.csv_files import csv_files
+
+        contents |= csv_files(found)
+    if drawn := [name for name in formats if name != "csv"]:
+        from promptpo.compare.plot import figures
+
+        contents |= figures(found, drawn)
+    return contents
+
+
+def show(found: Sequence[Panel]) -> None:
+    """Print the tables of each spec, then what must be known to read them."""
+    from rich.console import Console
+
+    from promptpo.compare import tables
+
+    width = shutil.get_terminal_size((_WIDTH, 24)).columns if sys.stdout.isatty() else _WIDTH
+    console = Console(width=width, highlight=False, emoji=False, markup=False)
+    for panel in found:
+        console.print(panel.name, style="bold")
+        _print(console, tables.SCORES, tables.score_rows(panel), right=(1, 2, 3, 4, 5))
+        if rows := tables.contrast_rows(panel):
+            _print(console, tables.CONTRASTS, rows, right=(2, 3, 4))
+        _print(console, tables.RUNS, tables.run_rows(panel), right=(2, 5, 6))
+    for note in tables.notes(found):
+        console.print(f"  {note}", style="dim")
+
+
+def _print(console: Console, header: Row, rows: Sequence[Row], right: Sequence[int]) -> None:
+    """A table without the columns in which no row has anything."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, header_style="dim", pad_edge=False, show_edge=False)
+    used = [i for i in range(len(header)) if any(row[i] for row in rows)]
+    for i in used:
+        justify = "right" if i in right else "left"
+        table.add_column(header[i], justify=justify, overflow="fold")  # type: ignore[arg-type]
+    for row in rows:
+        table.add_row(*(row[i] for i in used))
+    console.print(table)
+    console.print()

@@ -1,0 +1,157 @@
+"""Whether two groups of runs differ on held-out episodes, tested pairwise where they can be.
+
+Sources: F. Wilcoxon, "Individual comparisons by ranking methods", Biometrics Bulletin 1 (1945);
+H. B. Mann & D. R. Whitney, Annals of Mathematical Statistics 18 (1947); Q. McNemar, Psychometrika
+12 (1947), in its exact form; R. A. Fisher's exact test of a 2 x 2 table; S. Holm, "A simple
+sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6 (1979).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from promptpo.compare.groups import Group
+from promptpo.compare.history import Measure
+from promptpo.compare.scores import episode_values
+from promptpo.stats import Interval, mean_interval
+
+Values = NDArray[np.float64]
+
+#: Resamples of a bootstrap, as in ``promptpo.stats``.
+_RESAMPLES = 10_000
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """Group ``a`` against group ``b``: the difference of mean held-out scores, a minus b.
+
+    ``unit``: "episodes" where a group has one run (it speaks of these policies), "runs" where
+    both have several (it speaks of what such runs find). ``paired``: both met the same held-out
+    seeds. ``counts``: how many units a and b have; where paired, the pairs. ``p`` is two-sided,
+    ``adjusted`` is Holm's over all contrasts of the task and measure; None: too few to tell.
+    """
+
+    a: str
+    b: str
+    measure: Measure
+    difference: float
+    interval: Interval | None
+    unit: str
+    paired: bool
+    counts: tuple[int, int]
+    p: float | None
+    adjusted: float | None = None
+
+
+def contrasts(groups: Sequence[Group], measure: Measure) -> tuple[Contrast, ...]:
+    """All pairs of the groups that have held-out episodes, with p-values adjusted by Holm."""
+    tested = [group for group in groups if group.tested]
+    found = [contrast(a, b, measure) for a, b in itertools.combinations(tested, 2)]
+    adjusted = iter(holm([c.p for c in found if c.p is not None]))
+    return tuple(replace(c, adjusted=None if c.p is None else next(adjusted)) for c in found)
+
+
+def contrast(a: Group, b: Group, measure: Measure) -> Contrast:
+    """Compare two groups that both have held-out episodes."""
+    by_run = len(a.tested) > 1 and len(b.tested) > 1
+    left, right = (_units(group, measure, by_run=by_run) for group in (a, b))
+    shared = [key for key in left if key in right]
+    paired = len(shared) > 1 and (not by_run or left.keys() == right.keys())
+    if paired:  # what met the same seeds counts once
+        x, y = (np.array([np.mean(units[key]) for key in shared]) for units in (left, right))
+    else:
+        x, y = (np.concatenate(list(units.values())) for units in (left, right))
+    interval = mean_interval((x - y).tolist()) if paired else _unpaired_interval(x, y)
+    return Contrast(
+        a=a.label,
+        b=b.label,
+        measure=measure,
+        difference=float(x.mean() - y.mean()),
+        interval=interval,
+        unit="runs" if by_run else "episodes",
+        paired=paired,
+        counts=(len(x), len(y)),
+        p=_paired_p(x, y) if paired else _unpaired_p(x, y),
+    )
+
+
+def _units(group: Group, measure: Measure, *, by_run: bool) -> dict[Hashable, list[float]]:
+    """Scores by what they can be paired by: the held-out seed, or all of a run's seeds."""
+    units: dict[Hashable, list[float]] = defaultdict(list)
+    for run in group.tested:
+        test = run.held_out
+        assert test is not None  # noqa: S101 - what ``tested`` means
+        values = episode_values(test, measure)
+        if by_run:
+            units[test.seeds].append(float(np.mean(values)))
+        else:
+            for seed, x in zip(test.seeds, values, strict=False):
+                units[seed].append(x)
+    return units
+
+
+def holm(values: Sequence[float]) -> list[float]:
+    """Holm's adjusted p-values: the smallest level at which each would be rejected."""
+    order = sorted(range(len(values)), key=lambda i: values[i])
+    adjusted, highest = [0.0] * len(values), 0.0
+    for rank, i in enumerate(order):
+        highest = max(highest, min(1.0, (len(values) - rank) * values[i]))
+        adjusted[i] = highest
+    return adjusted
+
+
+def _paired_p(x: Values, y: Values) -> float | None:
+    """Wilcoxon's signed-rank test; of successes and failures, McNemar's exact test."""
+    from scipy import stats
+
+    difference = x - y
+    changed = difference[difference != 0]
+    if len(x) < 2:
+        return None
+    if not changed.size:
+        return 1.0
+    if _is_binary(x) and _is_binary(y):
+        return float(stats.binomtest(int((changed > 0).sum()), changed.size).pvalue)
+    return float(stats.wilcoxon(difference, method=_method(len(difference))).pvalue)
+
+
+def _unpaired_p(x: Values, y: Values) -> float | None:
+    """Mann and Whitney's test; of successes and failures, Fisher's exact test."""
+    from scipy import stats
+
+    if min(len(x), len(y)) < 2:
+        return None
+    if len(np.unique(np.concatenate([x, y]))) == 1:
+        return 1.0
+    if _is_binary(x) and _is_binary(y):
+        table = [[int(v.sum()), int(len(v) - v.sum())] for v in (x, y)]
+        return float(stats.fisher_exact(table).pvalue)
+    return float(stats.mannwhitneyu(x, y, method=_method(len(x) + len(y))).pvalue)
+
+
+def _method(count: int) -> Any:  # noqa: ANN401 - SciPy takes a word or an object
+    """Up to 13 values all arrangements are tried, so that ties do no harm; above, SciPy chooses."""
+    from scipy import stats
+
+    return stats.PermutationMethod() if count <= 13 else "auto"
+
+
+def _unpaired_interval(x: Values, y: Values) -> Interval | None:
+    """Percentile-bootstrap interval of the difference of two samples' means."""
+    if min(len(x), len(y)) < 2:
+        return None
+    rng = np.random.default_rng(0)
+    means = [rng.choice(v, (_RESAMPLES, len(v))).mean(axis=1) for v in (x, y)]
+    low, high = np.quantile(means[0] - means[1], [0.025, 0.975])
+    return Interval(float(low), float(high))
+
+
+def _is_binary(values: Values) -> bool:
+    return bool(np.isin(values, (0.0, 1.0)).all())

@@ -1,0 +1,104 @@
+"""Runs that differ in nothing but their seed belong together; scores of two tasks never meet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from promptpo import config
+from promptpo.compare.history import History, Measure
+from promptpo.types import Score
+
+#: Settings that say where, how fast or of which seed a run is, not what is being compared.
+_CIRCUMSTANCES = {
+    *("spec", "out", "seed", "workers", "sandbox"),
+    *("api_base", "max_concurrency", "call_timeout"),
+}
+
+
+@dataclass(frozen=True)
+class Group:
+    """Runs of one task with the same settings; ``label`` says what sets them apart from others."""
+
+    label: str
+    runs: tuple[History, ...]
+
+    @property
+    def tested(self) -> tuple[History, ...]:
+        """The runs that have held-out episodes."""
+        return tuple(run for run in self.runs if run.held_out is not None)
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One task and the groups that worked on it; ``name`` is the spec's."""
+
+    name: str
+    groups: tuple[Group, ...]
+
+    @property
+    def references(self) -> dict[str, Score]:
+        """What known behaviours score on the task."""
+        return self.groups[0].runs[0].run.references
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """What its scores can be read as, the one that candidates are ranked by first."""
+        success = any(h.run.defines_success for g in self.groups for h in g.runs)
+        return ("success", "return") if success else ("return",)
+
+
+def panels(histories: Sequence[History]) -> tuple[Panel, ...]:
+    """Runs by task, then by settings, each in the order in which they first come.
+
+    Runs of a spec whose file has changed between them are on different tasks; the name of such a
+    spec is followed by the first digits of its fingerprint.
+    """
+    tasks: dict[tuple[str, str], list[History]] = {}
+    for history in histories:
+        sha = str(history.run.run.get("spec", {}).get("sha") or "")
+        tasks.setdefault((history.run.spec, sha), []).append(history)
+    names = [name for name, _ in tasks]
+    return tuple(
+        Panel(name if names.count(name) == 1 else f"{name} ({sha[:6]})", _groups(found))
+        for (name, sha), found in tasks.items()
+    )
+
+
+def _groups(histories: Sequence[History]) -> tuple[Group, ...]:
+    by_settings: dict[tuple[object, ...], list[History]] = {}
+    for history in histories:
+        by_settings.setdefault(tuple(_identity(history).values()), []).append(history)
+    settings = [_identity(runs[0]) for runs in by_settings.values()]
+    differ = [k for k in settings[0] if len({str(s[k]) for s in settings}) > 1]
+    shown = differ or ["method", "model"]
+    labels = [", ".join(_words(name, s[name]) for name in shown) for s in settings]
+    return tuple(
+        Group(label, tuple(runs)) for label, runs in zip(labels, by_settings.values(), strict=True)
+    )
+
+
+def _identity(history: History) -> dict[str, Any]:
+    """The settings that are compared, method and model first; defaults where a log has none."""
+    known = {name: field.default for name, field in config.fields().items()}
+    known |= dict(history.run.config)
+    first = {name: known.pop(name) for name in ("method", "model")}
+    return {**first, **{k: v for k, v in known.items() if k not in _CIRCUMSTANCES}}
+
+
+def _words(name: str, value: object) -> str:
+    """A setting in a label: ``gpt-5``, ``10 rounds``, ``no reflection``, ``temperature 0.7``."""
+    if name == "method":
+        return str(value)
+    if name == "model":
+        path = str(value).removeprefix("recorded:")
+        replayed = path != str(value)
+        return f"recorded:{'/'.join(Path(path).parts[-2:])}" if replayed else path
+    if isinstance(value, bool):
+        return name if value else f"no {name}"
+    word = name.replace("_", " ")
+    if value is None:
+        return f"default {word}"
+    return f"{value} {word}" if isinstance(value, int) and word.endswith("s") else f"{word} {value}"

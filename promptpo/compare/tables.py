@@ -1,0 +1,141 @@
+"""A comparison as rows of text, for the terminal."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from promptpo.compare.contrasts import Contrast, contrasts
+from promptpo.compare.groups import Group, Panel
+from promptpo.compare.history import History, Measure
+from promptpo.compare.scores import group_score
+from promptpo.stats import Interval
+from promptpo.types import Usage
+from promptpo.ui import text
+
+Row = tuple[str, ...]
+
+SCORES: Row = ("", "runs", "success", "return", "search steps", "cost", "state")
+CONTRASTS: Row = ("difference of", "", "a - b, 95% interval", "p", "p (Holm)", "over")
+RUNS: Row = ("run", "in", "seed", "state", "score", "search steps", "cost")
+
+
+def score_rows(panel: Panel) -> list[Row]:
+    """Held-out scores: one row for each group, then one for each reference value of the spec."""
+    rows = [_score_row(group, panel.measures) for group in panel.groups]
+    for name, score in panel.references.items():
+        rate = "" if score.success_rate is None else f"{score.success_rate:.2f}"
+        rows.append((name, "", rate, text.number(score.mean_return), "", "", "reference"))
+    return rows
+
+
+def _score_row(group: Group, measures: Sequence[Measure]) -> Row:
+    cells = []
+    for measure in ("success", "return"):
+        found = group_score(group, measure) if measure in measures else None
+        cells.append(_mean_words(found.mean, found.interval, measure) if found else "")
+    steps = [run.run.usage.steps.get("search", 0) for run in group.runs]
+    return (
+        group.label,
+        str(len(group.runs)),
+        cells[0],
+        cells[1],
+        text.number(round(sum(steps) / len(steps))),
+        cost_words([run.run.usage for run in group.runs]),
+        state_words(group.runs),
+    )
+
+
+def contrast_rows(panel: Panel) -> list[Row]:
+    """One row for each pair of groups that have held-out episodes, and each measure."""
+    rows: list[Row] = []
+    for measure in panel.measures:
+        for c in contrasts(panel.groups, measure):
+            difference = _mean_words(c.difference, c.interval, measure, signed=True)
+            name = f"{c.a} - {c.b}"
+            rows.append(
+                (name, measure, difference, p_words(c.p), p_words(c.adjusted), over_words(c))
+            )
+    return rows
+
+
+def run_rows(panel: Panel) -> list[Row]:
+    """One row for each run: what it has, whether or not it came to its end."""
+    rows: list[Row] = []
+    for group in panel.groups:
+        for history in group.runs:
+            run = history.run
+            test, best = history.held_out, run.best_trial
+            if test is not None:
+                score = f"held-out {text.score(vars(test.score))}"
+            elif best is not None:
+                score = f"search {text.score(vars(best.score))}"
+            else:
+                score = "none yet" if run.status == "running" else "none"
+            place = f"{run.folder.parent.name}/{run.folder.name}"
+            steps = text.number(run.usage.steps.get("search", 0))
+            seed = str(run.config.get("seed", ""))
+            rows.append(
+                (place, group.label, seed, run.status, score, steps, cost_words([run.usage]))
+            )
+    return rows
+
+
+def cost_words(usages: Sequence[Usage]) -> str:
+    """Mean cost of runs; one unknown price makes it unknown."""
+    costs = [usage.cost for usage in usages]
+    known = [cost for cost in costs if cost is not None]
+    return text.money(sum(known) / len(known)) if len(known) == len(costs) else "unknown"
+
+
+def state_words(runs: Iterable[History]) -> str:
+    """``3 finished``, ``2 finished, 1 failed``."""
+    counts = Counter(run.run.status for run in runs)
+    return ", ".join(f"{count} {status}" for status, count in counts.items())
+
+
+def p_words(p: float | None) -> str:
+    """A p-value to two digits; ``< 0.001`` below that, ``-`` where there are too few to tell."""
+    if p is None:
+        return "-"
+    return "< 0.001" if p < 0.001 else f"{p:.2g}" if p < 0.1 else f"{p:.2f}"
+
+
+def over_words(c: Contrast) -> str:
+    """``50 paired episodes``; ``3 and 4 runs, unpaired``."""
+    if c.paired:
+        return f"{c.counts[0]} paired {c.unit}"
+    return f"{c.counts[0]} and {c.counts[1]} {c.unit}, unpaired"
+
+
+def _mean_words(
+    mean: float, interval: Interval | None, measure: Measure, *, signed: bool = False
+) -> str:
+    def shown(x: float) -> str:
+        words = f"{x:.2f}" if measure == "success" else text.number(x)
+        return f"+{words}" if signed and x > 0 else words
+
+    if interval is None:
+        return shown(mean)
+    return f"{shown(mean)} ({shown(interval.low)} to {shown(interval.high)})"
+
+
+def notes(panels: Sequence[Panel]) -> list[str]:
+    """What a reader of the tables must know of these runs."""
+    histories = [run for panel in panels for group in panel.groups for run in group.runs]
+    groups = [group for panel in panels for group in panel.groups]
+    found = []
+    if any(run.run.replayed for run in histories):
+        found.append(
+            "Replayed replies: the spread over seeds is that of the episodes, not of the model."
+        )
+    seeds = [[run.run.config.get("seed") for run in group.runs] for group in groups]
+    if any(len(set(s)) < len(s) for s in seeds):
+        found.append("Runs of one group share a seed: they met the same episodes.")
+    if any(1 < len(group.tested) < 5 for group in groups):
+        found.append("Fewer than 5 runs in a group: its interval and its p-values are rough.")
+    if any(len(group.tested) == 1 for group in groups):
+        found.append(
+            "A group of one run: its interval is over episodes and speaks of that policy alone."
+        )
+    return found

@@ -13,6 +13,7 @@ import promptpo
 
 ROOT = Path(promptpo.__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+EXTRAS = PROJECT["optional-dependencies"]
 PIN = re.compile(r"^([A-Za-z0-9._-]+)==(\S+)(?: ; (.*?))? \\$", re.MULTILINE)
 
 
@@ -23,21 +24,36 @@ def pins(name: str) -> dict[str, set[Version]]:
     return found
 
 
+def with_extras(wanted: list[str]) -> list[Requirement]:
+    """The requirements, those of our own extras among them in full."""
+    found = []
+    for requirement in map(Requirement, wanted):
+        if requirement.name == PROJECT["name"]:
+            found += with_extras([line for extra in requirement.extras for line in EXTRAS[extra]])
+        else:
+            found.append(requirement)
+    return found
+
+
 @pytest.mark.parametrize(
     ("file", "wanted"),
     [
         ("requirements.txt", PROJECT["dependencies"]),
-        (
-            "requirements-dev.txt",
-            PROJECT["dependencies"] + PROJECT["optional-dependencies"]["dev"],
-        ),
+        ("requirements-dev.txt", PROJECT["dependencies"] + EXTRAS["dev"]),
     ],
 )
 def test_the_lock_satisfies_every_dependency(file: str, wanted: list[str]) -> None:
     locked = pins(file)
-    for requirement in map(Requirement, wanted):
+    for requirement in with_extras(wanted):
         versions = locked[canonicalize_name(requirement.name)]
         assert all(v in requirement.specifier for v in versions), requirement
+
+
+def test_all_is_every_extra_of_users() -> None:
+    # Locked together with the tests' tools: so no two extras can ask for what excludes each other.
+    (everything,) = map(Requirement, EXTRAS["all"])
+    assert everything.extras == EXTRAS.keys() - {"all", "dev"}
+    assert "promptpo[all]" in EXTRAS["dev"]
 
 
 def test_tests_run_on_what_users_run_on() -> None:

@@ -38,8 +38,8 @@ def panels(run: RunRecord) -> list[Panel]:
 
 def curve_chart(run: RunRecord, panel: Panel, *, width: int, height: int) -> Markup:
     """One panel as an SVG of ``width`` by ``height`` units."""
-    ended = [t for t in run.trials if t.at_steps]
-    x = Scale(0, max([t.at_steps for t in ended], default=1) * 1.02, _LEFT, width - _RIGHT)
+    ended = [t for t in run.trials if t.ended]
+    x = Scale(0, max([t.at_steps for t in ended], default=0) * 1.02 or 1, _LEFT, width - _RIGHT)
     bottom = height - _AXIS - _STRIP
     scored = [t for t in ended if not t.score.failed]
     values = [v for t in scored if (v := panel.measure(t.score)) is not None]

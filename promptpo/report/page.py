@@ -84,7 +84,8 @@ def _views(
 
 
 def _render(template: str, *, live: bool, **values: Any) -> str:  # noqa: ANN401
-    style, script = _asset("report.css"), _asset("report.js") + (_asset("live.js") if live else "")
+    # live.js comes first, because it notes the page as the server sent it.
+    style, script = _asset("report.css"), (_asset("live.js") if live else "") + _asset("report.js")
     return (
         _environment()
         .get_template(template)

@@ -40,6 +40,11 @@ class Trial:
         return self.candidate.name
 
     @property
+    def ended(self) -> bool:
+        """Whether it has come to its end, good or bad."""
+        return self.state in ("scored", "failed")
+
+    @property
     def score(self) -> Score:
         """The score of its search episodes."""
         return self.candidate.score

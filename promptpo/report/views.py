@@ -155,7 +155,7 @@ class RunView:
     @cached_property
     def curves(self) -> list[tuple[str, Charts]]:
         """The learning curves by name."""
-        if not any(t.at_steps for t in self.run.trials):
+        if not any(t.ended for t in self.run.trials):
             return []
         return [
             (
@@ -272,7 +272,7 @@ def _score_charts(marks: Sequence[Mark], title: str, bounds: tuple[float, float]
 
 def _round_words(record: RoundRecord, before: Trial | None) -> str:
     if not record.done:
-        done = sum(t.state in ("scored", "failed") for t in record.trials)
+        done = sum(t.ended for t in record.trials)
         return f"under way: {done} of {len(record.trials)} candidates are done"
     if record.winner is None:
         return "no candidate got through its episodes"

@@ -6,6 +6,7 @@ import contextlib
 import ipaddress
 import re
 import socket
+import socketserver
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -58,6 +59,11 @@ class ViewServer(ThreadingHTTPServer):
         self.host = host
         super().__init__((host, port), _Handler)
 
+    def server_bind(self) -> None:
+        """Bind without asking the network what this machine is called."""
+        socketserver.TCPServer.server_bind(self)
+        self.server_name, self.server_port = self.host, self.server_address[1]
+
     @property
     def url(self) -> str:
         """The address of the start page."""
@@ -79,10 +85,13 @@ class ViewServer(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     server: ViewServer
     server_version = f"promptpo/{__version__}"
-    sys_version = ""
     protocol_version = "HTTP/1.1"
     #: Seconds after which a connection that says nothing is closed.
     timeout = 30
+
+    def version_string(self) -> str:
+        """What the Server header says: not which Python this is."""
+        return self.server_version
 
     def do_GET(self) -> None:
         """A page, a policy or a video."""

@@ -66,8 +66,10 @@ class Site:
                 if self.only and len(runs) == 1:
                     return Answer(302, location=f"/runs/{quote('/'.join(next(iter(runs))))}/")
                 return self._index(list(runs.values()), seen)
-            if len(parts) >= 5 and parts[:2] == ("", "runs") and parts[2:4] in runs:
-                return self._within(runs[parts[2:4]], parts[4:], seen)
+            if len(parts) >= 5 and parts[:2] == ("", "runs"):
+                folder = runs.get((parts[2], parts[3]))
+                if folder is not None:
+                    return self._within(folder, parts[4:], seen)
         except (PromptPOError, OSError) as e:
             return _plain(500, str(e))
         return _plain(404, "Nothing here. The runs are listed at /")

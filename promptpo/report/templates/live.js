@@ -1,4 +1,4 @@
-
+"use strict";
 // Follows a run: asks for the page again, and swaps the sections that have changed.
 
 const PAUSE = 2000;
@@ -56,13 +56,17 @@ function swap(page) {
   const fresh = sectionsOf(page);
   const keep = new Set(fresh.map((part) => part.id));
   const path = focusPath();
+  let changed = false;
   for (const part of sectionsOf(document)) {
-    if (!keep.has(part.id)) part.remove();
+    if (keep.has(part.id)) continue;
+    part.remove();
+    changed = true;
   }
   fresh.forEach((part, i) => {
     const html = part.outerHTML;
     const old = document.getElementById(part.id);
     if (old && known.get(part.id) === html) return;
+    changed = true;
     known.set(part.id, html);
     const state = old ? stateOf(old) : null;
     const node = document.importNode(part, true);
@@ -73,6 +77,7 @@ function swap(page) {
   });
   refocus(path);
   document.title = page.title;
+  return changed;
 }
 
 function say(words) {
@@ -86,8 +91,9 @@ async function follow() {
     const answer = await fetch(location.pathname, { headers, cache: "no-store" });
     if (answer.ok) {
       version = answer.headers.get("ETag") ?? "";
-      swap(new DOMParser().parseFromString(await answer.text(), "text/html"));
-      say("Following; changed at " + new Date().toLocaleTimeString());
+      const changed = swap(new DOMParser().parseFromString(await answer.text(), "text/html"));
+      if (changed) say("Following; changed at " + new Date().toLocaleTimeString());
+      else say("Following");
     } else if (answer.status !== 304) {
       say("The server answers " + answer.status);
     }

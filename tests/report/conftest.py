@@ -1,0 +1,98 @@
+import shutil
+from pathlib import Path
+
+import pytest
+import scripted
+from report_runs import CRASH, HOSTILE, HOSTILE_FEEDBACK, HOSTILE_POLICY
+
+from promptpo.errors import PromptPOError
+
+CHROMIUM = Path("/usr/bin/chromium")
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory):
+    """A run of two rounds of three: hostile texts everywhere, one failure in each round."""
+    script = scripted.replies(
+        [scripted.BAD, HOSTILE_POLICY, CRASH],
+        [scripted.GOOD, scripted.BAD, "Just words."],
+        feedback=HOSTILE_FEEDBACK,
+    )
+    script.say(f"It got better. {HOSTILE}", "reflection", 1)
+    result, _ = scripted.run(tmp_path_factory.mktemp("finished"), script)
+    return result.folder
+
+
+@pytest.fixture
+def copied(finished, tmp_path):
+    """The finished run again, to be changed."""
+    folder = tmp_path / "runs" / "cartpole" / "20260101-000000"
+    shutil.copytree(finished, folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def failed(tmp_path_factory):
+    """A run that ended with an error before it had any candidate."""
+    path = tmp_path_factory.mktemp("failed")
+    script = scripted.Replies().say(scripted.FEEDBACK, "feedback").say("-", "reflection", 1)
+    with pytest.raises(PromptPOError):
+        scripted.optimize(
+            "cartpole",
+            model=script.write(path / "replies.jsonl"),
+            out=str(path / "runs"),
+            workers=1,
+        )
+    (folder,) = (path / "runs" / "cartpole").iterdir()
+    return folder
+
+
+@pytest.fixture(scope="session")
+def browser():
+    if not CHROMIUM.is_file():
+        pytest.skip("needs /usr/bin/chromium")
+    sync_api = pytest.importorskip("playwright.sync_api")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=str(CHROMIUM),
+            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
+        )
+        yield browser
+        browser.close()
+
+
+class Watched:
+    """A page, and everything about it that should not be."""
+
+    def __init__(self, page, allowed):
+        self.page = page
+        self.trouble = []
+        page.on("console", lambda message: self.trouble.append(f"console: {message.text}"))
+        page.on("pageerror", lambda error: self.trouble.append(f"error: {error}"))
+        page.on("dialog", lambda dialog: (self.trouble.append("dialog"), dialog.dismiss()))
+        page.route("**/*", lambda route: self._check(route, allowed))
+
+    def _check(self, route, allowed):
+        if route.request.url.startswith(allowed):
+            route.continue_()
+        else:
+            self.trouble.append(f"request: {route.request.url}")
+            route.abort()
+
+
+@pytest.fixture
+def open_page(browser):
+    """Opens an address in a new window; whatever goes wrong there fails the test."""
+    opened = []
+
+    def open_(url, **context):
+        window = browser.new_context(**context)
+        watched = Watched(window.new_page(), tuple({url.split("/runs/")[0], "file:///", "data:"}))
+        opened.append((window, watched))
+        watched.page.goto(url)
+        return watched.page
+
+    yield open_
+    for window, watched in opened:
+        window.close()
+        assert watched.trouble == []

@@ -1,0 +1,182 @@
+"""The page in a real browser, from disk and from the server."""
+
+import itertools
+import os
+import threading
+
+import pytest
+from report_runs import FAINT_TEXT, HOSTILE, cut_after, write_video
+
+from promptpo.report import write_report
+from promptpo.store.folder import RunFolder
+from promptpo.view import Site, open_server
+
+PHONE = {"viewport": {"width": 390, "height": 844}}
+
+
+@pytest.fixture
+def serve():
+    """Starts a server for some runs; returns its address."""
+    servers = []
+
+    def start(*folders):
+        server = open_server(Site(lambda: list(folders), "runs"), "127.0.0.1", 0)
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        servers.append(server)
+        return server.url
+
+    yield start
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.fixture(params=["disk", "server"])
+def report(request, finished, serve, open_page):
+    """The report of the finished run, opened both ways."""
+    if request.param == "disk":
+        return open_page((finished / "report.html").as_uri())
+    return open_page(f"{serve(finished)}runs/cartpole/{finished.name}/")
+
+
+def test_the_page_tells_score_and_rounds(report):
+    assert report.locator("h1").inner_text().startswith("CartPole")
+    assert report.locator(".figures strong").first.inner_text() == "500"
+    assert report.locator("section.round").count() == 2
+
+
+def test_what_a_model_wrote_stays_text(report):
+    assert report.locator("img, iframe, object").count() == 0
+    assert report.locator("script").count() == 1
+    report.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true })")
+    for shown in ("#round-1 .source", "#round-1 .feedback", "#round-2 .prose", "#r01_c03 pre"):
+        assert HOSTILE in report.locator(shown).first.text_content(), shown
+    assert HOSTILE in report.locator("#round-1 .strategy").inner_text()
+
+
+def test_the_diff_opens_and_shows_both_sides(report):
+    diff = report.locator("#diff-2")
+    assert not diff.locator("table").is_visible()
+    diff.locator("summary").click()
+    assert diff.locator("table").is_visible()
+    assert "Pushes towards where the pole is falling" in diff.locator(".new").all_inner_texts()[1]
+    assert diff.locator("tr.changed, tr.removed, tr.added").count() > 2
+
+
+def test_a_table_sorts_by_a_click_and_by_the_keyboard(report):
+    table = report.locator("#round-2 table.sortable").first
+    names = table.locator("tbody th")
+    before = names.all_inner_texts()
+    header = table.locator("th", has_text="Mean return")
+    header.locator("button").focus()
+    report.keyboard.press("Enter")
+    assert header.get_attribute("aria-sort") == "descending"
+    assert names.all_inner_texts() == ["r02_c01", "r02_c02", "r02_c03"]
+    report.keyboard.press("Enter")
+    assert header.get_attribute("aria-sort") == "ascending"
+    assert names.all_inner_texts() == ["r02_c03", "r02_c02", "r02_c01"]
+    table.locator("th", has_text="Candidate").locator("button").click()
+    assert header.get_attribute("aria-sort") is None
+    assert names.all_inner_texts() == before
+
+
+def test_a_link_opens_what_it_leads_to(report):
+    reply = report.locator("#r01_c02-text-1")
+    assert not reply.is_visible()
+    report.locator("#round-1 a", has_text="r01_c02").click()
+    assert reply.is_visible()
+
+
+def test_a_phone_needs_no_sideways_scrolling(finished, open_page):
+    page = open_page((finished / "report.html").as_uri(), **PHONE)
+    page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true })")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert page.locator(".curve .narrow").first.is_visible()
+    assert not page.locator(".curve .wide").first.is_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_stands_out_from_its_background(finished, open_page, scheme):
+    page = open_page((finished / "report.html").as_uri(), color_scheme=scheme)
+    page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true })")
+    assert page.evaluate(FAINT_TEXT) == []
+
+
+def test_everything_reads_without_javascript(finished, open_page):
+    page = open_page((finished / "report.html").as_uri(), java_script_enabled=False)
+    page.locator("#diff-2 summary").click()
+    assert page.locator("#diff-2 table").is_visible()
+    assert page.locator("table.sortable button").count() == 0
+
+
+def test_what_is_printed_is_open(finished, open_page):
+    page = open_page((finished / "report.html").as_uri())
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.locator("#diff-2 table").is_visible()
+    assert not page.locator("#r01_c02-text-1").is_visible()
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert not page.locator("#diff-2 table").is_visible()
+    assert page.pdf().startswith(b"%PDF")
+
+
+def test_the_keyboard_reaches_the_content_first(finished, open_page):
+    page = open_page((finished / "report.html").as_uri())
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "main"
+
+
+def test_headings_tables_and_plots_have_names(finished, open_page):
+    page = open_page((finished / "report.html").as_uri())
+    assert page.locator("h1").count() == 1
+    levels = page.evaluate("[...document.querySelectorAll('h1,h2,h3,h4')].map(h => +h.tagName[1])")
+    assert all(b - a <= 1 for a, b in itertools.pairwise(levels))
+    assert page.locator("table:not(:has(caption))").count() == 0
+    assert page.locator("svg:not(:has(> title))").count() == 0
+    ids = page.evaluate("[...document.querySelectorAll('[id]')].map(e => e.id)")
+    assert len(ids) == len(set(ids))
+
+
+def test_videos_beside_the_page_play(copied, open_page, serve):
+    write_video(copied / "videos" / "test_best.mp4")
+    write_report([copied])
+    for url in ((copied / "report.html").as_uri(), f"{serve(copied)}runs/cartpole/{copied.name}/"):
+        page = open_page(url)
+        page.wait_for_function("document.querySelector('video').readyState >= 2", timeout=20_000)
+
+
+def test_inlined_videos_play_from_the_page_alone(copied, open_page, tmp_path):
+    write_video(copied / "videos" / "test_best.mp4")
+    file = write_report([copied], tmp_path / "alone" / "page.html", inline_videos=True)
+    page = open_page(file.as_uri())
+    assert page.locator("video").get_attribute("src").startswith("data:video/mp4")
+    page.wait_for_function("document.querySelector('video').readyState >= 2", timeout=20_000)
+
+
+def test_a_run_that_goes_on_is_followed_without_losing_the_place(copied, serve, open_page):
+    rest = cut_after(copied, 1)
+    lock = RunFolder(copied).lock()
+    page = open_page(f"{serve(copied)}runs/cartpole/{copied.name}/")
+    assert page.locator(".status").inner_text() == "running"
+    assert page.locator("section.round").count() == 1
+    page.locator("#details-source-1 summary").click()
+    page.locator("#round-1 th", has_text="Mean return").locator("button").click()
+    with (copied / "events.jsonl").open("ab") as log:
+        log.write(rest)
+    page.locator("#round-2").wait_for(timeout=20_000)
+    assert page.locator("#source-1").is_visible()
+    assert page.locator("#round-1 th[aria-sort=descending]").count() == 1
+    page.locator("#round-2 th", has_text="Mean return").locator("button").click()
+    assert page.locator("#round-2 th[aria-sort=descending]").count() == 1
+    os.close(lock)
+
+
+def test_the_list_of_runs_leads_to_each(finished, failed, serve, open_page):
+    page = open_page(serve(finished, failed))
+    assert page.locator("tbody th").count() == 2
+    page.locator("tbody tr", has_text="finished").locator("a").click()
+    page.locator("#glance").wait_for()
+    page.go_back()
+    page.locator("tbody tr", has_text="failed").locator("a").click()
+    assert "failed" in page.locator(".status").inner_text()

@@ -1,0 +1,204 @@
+"""Reports of runs in every state a run can be in."""
+
+import json
+import os
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+import scripted
+from report_runs import HOSTILE, cut_after
+
+from promptpo.errors import RunError
+from promptpo.report import write_report
+from promptpo.report.gather import gather
+from promptpo.report.page import LIMIT, render_report
+from promptpo.store.folder import RunFolder
+
+
+def text_of(html):
+    return re.sub(r"\s+", " ", re.sub(r"<(style|script)>.*?</\1>|<[^>]+>", " ", html, flags=re.S))
+
+
+def test_a_run_leaves_its_report(finished):
+    html = (finished / "report.html").read_text()
+    words = text_of(html)
+    assert "mean return in every one of 3 episodes" in words
+    assert "optimum" in words
+    assert "2 failed, 8 replies" in words
+    assert "$0.00" in words
+
+
+def test_the_page_is_one_file_that_asks_for_nothing(finished):
+    html = (finished / "report.html").read_text()
+    assert not re.search(r"(src|href)=[\"'](?!#|data:|best/policy\.py)", html)
+    assert not re.search(r"url\(|@import|https?:", html)
+    assert "default-src &#39;none&#39;" in html
+    assert not re.search(r"\sstyle=|\son\w+=\"", re.sub(r"&lt;.*?&gt;", "", html))
+
+
+def test_hostile_text_is_escaped_everywhere(finished):
+    html = (finished / "report.html").read_text()
+    assert HOSTILE not in html
+    assert html.count("<script>") == html.count("</script>") == 1
+    assert html.count("&lt;script&gt;alert(1)") > 8
+
+
+def test_fields_of_the_observation_are_named_in_the_plots(finished):
+    html = (finished / "report.html").read_text()
+    assert re.search(r"<figcaption>pole_angle <span>rad</span>", html)
+    assert "<figcaption>action</figcaption>" in html
+
+
+def test_a_run_from_before_fields_were_recorded_has_plots_too(copied):
+    log = copied / "events.jsonl"
+    first, *rest = log.read_text().splitlines(keepends=True)
+    event = json.loads(first)
+    del event["spec"]["observation"]
+    log.write_text(json.dumps(event) + "\n" + "".join(rest))
+    assert "<figcaption>observation[2]" in write_report([copied]).read_text()
+
+
+def test_a_failed_run(failed):
+    words = text_of((failed / "report.html").read_text())
+    assert "Failed: " in words
+    assert "No candidate got through its episodes." in words
+
+
+def test_a_run_whose_candidates_all_fail(tmp_path):
+    bad = scripted.policy("return 7")
+    result, _ = scripted.run(tmp_path, scripted.replies([bad, bad]))
+    html = (result.folder / "report.html").read_text()
+    assert "no candidate got through its episodes" in html
+    assert html.count('class="failure"') == 4  # two crosses, in the wide and the narrow chart
+
+
+def test_a_run_of_one_round(tmp_path):
+    result, _ = scripted.run(tmp_path, scripted.replies([scripted.GOOD]), test_episodes=0)
+    html = (result.folder / "report.html").read_text()
+    assert "by which it was chosen (optimistic). No held-out episodes were played" in html
+    assert "winner before it" not in html
+
+
+@pytest.mark.parametrize("rounds", [0, 1])
+def test_a_run_that_is_going_on(copied, rounds):
+    cut_after(copied, rounds)
+    lock = RunFolder(copied).lock()
+    try:
+        html = render_report([gather(copied)])
+    finally:
+        os.close(lock)
+    assert 'class="status is-running"' in html
+    assert html.count('<section class="round"') == rounds
+
+
+def test_a_candidate_that_is_waited_for(copied):
+    cut_after(copied, 1)
+    with (copied / "events.jsonl").open("a") as log:
+        key = {"role": "policy", "round": 2, "candidate": 1, "attempt": 0}
+        log.write(json.dumps({"type": "prompt", "key": key, "messages": []}) + "\n")
+    html = render_report([gather(copied)])
+    assert "under way: 0 of 1 candidates are done" in html
+    assert "waiting for a reply" in html
+
+
+def test_a_run_that_was_killed_says_how_to_go_on(copied):
+    cut_after(copied, 1)
+    words = text_of(render_report([gather(copied)]))
+    assert "Killed: no process is carrying this run on; promptpo --resume" in words
+
+
+def test_a_half_written_last_line_is_left_out(copied):
+    cut_after(copied, 1)
+    with (copied / "events.jsonl").open("ab") as log:
+        log.write(b'{"type": "candi')
+    assert len(gather(copied).rounds) == 1
+
+
+def test_an_event_that_is_not_whole_is_one_clear_line(copied):
+    with (copied / "events.jsonl").open("a") as log:
+        log.write('{"type": "rollout", "round": 1}\n')
+    with pytest.raises(RunError, match="does not hold what a report needs"):
+        gather(copied)
+
+
+def test_episodes_that_are_gone_or_broken_cost_the_plots_only(copied):
+    (copied / "candidates" / "r01_c02" / "episodes.npz").write_bytes(b"PK not whole")
+    shutil.rmtree(copied / "candidates" / "r02_c01")
+    html = write_report([copied]).read_text()
+    assert "no trajectory plots" in html
+    assert "<figcaption>reward" not in html
+
+
+def test_an_unknown_price_is_unknown(copied):
+    log = copied / "events.jsonl"
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    for line in lines:
+        for part in (line, line.get("config", {})):
+            if part.get("model") is not None:
+                part["model"] = "openai/secret-model"
+        if line["type"] == "reply":
+            line["cost"] = None if line["key"]["role"] == "feedback" else 0.01
+            line["usage"] = {"prompt_tokens": 1000, "completion_tokens": 200}
+    log.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    words = text_of(write_report([copied]).read_text())
+    assert "Cost unknown a price is not known" in words
+    assert "9,600 8,000 in, 1,600 out" in words
+
+
+def test_long_texts_are_cut_and_say_where_the_rest_is(copied):
+    log = copied / "events.jsonl"
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    for line in lines:
+        if line["type"] == "reply":
+            line["text"] = "long " * 400_000
+    log.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    html = write_report([copied]).read_text()
+    assert len(html.encode()) < LIMIT
+    assert re.search(r"more characters in <code>prompts/r01_c02_policy.reply.md</code>", html)
+
+
+def test_several_runs_on_one_page(finished, failed, tmp_path):
+    html = write_report([finished, failed], tmp_path / "both.html").read_text()
+    assert "The runs of this report" in html
+    assert html.count("<h2>CartPole") == 2
+    ids = re.findall(r' id="([^"]+)"', html)
+    assert len(ids) == len(set(ids))
+    for target in re.findall(r'href="#([^"]+)"', html):
+        assert target in ids, target
+
+
+def test_links_within_a_page_lead_somewhere(finished):
+    html = (finished / "report.html").read_text()
+    ids = set(re.findall(r' id="([^"]+)"', html))
+    assert set(re.findall(r'href="#([^"]+)"', html)) <= ids
+
+
+def test_videos_are_addressed_from_where_the_page_lies(copied, tmp_path):
+    (copied / "videos").mkdir()
+    (copied / "videos" / "test_best.mp4").write_bytes(b"")
+    assert 'src="videos/test_best.mp4"' in write_report([copied]).read_text()
+    moved = write_report([copied], tmp_path / "page.html").read_text()
+    assert 'src="runs/cartpole/20260101-000000/videos/test_best.mp4"' in moved
+
+
+def test_a_report_that_cannot_be_written_is_a_warning(tmp_path):
+    script = scripted.replies([scripted.GOOD])
+    events = []
+
+    def block(event):
+        events.append(event)
+        if event.type == "run":
+            Path(event.data["folder"], "report.html").mkdir()
+
+    result = scripted.optimize(
+        "cartpole",
+        model=script.write(tmp_path / "replies.jsonl"),
+        out=str(tmp_path / "runs"),
+        on_event=block,
+        **{"rounds": 1, "candidates": 1, "episodes": 1, "test_episodes": 1, "workers": 1},
+    )
+    assert result.status == "finished"
+    (notice,) = [e.data["text"] for e in events if e.type == "notice"]
+    assert notice.startswith("report.html could not be written: ")

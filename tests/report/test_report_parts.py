@@ -1,0 +1,76 @@
+"""Diffs, colours, decimation, ticks, and the room that texts get."""
+
+import numpy as np
+import pytest
+
+from promptpo.report.code import highlighted, side_by_side
+from promptpo.report.svg import tag, tick_label, ticks
+from promptpo.report.texts import room, strategy
+from promptpo.report.traces import decimated
+
+
+def test_source_lines_are_coloured_and_escaped():
+    lines = highlighted('def f(x):\n    return "<b>"  # <i>\n')
+    assert lines[0].startswith('<span class="k">def</span>')
+    assert "&lt;b&gt;" in lines[1]
+    assert '<span class="c"># &lt;i&gt;</span>' in lines[1]
+    assert len(lines) == 2
+
+
+@pytest.mark.parametrize("source", ["def (:\n\x00\n'''", "", "\u2028x\r\ny", "a" * 70_000])
+def test_any_text_can_be_shown_as_source(source):
+    assert highlighted(source)
+
+
+def test_a_diff_pairs_changed_lines_and_marks_the_changed_words():
+    before = "a = 1\nb = 2\nc = 3\n"
+    after = "a = 1\nb = 20\nc = 3\nd = 4\n"
+    rows = side_by_side(before, after)
+    assert [row.kind for row in rows] == ["same", "changed", "same", "added"]
+    assert "<mark><span" in rows[1].before.html
+    assert rows[3].after.number == 4
+    assert rows[3].before is None
+
+
+def test_far_unchanged_lines_are_folded():
+    lines = [f"x{i} = {i}" for i in range(40)]
+    rows = side_by_side("\n".join(lines), "\n".join([*lines[:-1], "y = 0"]))
+    assert rows[0].kind == "gap"
+    assert rows[0].skipped == 36
+    assert len(rows) == 5
+
+
+def test_a_mark_across_tokens_keeps_the_text_whole():
+    rows = side_by_side("f(alpha, beta, 1)", "f(alpha, gamma * 2, 1)")
+    text = rows[0].after.html.striptags()
+    assert text == "f(alpha, gamma * 2, 1)"
+
+
+def test_decimation_keeps_ends_and_extremes():
+    values = np.sin(np.linspace(0, 9, 12_345))
+    values[7000], values[9000] = 5, -5
+    index = decimated(values, 100)
+    assert len(index) <= 102
+    assert {0, 7000, 9000, 12_344} <= set(index.tolist())
+    assert decimated(values[:50], 100).tolist() == list(range(50))
+
+
+def test_ticks_are_round_and_within():
+    assert ticks(0, 1, 5) == [0, 0.2, 0.4, 0.6, 0.8, 1.0]
+    assert ticks(-283, 4386, 5) == [0, 1000, 2000, 3000, 4000]
+    assert [tick_label(v) for v in (0.5, 1500, 25_000, 1.2e6)] == ["0.5", "1,500", "25k", "1.2M"]
+
+
+def test_elements_escape_what_they_hold():
+    assert tag("a", "<x>", title='"&') == '<a title="&#34;&amp;">&lt;x&gt;</a>'
+
+
+def test_short_texts_leave_their_room_to_long_ones():
+    assert room([10, 20], 1_000_000) == 20
+    assert room([2_000, 90_000, 90_000], 60_000) == 29_000
+
+
+def test_a_policy_speaks_in_its_first_paragraph():
+    said = 'class Policy:\n    """Pushes\n    left.\n\n    Then rests.\n    """\n'
+    assert strategy(said) == "Pushes left."
+    assert strategy("def (") == ""

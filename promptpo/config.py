@@ -22,8 +22,12 @@ def option(
     at_least: float | None = None,
     group: str = "search",
     resumable: bool = False,
+    several: bool = False,
 ) -> Any:  # noqa: ANN401
-    """Declare one setting; ``resumable`` ones and limits may change when a run is resumed."""
+    """Declare one setting; ``resumable`` ones and limits may change when a run is resumed.
+
+    ``several``: a comma-separated list of ``choices``.
+    """
     meta = {
         "help": help,
         "metavar": metavar,
@@ -31,6 +35,7 @@ def option(
         "at_least": at_least,
         "group": group,
         "resumable": resumable or group == "limits",
+        "several": several,
     }
     return dataclasses.field(default=default, metadata=meta)
 
@@ -46,6 +51,14 @@ class RunConfig:
     method: str = option("promptpo", "search method", choices=("promptpo",), group="task")
     out: str = option(
         "runs", "folder that receives the run's own folder", metavar="DIR", group="task"
+    )
+    track: str = option(
+        "",
+        "also tell these trackers of the run, comma-separated",
+        choices=("tensorboard", "wandb", "mlflow"),
+        group="task",
+        resumable=True,
+        several=True,
     )
 
     model: str | None = option(
@@ -161,6 +174,11 @@ class RunConfig:
         """Model calls in flight at once."""
         return self.max_concurrency or self.candidates
 
+    @property
+    def trackers(self) -> tuple[str, ...]:
+        """The names in ``track``, each once."""
+        return tuple(dict.fromkeys(_listed(self.track)))
+
 
 #: Named sets of values; what is given explicitly wins over them.
 PRESETS: Mapping[str, Mapping[str, Any]] = {
@@ -239,12 +257,18 @@ def _check(f: dataclasses.Field[Any], hint: Any, value: Any) -> None:  # noqa: A
     if not fits or (isinstance(value, bool) and wanted is not bool):
         raise UsageError(f"{f.name} must be {_words(wanted)}, not {value!r}")
     choices, least = f.metadata["choices"], f.metadata["at_least"]
-    if choices and value not in choices:
-        near = difflib.get_close_matches(value, choices, 1)
-        hint_text = f"did you mean '{near[0]}'?" if near else f"one of: {', '.join(choices)}"
-        raise UsageError(f"{f.name}: '{value}' is not known; {hint_text}")
+    for word in _listed(value) if f.metadata["several"] else [value]:
+        if choices and word not in choices:
+            near = difflib.get_close_matches(word, choices, 1)
+            hint_text = f"did you mean '{near[0]}'?" if near else f"one of: {', '.join(choices)}"
+            raise UsageError(f"{f.name}: '{word}' is not known; {hint_text}")
     if least is not None and not value >= least:
         raise UsageError(f"{f.name} must be at least {least:g}, not {value!r}")
+
+
+def _listed(text: str) -> list[str]:
+    """The words of a comma-separated list."""
+    return [word.strip() for word in text.split(",") if word.strip()]
 
 
 def _words(kind: type) -> str:

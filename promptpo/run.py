@@ -34,6 +34,7 @@ from promptpo.spec.loading import SHIPPED_FOLDER
 from promptpo.store.events import EventLog, read_events
 from promptpo.store.folder import RunFolder
 from promptpo.store.past import digest
+from promptpo.trackers import check_ready, tracking
 from promptpo.types import Listener
 from promptpo.version import __version__
 
@@ -99,6 +100,7 @@ class _Run:
         if self.config.model is None:
             self.config = configure(self.config.as_dict())
         check_configured(self.config.model or "", self.config.api_base)
+        check_ready(self.config.trackers)
         spec = load_spec(self.config.spec)
         self.config = replace(self.config, spec=_spec_ref(self.config, spec))
         executor = LocalExecutor(executor_settings(self.config, spec), self.config.workers)
@@ -136,7 +138,8 @@ class _Run:
                     " was, or start a new run"
                 )
         stack.callback(log.close)
-        log.listeners = self.listeners
+        trackers = tracking(self.config.trackers, folder.path, run, log)
+        log.listeners = [*self.listeners, *stack.enter_context(trackers)]
         now: dict[str, Any] = {"config": self.config.as_dict(), "isolation": task.isolation}
         log.emit("run", transient=True, **{**run, **now, "folder": str(folder.path)})
         if self.resume is not None:

@@ -117,10 +117,26 @@ def add_settings(
                 config.flag(name),
                 dest=name,
                 default=argparse.SUPPRESS,
+                action=_Listing if f.metadata["several"] else "store",
                 type=_converter(config.value_type(name)),
                 metavar=_metavar(name),
                 help=_help(name),
             )
+
+
+class _Listing(argparse.Action):
+    """An option that may be repeated: its values, separated by commas."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,  # noqa: ANN401 - argparse's signature
+        option_string: str | None = None,
+    ) -> None:
+        """Add one value to those before it."""
+        before = getattr(namespace, self.dest, "")
+        setattr(namespace, self.dest, f"{before},{values}" if before else values)
 
 
 def _add_switch(group: argparse._ArgumentGroup, name: str, text: str, *, on: bool) -> None:

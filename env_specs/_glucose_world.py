@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 
 from ._glucose_model import PMOL, Patient
 
+ENV_ID = "promptpo/Glucose-v0"
+
 MINUTES_PER_STEP = 5
 STEPS_PER_DAY = 24 * 60 // MINUTES_PER_STEP
 DAYS = 20
@@ -105,7 +107,9 @@ class GlucoseWorld(gymnasium.Env[NDArray[np.float64], NDArray[np.float64]]):
 
     def __init__(self, substeps: int = 1) -> None:
         self.action_space = spaces.Box(0.0, MOST_INSULIN, (1,), np.float64)
-        self.observation_space = spaces.Box(MISSING, np.inf, (3, HISTORY), np.float64)
+        # No meal reaches 500 g: the largest are drawn about 80 g with a deviation of 10 g.
+        high = np.repeat([[_READING[1]], [MOST_INSULIN], [500.0]], HISTORY, axis=1)
+        self.observation_space = spaces.Box(MISSING, high, dtype=np.float64)
         self._substeps = substeps
 
     def reset(
@@ -163,3 +167,9 @@ def risk(glucose: float) -> float:
     """Magni risk of a blood glucose (mg/dL): 0 near 139, 25 at 70, 18 at 250."""
     deviation: float = math.log(max(glucose, 1.0)) ** 0.8353 - 3.7932
     return 10.0 * (3.5506 * deviation) ** 2
+
+
+if ENV_ID not in gymnasium.registry:
+    gymnasium.register(
+        ENV_ID, entry_point=f"{__name__}:GlucoseWorld", max_episode_steps=DAYS * STEPS_PER_DAY
+    )

@@ -42,6 +42,7 @@ class Observation:
         shape=(48,),
         unit="g",
         low=-1.0,
+        high=500.0,
         doc="of meals served during the step, whole grams, 0: none; eaten from then on at 5 g a "
         "minute; -1: not known",
     )

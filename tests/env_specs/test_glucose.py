@@ -3,11 +3,13 @@
 from itertools import islice
 from pathlib import Path
 
+import gymnasium
 import numpy as np
 import pytest
+from gymnasium.utils.env_checker import check_env
 
 from env_specs._glucose_model import Patient, basal_rate, equations, parameters
-from env_specs._glucose_world import GlucoseWorld, days_of_meals, risk, sensor_errors
+from env_specs._glucose_world import ENV_ID, GlucoseWorld, days_of_meals, risk, sensor_errors
 from promptpo.spec import Task, load_spec
 
 #: Recorded from simglucose 0.2.11 itself; data/record_simglucose.py says how.
@@ -120,3 +122,9 @@ def test_the_newest_values_stand_at_the_end_and_the_unknown_is_minus_one():
     assert later[0, 45] == glucose[47]
     assert later[1, 45:] == pytest.approx([-1.0, 0.02, 0.04], abs=1e-5)
     assert later[2, 45:].tolist() == [-1.0, 0.0, 0.0], "nobody eats at midnight"
+
+
+def test_gymnasium_makes_the_same_environment_and_approves_of_it():
+    env = gymnasium.make(ENV_ID)
+    check_env(env.unwrapped, skip_render_check=True)
+    assert env.spec.max_episode_steps == load_spec("glucose").horizon

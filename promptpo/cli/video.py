@@ -108,4 +108,3 @@ def _size(words: str | None) -> tuple[int, int] | None:
     if not found:
         raise UsageError(f"--size: write it as WIDTHxHEIGHT, such as 640x480, not '{words}'")
     return int(found[1]), int(found[2])
-

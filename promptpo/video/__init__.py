@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from promptpo.errors import RunError, UsageError
-from promptpo.video.choose import parse_episodes
-from promptpo.video.render import Options, Subject, Watcher, film
+from promptpo.video.options import Options, Watcher, parse_episodes
+from promptpo.video.render import Subject, film
 
 __all__ = ["Options", "Watcher", "parse_episodes", "render_policy", "render_run"]
 

@@ -1,4 +1,4 @@
-"""Pictures of a live environment: MuJoCo's scenes by a renderer of our own, others by themselves.
+"""Pictures of a live environment: MuJoCo's scenes by ``scene``, others by themselves.
 
 Environments are built without a render mode, so that a filmed episode is the scored one, step by
 step. Drawing only reads: MuJoCo's state is not touched, and what an environment draws of itself is
@@ -8,7 +8,6 @@ what its ``render()`` returns in the mode ``rgb_array``.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import SpecError
@@ -27,30 +26,6 @@ MUJOCO_SIZE = (640, 480)
 _SMALL = 400
 
 
-@dataclass(frozen=True)
-class View:
-    """A free camera: the point that it looks at, distance in m, azimuth and elevation in degrees.
-
-    Azimuth 90 looks along +y, elevation -90 straight down.
-    """
-
-    lookat: tuple[float, float, float]
-    distance: float
-    azimuth: float = 90.0
-    elevation: float = -10.0
-
-
-#: By the start of the environment's module; the longest one that fits counts. Where none does, the
-#: model's own camera ``track`` is taken, else MuJoCo's view of the whole model.
-VIEWS: Mapping[str, View] = {
-    # Meta-World's own corner cameras are upside down, and see the task from behind.
-    "metaworld.": View((0.0, 0.66, 0.11), 1.4, 150.0, -28.0),
-    "gymnasium.envs.mujoco.reacher": View((0.0, 0.0, 0.0), 0.62, 90.0, -90.0),
-    "gymnasium.envs.mujoco.inverted_double_pendulum": View((0.0, 0.0, 0.55), 2.6, 90.0, -8.0),
-    "gymnasium.envs.mujoco.inverted_pendulum": View((0.0, 0.0, 0.25), 2.2, 90.0, -8.0),
-}
-
-
 def open_camera(
     env: Env, *, size: tuple[int, int] | None, high: bool, trouble: str = "", where: str = "spec"
 ) -> Camera:
@@ -66,7 +41,10 @@ def open_camera(
     if scene is not None:
         if trouble:
             raise SpecError(trouble)
-        return _mujoco_camera(*scene, _view_of(env), size or MUJOCO_SIZE, high)
+        from promptpo.video.scene import scene_camera
+
+        module = type(env.unwrapped).__module__
+        return scene_camera(*scene, module, size or MUJOCO_SIZE, high=high)
     return _own_camera(env, size, where)
 
 
@@ -84,52 +62,6 @@ def _mujoco_scene(env: Env) -> tuple[Any, Any] | None:
         if type(model).__name__ == "MjModel" and type(data).__name__ == "MjData":
             return model, data
     return None
-
-
-def _view_of(env: Env) -> View | None:
-    module = type(env.unwrapped).__module__
-    fitting = [start for start in VIEWS if module.startswith(start)]
-    return VIEWS[max(fitting, key=len)] if fitting else None
-
-
-def _mujoco_camera(
-    model: Any,  # noqa: ANN401 - mujoco.MjModel
-    data: Any,  # noqa: ANN401 - mujoco.MjData
-    view: View | None,
-    size: tuple[int, int],
-    high: bool,
-) -> Camera:
-    import mujoco
-    from PIL import Image
-
-    width, height = size
-    visual = model.vis
-    visual.global_.offwidth, visual.global_.offheight = width, height
-    visual.quality.offsamples = 4 if high else 0
-    renderer = mujoco.Renderer(model, height, width)
-    renderer.scene.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = high
-    camera = _free_camera(view) if view else _model_camera(model)
-
-    def take() -> Image.Image:
-        renderer.update_scene(data, camera)
-        return Image.fromarray(renderer.render())
-
-    return take
-
-
-def _free_camera(view: View) -> Any:  # noqa: ANN401 - mujoco.MjvCamera
-    import mujoco
-
-    camera = mujoco.MjvCamera()
-    camera.type = mujoco.mjtCamera.mjCAMERA_FREE
-    camera.lookat[:] = view.lookat
-    camera.distance, camera.azimuth, camera.elevation = view.distance, view.azimuth, view.elevation
-    return camera
-
-
-def _model_camera(model: Any) -> Any:  # noqa: ANN401 - mujoco.MjModel
-    names = [model.camera(i).name for i in range(model.ncam)]
-    return "track" if "track" in names else -1
 
 
 def _own_camera(env: Env, size: tuple[int, int] | None, where: str) -> Camera:

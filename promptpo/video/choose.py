@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from promptpo.errors import UsageError
 from promptpo.types import Score
 
 if TYPE_CHECKING:
@@ -16,13 +15,13 @@ if TYPE_CHECKING:
     from promptpo.rollout.jobs import Lifetime, PolicyRun
     from promptpo.spec import EnvSpec
 
-#: What ``--episodes`` may name.
-NAMES = ("best", "median", "worst")
-
 
 @dataclass(frozen=True)
 class Scored:
-    """One held-out episode as it was scored. ``failure`` is why the policy did not end it, if so."""
+    """One held-out episode as it was scored; ``length`` is 0 where it was not, or not to its end.
+
+    ``failure`` is why the policy did not end it, if so.
+    """
 
     seed: int
     total: float = 0.0
@@ -35,22 +34,6 @@ class Scored:
         """Sorts episodes from worst to best, as candidates are."""
         rate = None if self.success is None else float(self.success)
         return Score(self.total, rate, failed=self.failure is not None)
-
-
-def parse_episodes(text: str) -> tuple[str, ...] | int:
-    """``best,median,worst``, or the number of episodes to film from the first one on.
-
-    Raises UsageError.
-    """
-    if text.isdecimal() and int(text) > 0:
-        return int(text)
-    names = tuple(name.strip() for name in text.split(","))
-    wrong = [name for name in names if name not in NAMES]
-    if wrong:
-        raise UsageError(
-            f"--episodes: '{wrong[0]}' is neither one of {', '.join(NAMES)} nor a number above 0"
-        )
-    return tuple(dict.fromkeys(names))
 
 
 def pick(episodes: Sequence[Scored], wanted: tuple[str, ...] | int) -> dict[str, Scored]:

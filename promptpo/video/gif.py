@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 #: Bytes that a file does not exceed.
 MAX_BYTES = 5_000_000
 #: Pictures kept at most: a longer episode keeps every second, every fourth, ... of them.
-_MAX_PICTURES = 160
+_MAX_PICTURES = 140
 #: Pixels of the longer side.
-_MAX_SIDE = 480
-_COLOURS = 96
+_MAX_SIDE = 420
+_COLOURS = 64
 #: Pictures a second at most; an episode with many pictures passes in less time than it took.
 _MAX_RATE = 12.5
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 #: Pictures in one sequence: the distance between key frames, and what is held in memory.
 _SEQUENCE = 48
 #: Of the encoder: 0 slow to 10 fast; quality 0 to 100.
-_SPEED, _QUALITY = 8, 68
+_SPEED, _QUALITY = 8, 62
 #: Ticks of the clock in one picture, so that rates such as 26.667 a second come out well.
 _TICKS = 1000
 #: Bytes of a visual sample entry before its boxes, and where width and height lie in it.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -11,7 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
 from promptpo.ui.text import near_path, plural
-from promptpo.video.render import Watcher
+from promptpo.video.options import Watcher
 
 
 class Bars(Watcher):

@@ -8,7 +8,7 @@ import math
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import PromptPOError, UsageError
-from promptpo.ui.text import gist, number
+from promptpo.ui.text import gist, number, plural
 from promptpo.video import choose, gl
 from promptpo.video.choose import Scored
-from promptpo.video.film import WRITERS
+from promptpo.video.options import Options, Watcher
 from promptpo.video.studio import Filmed, Order, Progress, Reel, main
 
 if TYPE_CHECKING:
@@ -33,58 +33,6 @@ if TYPE_CHECKING:
 _PATIENCE = 5
 #: Numbers of the same episode on other machines may differ in the last digits.
 _CLOSE = 1e-6
-
-
-@dataclass(frozen=True)
-class Options:
-    """What is asked of videos.
-
-    Attributes:
-        episodes: some of "best", "median", "worst", or a number: the first so many.
-        formats: some of "mp4", "gif".
-        quality: "fast", or "high": with shadows and smooth edges, several times slower.
-        size: (width, height) in pixels of MuJoCo's pictures, and the box that others are scaled
-            into; the caption comes below. None: 640 x 480, and as large as they come.
-        fps: every step is a picture, and so many are shown a second. None: the environment's own
-            pace, at most 30 pictures a second.
-    """
-
-    episodes: tuple[str, ...] | int = choose.NAMES
-    formats: tuple[str, ...] = ("mp4",)
-    quality: str = "fast"
-    size: tuple[int, int] | None = None
-    fps: float | None = None
-
-    def __post_init__(self) -> None:
-        """Raise UsageError for what cannot be."""
-        unknown = [f for f in self.formats if f not in WRITERS]
-        if unknown or not self.formats:
-            raise UsageError(f"--format: '{''.join(unknown[:1])}' is not one of {', '.join(WRITERS)}")
-        if self.quality not in ("fast", "high"):
-            raise UsageError(f"--quality: '{self.quality}' is not one of fast, high")
-        if self.size is not None and not all(64 <= n <= 4096 for n in self.size):
-            raise UsageError("--size: width and height must be from 64 to 4096 pixels")
-        if self.fps is not None and not 0.1 <= self.fps <= 120:
-            raise UsageError("--fps must be from 0.1 to 120")
-
-
-class Watcher:
-    """Learns how the work goes; this one takes no notice. Override what is of interest."""
-
-    def scoring(self, episodes: int) -> None:
-        """So many episodes are played first, to choose from them."""
-
-    def filming(self, labels: Mapping[str, int]) -> None:
-        """These episodes are filmed, of so many steps each (0: not known)."""
-
-    def step(self, label: str, steps: int) -> None:
-        """An episode is so many steps long by now."""
-
-    def done(self, label: str, files: Sequence[Path]) -> None:
-        """The files of an episode are there."""
-
-    def warning(self, line: str) -> None:
-        """Something that its user should know."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +57,7 @@ def film(subject: Subject, options: Options, to: Path, watcher: Watcher) -> list
     _require_pillow()
     drawing = gl.choose(os.environ)
     lifetime: Lifetime = subject.settings.policy_lifetime or subject.spec.policy_lifetime  # type: ignore[assignment]
-    scored = _scored(subject, lifetime, watcher)
+    scored = _scored(subject, lifetime, options.episodes, watcher)
     chosen = choose.pick(scored, options.episodes)
     reels = tuple(_reel(subject, to, options, label, e, len(scored)) for label, e in chosen.items())
     order = Order(
@@ -145,7 +93,10 @@ def _require_pillow() -> None:
     raise UsageError(f"{reason}; pip install 'promptpo[video]'")
 
 
-def _scored(subject: Subject, lifetime: Lifetime, watcher: Watcher) -> list[Scored]:
+def _scored(
+    subject: Subject, lifetime: Lifetime, wanted: tuple[str, ...] | int, watcher: Watcher
+) -> list[Scored]:
+    """The held-out episodes: from the record, else played, else (0 steps) by their seeds only."""
     from promptpo.rollout import episode_seeds
 
     settings = subject.settings
@@ -153,6 +104,8 @@ def _scored(subject: Subject, lifetime: Lifetime, watcher: Watcher) -> list[Scor
     known = choose.recorded(subject.record, seeds)
     if known:
         return known
+    if isinstance(wanted, int):
+        return [Scored(seed) for seed in seeds]
     watcher.scoring(len(seeds))
     playing = choose.play(subject.spec, settings, subject.source, seeds, lifetime)
     try:
@@ -166,11 +119,12 @@ def _scored(subject: Subject, lifetime: Lifetime, watcher: Watcher) -> list[Scor
 def _reel(
     subject: Subject, to: Path, options: Options, label: str, episode: Scored, count: int
 ) -> Reel:
-    which = label.replace("episode", "episode ") + f" of {count}" if count > 1 else label
+    which = f"{label.replace('episode', 'number ')} of " if count > 1 else ""
     return Reel(
         label=label,
         seed=episode.seed,
-        title=f"{subject.spec.name}: {which} held-out, seed {episode.seed}",
+        title=f"{subject.spec.name}: {which}{plural(count, 'held-out episode')},"
+        f" seed {episode.seed}",
         files=tuple(to / f"{label}_seed{episode.seed}.{suffix}" for suffix in options.formats),
     )
 
@@ -195,7 +149,7 @@ def _differences(before: Scored, now: Filmed) -> Iterator[str]:
     if now.failure is not None:
         yield f"{which}: the policy failed at step {now.length}: {gist(now.failure)}"
     same = math.isclose(now.total, before.total, rel_tol=_CLOSE, abs_tol=_CLOSE)
-    if before.failure is None and not (same and now.length == before.length):
+    if before.length and not (same and now.length == before.length):
         yield (
             f"{which}: filmed return {number(now.total)} in {now.length} steps, but it was scored"
             f" {number(before.total)} in {before.length}; the simulator or the machine differs"

@@ -22,6 +22,9 @@ _COLOURED = 60_000
 #: Half-open ranges of characters within a line.
 Ranges = Sequence[tuple[int, int]]
 
+#: One line as (CSS class, text); the class is empty for plain text.
+Tokens = tuple[tuple[str, str], ...]
+
 
 @dataclass(frozen=True)
 class Side:
@@ -75,8 +78,8 @@ def side_by_side(before: str, after: str) -> tuple[DiffRow, ...]:
 
 
 def _same(
-    old: Sequence[list[tuple[str, str]]],
-    new: Sequence[list[tuple[str, str]]],
+    old: Sequence[Tokens],
+    new: Sequence[Tokens],
     i: int,
     j: int,
     count: int,
@@ -129,8 +132,9 @@ def _extent(words: Sequence[tuple[int, str]], first: int, stop: int) -> tuple[in
     return words[first][0], start + len(word)
 
 
-def _token_lines(source: str) -> list[list[tuple[str, str]]]:
-    """Lines of (CSS class, text); the class is empty for plain text."""
+@lru_cache(maxsize=256)
+def _token_lines(source: str) -> tuple[Tokens, ...]:
+    """The lines of a source."""
     lines: list[list[tuple[str, str]]] = [[]]
     for kind, value in _tokens(source.expandtabs(4).rstrip()):
         for i, part in enumerate(re.split(r"\r\n|\r|\n", value)):
@@ -138,7 +142,7 @@ def _token_lines(source: str) -> list[list[tuple[str, str]]]:
                 lines.append([])
             if part:
                 lines[-1].append((kind, part))
-    return lines
+    return tuple(map(tuple, lines))
 
 
 def _tokens(source: str) -> Iterator[tuple[str, str]]:
@@ -171,11 +175,11 @@ def _classes() -> tuple[tuple[Any, str], ...]:
     )
 
 
-def _texts(lines: Sequence[Sequence[tuple[str, str]]]) -> list[str]:
+def _texts(lines: Sequence[Tokens]) -> list[str]:
     return ["".join(text for _, text in line) for line in lines]
 
 
-def _painted(tokens: Sequence[tuple[str, str]], marks: Ranges) -> Markup:
+def _painted(tokens: Tokens, marks: Ranges) -> Markup:
     """One line: a span for each coloured token, a ``mark`` for each marked range."""
     html: list[str] = []
     position = 0

@@ -10,7 +10,7 @@ its own, drawn by the environment itself from the task's full range, whatever ra
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,9 @@ from numpy.typing import NDArray
 from promptpo.spec import Env
 
 Array = NDArray[np.float64]
+
+#: An observation of a task: which fields it has depends on the task.
+Observation: TypeAlias = Any
 
 HORIZON = 500
 
@@ -101,3 +104,15 @@ def tolerance_between(value: float, low: float, high: float, margin: float) -> f
     if beyond == 0.0:
         return 1.0
     return 1.0 / (1.0 + (3.0 * beyond / margin) ** 2) if margin > 0 else 0.0
+
+
+def gaussian_tolerance(distance: float, bound: float, margin: float) -> float:
+    """1 up to ``bound``, falling fast beyond it; 0.1 at ``bound + margin``, 0.0001 at twice."""
+    if distance <= bound:
+        return 1.0
+    return float(0.1 ** (((distance - bound) / margin) ** 2))
+
+
+def distance(a: np.ndarray, b: np.ndarray) -> float:
+    """Distance of two points."""
+    return float(np.linalg.norm(a - b))

@@ -30,7 +30,7 @@ from promptpo.outcome import Outcome, Result, Status
 from promptpo.rollout import LocalExecutor, Settings, TaskInfo
 from promptpo.services import RunServices
 from promptpo.spec import EnvSpec, layout, load_spec
-from promptpo.spec.loading import SHIPPED_FOLDER
+from promptpo.spec.loading import spec_text
 from promptpo.store.events import EventLog, read_events
 from promptpo.store.folder import RunFolder
 from promptpo.store.past import digest
@@ -102,7 +102,7 @@ class _Run:
         check_configured(self.config.model or "", self.config.api_base)
         check_ready(self.config.trackers)
         spec = load_spec(self.config.spec)
-        self.config = replace(self.config, spec=_spec_ref(self.config, spec))
+        self.config = replace(self.config, spec=spec.ref)
         executor = LocalExecutor(executor_settings(self.config, spec), self.config.workers)
         with contextlib.closing(executor), contextlib.ExitStack() as stack:
             task = await executor.describe()
@@ -134,7 +134,7 @@ class _Run:
                 raise RunError(f"{folder.events}: no run is recorded in it; start a new one")
             if run["spec"]["sha"] != _fingerprint(spec):
                 raise RunError(
-                    f"{spec.path}: the spec has changed since the run began; put it back as it"
+                    f"{spec.where}: the spec has changed since the run began; put it back as it"
                     " was, or start a new run"
                 )
         stack.callback(log.close)
@@ -193,7 +193,7 @@ async def _search(services: RunServices) -> Result:
 def executor_settings(config: RunConfig, spec: EnvSpec) -> Settings:
     """What the environment processes of a run need to know."""
     return Settings(
-        spec=_spec_ref(config, spec),
+        spec=spec.ref,
         sandbox=cast('Literal["auto", "strict"]', config.sandbox),  # RunConfig has checked it
         act_timeout=config.act_timeout,
         episode_timeout=config.episode_timeout,
@@ -242,14 +242,8 @@ def _first_event(config: RunConfig, spec: EnvSpec, task: TaskInfo) -> dict[str, 
     }
 
 
-def _spec_ref(config: RunConfig, spec: EnvSpec) -> str:
-    """What finds the spec again from any folder: a shipped one's name, else its whole path."""
-    shipped = spec.path and spec.path.parent == SHIPPED_FOLDER
-    return spec.name if shipped or not spec.path else str(spec.path)
-
-
 def _fingerprint(spec: EnvSpec) -> str:
-    return digest(spec.path.read_text(encoding="utf-8")) if spec.path else ""
+    return digest(spec_text(spec))
 
 
 def _versions() -> dict[str, str]:

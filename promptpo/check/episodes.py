@@ -139,7 +139,8 @@ def _compared(spec: EnvSpec, name: str, stated: Reference | None, got: Measured)
         problems.append("a success rate is stated, but the spec defines no success")
     elif stated.success_rate is not None and score.success_rate is not None:
         low, high = _rates(score.success_rate, got.episodes)
-        if not low <= stated.success_rate <= high:
+        known_low, known_high = _rates(stated.success_rate, stated.episodes)
+        if known_low > high or known_high < low:
             problems.append(f"{detail}, but success {stated.success_rate:g} is stated")
     return judged(label, problems, f"{detail}; {known}")
 
@@ -152,12 +153,17 @@ def allowance(stated: Reference, got: Measured) -> float:
     quantile = float(stdtrit(max(got.episodes - 1, 1), 1 - 1e-4))
     if stated.deviation is not None:
         spread = max(spread, stated.deviation / math.sqrt(got.episodes))
+        if stated.episodes is not None:
+            spread = math.hypot(spread, stated.deviation / math.sqrt(stated.episodes))
     return quantile * spread + ROUNDED * abs(stated.mean_return) + 1e-9
 
 
-def _rates(rate: float, episodes: int) -> tuple[float, float]:
+def _rates(rate: float, episodes: int | None) -> tuple[float, float]:
+    """Between which rates the true one lies; the rate itself where no number is told."""
     from promptpo.stats import success_interval
 
+    if episodes is None:
+        return rate, rate
     interval = success_interval(round(rate * episodes), episodes, level=0.9998)
     if interval is None:
         return 0.0, 1.0

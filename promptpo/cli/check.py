@@ -37,7 +37,7 @@ def main(arguments: argparse.Namespace) -> int:
     effort = QUICK if arguments.quick else FULL
     warnings.filterwarnings("ignore", message="Constant.s. may be too high")  # Meta-World's experts
     wrong = []
-    with open_replays([str(spec.path) for spec in specs]) as replays:
+    with open_replays([spec.ref for spec in specs]) as replays:
         for spec in specs:
             if not _check(spec, effort, replays, may_lack=arguments.all):
                 wrong.append(spec.name)

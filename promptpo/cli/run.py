@@ -93,7 +93,7 @@ def _resumed(name: str, layers: list[dict[str, Any]]) -> tuple[RunConfig, Path]:
     out = Path(given.pop("out", RunConfig.out))
     spec = given.pop("spec", None)
     folder = runs.find(name, out, spec)
-    if spec is not None and Path(spec).stem != folder.parent.name:
+    if spec is not None and runs.folder_name(spec) != folder.parent.name:
         raise UsageError(f"{folder}: not a run of {spec}; leave --spec out to resume it")
     return resumed_config(folder, given), folder
 

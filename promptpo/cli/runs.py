@@ -19,9 +19,10 @@ def find(name: str, out: Path, spec: str | None = None) -> Path:
     Raises RunError where there is no such run.
     """
     if name == "latest":
-        found = [f for f in all_runs(out) if spec is None or f.parent.name == Path(spec).stem]
+        of_spec = folder_name(spec) if spec else None
+        found = [f for f in all_runs(out) if of_spec in (None, f.parent.name)]
         if not found:
-            of = f" of {Path(spec).stem}" if spec else ""
+            of = f" of {of_spec}" if spec else ""
             raise RunError(f"{out}: no run{of} here yet; give --out, or the run's folder")
         return found[-1]
     for folder in (Path(name), out / name):
@@ -30,6 +31,13 @@ def find(name: str, out: Path, spec: str | None = None) -> Path:
     from promptpo.store.folder import RunFolder
 
     return RunFolder.open(Path(name)).path
+
+
+def folder_name(spec: str) -> str:
+    """The folder in which runs of a spec lie: the spec's name. Raises SpecError."""
+    from promptpo.spec import load_spec
+
+    return load_spec(spec).name
 
 
 def _run_folders(out: Path) -> Iterator[Path]:

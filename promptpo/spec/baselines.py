@@ -1,23 +1,28 @@
 """Measures reference values of a spec: random actions, zero actions, its expert if it has one.
 
 python -m promptpo.spec.baselines cartpole --episodes 100
+python -m promptpo.spec.baselines metaworld: --episodes 50 --json references.json
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from promptpo.errors import PromptPOError
 from promptpo.spec.definition import Reference
+from promptpo.spec.families import split
 from promptpo.spec.loading import load_spec
 from promptpo.spec.task import Task
+from promptpo.store.files import write_atomically
 
 #: Makes the controller of one episode: from the task and the episode's seed, a function from the
 #: raw observation to an action of the environment's own space.
@@ -102,32 +107,68 @@ def measure_all(
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the reference values of the specs that are named."""
     parser = argparse.ArgumentParser(prog="python -m promptpo.spec.baselines", description=__doc__)
-    parser.add_argument("specs", nargs="+", metavar="SPEC")
+    parser.add_argument("specs", nargs="+", metavar="SPEC", help="FAMILY: is all of its members")
     parser.add_argument("--episodes", type=int, default=100)
     parser.add_argument("--seed", type=int, default=10_000, help="first seed (default 10000)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="add the values to this file")
     options = parser.parse_args(arguments)
     seeds = range(options.seed, options.seed + options.episodes)
     warnings.filterwarnings("ignore", message="Constant.s. may be too high")  # Meta-World's experts
     try:
-        for ref in options.specs:
+        for ref in _references_of(options.specs):
             task = Task.open(load_spec(ref))
-            for name, result in measure_all(task, seeds):
-                score = result.reference
-                success = (
-                    "" if score.success_rate is None else f"  success {score.success_rate:.3f}"
-                )
-                value = f"{score.mean_return:10.2f} +- {result.standard_error:.2f}"
-                line = f"{task.spec.name}  {name:12}{value}{success}  ({result.steps} steps)"
-                print(line, flush=True)  # measuring takes long: show each value as it is known
+            found = dict(_printed(task, seeds))
+            if options.json:
+                store(options.json, task.spec.ref, found)
             task.close()
     except PromptPOError as error:
         print(error, file=sys.stderr)
         return error.exit_code
-    except BrokenPipeError:
-        from promptpo.cli import reader_gone
-
-        return reader_gone()
     return 0
+
+
+def _references_of(names: Sequence[str]) -> Iterator[str]:
+    """What was named; ``family:`` stands for its members without a file of their own."""
+    for name in names:
+        found = split(name) if name.endswith(":") else None
+        if found is None:
+            yield name
+        else:
+            family = found[0]
+            yield from (f"{name}{m}" for m in family.members() if not family.shipped(m))
+
+
+def _printed(task: Task, seeds: Sequence[int]) -> Iterator[tuple[str, Measured]]:
+    for name, result in measure_all(task, seeds):
+        score = result.reference
+        success = "" if score.success_rate is None else f"  success {score.success_rate:.3f}"
+        value = f"{score.mean_return:10.2f} +- {result.standard_error:.2f}"
+        line = f"{task.spec.name}  {name:12}{value}{success}  ({result.steps} steps)"
+        print(line, flush=True)
+        yield name, result
+
+
+def store(file: Path, ref: str, found: Mapping[str, Measured]) -> None:
+    """Put ``{ref: {baseline: [mean, success rate, deviation, episodes]}}`` in a file.
+
+    What the file holds of other specs stays; numbers have four significant digits.
+    """
+    known = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    known[ref] = {
+        name: [
+            _rounded(value.reference.mean_return),
+            value.reference.success_rate,
+            _rounded(value.standard_error * value.episodes**0.5),
+            value.episodes,
+        ]
+        for name, value in found.items()
+    }
+    rows = [f"  {json.dumps(key)}: {json.dumps(known[key])}" for key in sorted(known)]
+    write_atomically(file, "{\n" + ",\n".join(rows) + "\n}\n")
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.4g}")
 
 
 if __name__ == "__main__":

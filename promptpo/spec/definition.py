@@ -58,11 +58,13 @@ class Reference:
 
     ``deviation``, the standard deviation of an episode's return, is needed only where rare
     episodes decide the mean: a few episodes cannot tell it, and are then not expected to.
+    ``episodes``, given with it, is how many the values were measured on, where those were few.
     """
 
     mean_return: float
     success_rate: float | None = None
     deviation: float | None = None
+    episodes: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,7 +107,8 @@ class EnvSpec:
         install: what to give to ``pip install`` when the environment's packages are missing.
         name: the spec's name; filled by ``load_spec``.
         title: one line; filled by ``load_spec`` from the module docstring's first line.
-        path: the spec's file; filled by ``load_spec``.
+        path: the spec's file; filled by ``load_spec``, None for a member of a family.
+        ref: what ``load_spec`` finds it by again, from any folder; filled by ``load_spec``.
     """
 
     make: Callable[[], Env]
@@ -131,6 +134,7 @@ class EnvSpec:
     name: str = ""
     title: str = ""
     path: Path | None = None
+    ref: str = ""
 
     @property
     def reference_scores(self) -> dict[str, Reference]:
@@ -142,5 +146,5 @@ class EnvSpec:
 
     @property
     def where(self) -> str:
-        """How error messages name this spec: its file, else its name."""
-        return str(self.path) if self.path else self.name or "spec"
+        """How error messages name this spec: its file, else what it is found by."""
+        return str(self.path) if self.path else self.ref or self.name or "spec"

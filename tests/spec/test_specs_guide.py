@@ -53,5 +53,5 @@ def test_every_argument_of_a_spec_is_in_the_guide():
 
     text = GUIDE.read_text()
     for item in fields(EnvSpec):
-        if item.name not in ("name", "title", "path"):
+        if item.name not in ("name", "title", "path", "ref"):
             assert f"`{item.name}" in text or f"{item.name}=" in text, item.name

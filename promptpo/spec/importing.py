@@ -1,0 +1,121 @@
+"""Executes spec modules, from a file or from a text; what they raise becomes one line.
+
+A spec file is imported as a module of a package of its own that stands for its folder, so that
+``from . import helper`` finds the modules beside it, two folders with equal names never clash,
+and nothing on ``sys.path`` is hidden. ``import helper`` works too: the folder comes last there.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import hashlib
+import importlib
+import importlib.util
+import inspect
+import linecache
+import re
+import sys
+from dataclasses import fields
+from pathlib import Path
+from types import ModuleType
+
+from promptpo.errors import SpecError
+from promptpo.spec.definition import EnvSpec
+from promptpo.spec.trouble import explain
+
+
+def import_file(path: Path) -> ModuleType:
+    """Execute a spec file as a fresh module. Raises SpecError."""
+    name = f"{_package_of(path.parent)}.{path.stem}"
+    found = importlib.util.spec_from_file_location(name, path)
+    if found is None or found.loader is None:
+        raise SpecError(f"{path}: cannot be imported as a Python module")
+    module = importlib.util.module_from_spec(found)
+    sys.modules[name] = module
+    try:
+        found.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        sys.modules.pop(name, None)
+        raise SpecError(import_message(str(path), path.read_text("utf-8"), error)) from error
+    return module
+
+
+def import_text(text: str, ref: str, name: str, folder: Path) -> ModuleType:
+    """Execute source text as a fresh module that lies, as it were, in ``folder``.
+
+    ``ref`` stands for the file's name in error messages. Raises SpecError.
+    """
+    package = _package_of(folder)
+    filename = text_file(ref)
+    module = ModuleType(f"{package}.{name}")
+    module.__file__, module.__package__ = filename, package
+    # Sources of the module's classes and functions are read through linecache.
+    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
+    sys.modules[module.__name__] = module
+    try:
+        exec(compile(text, filename, "exec"), vars(module))  # noqa: S102 - written by a family
+    except (Exception, SystemExit) as error:
+        sys.modules.pop(module.__name__, None)
+        raise SpecError(import_message(ref, text, error)) from error
+    return module
+
+
+def import_helper(folder: Path, name: str) -> ModuleType:
+    """Import the module ``name`` that lies in a folder of specs, once."""
+    return importlib.import_module(f"{_package_of(folder)}.{name}")
+
+
+def text_file(ref: str) -> str:
+    """The file name under which a module that was imported from a text is known to Python."""
+    return f"<{ref}>"
+
+
+def _package_of(folder: Path) -> str:
+    """Name of the package that stands for a folder."""
+    # Not a secret: the digest only keeps the packages of different folders apart.
+    digest = hashlib.sha1(str(folder).encode(), usedforsecurity=False).hexdigest()[:10]
+    package = f"promptpo_specs_{digest}"
+    if package not in sys.modules:
+        parent = ModuleType(package, f"Specs and helpers in {folder}")
+        parent.__path__ = [str(folder)]
+        sys.modules[package] = parent
+    if str(folder) not in sys.path:
+        sys.path.append(str(folder))
+    return package
+
+
+def import_message(where: str, text: str, error: BaseException) -> str:
+    """Return the line for a spec that raised while it was imported."""
+    words = str(error)
+    if isinstance(error, TypeError) and "EnvSpec.__init__()" in words:
+        where = f"{where}:{line_of(text, '')}"
+        if missing := re.findall(r"'(\w+)'", words.partition("missing")[2]):
+            return f"{where}: EnvSpec lacks {', '.join(missing)}; {_meaning(missing[0])}"
+        if unknown := re.search(r"unexpected keyword argument '(\w+)'", words):
+            names = [item.name for item in fields(EnvSpec)]
+            near = difflib.get_close_matches(unknown[1], names, n=1, cutoff=0.0)
+            return f"{where}: EnvSpec has no argument {unknown[1]!r}; did you mean {near[0]!r}?"
+        return f"{where}: EnvSpec takes keyword arguments only; write EnvSpec(make=make, ...)"
+    return ": ".join(explain(error, Path(where)))
+
+
+def _meaning(part: str) -> str:
+    """Return the remedy for an argument that is missing: what it is, from the documentation."""
+    found = re.search(rf"^\s*{part}: (.+?)(?:\.\s|$)", inspect.getdoc(EnvSpec) or "", re.MULTILINE)
+    return f"add {part}=...: {found[1].strip()}" if found else f"add {part}=..."
+
+
+def line_of(text: str, part: str) -> int:
+    """Line of an argument in the assignment of SPEC, else of the assignment, else 1."""
+    for node in ast.parse(text).body:
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        if not any(isinstance(item, ast.Name) and item.id == "SPEC" for item in targets):
+            continue
+        value = getattr(node, "value", None)
+        if isinstance(value, ast.Call):
+            for keyword in value.keywords:
+                if keyword.arg == part:
+                    return keyword.value.lineno
+        return node.lineno
+    return 1

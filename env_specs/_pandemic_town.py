@@ -8,8 +8,8 @@ infected out of town, and one day a more contagious variant takes over.
 
 An infectious person presses on each susceptible contact with a rate a day; somebody under the total
 rate f stays well that day with probability exp(-f). The same seed gives the same town and the same
-epidemic. The numbers are ours, of the order of the COVID-19 of 2020, such that every stage is worth
-its price at some time; docs/real_world.md tells what they bring about.
+epidemic. The numbers are ours, of the order of the COVID-19 of 2020, such that a policy that reacts
+does better than any fixed stage; docs/real_world.md tells what they bring about.
 """
 
 from __future__ import annotations

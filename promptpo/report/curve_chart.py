@@ -47,6 +47,7 @@ def curve_chart(run: RunRecord, panel: Panel, *, width: int, height: int) -> Mar
     low, high = panel.bounds or spread([*values, *references.values()])
     y = Scale(low, high, bottom, _TOP)
     failed = [t for t in ended if t.score.failed]
+    won = [r.winner for r in run.rounds]  # drawn last, on top
     parts = [
         tag("title", f"{panel.title} of each candidate over environment steps"),
         tag("desc", _description(run, panel)),
@@ -54,7 +55,7 @@ def curve_chart(run: RunRecord, panel: Panel, *, width: int, height: int) -> Mar
         *_axes(x, y, bottom, width, height),
         *_reference_lines(references, y, width),
         _winners_line(run.rounds, panel, x, y),
-        *(_point(t, run, panel, x, y) for t in scored),
+        *(_point(t, run, panel, x, y) for t in sorted(scored, key=lambda t: t in won)),
         *_failures(failed, x, bottom),
     ]
     return tag("svg", *parts, class_="chart", viewBox=f"0 0 {width} {height}", role="img")
@@ -91,7 +92,7 @@ def _rounds(run: RunRecord, x: Scale, bottom: float) -> list[Markup]:
 
 def _axes(x: Scale, y: Scale, bottom: float, width: int, height: int) -> list[Markup]:
     parts = []
-    for value in ticks(y.low, y.high, 4):
+    for value in ticks(y.low, y.high, 5):
         at = y(value)
         label = tick_label(value)
         parts.append(tag("line", class_="grid", x1=_LEFT, x2=width - _RIGHT, y1=at, y2=at))

@@ -25,7 +25,7 @@ from promptpo.store.folder import RunFolder
 from promptpo.ui import text
 
 #: Widths of the charts, in CSS pixels, for a wide screen and for a phone.
-WIDE, NARROW = 760, 360
+WIDE, NARROW = 952, 360
 
 
 @dataclass(frozen=True)
@@ -161,7 +161,7 @@ class RunView:
             (
                 p.title,
                 Charts(
-                    curve_chart(self.run, p, width=WIDE, height=300),
+                    curve_chart(self.run, p, width=WIDE, height=320),
                     curve_chart(self.run, p, width=NARROW, height=280),
                 ),
             )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import math
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -88,74 +90,103 @@ def _figure(panels: Sequence[Panel], axis: Axis) -> Figure:
     grid = figure.subplots(len(panels), 1, squeeze=False, gridspec_kw={"height_ratios": rows})
     for axes, panel in zip(grid[:, 0], panels, strict=True):
         _draw(axes, panel, axis)
-    grid[-1, 0].set_xlabel(_AXIS_LABELS[axis])
     return figure
 
 
 def _draw(axes: Axes, panel: Panel, axis: Axis) -> None:
+    """Curves from left to right, then the held-out scores of what they found."""
     measure = panel.measures[0]
-    curves = [(i, g, curve(g, axis, measure)) for i, g in enumerate(panel.groups)]
-    drawn = [(i, group, c) for i, group, c in curves if c is not None]
-    right = max(float(c.x[-1]) for _, _, c in drawn)
-    for i, group, c in drawn:
-        colour = COLOURS[i % len(COLOURS)]
-        style = STYLES[i % len(STYLES)]
+    curves = [curve(group, axis, measure) for group in panel.groups]
+    right = max(float(c.x[-1]) for c in curves if c is not None)
+    for number, (group, c) in enumerate(zip(panel.groups, curves, strict=True)):
+        if c is None:
+            axes.plot([], [], " ", label=_wrapped(f"{group.label}: {_missing(group)}"))
+            continue
+        colour, style = COLOURS[number % len(COLOURS)], STYLES[number % len(STYLES)]
         runs = f"{c.runs} runs" if c.runs > 1 else "1 run"
-        x, mean, low, high = _extended(c, right if _all_over(group) else None)
-        axes.step(x, mean, style, where="post", color=colour, label=f"{group.label} ({runs})")
+        x, mean, low, high = _extended(c, right if _all_over(group) else float(c.x[-1]), right)
+        label = _wrapped(f"{group.label} ({runs})")
+        axes.step(x, mean, style, where="post", color=colour, label=label)
         axes.fill_between(x, low, high, step="post", color=colour, alpha=0.18, linewidth=0)
-        _held_out(axes, group, measure, right * (1.04 + 0.03 * i), i)
-    _limits(axes, panel, measure)
+        _held_out(axes, group, measure, right * (1.08 + 0.05 * number), number)
+    axes.set_xlim(0, right * (1.08 + 0.05 * len(curves)))
+    if any(group.tested for group in panel.groups):
+        axes.axvline(right * 1.04, color="0.85", linewidth=0.6)
+        axes.annotate(
+            "held-out", (right * 1.05, 1), (0, 1), textcoords="offset points", fontsize=6,
+            color="0.35", xycoords=("data", "axes fraction"), va="bottom",
+        )  # fmt: skip
+    _references(axes, panel, measure)
+    _label(axes, panel, axis, measure, right)
+
+
+def _label(axes: Axes, panel: Panel, axis: Axis, measure: Measure, right: float) -> None:
+    from matplotlib.ticker import EngFormatter, MaxNLocator
+
     axes.set_title(panel.name, loc="left")
-    axes.set_ylabel("success rate" if measure == "success" else "return")
-    axes.ticklabel_format(axis="x", scilimits=(-3, 4), useMathText=True)
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.28), frameon=False, borderaxespad=0)
+    axes.set_ylabel(f"best {measure} in search so far")
+    axes.set_xlabel(_AXIS_LABELS[axis])
+    ticks = MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]).tick_values(0, right)
+    axes.set_xticks([tick for tick in ticks if tick <= right * 1.001])
+    if axis == "steps":
+        axes.xaxis.set_major_formatter(EngFormatter(sep=""))
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.3), frameon=False, borderaxespad=0)
+
+
+def _wrapped(label: str) -> str:
+    """A label in lines that fit under the axes."""
+    return textwrap.fill(label, 44)
+
+
+def _missing(group: Group) -> str:
+    return "cost unknown" if any(run.points for run in group.runs) else "no score yet"
 
 
 def _all_over(group: Group) -> bool:
     return all(run.is_over for run in group.runs if run.points)
 
 
-def _extended(c: Curve, right: float | None) -> tuple[Any, Any, Any, Any]:
-    """The curve with its last value kept up to ``right``."""
-    if right is None or right <= c.x[-1]:
-        return c.x, c.mean, c.low, c.high
+def _extended(c: Curve, end: float, right: float) -> tuple[Any, Any, Any, Any]:
+    """The curve with its last value kept up to ``end``, and a little on, so that it shows."""
     more = [np.append(values, values[-1]) for values in (c.mean, c.low, c.high)]
-    return np.append(c.x, right), more[0], more[1], more[2]
+    return np.append(c.x, end + 0.02 * right), more[0], more[1], more[2]
 
 
 def _held_out(axes: Axes, group: Group, measure: Measure, x: float, number: int) -> None:
-    """The held-out score of what was found, as a mark to the right of the curve."""
+    """The held-out score of what was found, as a mark to the right of the curves."""
     found = group_score(group, measure)
     if found is None:
         return
     bars = None
     if found.interval is not None:
-        bars = [
-            [max(0.0, found.mean - found.interval.low)],
-            [max(0.0, found.interval.high - found.mean)],
-        ]
+        low, high = found.interval.low, found.interval.high
+        bars = [[max(0.0, found.mean - low)], [max(0.0, high - found.mean)]]
     axes.errorbar(
         [x], [found.mean], yerr=bars, fmt=MARKERS[number % len(MARKERS)], markersize=4,
         color=COLOURS[number % len(COLOURS)], markerfacecolor="white", capsize=2, linewidth=1,
     )  # fmt: skip
 
 
-def _limits(axes: Axes, panel: Panel, measure: Measure) -> None:
-    """Room for what is drawn, and the spec's reference values where they lie near it."""
-    references = {
+def _references(axes: Axes, panel: Panel, measure: Measure) -> None:
+    """The spec's reference values that lie near what is drawn; all where that is one level."""
+    levels = {
         name: value(score, measure)
         for name, score in panel.references.items()
         if measure == "return" or score.success_rate is not None
     }
+    low, high = axes.dataLim.intervaly
     if measure == "success":
+        low, high = 0.0, 1.0
         axes.set_ylim(-0.04, 1.04)
-    low, high = axes.get_ylim()
-    span = high - low
-    near = {k: v for k, v in references.items() if low - span / 2 <= v <= high + span / 2}
-    for name, level in near.items():
+    near = (high - low) / 2 if high > low else math.inf
+    shown = {k: v for k, v in levels.items() if low - near <= v <= high + near}
+    for level in shown.values():
         axes.axhline(level, color="0.6", linewidth=0.7, linestyle=(0, (2, 2)), zorder=0)
+    bottom, top = axes.get_ylim()
+    lowest = -math.inf  # names keep a line's height between them
+    for name, level in sorted(shown.items(), key=lambda item: item[1]):
+        lowest = max(lowest + 0.055, (level - bottom) / (top - bottom))
         axes.annotate(
-            name, (0, level), (2, 1.5), textcoords="offset points", fontsize=6, color="0.35",
-            xycoords=("axes fraction", "data"), va="bottom",
+            name, (1, lowest), (2, 0), textcoords="offset points", fontsize=6, color="0.35",
+            xycoords="axes fraction", va="center",
         )  # fmt: skip

@@ -24,7 +24,8 @@ def score_rows(panel: Panel) -> list[Row]:
     """Held-out scores: one row for each group, then one for each reference value of the spec."""
     rows = [_score_row(group, panel.measures) for group in panel.groups]
     for name, score in panel.references.items():
-        rate = "" if score.success_rate is None else f"{score.success_rate:.2f}"
+        known = "success" in panel.measures and score.success_rate is not None
+        rate = f"{score.success_rate:.2f}" if known else ""
         rows.append((name, "", rate, text.number(score.mean_return), "", "", "reference"))
     return rows
 

@@ -1,0 +1,173 @@
+"""``promptpo compare`` as a user types it: tables, files, and one line for what is wrong."""
+
+import csv
+import os
+import re
+import struct
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+from scripted import BAD, GOOD, replies, run
+from written_runs import written_run
+
+import promptpo
+from promptpo.cli import main
+from promptpo.errors import RunError, UsageError
+
+ROOT = Path(promptpo.__file__).parents[1]
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture
+def runs(tmp_path):
+    """Two models with two runs each on one task, and one run on another task."""
+    out = tmp_path / "runs"
+    return [
+        written_run(out, seed=0, search=(10, 50), test=[50.0, 60.0, 70.0]),
+        written_run(out, seed=1, search=(20, 70), test=[51.0, 61.0, 71.0]),
+        written_run(out, seed=0, model="ollama/b", search=(5, 9), test=[1.0, 2.0, 3.0], cost=None),
+        written_run(out, seed=1, model="ollama/b", search=(6,), status="failed", cost=None),
+        written_run(out, spec="other", successes=True, test=[60.0, 10.0]),
+    ]
+
+
+def compare(capsys, *arguments):
+    assert main(["compare", *map(str, arguments)]) == 0
+    return capsys.readouterr().out
+
+
+def rows(path):
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_each_task_has_its_tables(runs, capsys):
+    first, second = compare(capsys, *runs).split("\nother\n")
+    assert "openai/a" in first
+    assert "60.5 (60 to 61)" in first
+    assert "95% interval" in first
+    assert "success" not in first.split("\n")[1]
+    assert "0.50 (0.09 to 0.91)" in second
+    assert "openai/a" in second
+
+
+def test_a_run_that_failed_is_listed_with_what_it_has(runs, capsys):
+    out = compare(capsys, *runs)
+    (line,) = [line for line in out.splitlines() if "failed" in line and "search return 6" in line]
+    assert "unknown" in line
+    assert "1 finished, 1 failed" in out
+
+
+def test_a_run_without_any_score_is_listed(tmp_path, capsys):
+    out = compare(capsys, written_run(tmp_path, search=(), status="running"))
+    assert re.search(r"killed +none", out)
+
+
+def test_the_notes_say_what_a_table_cannot(runs, tmp_path, capsys):
+    out = compare(capsys, *runs)
+    assert "Fewer than 5 runs in a group" in out
+    assert "A group of one run" in out
+    assert "Replayed replies" not in out
+
+
+def test_a_run_given_twice_counts_once(runs, capsys):
+    assert re.search(r"openai/a +1 ", compare(capsys, runs[0], runs[0], runs[2]))
+
+
+def test_csv_files_hold_the_numbers(runs, tmp_path, capsys):
+    compare(capsys, *runs, "--to", tmp_path / "to", "--csv")
+    assert sorted(p.name for p in (tmp_path / "to").iterdir()) == [
+        "curves.csv", "scores.csv", "tests.csv",
+    ]  # fmt: skip
+    scores = rows(tmp_path / "to" / "scores.csv")
+    assert [row["run"].split("/")[0] for row in scores] == ["toy"] * 4 + ["other"]
+    assert (scores[0]["test_return"], scores[0]["cost"], scores[0]["search_steps"]) == (
+        "60.0", "0.02", "200",
+    )  # fmt: skip
+    assert (scores[3]["status"], scores[3]["test_return"], scores[3]["cost"]) == ("failed", "", "")
+    curves = rows(tmp_path / "to" / "curves.csv")
+    assert {row["group"] for row in curves if row["axis"] == "cost" and row["spec"] == "toy"} == {
+        "openai/a"
+    }
+    tests = rows(tmp_path / "to" / "tests.csv")
+    assert [(t["a"], t["b"], t["unit"], t["paired"]) for t in tests] == [
+        ("openai/a", "ollama/b", "episodes", "True")
+    ]
+
+
+def test_figures_are_one_column_wide_with_text_as_text(runs, tmp_path, capsys):
+    pytest.importorskip("matplotlib", reason="pip install 'promptpo[plots]'")
+    compare(capsys, *runs, "--to", tmp_path, "--png", "--svg")
+    for axis in ("steps", "cost"):
+        png = (tmp_path / f"curves_{axis}.png").read_bytes()
+        assert struct.unpack(">I", png[16:20]) == (round(3.25 * 300),)
+        tree = ET.parse(tmp_path / f"curves_{axis}.svg").getroot()  # noqa: S314 - our own file
+        assert tree.get("width") == f"{3.25 * 72:g}pt"
+        words = {"".join(text.itertext()) for text in tree.iter(f"{SVG}text")}
+        assert {"toy", "other", "openai/a (2 runs)", "held-out", "expert"} <= words
+        sizes = re.findall(r"font(?:-size)?: ([\d.]+)px", ET.tostring(tree, encoding="unicode"))
+        assert sizes
+        assert min(map(float, sizes)) >= 6
+    assert "ollama/b: cost unknown" in words
+
+
+def test_the_same_runs_give_the_same_svg(runs, tmp_path, capsys):
+    pytest.importorskip("matplotlib", reason="pip install 'promptpo[plots]'")
+    for name in ("a", "b"):
+        compare(capsys, *runs, "--to", tmp_path / name, "--svg")
+    a, b = ((tmp_path / name / "curves_steps.svg").read_bytes() for name in ("a", "b"))
+    assert a == b
+
+
+def test_where_nothing_cost_anything_there_is_no_figure_over_cost(tmp_path, capsys):
+    pytest.importorskip("matplotlib", reason="pip install 'promptpo[plots]'")
+    folder = written_run(tmp_path / "runs", cost=0.0)
+    compare(capsys, folder, "--to", tmp_path / "to", "--png")
+    assert [p.name for p in (tmp_path / "to").iterdir()] == ["curves_steps.png"]
+
+
+def test_real_runs_of_two_settings(tmp_path, capsys):
+    good, _ = run(tmp_path, replies([BAD], [GOOD]))
+    bad, _ = run(tmp_path, replies([BAD], [BAD]), rounds=1)
+    out = compare(capsys, good.folder, bad.folder)
+    assert "2 rounds" in out
+    assert "3 paired episodes" in out
+    assert "Replayed replies: the spread over seeds" in out
+
+
+def test_to_alone_means_every_file(runs, tmp_path, capsys):
+    pytest.importorskip("matplotlib", reason="pip install 'promptpo[plots]'")
+    out = compare(capsys, *runs, "--to", tmp_path / "all")
+    names = {p.name for p in (tmp_path / "all").iterdir()}
+    assert {Path(n).suffix for n in names} == {".csv", ".png", ".svg"}
+    assert all(name in out for name in names)
+
+
+def test_what_is_no_run_is_one_line(tmp_path, capsys):
+    assert main(["compare", str(tmp_path)]) == RunError.exit_code
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.endswith("not a run (no events.jsonl); `promptpo list` shows the runs")
+
+
+def test_without_matplotlib_the_remedy_is_named(runs, tmp_path):
+    code = (
+        "import sys; sys.modules['matplotlib'] = None\n"
+        "from promptpo.cli import main\nsys.exit(main(sys.argv[1:]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "compare", *runs, "--to", tmp_path / "to", "--svg"],
+        check=False, cwd=ROOT, capture_output=True, text=True, timeout=120,
+        env={**os.environ, "MPLBACKEND": "agg"},
+    )  # fmt: skip
+    assert done.returncode == UsageError.exit_code
+    assert done.stderr.strip().endswith("run: pip install 'promptpo[plots]'")
+    assert not (tmp_path / "to").exists()
+
+
+def test_a_folder_that_cannot_be_written_is_named(runs, tmp_path, capsys):
+    (tmp_path / "file").touch()
+    assert main(["compare", str(runs[0]), "--to", str(tmp_path / "file" / "x"), "--csv"]) == 2
+    assert "give --to a folder that can be written" in capsys.readouterr().err

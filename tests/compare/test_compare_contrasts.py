@@ -1,0 +1,155 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+from written_runs import written_run
+
+from promptpo.compare.contrasts import contrasts, holm
+from promptpo.compare.groups import panels
+from promptpo.compare.history import read_history
+from promptpo.compare.scores import group_score
+
+
+def groups_of(*folders):
+    (panel,) = panels([read_history(folder) for folder in folders])
+    return panel.groups
+
+
+def only(*folders, measure="return"):
+    (found,) = contrasts(groups_of(*folders), measure)
+    return found
+
+
+LOW = [float(x) for x in range(30)]
+HIGH = [x + 2 + (x % 3) for x in LOW]
+
+
+def test_single_runs_on_the_same_seeds_are_paired_by_episode(tmp_path):
+    found = only(written_run(tmp_path, test=HIGH), written_run(tmp_path, test=LOW, model="b"))
+    assert (found.paired, found.unit, found.counts) == (True, "episodes", (30, 30))
+    assert found.difference == pytest.approx(3)
+    assert 2 < found.interval.low < 3 < found.interval.high < 4
+    assert found.p == stats.wilcoxon(np.subtract(HIGH, LOW)).pvalue
+
+
+def test_pairing_goes_by_seed_not_by_place(tmp_path):
+    a = written_run(tmp_path, test=HIGH, test_seeds=range(30))
+    b = written_run(tmp_path, test=LOW[::-1], test_seeds=range(29, -1, -1), model="b")
+    assert only(a, b).interval.low > 2
+
+
+def test_only_shared_episodes_are_paired(tmp_path):
+    a = written_run(tmp_path, test=[1.0] * 10 + [90.0] * 5, test_seeds=range(15))
+    b = written_run(tmp_path, test=[0.0] * 10, test_seeds=range(10), model="b")
+    found = only(a, b)
+    assert (found.counts, found.difference) == ((10, 10), 1.0)
+
+
+def test_different_seeds_are_not_paired(tmp_path):
+    a = written_run(tmp_path, test=HIGH, seed=0)
+    b = written_run(tmp_path, test=LOW, seed=1, model="b")
+    found = only(a, b)
+    assert (found.paired, found.counts) == (False, (30, 30))
+    assert found.p == stats.mannwhitneyu(HIGH, LOW).pvalue
+    assert found.interval.low < 0 < found.interval.high  # pairing would have told them apart
+
+
+def test_several_runs_are_compared_by_run(tmp_path):
+    a = [written_run(tmp_path, test=[x + 5.0] * 20, seed=x) for x in range(6)]
+    b = [written_run(tmp_path, test=[x + 1.0 - x / 10] * 20, seed=x, model="b") for x in range(6)]
+    found = only(*a, *b)
+    assert (found.unit, found.paired, found.counts) == ("runs", True, (6, 6))
+    assert found.p == pytest.approx(2 / 2**6)  # the least that six pairs can give
+
+
+def test_runs_of_other_seeds_count_each_as_one(tmp_path):
+    a = [written_run(tmp_path, test=[x + 50.0] * 9, seed=x) for x in range(4)]
+    b = [written_run(tmp_path, test=[float(x)] * 9, seed=x, model="b") for x in range(2, 6)]
+    found = only(*a, *b)
+    assert (found.paired, found.counts) == (False, (4, 4))
+    assert found.p == pytest.approx(2 / 70)  # one of the 70 ways to choose 4 of 8, both tails
+
+
+def test_runs_that_share_a_seed_are_not_taken_for_pairs_of_their_own(tmp_path):
+    a = [written_run(tmp_path, test=[x + 50.0] * 9, seed=0) for x in range(3)]
+    b = [written_run(tmp_path, test=[float(x)] * 9, seed=0, model="b") for x in range(3)]
+    assert (only(*a, *b).paired, only(*a, *b).counts) == (False, (3, 3))
+
+
+def test_paired_successes_are_tested_exactly(tmp_path):
+    a = written_run(tmp_path, test=[60.0] * 9 + [0.0] * 3, successes=True)
+    b = written_run(
+        tmp_path, test=[0.0] * 8 + [60.0] + [0.0] * 2 + [60.0], successes=True, model="b"
+    )
+    found = only(a, b, measure="success")
+    assert found.difference == pytest.approx(7 / 12)
+    assert found.p == pytest.approx(stats.binomtest(8, 9).pvalue)
+
+
+def test_unpaired_successes_are_tested_exactly(tmp_path):
+    a = written_run(tmp_path, test=[60.0] * 9 + [0.0], successes=True, seed=0)
+    b = written_run(tmp_path, test=[60.0] * 2 + [0.0] * 8, successes=True, seed=1, model="b")
+    assert only(a, b, measure="success").p == stats.fisher_exact([[9, 1], [2, 8]]).pvalue
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_equal_scores_are_no_evidence(tmp_path, seed):
+    a = written_run(tmp_path, test=[500.0] * 10)
+    b = written_run(tmp_path, test=[500.0] * 10, seed=seed, model="b")
+    assert (only(a, b).p, only(a, b).difference) == (1.0, 0.0)
+
+
+def test_one_episode_each_is_too_few(tmp_path):
+    a, b = written_run(tmp_path, test=[1.0]), written_run(tmp_path, test=[2.0], model="b")
+    assert (only(a, b).p, only(a, b).adjusted, only(a, b).interval) == (None, None, None)
+
+
+def test_groups_without_held_out_episodes_are_left_out(tmp_path):
+    folders = [written_run(tmp_path, test=LOW), written_run(tmp_path, model="b", status="failed")]
+    assert contrasts(groups_of(*folders), "return") == ()
+
+
+def test_p_values_of_a_task_are_adjusted_together(tmp_path):
+    folders = [
+        written_run(tmp_path, test=[v + shift for v in LOW], model=f"m{shift}", seed=shift)
+        for shift in (0, 8, 50)
+    ]
+    found = contrasts(groups_of(*folders), "return")
+    assert [c.adjusted for c in found] == holm([c.p for c in found])
+    assert len(found) == 3
+
+
+def test_holm_of_the_textbook() -> None:
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+
+
+@given(st.lists(st.floats(0, 1), max_size=12))
+def test_holm_keeps_the_order_and_never_lowers(values):
+    adjusted = holm(values)
+    assert all(p <= q <= 1 for p, q in zip(values, adjusted, strict=True))
+    order = sorted(range(len(values)), key=lambda i: values[i])
+    assert [adjusted[i] for i in order] == sorted(adjusted)
+
+
+def test_the_score_of_one_run_is_over_its_episodes(tmp_path):
+    (group,) = groups_of(written_run(tmp_path, test=LOW))
+    found = group_score(group, "return")
+    assert (found.mean, found.unit, found.runs, found.episodes) == (14.5, "episodes", 1, 30)
+    assert 11 < found.interval.low < 14.5 < found.interval.high < 18
+
+
+def test_the_score_of_several_runs_is_over_the_runs(tmp_path):
+    folders = [written_run(tmp_path, test=[v] * 30, seed=int(v)) for v in (10.0, 20.0, 30.0)]
+    (group,) = groups_of(*folders)
+    found = group_score(group, "return")
+    assert (found.mean, found.unit) == (20, "runs")
+    assert found.interval.low < 15
+    assert found.interval.high > 25
+
+
+def test_success_everywhere_still_leaves_a_doubt(tmp_path):
+    folders = [written_run(tmp_path, test=[60.0] * 20, successes=True, seed=s) for s in (0, 1)]
+    found = group_score(groups_of(*folders)[0], "success")
+    assert found.interval.high == 1
+    assert found.interval.low == pytest.approx(0.912, abs=0.001)  # Wilson's of 40 of 40

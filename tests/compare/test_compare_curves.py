@@ -1,0 +1,74 @@
+import math
+
+import pytest
+from written_runs import written_run
+
+from promptpo.compare.curves import curve
+from promptpo.compare.groups import panels
+from promptpo.compare.history import read_history
+
+
+def group_of(*folders):
+    (panel,) = panels([read_history(folder) for folder in folders])
+    (group,) = panel.groups
+    return group
+
+
+def test_a_history_is_the_best_so_far_over_what_was_spent(tmp_path):
+    history = read_history(written_run(tmp_path, search=(10, None, 5, 30), cost=0.5))
+    assert [(p.steps, p.cost, p.best.mean_return) for p in history.points] == [
+        (100, 0.5, 10), (200, 1.5, 10), (300, 2.0, 30),
+    ]  # fmt: skip
+
+
+def test_once_a_price_is_unknown_the_cost_stays_unknown(tmp_path):
+    history = read_history(written_run(tmp_path, cost=None))
+    assert [p.cost for p in history.points] == [None, None]
+
+
+def test_the_mean_is_taken_at_every_step_of_any_run(tmp_path):
+    a = written_run(tmp_path, search=(10, 40, 40), seed=0)
+    b = written_run(tmp_path, search=(None, 20, 60), seed=1)
+    found = curve(group_of(a, b), "steps", "return")
+    assert found.x.tolist() == [100, 200, 300]
+    assert found.mean.tolist() == [15, 50, 50]  # what does not run takes no steps
+
+
+def test_a_run_that_is_over_keeps_its_last_score(tmp_path):
+    short = written_run(tmp_path, search=(10,), status="stopped", seed=0)
+    long = written_run(tmp_path, search=(20, 30, 40), seed=1)
+    found = curve(group_of(short, long), "steps", "return")
+    assert found.x.tolist() == [100, 200, 300]
+    assert found.mean.tolist() == [15, 20, 25]
+
+
+@pytest.mark.parametrize("status", ["running", "interrupted", "failed"])
+def test_the_curve_ends_where_the_record_of_an_unfinished_run_does(tmp_path, status):
+    going = written_run(tmp_path, search=(10, 11), status=status, seed=0)
+    done = written_run(tmp_path, search=(20, 30, 40), seed=1)
+    assert curve(group_of(going, done), "steps", "return").x.tolist() == [100, 200]
+
+
+def test_intervals_are_over_runs_and_a_single_run_has_none(tmp_path):
+    folders = [written_run(tmp_path, search=(x,), seed=x) for x in (10, 20, 30, 40)]
+    found = curve(group_of(*folders), "steps", "return")
+    assert found.runs == 4
+    assert 10 < found.low[0] < 25 < found.high[0] < 40
+    assert math.isnan(curve(group_of(folders[0]), "steps", "return").low[0])
+
+
+def test_over_cost_there_is_no_curve_where_a_price_is_unknown(tmp_path):
+    known = written_run(tmp_path, cost=0.1, seed=0)
+    unknown = written_run(tmp_path, cost=None, seed=1)
+    assert curve(group_of(known), "cost", "return").x.tolist() == pytest.approx([0.1, 0.2])
+    assert curve(group_of(known, unknown), "cost", "return") is None
+    assert curve(group_of(known, unknown), "steps", "return") is not None
+
+
+def test_a_run_in_which_nothing_worked_has_no_curve(tmp_path):
+    assert curve(group_of(written_run(tmp_path, search=(None, None))), "steps", "return") is None
+
+
+def test_the_best_goes_by_success_before_return(tmp_path):
+    history = read_history(written_run(tmp_path, search=(49, 50), successes=True))
+    assert [p.best.success_rate for p in history.points] == [0.0, 1.0]

@@ -1,0 +1,63 @@
+from written_runs import written_run
+
+from promptpo.compare.groups import panels
+from promptpo.compare.history import read_history
+
+
+def grouped(*folders):
+    return panels([read_history(folder) for folder in folders])
+
+
+def labels(*folders):
+    (panel,) = grouped(*folders)
+    return {group.label: len(group.runs) for group in panel.groups}
+
+
+def test_runs_that_differ_in_seed_and_circumstances_are_one_group(tmp_path):
+    folders = [
+        written_run(tmp_path, seed=0, workers=1),
+        written_run(tmp_path, seed=1, workers=2, max_concurrency=3, call_timeout=9.0),
+    ]
+    assert labels(*folders) == {"promptpo, openai/a": 2}
+
+
+def test_a_label_says_what_differs_and_nothing_else(tmp_path):
+    a = written_run(tmp_path, rounds=2, temperature=0.5)
+    b = written_run(tmp_path, rounds=8, temperature=0.5)
+    c = written_run(tmp_path, rounds=8, temperature=0.5, seed=1)
+    assert labels(a, b, c) == {"2 rounds": 1, "8 rounds": 2}
+
+
+def test_several_differences_are_all_named(tmp_path):
+    a = written_run(tmp_path, model="openai/a", reflection=True)
+    b = written_run(tmp_path, model="ollama/b", reflection=False, temperature=0.7)
+    assert labels(a, b) == {
+        "openai/a, default temperature, reflection": 1,
+        "ollama/b, temperature 0.7, no reflection": 1,
+    }
+
+
+def test_a_replayed_run_is_named_by_its_last_folders(tmp_path):
+    a = written_run(tmp_path, model="recorded:/very/long/path/cartpole/20260101-000000")
+    b = written_run(tmp_path, model="recorded")
+    assert labels(a, b) == {"recorded:cartpole/20260101-000000": 1, "recorded": 1}
+
+
+def test_each_spec_has_a_panel_of_its_own(tmp_path):
+    folders = [written_run(tmp_path, spec=name) for name in ("toy", "other", "toy")]
+    assert [(p.name, len(p.groups[0].runs)) for p in grouped(*folders)] == [
+        ("toy", 2),
+        ("other", 1),
+    ]
+
+
+def test_a_spec_that_changed_between_runs_is_another_task(tmp_path):
+    old, new = written_run(tmp_path, sha="a" * 16), written_run(tmp_path, sha="b" * 16)
+    assert [p.name for p in grouped(old, new)] == ["toy (aaaaaa)", "toy (bbbbbb)"]
+
+
+def test_success_is_a_measure_only_where_the_task_defines_it(tmp_path):
+    (with_success,) = grouped(written_run(tmp_path, successes=True))
+    (without,) = grouped(written_run(tmp_path / "b"))
+    assert with_success.measures == ("success", "return")
+    assert without.measures == ("return",)

@@ -1,5 +1,6 @@
 """What the documents show is there, works, and is spelled as the program spells it."""
 
+import importlib
 import re
 from pathlib import Path
 
@@ -9,7 +10,6 @@ import pytest
 import promptpo
 from promptpo import config
 from promptpo.cli.parser import COMMANDS
-from promptpo.cli.run import parser
 from promptpo.spec import Task, load_spec
 
 ROOT = Path(promptpo.__file__).parents[1]
@@ -29,10 +29,11 @@ def test_links_lead_somewhere(document: Path) -> None:
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda p: str(p.relative_to(ROOT)))
 def test_options_and_commands_exist(document: Path) -> None:
     text = document.read_text(encoding="utf-8")
-    known = set(re.findall(r"--[a-z][a-z-]+", parser().format_help()))
-    known |= {"--to", "--by", "--how", "--force", "--all", "--quick"}
+    modules = [importlib.import_module(f"promptpo.cli.{c.module}") for c in COMMANDS.values()]
+    helps = " ".join(module.parser().format_help() for module in modules)
+    known = set(re.findall(r"--[a-z][a-z0-9-]+", helps))
     for line in re.findall(r"promptpo (?:-[^\n`]*|[a-z]+ [^\n`]*)", text):
-        for option in re.findall(r"(?<=\s)--[a-z][a-z-]+", line):
+        for option in re.findall(r"(?<=\s)--[a-z][a-z0-9-]+", line):
             assert option in known, line
         word = line.split()[1]
         if re.search(rf"(?m)^    (?:python -m )?promptpo {word}\b", text) and word.isalpha():

@@ -89,8 +89,7 @@ def _rendered(env: Env, where: str) -> Any:  # noqa: ANN401 - an array of pixels
         pixels = env.render()
     except (DependencyNotInstalled, ImportError) as error:
         raise SpecError(
-            f"{where}: drawing it needs a package: {error};"
-            " pip install 'promptpo[video]' 'gymnasium[classic-control,toy-text]'"
+            f"{where}: drawing it needs pygame ({error}); pip install 'promptpo[video]'"
         ) from None
     if getattr(pixels, "ndim", 0) != 3 or pixels.shape[2] != 3:
         raise SpecError(

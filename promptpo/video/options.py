@@ -35,6 +35,11 @@ class Options:
 
     def __post_init__(self) -> None:
         """Raise UsageError for what cannot be."""
+        wrong = _wrong_episodes(self.episodes)
+        if wrong:
+            raise UsageError(
+                f"--episodes: '{wrong}' is neither one of {', '.join(NAMES)} nor a number above 0"
+            )
         unknown = [f for f in self.formats if f not in WRITERS]
         if unknown or not self.formats:
             raise UsageError(
@@ -49,19 +54,17 @@ class Options:
 
 
 def parse_episodes(text: str) -> tuple[str, ...] | int:
-    """``best,median,worst``, or the number of episodes to film from the first one on.
-
-    Raises UsageError.
-    """
-    if text.isdecimal() and int(text) > 0:
+    """``best,median,worst``, or the number of episodes to film from the first one on."""
+    if text.isdecimal():
         return int(text)
-    names = tuple(name.strip() for name in text.split(","))
-    wrong = [name for name in names if name not in NAMES]
-    if wrong:
-        raise UsageError(
-            f"--episodes: '{wrong[0]}' is neither one of {', '.join(NAMES)} nor a number above 0"
-        )
-    return tuple(dict.fromkeys(names))
+    return tuple(dict.fromkeys(name.strip() for name in text.split(",")))
+
+
+def _wrong_episodes(episodes: tuple[str, ...] | int) -> str:
+    """What of it cannot be, if anything."""
+    if isinstance(episodes, int):
+        return "" if episodes > 0 else str(episodes)
+    return next((name or "nothing" for name in episodes or ("",) if name not in NAMES), "")
 
 
 class Watcher:

@@ -55,6 +55,7 @@ def film(subject: Subject, options: Options, to: Path, watcher: Watcher) -> list
     PromptPOError (the policy does not start, or the drawing process ended).
     """
     _require_pillow()
+    _require_folder(to)
     drawing = gl.choose(os.environ)
     lifetime: Lifetime = subject.settings.policy_lifetime or subject.spec.policy_lifetime  # type: ignore[assignment]
     scored = _scored(subject, lifetime, options.episodes, watcher)
@@ -91,6 +92,14 @@ def _require_pillow() -> None:
             return
         reason = "videos need a Pillow that can write AVIF (11.3 or later, from PyPI)"
     raise UsageError(f"{reason}; pip install 'promptpo[video]'")
+
+
+def _require_folder(to: Path) -> None:
+    try:
+        to.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=to).close()
+    except OSError as e:
+        raise UsageError(f"{to}: {e.strerror}; give --to a folder that can be written") from None
 
 
 def _scored(

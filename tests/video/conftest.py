@@ -1,0 +1,33 @@
+import pytest
+import scripted
+import video_player
+
+
+@pytest.fixture(scope="session")
+def player():
+    with video_player.open_player() as player:
+        yield player
+
+
+#: Balances well; now and then it lets the pole fall, by a draw that hangs on the episode.
+UNEVEN = """
+class Policy:
+    def __init__(self):
+        self.first = None
+
+    def act(self, obs):
+        if self.first is None:
+            self.first = obs.cart_position
+        if self.first > 0.02:
+            return 0
+        lean = obs.pole_angle + 0.3 * obs.pole_velocity
+        return int(lean + 0.02 * obs.cart_position + 0.05 * obs.cart_velocity > 0)
+"""
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory):
+    """The folder of a run of CartPole whose best policy falls in some of 9 held-out episodes."""
+    script = scripted.replies([UNEVEN])
+    result, _ = scripted.run(tmp_path_factory.mktemp("video"), script, test_episodes=9)
+    return result.folder

@@ -22,7 +22,7 @@ from promptpo.types import Event
 
 
 class Feed:
-    """Folds the events of a run; ``summary`` has the latest value of every name."""
+    """Folds the events of a run; ``summary`` has the latest values of all but single candidates."""
 
     def __init__(self) -> None:
         self.summary: dict[str, float] = {}
@@ -44,8 +44,9 @@ class Feed:
             self.status = event.data["status"]
         handler = self._handlers.get(event.type)
         made = list(handler(event.data)) if handler else []
-        for delivery in made:
-            self.summary.update(delivery.values)
+        if event.type != "candidate":
+            for delivery in made:
+                self.summary.update(delivery.values)
         return made
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,10 @@ class TensorBoard:
     def start(self, start: Start) -> None:
         """Open a file beside those of earlier sessions, which TensorBoard joins."""
         tensorboard = importlib.import_module("tensorboardX")
-        self._writer = tensorboard.SummaryWriter(str(start.folder / "tensorboard"), flush_secs=5)
+        folder = str(start.folder / "tensorboard")
+        # Files are named after the second; another session of the same second must not meet them.
+        own = f".{uuid.uuid4().hex[:8]}"
+        self._writer = tensorboard.SummaryWriter(folder, flush_secs=5, filename_suffix=own)
         self._settings = {k: _plain(v) for k, v in start.settings.items() if v is not None}
         rows = [f"| {name} | {value} |" for name, value in self._settings.items()]
         table = "\n".join(["| setting | value |", "|---|---|", *rows])
@@ -52,7 +56,9 @@ class TensorBoard:
     def finish(self, end: End) -> None:
         """Settings and final scores side by side, for the HParams page, and the end."""
         if end.summary:
-            self._writer.add_hparams(self._settings, dict(end.summary), name=".")
+            make = importlib.import_module("tensorboardX.summary").hparams
+            for summary in make(self._settings, dict(end.summary)):
+                self._writer.file_writer.add_summary(summary)
         self._writer.close()
 
 

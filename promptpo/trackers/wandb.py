@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import shutil
 from pathlib import Path
 from typing import Any
 
 from promptpo.errors import UsageError
+from promptpo.spec.trouble import one_line
 from promptpo.trackers.base import Delivery, End, Start
 
 _VIDEOS = (".mp4", ".gif", ".webm")
@@ -25,13 +27,11 @@ class WeightsAndBiases:
 
     @staticmethod
     def check() -> None:
-        """Raise UsageError where wandb would have to ask for a key."""
+        """Raise UsageError where wandb has no key, or its server does not take it."""
         _quiet()
         if os.environ.get("WANDB_MODE", "online") not in ("online", "shared"):
             return
-        import wandb
-
-        if wandb.api.api_key is None:
+        if not _has_key():
             raise UsageError(
                 "wandb has no API key; run: wandb login, or set WANDB_MODE=offline to track into"
                 " the run's folder"
@@ -50,8 +50,7 @@ class WeightsAndBiases:
             config=dict(start.settings),
             dir=str(start.folder),
             resume="allow",
-            # Neither its words nor a copy of ours: the terminal shows the run.
-            settings=wandb.Settings(silent=True, console="off"),
+            settings=wandb.Settings(console="off"),  # keeps no copy of what the run prints
         )
         self._run.define_metric("env_steps")
         self._run.define_metric("*", step_metric="env_steps")
@@ -84,6 +83,22 @@ class WeightsAndBiases:
         self._run.finish(exit_code=0 if end.status in ("finished", "stopped") else 1)
 
 
+def _has_key() -> bool:
+    """Whether wandb finds credentials; it does not ask for them."""
+    import wandb
+
+    if "prompt" not in inspect.signature(wandb.login).parameters:  # older ones
+        return wandb.api.api_key is not None
+    try:
+        return bool(wandb.login(prompt=False))
+    except Exception as error:
+        raise UsageError(
+            f"wandb cannot be used: {one_line(error)}; set WANDB_MODE=offline to track into the"
+            " run's folder"
+        ) from error
+
+
 def _quiet() -> None:
-    """No reports of wandb's own errors to its makers, unless the user asks for them."""
+    """The terminal shows the run; wandb's makers hear of its errors only where users want it."""
+    os.environ.setdefault("WANDB_SILENT", "true")
     os.environ.setdefault("WANDB_ERROR_REPORTING", "false")

@@ -1,0 +1,175 @@
+"""Trackers hold what a run's own folder holds, read back with the trackers' own packages."""
+
+import json
+
+import pytest
+from scripted import BAD, GOOD, data_of, replies, run
+
+from promptpo import optimize
+from promptpo.errors import UsageError
+from promptpo.store.events import read_events
+from promptpo.trackers import send
+
+#: The smallest GIF: one white pixel.
+PIXEL = bytes.fromhex("47494638376101000100800000ffffff0000002c00000000010001000002024401003b")
+
+
+def scalars(folder):
+    """TensorBoard's scalars by name: lists of (step, value)."""
+    accumulator = tensorboard(folder)
+    names = accumulator.Tags()["scalars"]
+    return {name: [(s.step, s.value) for s in accumulator.Scalars(name)] for name in names}
+
+
+def tensorboard(folder):
+    module = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    accumulator = module.EventAccumulator(str(folder / "tensorboard"))
+    accumulator.Reload()
+    return accumulator
+
+
+def mlflow_runs(out):
+    tracking = pytest.importorskip("mlflow.tracking")
+    client = tracking.MlflowClient((out / "mlruns").resolve().as_uri())
+    (experiment,) = (e for e in client.search_experiments() if e.name == "promptpo")
+    return client, client.search_runs([experiment.experiment_id])
+
+
+def history(client, run_, name):
+    return [(m.step, m.value) for m in client.get_metric_history(run_.info.run_id, name)]
+
+
+def expected(events):
+    """Mean returns of candidates over the search steps up to them, from the run's own events."""
+    steps, points = 0, []
+    for event in events:
+        if event.type == "usage":
+            steps = event.data["steps"].get("search", 0)
+        elif event.type == "candidate" and event.data["score"]:
+            points.append((steps, event.data["score"]["mean_return"]))
+    return points
+
+
+def close_to(points):
+    return [(step, pytest.approx(value)) for step, value in points]
+
+
+def test_tensorboard_has_scores_over_environment_steps_costs_and_the_policy(tmp_path):
+    result, events = run(tmp_path, replies([BAD, GOOD], [GOOD, BAD]), track="tensorboard")
+    found = scalars(result.folder)
+    assert found["candidate/mean_return"] == close_to(expected(events))
+    total = result.usage.steps["search"]
+    assert [value for _, value in found["best/mean_return"]] == [500.0, 500.0]
+    assert found["round/number"][-1] == (total, 2.0)
+    assert found["test/mean_return"] == [(total, 500.0)]
+    assert found["cost/calls"][-1] == (total, float(result.usage.calls))
+    assert found["steps/test"][-1] == (total, 1500.0)
+    accumulator = tensorboard(result.folder)
+    (text,) = accumulator.Tensors("best/policy/text_summary")
+    assert "Pushes towards where the pole is falling" in str(text.tensor_proto.string_val[0])
+    assert "_hparams_/session_start_info" in accumulator.summary_metadata
+
+
+def test_mlflow_has_settings_scores_policies_and_the_report(tmp_path):
+    result, events = run(tmp_path, replies([BAD, GOOD]), track="mlflow")
+    client, (found,) = mlflow_runs(tmp_path / "runs")
+    assert found.info.status == "FINISHED"
+    assert found.info.run_name == f"cartpole/{result.folder.name}"
+    assert found.data.params["candidates"] == "2"
+    assert found.data.params["spec"] == "cartpole"
+    assert found.data.metrics["test/mean_return"] == 500.0
+    assert history(client, found, "candidate/mean_return") == close_to(expected(events))
+    artifacts = {a.path for a in client.list_artifacts(found.info.run_id)}
+    assert {"policies", "policy.py", "report.html"} <= artifacts
+    (policy,) = client.list_artifacts(found.info.run_id, "policies")
+    local = client.download_artifacts(found.info.run_id, policy.path, str(tmp_path))
+    assert "Pushes towards where" in open(local).read()  # noqa: PTH123, SIM115
+
+
+def test_a_failed_candidate_counts_as_one(tmp_path):
+    result, _ = run(tmp_path, replies(["no code at all", GOOD]), track="tensorboard")
+    assert sorted(value for _, value in scalars(result.folder)["candidate/failed"]) == [0.0, 1.0]
+
+
+def test_a_resumed_run_goes_on_in_the_same_place_and_tells_nothing_twice(tmp_path):
+    script = replies([BAD, GOOD], [GOOD, BAD])
+    first, _ = run(tmp_path, script, rounds=1, track="tensorboard,mlflow")
+    _, before = mlflow_runs(tmp_path / "runs")
+    again = []
+    optimize(resume=first.folder, rounds=2, on_event=again.append)
+    client, (found,) = mlflow_runs(tmp_path / "runs")
+    assert [r.info.run_id for r in before] == [found.info.run_id]
+    assert found.info.status == "FINISHED"
+    points = close_to(expected(again))
+    assert len(points) == 4
+    assert scalars(first.folder)["candidate/mean_return"] == points
+    assert history(client, found, "candidate/mean_return") == points
+    assert [step for step, _ in history(client, found, "round/number")] == sorted(
+        {step for step, _ in history(client, found, "best/mean_return")}
+    )
+
+
+def test_a_tracker_that_a_resumed_run_starts_is_told_all(tmp_path):
+    script = replies([BAD, GOOD], [GOOD, BAD])
+    first, _ = run(tmp_path, script, rounds=1)
+    again = []
+    optimize(resume=first.folder, rounds=2, track="tensorboard", on_event=again.append)
+    found = scalars(first.folder)
+    assert found["candidate/mean_return"] == close_to(expected(again))
+    assert [value for _, value in found["round/number"]] == [1.0, 2.0]
+
+
+def test_a_tracker_that_fails_is_one_warning_and_the_run_goes_on(tmp_path, monkeypatch):
+    pytest.importorskip("mlflow")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "file:///dev/null/nowhere")
+    result, events = run(tmp_path, replies([GOOD], [GOOD]), track="mlflow,tensorboard")
+    assert result.status == "finished"
+    notices = [data["text"] for data in data_of(events, "notice")]
+    (warning,) = [text for text in notices if "tracking" in text]
+    assert warning.startswith("tracking by mlflow has stopped, the run goes on without: ")
+    assert "\n" not in warning
+    assert len(scalars(result.folder)["round/number"]) == 2
+
+
+def test_a_memory_that_cannot_be_read_is_a_warning_too(tmp_path):
+    script = replies([GOOD], [GOOD])
+    first, _ = run(tmp_path, script, rounds=1, track="tensorboard")
+    (first.folder / "trackers" / "tensorboard.json").write_text("{")
+    again = []
+    result = optimize(resume=first.folder, rounds=2, on_event=again.append)
+    assert result.status == "finished"
+    assert any("tracking by tensorboard" in data["text"] for data in data_of(again, "notice"))
+
+
+def test_without_track_nothing_is_tracked(tmp_path):
+    result, _ = run(tmp_path, replies([GOOD]))
+    left = {path.name for path in result.folder.iterdir()}
+    assert not left & {"tensorboard", "trackers", "wandb"}
+    assert not (tmp_path / "runs" / "mlruns").exists()
+
+
+def test_videos_can_follow_a_run_that_is_over(tmp_path):
+    result, _ = run(tmp_path, replies([GOOD]), track="tensorboard,mlflow")
+    (result.folder / "videos").mkdir()
+    films = [result.folder / "videos" / name for name in ("best.gif", "best.mp4")]
+    for film in films:
+        film.write_bytes(PIXEL)
+    started = read_events(result.folder / "events.jsonl")[0][0].data
+    send(("tensorboard", "mlflow"), result.folder, started, films)
+    (image,) = tensorboard(result.folder).Images("videos/best")
+    assert (image.width, image.height) == (1, 1)
+    client, (found,) = mlflow_runs(tmp_path / "runs")
+    there = {a.path for a in client.list_artifacts(found.info.run_id, "videos")}
+    assert there == {"videos/best.gif", "videos/best.mp4"}
+    assert found.info.status == "FINISHED"
+
+
+def test_what_is_remembered_is_plain_json(tmp_path):
+    result, _ = run(tmp_path, replies([GOOD]), track="tensorboard")
+    memory = json.loads((result.folder / "trackers" / "tensorboard.json").read_text())
+    assert memory["told"] == ["candidate r01_c01 0", "round 1", "test"]
+
+
+def test_a_tracker_that_is_not_known_is_refused(tmp_path):
+    with pytest.raises(UsageError, match="track: 'tensorbord' is not known; did you mean"):
+        run(tmp_path, replies([GOOD]), track="mlflow, tensorbord")

@@ -1,0 +1,146 @@
+"""--track as users give it: what is missing is said first, and nothing leaves the machine."""
+
+import os
+import socket
+import struct
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from promptpo.cli.run import parser
+from promptpo.config import RunConfig, load_toml
+
+SMALL = ("--spec", "cartpole", "--rounds", "1", "--test-episodes", "3", "--workers", "1")
+
+
+def promptpo(tmp_path, *arguments, before="pass", **environment):
+    """Run the command in a process of its own, with a home that knows no tracker."""
+    script = f"import sys; {before}; from promptpo.cli import main; sys.exit(main(sys.argv[1:]))"
+    command = [sys.executable, "-c", script, *arguments, "--out", str(tmp_path / "runs")]
+    known = {k: v for k, v in os.environ.items() if not k.startswith(("WANDB_", "MLFLOW_"))}
+    env = {**known, "HOME": str(tmp_path), **environment}
+    return subprocess.run(command, capture_output=True, text=True, env=env, check=False)
+
+
+@pytest.mark.parametrize(
+    ("name", "package"), [("tensorboard", "tensorboardX"), ("wandb", "wandb"), ("mlflow", "mlflow")]
+)
+def test_a_missing_package_is_named_before_the_run_starts(tmp_path, name, package):
+    blocked = f"sys.modules[{package!r}] = None"
+    done = promptpo(tmp_path, *SMALL, "--track", name, before=blocked)
+    assert done.returncode == 2
+    wanted = f"the package '{package}' is not installed; run: pip install 'promptpo[{name}]'"
+    assert wanted in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not (tmp_path / "runs").exists()
+
+
+def test_wandb_without_a_key_is_said_before_the_run_starts(tmp_path):
+    pytest.importorskip("wandb")
+    done = promptpo(tmp_path, *SMALL, "--track", "wandb")
+    assert done.returncode == 2
+    assert "wandb has no API key; run: wandb login, or set WANDB_MODE=offline" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_key_that_wandb_refuses_is_said_before_the_run_starts(tmp_path):
+    pytest.importorskip("wandb")
+    done = promptpo(tmp_path, *SMALL, "--track", "wandb", WANDB_API_KEY="short")
+    assert done.returncode == 2
+    assert "wandb cannot be used: " in done.stderr
+    assert "set WANDB_MODE=offline" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_track_may_be_repeated_and_hold_several():
+    given = vars(parser().parse_args(["--track", "wandb,mlflow", "--track", "tensorboard"]))
+    assert RunConfig(track=given["track"]).trackers == ("wandb", "mlflow", "tensorboard")
+
+
+def test_track_is_a_key_of_a_toml_file(tmp_path):
+    path = tmp_path / "run.toml"
+    path.write_text('track = "tensorboard, wandb"\n')
+    assert RunConfig(**load_toml(path)).trackers == ("tensorboard", "wandb")
+
+
+class Proxy:
+    """Stands between the machine and the network, and counts who wants to get out."""
+
+    def __init__(self):
+        self.asked = []
+        self._server = socket.create_server(("127.0.0.1", 0))
+        self.address = f"http://127.0.0.1:{self._server.getsockname()[1]}"
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self):
+        while True:
+            connection, _ = self._server.accept()
+            with connection:
+                self.asked.append(connection.recv(200))
+
+
+def test_wandb_offline_has_the_run_and_no_tracker_wants_to_get_out(tmp_path):
+    pytest.importorskip("wandb")
+    proxy = Proxy()
+    ways = ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
+    names = "wandb,mlflow,tensorboard"
+    outside = {"WANDB_MODE": "offline", **dict.fromkeys(ways, proxy.address)}
+    first = promptpo(tmp_path, *SMALL, "--track", names, **outside)
+    assert first.returncode == 0, first.stderr
+    assert "wandb" not in first.stderr
+    second = promptpo(tmp_path, "--resume", "latest", "--rounds", "2", **outside)
+    assert second.returncode == 0, second.stderr
+    sessions = sorted((tmp_path / "runs").glob("cartpole/*/wandb/offline-run-*/*.wandb"))
+    assert len(sessions) == 2
+    one, two = (records(path) for path in sessions)
+    assert one["id"] == two["id"]
+    assert one["settings"]["spec"] == '"cartpole"'
+    assert len(one["candidate/mean_return"]) == len(two["candidate/mean_return"]) == 3
+    assert one["candidate/mean_return"][-1] == (7500, 500.0)
+    assert two["candidate/mean_return"][0] == (10000, 500.0)
+    assert one["test/mean_return"] == [(7500, 500.0)]
+    assert one["summary"]["status"] == '"finished"'
+    assert one["artifacts"] == ["policy"]
+    assert proxy.asked == []
+
+
+def records(path):
+    """What a .wandb file holds: history by name as (env_steps, value), id, settings, summary."""
+    from wandb.proto import wandb_internal_pb2
+
+    found = {"summary": {}, "artifacts": []}
+    for data in chunks(path.read_bytes()):
+        record = wandb_internal_pb2.Record()
+        record.ParseFromString(data)
+        kind = record.WhichOneof("record_type")
+        if kind == "run":
+            found["id"] = record.run.run_id
+            found["settings"] = {i.key: i.value_json for i in record.run.config.update}
+        elif kind == "summary":
+            found["summary"] |= {i.key: i.value_json for i in record.summary.update}
+        elif kind == "artifact":
+            found["artifacts"].append(record.artifact.type)
+        elif kind == "history":
+            items = record.history.item
+            row = {"/".join(i.nested_key) or i.key: float(i.value_json) for i in items}
+            for name, value in row.items():
+                found.setdefault(name, []).append((int(row["env_steps"]), value))
+    return found
+
+
+def chunks(data):
+    """The records of a LevelDB log, which a .wandb file is after its first 7 bytes."""
+    at, whole = 7, b""
+    while at + 7 <= len(data):
+        if 32768 - at % 32768 < 7:
+            at += 32768 - at % 32768
+            continue
+        _, size, kind = struct.unpack_from("<IHB", data, at)
+        whole += data[at + 7 : at + 7 + size]
+        at += 7 + size
+        if kind in (1, 4):  # a full record, or the last part of one
+            yield whole
+            whole = b""

@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from promptpo.report.records import LIVE, RunRecord
+from promptpo.report.rounds import Budget
 from promptpo.report.tables import Table, runs_table
-from promptpo.report.views import Budget, RunView
+from promptpo.report.views import RunView
 from promptpo.ui import text
 from promptpo.version import __version__
 

@@ -69,7 +69,7 @@ def _trial_row(trial: Trial, record: RoundRecord, prefix: str, *, priced: bool) 
         _length_cell(played),
         Cell(f"{played.clipped:.0%}", played.clipped) if played else Cell("", _NOTHING),
         Cell(str(trial.candidate.repairs), trial.candidate.repairs),
-        _cost_cell(trial.cost if priced else 0.0),
+        _cost_cell(trial.cost) if priced and trial.ended else Cell("", _NOTHING),
         outcome_cell(trial, won=won),
     )
 
@@ -92,7 +92,8 @@ def _range_cell(rollout: Rollout | None) -> Cell:
     if rollout is None:
         return Cell("", _NOTHING)
     low, high = min(rollout.returns), max(rollout.returns)
-    return Cell(f"{text.number(low)} to {text.number(high)}", low)
+    words = text.number(low) if low == high else f"{text.number(low)} to {text.number(high)}"
+    return Cell(words, low)
 
 
 def _length_cell(rollout: Rollout | None) -> Cell:

@@ -179,7 +179,7 @@ def _plot(variable: Variable, words: Sequence[str], points: int) -> Trace:
     rows = tuple(_row(word, line) for word, line in pairs)
     ends = _number(low), _number(high)
     if low < high and ends[0] == ends[1]:  # a change too small for four digits
-        ends = f"{low:.9g}", f"{high:.9g}"
+        ends = f"{low:.7g}", f"{high:.7g}"
     return Trace(variable.name, variable.unit, *ends, svg, rows)
 
 

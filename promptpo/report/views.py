@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import base64
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from urllib.parse import quote
@@ -13,32 +13,18 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from promptpo.report import texts
-from promptpo.report.code import DiffRow, highlighted, side_by_side
 from promptpo.report.curve_chart import curve_chart, panels
 from promptpo.report.facts import Fact, facts, settings
-from promptpo.report.records import RoundRecord, RunRecord, Trial
+from promptpo.report.records import RunRecord
+from promptpo.report.rounds import Budget, RoundView, round_views
 from promptpo.report.score_chart import Mark, return_marks, score_chart, success_marks
-from promptpo.report.tables import Table, headline, selection_table, trials_table
+from promptpo.report.tables import Table, selection_table
 from promptpo.report.texts import Text
-from promptpo.report.traces import FEWEST_POINTS, MOST_POINTS, Trace, Traces, read_traces
-from promptpo.store.folder import RunFolder
+from promptpo.types import Rollout
 from promptpo.ui import text
 
 #: Widths of the charts, in CSS pixels, for a wide screen and for a phone.
 WIDE, NARROW = 952, 360
-
-
-@dataclass(frozen=True)
-class Budget:
-    """Bytes that the parts of a page may take; see ``page`` for the whole."""
-
-    texts: int
-    sources: int
-    plots: int
-
-    def shared(self, parts: int) -> Budget:
-        """The same for each of ``parts`` parts."""
-        return Budget(self.texts // parts, self.sources // parts, self.plots // parts)
 
 
 @dataclass(frozen=True)
@@ -47,32 +33,6 @@ class Charts:
 
     wide: Markup
     narrow: Markup
-
-
-@dataclass(frozen=True)
-class TrialView:
-    """A candidate and its texts."""
-
-    trial: Trial
-    words: str
-    texts: tuple[Text, ...]
-
-
-@dataclass(frozen=True)
-class RoundView:
-    """A round, ready to show. ``before`` names the winner that ``diff`` compares with."""
-
-    record: RoundRecord
-    headline: str
-    table: Table
-    trials: tuple[TrialView, ...]
-    texts: tuple[Text, ...]
-    strategy: str = ""
-    source: tuple[Markup, ...] = ()
-    before: str = ""
-    diff: tuple[DiffRow, ...] = ()
-    traces: Traces | None = None
-    plots: tuple[Trace, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -122,26 +82,21 @@ class RunView:
         return texts.strategy(best.candidate.source) if best else ""
 
     @cached_property
-    def score_words(self) -> list[tuple[str, str, str]]:
-        """The held-out score: number, what it is, how sure."""
-        test = self.run.test
-        if test is None or test.error is not None:
-            return []
-        shown = []
-        for words in (text.success_words(test.successes), text.return_words(test.returns)):
-            name, _, rest = words.partition(" ")
-            if name == "mean":
-                name, rest = "mean return", rest.removeprefix("return ")
-            number, _, sure = rest.partition(" ")
-            label = "success rate" if name == "success" else name
-            shown += [(number.rstrip(","), label, sure)] if words else []
-        return shown
+    def held_out(self) -> list[Fact]:
+        """The held-out score; empty where there is none."""
+        return _figures(self.run.test)
+
+    @cached_property
+    def search(self) -> list[Fact]:
+        """The best policy's search score."""
+        best = self.run.best_trial
+        return _figures(best.candidate.rollout if best else None)
 
     @cached_property
     def score_charts(self) -> list[Charts]:
         """The held-out score beside the reference values."""
         test = self.run.test
-        if test is None or test.error is not None:
+        if test is None or not self.held_out:
             return []
         references = self.run.references
         rates, returns = success_marks(test, references), return_marks(test, references)
@@ -193,60 +148,7 @@ class RunView:
     @cached_property
     def rounds(self) -> list[RoundView]:
         """All rounds, in order."""
-        views = []
-        before: Trial | None = None
-        traces = self._traces
-        lines = sum(t.lines for t in traces.values() if t)
-        points = self._budget.plots // (5 * max(lines, 1))
-        points = min(max(points, FEWEST_POINTS), MOST_POINTS)
-        for record in self.run.rounds:
-            view = self._round(record, before)
-            found = traces.get(record.number)
-            if found:
-                view = replace(view, traces=found, plots=tuple(found.plots(points)))
-            views.append(view)
-            before = record.winner or before
-        return views
-
-    def _round(self, record: RoundRecord, before: Trial | None) -> RoundView:
-        winner = record.winner
-        view = RoundView(
-            record=record,
-            headline=_round_words(record, before),
-            table=trials_table(self.run, record, self.prefix),
-            trials=tuple(self._trial(t) for t in record.trials),
-            texts=tuple(t.within(self._room) for t in texts.round_texts(record)),
-        )
-        if winner is None:
-            return view
-        source = self._source(winner)
-        diff: tuple[DiffRow, ...] = ()
-        if before is not None and before.candidate.source != winner.candidate.source:
-            diff = side_by_side(self._source(before), source)
-        return replace(
-            view,
-            strategy=texts.strategy(winner.candidate.source),
-            source=highlighted(source),
-            before=before.name if before else "",
-            diff=diff,
-        )
-
-    def _trial(self, trial: Trial) -> TrialView:
-        found = tuple(t.within(self._room) for t in texts.trial_texts(trial))
-        return TrialView(trial, headline(trial.candidate), found)
-
-    def _source(self, trial: Trial) -> str:
-        source = trial.candidate.source or ""
-        limit = max(self._budget.sources // (20 * max(len(self.run.rounds), 1)), 2000)
-        if len(source) <= limit:
-            return source
-        return source[:limit] + f"\n# ... cut: candidates/{trial.name}/policy.py has all of it"
-
-    @cached_property
-    def _traces(self) -> Mapping[int, Traces | None]:
-        folder = RunFolder(self.run.folder)
-        winners = {r.number: r.winner for r in self.run.rounds if r.winner}
-        return {n: read_traces(folder, w.name, self.run.fields) for n, w in winners.items()}
+        return round_views(self.run, self._budget, self._room, self.prefix)
 
     @cached_property
     def _room(self) -> int:
@@ -270,22 +172,21 @@ def _score_charts(marks: Sequence[Mark], title: str, bounds: tuple[float, float]
     return Charts(wide, score_chart(marks, title, width=NARROW, bounds=bounds))
 
 
-def _round_words(record: RoundRecord, before: Trial | None) -> str:
-    if not record.done:
-        done = sum(t.ended for t in record.trials)
-        return f"under way: {done} of {len(record.trials)} candidates are done"
-    if record.winner is None:
-        return "no candidate got through its episodes"
-    return (
-        f"{record.winner.name} wins, {headline(record.winner.candidate)}{_change(record, before)}"
-    )
+def _figures(rollout: Rollout | None) -> list[Fact]:
+    """Success rate, if the task has one, and mean return; each with how sure it is."""
+    if rollout is None or rollout.error is not None:
+        return []
+    rates = [(m, "success rate", ".2f") for m in success_marks(rollout, {})]
+    returns = [(m, "mean return", "") for m in return_marks(rollout, {})]
+    count = len(rollout.returns)
+    return [Fact(label, m.label, _sure(m, form, count)) for m, label, form in [*rates, *returns]]
 
 
-def _change(record: RoundRecord, before: Trial | None) -> str:
-    """How the winner compares with the one before it; they met different episodes."""
-    if before is None or record.winner is None:
-        return ""
-    new, old = record.winner.score, before.score
-    if new == old:
-        return f"; the same as {before.name}"
-    return f"; {'better' if new > old else 'worse'} than {before.name}"
+def _sure(mark: Mark, form: str, count: int) -> str:
+    interval = mark.interval
+    if interval is None:
+        return f"{text.plural(count, 'episode')}: too few for an interval"
+    if interval.low == interval.high:
+        return f"in every one of {count} episodes"
+    ends = [f"{v:{form}}" if form else text.number(v) for v in (interval.low, interval.high)]
+    return f"{interval.level:.0%} interval {' to '.join(ends)}, {count} episodes"

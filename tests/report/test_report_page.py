@@ -77,7 +77,7 @@ def test_a_run_whose_candidates_all_fail(tmp_path):
 def test_a_run_of_one_round(tmp_path):
     result, _ = scripted.run(tmp_path, scripted.replies([scripted.GOOD]), test_episodes=0)
     html = (result.folder / "report.html").read_text()
-    assert "by which it was chosen (optimistic). No held-out episodes were played" in html
+    assert "by which it was chosen: optimistic. No held-out episodes were played" in html
     assert "winner before it" not in html
 
 

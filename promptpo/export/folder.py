@@ -84,10 +84,15 @@ def spec_of(run: RunRecord) -> EnvSpec:
 
 def best_of(run: RunRecord) -> Candidate:
     """The best candidate of a run. Raises RunError where there is none yet."""
-    trial = run.best_trial
-    if trial is None or not RunFolder(run.folder).best_policy.is_file():
+    trial, file = run.best_trial, RunFolder(run.folder).best_policy
+    if trial is None or not file.is_file():
         raise RunError(
             f"{run.folder}: no best policy in it ({run.status}); resume it, or name another run"
+        )
+    if f"candidate {trial.name} of run" not in file.read_text(encoding="utf-8"):
+        raise RunError(
+            f"{file}: not that of {trial.name}, the best candidate on record ({run.status});"
+            " resume the run, or wait until it ends"
         )
     return trial.candidate
 

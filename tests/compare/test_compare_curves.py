@@ -6,6 +6,7 @@ from written_runs import written_run
 from promptpo.compare.curves import curve
 from promptpo.compare.groups import panels
 from promptpo.compare.history import read_history
+from promptpo.stats import mean_interval
 
 
 def group_of(*folders):
@@ -72,3 +73,17 @@ def test_a_run_in_which_nothing_worked_has_no_curve(tmp_path):
 def test_the_best_goes_by_success_before_return(tmp_path):
     history = read_history(written_run(tmp_path, search=(49, 50), successes=True))
     assert [p.best.success_rate for p in history.points] == [0.0, 1.0]
+
+
+def test_the_band_is_the_bootstrap_interval_of_the_mean(tmp_path):
+    scores = [3.0, 50.0, 51.0, 52.0, 60.0, 61.0, 80.0, 95.0]
+    folders = [written_run(tmp_path, search=(x,), seed=i) for i, x in enumerate(scores)]
+    found, expected = curve(group_of(*folders), "steps", "return"), mean_interval(scores)
+    assert found.low[0] == pytest.approx(expected.low, abs=1)
+    assert found.high[0] == pytest.approx(expected.high, abs=1)
+
+
+def test_runs_that_score_the_same_have_a_band_of_no_width(tmp_path):
+    folders = [written_run(tmp_path, search=(1 / 3,), seed=seed) for seed in range(3)]
+    found = curve(group_of(*folders), "steps", "return")
+    assert found.low[0] == found.high[0] == 1 / 3

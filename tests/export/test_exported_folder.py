@@ -1,6 +1,7 @@
 """The exported folder runs without promptpo, and says what it is."""
 
 import ast
+import shutil
 import sys
 from pathlib import Path
 
@@ -85,6 +86,15 @@ def test_a_run_without_a_policy_cannot_be_exported(tmp_path):
     result = finished_run(tmp_path / "runs", "cartpole", policy("return None"))
     with pytest.raises(RunError, match="no best policy in it"):
         write_folder(gather(result.folder), tmp_path / "to")
+
+
+def test_a_policy_that_is_not_the_one_on_record_is_not_given_its_score(cartpole, tmp_path):
+    copy = tmp_path / "cartpole" / "20260101-000000"
+    shutil.copytree(cartpole.folder, copy)
+    file = copy / "best" / "policy.py"
+    file.write_text(file.read_text().replace("candidate r01_c01", "candidate r09_c09"))
+    with pytest.raises(RunError, match="not that of r01_c01, the best candidate on record"):
+        write_folder(gather(copy), tmp_path / "to")
 
 
 def test_a_spec_that_has_changed_is_refused(tmp_path):

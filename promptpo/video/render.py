@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import math
 import os
-import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -20,11 +18,10 @@ from promptpo.ui.text import gist, number, plural
 from promptpo.video import choose, gl
 from promptpo.video.choose import Scored
 from promptpo.video.options import Options, Watcher
-from promptpo.video.studio import Filmed, Order, Progress, Reel, main
+from promptpo.video.process import drawing_process
+from promptpo.video.studio import Filmed, Order, Progress, Reel
 
 if TYPE_CHECKING:
-    from multiprocessing.connection import Connection
-
     from promptpo.config import RunConfig
     from promptpo.rollout.jobs import Lifetime
     from promptpo.spec import EnvSpec
@@ -73,14 +70,8 @@ def film(subject: Subject, options: Options, to: Path, watcher: Watcher) -> list
         trouble=drawing.trouble,
     )
     watcher.filming({label: e.length for label, e in chosen.items()})
-    files: list[Path] = []
-    for made in _filmed(order, {**os.environ, **drawing.variables}, watcher):
-        reel = next(r for r in reels if r.label == made.label)
-        for line in _differences(chosen[made.label], made):
-            watcher.warning(line)
-        watcher.done(made.label, reel.files)
-        files += reel.files
-    return [f for reel in reels for f in reel.files if f in files]
+    done = _carried_out(order, {**os.environ, **drawing.variables}, chosen, watcher)
+    return [f for reel in reels if reel.label in done for f in reel.files]
 
 
 def _require_pillow() -> None:
@@ -152,6 +143,28 @@ def _to_play(seeds: list[int], filmed: list[int], lifetime: Lifetime) -> tuple[i
     return tuple(seeds[: max(map(seeds.index, filmed)) + 1])
 
 
+def _carried_out(
+    order: Order, environ: Mapping[str, str], chosen: Mapping[str, Scored], watcher: Watcher
+) -> set[str]:
+    """Have an order carried out; returns the labels of the reels that came of it."""
+    files = {reel.label: reel.files for reel in order.reels}
+    done: set[str] = set()
+    with drawing_process(order, environ) as messages:
+        for message in messages:
+            if isinstance(message, PromptPOError):
+                raise message
+            if isinstance(message, Progress):
+                watcher.step(message.label, message.steps)
+            if isinstance(message, Filmed):
+                for line in _differences(chosen[message.label], message):
+                    watcher.warning(line)
+                watcher.done(message.label, files[message.label])
+                done.add(message.label)
+    for label in files.keys() - done:
+        watcher.warning(f"{label}: not filmed, for the policy failed in an episode before it")
+    return done
+
+
 def _differences(before: Scored, now: Filmed) -> Iterator[str]:
     """What the user should know: the policy failed, or this is not the episode that was scored."""
     which = f"{now.label}, seed {before.seed}"
@@ -163,53 +176,3 @@ def _differences(before: Scored, now: Filmed) -> Iterator[str]:
             f"{which}: filmed return {number(now.total)} in {now.length} steps, but it was scored"
             f" {number(before.total)} in {before.length}; the simulator or the machine differs"
         )
-
-
-def _filmed(order: Order, environ: Mapping[str, str], watcher: Watcher) -> Iterator[Filmed]:
-    """What the process that films sends, as it comes."""
-    for message in _messages(order, environ):
-        if isinstance(message, PromptPOError):
-            raise message
-        if isinstance(message, Filmed):
-            yield message
-        elif isinstance(message, Progress):
-            watcher.step(message.label, message.steps)
-
-
-def _messages(order: Order, environ: Mapping[str, str]) -> Iterator[object]:
-    import loky.backend
-
-    context = loky.backend.get_context("loky")
-    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
-        log = Path(folder) / "log"
-        here, there = context.Pipe(duplex=False)
-        stack.enter_context(here)
-        process = context.Process(target=main, args=(order, there, log), env=dict(environ))
-        process.start()
-        stack.callback(_end, process)
-        there.close()
-        yield from _received(here)
-        process.join()
-        if process.exitcode != 0:
-            raise PromptPOError(f"the drawing process ended early: {_last_words(log)}")
-
-
-def _received(connection: Connection) -> Iterator[object]:
-    with contextlib.suppress(EOFError):
-        while True:
-            yield connection.recv()
-
-
-def _end(process: Any) -> None:  # noqa: ANN401 - a process of loky
-    if process.is_alive():
-        process.kill()
-    process.join()
-
-
-def _last_words(log: Path) -> str:
-    try:
-        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        lines = []
-    said = [line.strip() for line in lines if line.strip()]
-    return said[-1] if said else f"it said nothing; try MUJOCO_GL=osmesa ({sys.platform})"

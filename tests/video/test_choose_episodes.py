@@ -48,7 +48,7 @@ def test_names_and_numbers_are_read():
 
 @pytest.mark.parametrize("words", ["beste", "", "best,", "0", "-1", "best,3"])
 def test_other_words_are_refused(words):
-    with pytest.raises(UsageError, match="--episodes: '.*' is neither one of best, median, worst"):
+    with pytest.raises(UsageError, match=r"--episodes: '.*' is neither one of best, median, worst"):
         Options(episodes=parse_episodes(words))
 
 

@@ -7,7 +7,6 @@ from PIL import Image
 from promptpo.video.gif import MAX_BYTES, GifWriter
 
 
-
 def write(path, pictures, fps=10.0):
     writer = GifWriter(path, fps)
     for picture in pictures:

@@ -11,7 +11,9 @@ PICTURE = (200, 30, 120)
 LATER = Moment(123, -12345.6, -987654.3, False)
 
 
-def draw(width, moment=LATER, height=100, title="reach: best of 50 held-out episodes, seed 5", **kw):
+def draw(
+    width, moment=LATER, height=100, title="reach: best of 50 held-out episodes, seed 5", **kw
+):
     caption = Caption(width, title, kw.get("horizon", 500), kw.get("tells_success", True))
     return np.array(caption.below(Image.new("RGB", (width, height), PICTURE), moment))
 

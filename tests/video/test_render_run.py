@@ -1,0 +1,283 @@
+"""Films of a real run of CartPole: the right episodes, the right pictures, the right warnings."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+import scripted
+from PIL import Image
+
+from promptpo.errors import PromptPOError, RunError, SpecError, UsageError
+from promptpo.video import Options, Watcher, render_policy, render_run
+
+CARTPOLE = {"spec": "cartpole", "test_episodes": 3, "workers": 1}
+
+#: Raises in its twelfth step.
+BREAKS = scripted.policy(
+    "self.steps += 1; return 1 // (self.steps < 12) * (obs.pole_angle > 0)", "self.steps = 0"
+)
+#: Lets the pole fall in each episode but the third one.
+LEARNS = """
+class Policy:
+    def __init__(self):
+        self.episodes = 0
+
+    def reset(self):
+        self.episodes += 1
+
+    def act(self, obs):
+        if self.episodes % 3 != 2:
+            return 0
+        return int(obs.pole_angle + 0.3 * obs.pole_velocity > 0)
+"""
+
+
+class Notes(Watcher):
+    def __init__(self):
+        self.warnings, self.played, self.labels, self.steps, self.files = [], 0, {}, {}, []
+
+    def scoring(self, episodes):
+        self.played = episodes
+
+    def filming(self, labels):
+        self.labels = dict(labels)
+
+    def step(self, label, steps):
+        self.steps.setdefault(label, []).append(steps)
+
+    def done(self, label, files):
+        self.files += files
+
+    def warning(self, line):
+        self.warnings.append(line)
+
+
+@pytest.fixture(scope="module")
+def filmed(finished, tmp_path_factory):
+    """Folder, files and notes of the run's films in both formats."""
+    folder = tmp_path_factory.mktemp("filmed") / "run"
+    shutil.copytree(finished, folder)
+    notes = Notes()
+    files = render_run(folder, Options(formats=("mp4", "gif")), watcher=notes)
+    return folder, files, notes
+
+
+@pytest.fixture
+def copied(finished, tmp_path):
+    shutil.copytree(finished, tmp_path / "run")
+    return tmp_path / "run"
+
+
+def record_of(folder):
+    return json.loads((folder / "run.json").read_text())["test"]
+
+
+def policy_file(folder, source):
+    path = folder / "policy.py"
+    path.write_text(source)
+    return path
+
+
+def test_the_files_are_those_of_the_best_median_and_worst_episode(filmed):
+    folder, files, _ = filmed
+    test = record_of(folder)
+    ranked = sorted(zip(test["returns"], test["seeds"], strict=True), reverse=True)
+    assert ranked[0][0] > ranked[-1][0]
+    by_return = dict(zip(test["seeds"], test["returns"], strict=True))
+    names = [f.name for f in files]
+    assert [n.partition("_")[0] for n in names] == [*["best"] * 2, *["median"] * 2, *["worst"] * 2]
+    assert all(f.parent == folder / "videos" for f in files)
+    seeds = [int(f.stem.partition("_seed")[2]) for f in files]
+    assert [by_return[s] for s in seeds[::2]] == [ranked[0][0], ranked[4][0], ranked[-1][0]]
+    assert [f.suffix for f in files] == [".mp4", ".gif"] * 3
+
+
+def test_the_filmed_episodes_are_the_scored_ones(filmed):
+    folder, _, notes = filmed
+    assert notes.warnings == []
+    assert notes.played == 0
+    test = record_of(folder)
+    for label, length in notes.labels.items():
+        assert length in test["lengths"]
+        assert notes.steps[label] == list(range(1, length + 1))
+
+
+def test_the_browser_shows_pictures_and_captions(player, filmed):
+    _, files, notes = filmed
+    best = next(f for f in files if f.name.startswith("best") and f.suffix == ".mp4")
+    steps = notes.labels["best"]
+    with player.open(best) as clip:
+        assert (clip.width, clip.height) == (600, 470)
+        # CartPole goes at 50 steps a second; every second one is a picture; the last one is held.
+        assert clip.duration == pytest.approx((steps + 1) // 2 / 25 + 1.0, abs=0.05)
+        first, later = clip.picture(0.02), clip.picture(clip.duration / 2)
+    assert (first[:390] > 240).mean() > 0.9
+    strips = first[402:].astype(int), later[402:].astype(int)
+    assert max(np.median(strip) for strip in strips) < 40
+    assert (np.abs(strips[0] - strips[1]).max(axis=2) > 100).sum() > 50
+
+
+def test_the_gif_loads_and_is_small(filmed):
+    _, files, _ = filmed
+    for path in files[1::2]:
+        with Image.open(path) as gif:
+            assert gif.format == "GIF"
+            assert gif.n_frames > 1
+        assert path.stat().st_size < 5_000_000
+
+
+def test_a_return_that_differs_from_the_record_is_warned_of(copied):
+    info = json.loads((copied / "run.json").read_text())
+    info["test"]["returns"] = [r + 1.0 for r in info["test"]["returns"]]
+    (copied / "run.json").write_text(json.dumps(info))
+    notes = Notes()
+    render_run(copied, Options(episodes=("worst",)), watcher=notes)
+    (line,) = notes.warnings
+    assert line.startswith("worst, seed ")
+    assert "but it was scored" in line
+
+
+def test_a_run_without_held_out_scores_is_scored_first(copied):
+    info = json.loads((copied / "run.json").read_text())
+    del info["test"]
+    (copied / "run.json").write_text(json.dumps(info))
+    notes = Notes()
+    files = render_run(copied, Options(episodes=("worst",)), watcher=notes)
+    assert (notes.played, notes.warnings, len(files)) == (9, [], 1)
+
+
+def test_other_settings_than_the_runs_are_scored_first(finished, tmp_path):
+    notes = Notes()
+    settings = {"seed": 7, "test_episodes": 2}
+    render_run(finished, Options(episodes=("best",)), to=tmp_path, settings=settings, watcher=notes)
+    assert notes.played == 2
+
+
+def test_a_number_films_the_first_episodes(finished, tmp_path):
+    files = render_run(finished, Options(episodes=2), to=tmp_path / "new")
+    seeds = record_of(finished)["seeds"][:2]
+    assert [f.name for f in files] == [f"episode{n}_seed{s}.mp4" for n, s in enumerate(seeds, 1)]
+
+
+def test_a_policy_file_is_scored_and_filmed_beside_it(tmp_path):
+    path = policy_file(tmp_path, scripted.BAD)
+    notes = Notes()
+    files = render_policy(path, Options(episodes=("best",)), settings=CARTPOLE, watcher=notes)
+    assert (notes.played, notes.warnings) == (3, [])
+    assert [f.parent for f in files] == [tmp_path / "videos"]
+
+
+def test_a_policy_that_fails_in_the_middle_is_filmed_until_then(player, tmp_path):
+    path = policy_file(tmp_path, BREAKS)
+    notes = Notes()
+    (file,) = render_policy(
+        path, Options(episodes=("worst",)), settings=CARTPOLE, watcher=notes, to=tmp_path
+    )
+    (line,) = notes.warnings
+    assert "the policy failed at step 11: ZeroDivisionError" in line
+    with player.open(file) as clip:
+        caption = clip.picture(clip.duration - 0.1)[402:].astype(int)
+    reddish = (caption[..., 0] - caption[..., 2] > 60).sum()
+    assert reddish > 50
+
+
+def test_a_policy_that_does_not_start_is_one_error(tmp_path):
+    path = policy_file(tmp_path, "import os\n\n\nclass Policy:\n    pass\n")
+    with pytest.raises(PromptPOError, match=r"the policy failed: .*os"):
+        render_policy(path, settings=CARTPOLE)
+    assert not list((tmp_path / "videos").iterdir())
+
+
+def test_one_policy_object_for_all_episodes_is_played_from_the_first_one_on(tmp_path):
+    path = policy_file(tmp_path, LEARNS)
+    notes = Notes()
+    settings = {**CARTPOLE, "policy_lifetime": "evaluation"}
+    render_policy(path, Options(episodes=("best",)), settings=settings, watcher=notes)
+    assert notes.warnings == []
+    assert notes.labels["best"] > 20
+
+
+def test_every_step_is_shown_at_the_rate_asked_for(player, tmp_path):
+    path = policy_file(tmp_path, scripted.BAD)
+    notes = Notes()
+    options = Options(episodes=1, fps=10.0, size=(320, 240))
+    (file,) = render_policy(path, options, settings=CARTPOLE, watcher=notes)
+    steps = notes.steps["episode1"][-1]
+    with player.open(file) as clip:
+        assert clip.duration == pytest.approx(steps / 10 + 1.0, abs=0.05)
+        assert clip.width == 320
+
+
+def test_no_such_run(tmp_path):
+    with pytest.raises(RunError, match="not a run"):
+        render_run(tmp_path)
+
+
+def test_a_run_without_a_best_policy(copied):
+    (copied / "best" / "policy.py").unlink()
+    with pytest.raises(RunError, match="no best policy in it yet"):
+        render_run(copied)
+
+
+def test_a_policy_file_needs_its_task(tmp_path):
+    with pytest.raises(UsageError, match="give the task that it is for with --spec"):
+        render_policy(policy_file(tmp_path, scripted.BAD), settings={})
+
+
+def test_a_folder_that_cannot_be_written(finished, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match="give --to a folder that can be written"):
+        render_run(finished, to=tmp_path / "file" / "videos")
+
+
+def test_an_environment_that_cannot_draw_itself_is_told_what_to_have(tmp_path):
+    spec = tmp_path / "blind.py"
+    spec.write_text(BLIND)
+    with pytest.raises(SpecError, match=r"blind.py: Blind cannot draw itself; give it 'rgb_array'"):
+        render_policy(
+            policy_file(tmp_path, scripted.BAD),
+            Options(episodes=1),
+            settings={**CARTPOLE, "spec": str(spec)},
+        )
+
+
+BLIND = '''
+"""Blind: an environment that draws nothing.
+
+Anything goes.
+"""
+
+import gymnasium
+import numpy as np
+
+from promptpo.spec import EnvSpec, field
+
+
+class Observation:
+    """Nothing much."""
+
+    number: float = field(doc="always 0")
+
+
+def reward(observation, action, next_observation):
+    """No reward."""
+    return 0.0
+
+
+class Blind(gymnasium.Env):
+    observation_space = gymnasium.spaces.Box(-1, 1, (1,))
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return np.zeros(1), {}
+
+    def step(self, action):
+        return np.zeros(1), 0.0, False, False, {}
+
+
+SPEC = EnvSpec(
+    make=Blind, observation=Observation, action="An int: 0 or 1.", reward=reward, horizon=5
+)
+'''

@@ -1,0 +1,151 @@
+"""``promptpo video`` as its users type it: what is printed, what is refused, what is missing."""
+
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import scripted
+
+import promptpo
+
+ROOT = Path(promptpo.__file__).parents[1]
+ENV = {**os.environ, "PYTHONPATH": str(ROOT), "PROMPTPO_MODEL": ""}
+CARTPOLE = ("--spec", "cartpole", "--test-episodes", "2", "--workers", "1")
+
+
+def video(folder, *argv, env=ENV, start=("-m", "promptpo", "video")):
+    done = subprocess.run(
+        [sys.executable, *start, *map(str, argv)],
+        check=False, cwd=folder, env=env, capture_output=True, text=True, timeout=200,
+    )  # fmt: skip
+    assert "Traceback" not in done.stderr
+    return done
+
+
+def refusal(folder, *argv, code, **details):
+    """The one line of a command that ends with an error."""
+    done = video(folder, *argv, **details)
+    assert done.returncode == code, done.stderr
+    (line,) = [x for x in done.stderr.splitlines() if x.startswith("promptpo: error: ")]
+    assert done.stdout == ""
+    return line.removeprefix("promptpo: error: ")
+
+
+def broken(folder, *modules):
+    """An environment in which these modules cannot be imported."""
+    for name in modules:
+        (folder / f"{name}.py").write_text(f"raise ImportError('no {name} here')\n")
+    return {**ENV, "PYTHONPATH": os.pathsep.join([str(folder), str(ROOT)])}
+
+
+@pytest.fixture
+def policy(tmp_path):
+    (tmp_path / "policy.py").write_text(scripted.BAD)
+    return tmp_path
+
+
+def test_the_files_of_a_run_are_named(finished, tmp_path):
+    done = video(tmp_path, finished, "--to", "films", "--format", "gif,mp4", "--episodes", "worst")
+    assert (done.returncode, done.stderr) == (0, "")
+    gif, mp4 = done.stdout.splitlines()
+    assert gif.startswith("films/worst_seed")
+    assert (gif[-4:], mp4[-4:]) == (".gif", ".mp4")
+    assert all((tmp_path / name).stat().st_size > 1000 for name in (gif, mp4))
+
+
+def test_a_policy_file_says_that_it_is_played_first(policy):
+    done = video(policy, "policy.py", *CARTPOLE)
+    assert done.stderr == "playing 2 held-out episodes to choose from\n"
+    assert [line[:12] for line in done.stdout.splitlines()] == ["videos/best_", "videos/media"]
+
+
+def test_a_terminal_sees_a_bar(policy):
+    ours, theirs = pty.openpty()
+    done = subprocess.Popen(
+        [sys.executable, "-m", "promptpo", "video", "policy.py", *CARTPOLE, "--episodes", "best"],
+        cwd=policy, env={**ENV, "TERM": "xterm", "COLUMNS": "80"},
+        stdout=subprocess.DEVNULL, stderr=theirs,
+    )  # fmt: skip
+    os.close(theirs)
+    seen = b""
+    while True:
+        try:
+            seen += os.read(ours, 4096)
+        except OSError:  # the other end has closed
+            break
+    os.close(ours)
+    assert done.wait(60) == 0
+    assert b"best" in seen
+    assert b"steps" in seen
+    assert "━".encode() in seen
+
+
+def test_an_unknown_run_is_one_line(tmp_path):
+    line = refusal(tmp_path, "nothing", code=6)
+    assert line == "nothing: not a run (no events.jsonl); `promptpo list` shows the runs"
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        (("--episodes", "first"), "--episodes: 'first' is neither one of best, median, worst nor"),
+        (("--format", "mov"), "--format: 'mov' is not one of mp4, gif"),
+        (("--quality", "low"), "--quality: 'low' is not one of fast, high"),
+        (("--size", "640"), "--size: write it as WIDTHxHEIGHT, such as 640x480, not '640'"),
+        (("--size", "9x9"), "--size: width and height must be from 64 to 4096 pixels"),
+        (("--fps", "1000"), "--fps must be from 0.1 to 120"),
+        (("--fps", "many"), "--fps: must be a number, not 'many'"),
+    ],
+)
+def test_options_that_cannot_be_are_one_line(policy, option, words):
+    assert refusal(policy, "policy.py", *CARTPOLE, *option, code=2).startswith(words)
+
+
+def test_without_pillow_the_extra_is_named(policy):
+    code = (
+        "import sys; sys.modules['PIL'] = None; from promptpo.cli import main;"
+        "raise SystemExit(main(['video', *sys.argv[1:]]))"
+    )
+    line = refusal(policy, "policy.py", *CARTPOLE, code=2, start=("-c", code))
+    assert line == "videos need Pillow; pip install 'promptpo[video]'"
+
+
+def test_without_pygame_the_extra_is_named(policy, tmp_path_factory):
+    env = broken(tmp_path_factory.mktemp("broken"), "pygame")
+    line = refusal(policy, "policy.py", *CARTPOLE, "--episodes", "1", code=3, env=env)
+    assert "cartpole.py: drawing it needs pygame" in line
+    assert line.endswith("; pip install 'promptpo[video]'")
+
+
+def test_without_opengl_mujoco_names_the_packages(policy, tmp_path_factory):
+    env = broken(tmp_path_factory.mktemp("broken"), "OpenGL", "glfw")
+    env.pop("MUJOCO_GL", None)
+    line = refusal(
+        policy, "policy.py", "--spec", "mujoco_halfcheetah", "--episodes", "1", code=3, env=env
+    )
+    assert line.startswith("MuJoCo cannot draw: no EGL and no OSMesa here; install the packages")
+
+
+def test_without_opengl_other_environments_draw_all_the_same(policy, tmp_path_factory):
+    env = broken(tmp_path_factory.mktemp("broken"), "OpenGL", "glfw")
+    env.pop("MUJOCO_GL", None)
+    done = video(policy, "policy.py", *CARTPOLE, "--episodes", "1", env=env)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_simulator_that_dies_is_one_line(policy):
+    spec = (ROOT / "env_specs" / "cartpole.py").read_text()
+    dying = spec.replace(
+        '    return gymnasium.make("CartPole-v1", disable_env_checker=True)',
+        '    env = gymnasium.make("CartPole-v1", disable_env_checker=True)\n'
+        "    import os\n\n"
+        "    env.unwrapped.step = lambda action: os._exit(3)\n"
+        "    return env",
+    )
+    assert dying != spec
+    (policy / "dying.py").write_text(dying)
+    line = refusal(policy, "policy.py", "--spec", "dying.py", "--episodes", "1", code=1)
+    assert line.startswith("the drawing process ended early: ")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,8 @@ def main(arguments: argparse.Namespace) -> int:
     given: dict[str, Any] = vars(arguments)
     name, to = given.pop("policy"), given.pop("to")
     drawn = {k: given.pop(k) for k in ("episodes", "format", "quality", "size", "fps")}
+    from promptpo.store.folder import RunFolder
+    from promptpo.trackers import send
     from promptpo.video import Options, parse_episodes, render_policy, render_run
 
     options = Options(
@@ -83,6 +86,7 @@ def main(arguments: argparse.Namespace) -> int:
         fps=drawn["fps"],
     )
     path = Path(name)
+    problems: list[str] = []
     from promptpo.video.progress import Bars
 
     with Bars() as watcher:
@@ -90,7 +94,10 @@ def main(arguments: argparse.Namespace) -> int:
             render_policy(path, options, to=to, settings=given, watcher=watcher)
         else:
             folder = runs.find(name, Path(RunConfig.out))
-            render_run(folder, options, to=to, settings=given, watcher=watcher)
+            films = render_run(folder, options, to=to, settings=given, watcher=watcher)
+            problems = send(RunFolder.open(folder), films)
+    for problem in problems:
+        print(problem, file=sys.stderr)
     return 0
 
 

@@ -10,12 +10,15 @@ import contextlib
 import importlib
 import importlib.util
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from promptpo.config import build
 from promptpo.errors import UsageError
-from promptpo.store.events import EventLog
+from promptpo.spec.trouble import one_line
+from promptpo.store.events import EventLog, read_events
+from promptpo.store.folder import RunFolder
 from promptpo.trackers.base import Delivery, End, Start, Tracker
 from promptpo.trackers.courier import Courier, Memory
 from promptpo.trackers.feed import Feed
@@ -75,21 +78,35 @@ def tracking(
         following.close(_left(folder))
 
 
-def send(names: Sequence[str], folder: Path, run: Mapping[str, Any], files: Sequence[Path]) -> None:
+def send(folder: RunFolder, files: Sequence[Path]) -> list[str]:
     """Add files, such as videos, to the trackers of a run that is over.
 
-    Raises UsageError where a package is missing, and whatever a tracker raises.
+    A run that is going on takes what lies in its folder itself when it ends. Returns a line for
+    each tracker that did not take the files. Raises RunError where the run's log cannot be read.
     """
-    check_ready(names)
-    for name in names:
-        tracker: Tracker = _class(name)()
-        memory = Memory(folder, name)
-        start = _start(folder, run, memory.id)
-        tracker.start(start)
-        memory.add()
-        for path in files:
-            tracker.file(path)
-        tracker.finish(End())
+    if folder.is_running:
+        return []
+    end = End(folder.read_info().get("status", "failed"))
+    events, _ = read_events(folder.events)
+    configs = [e.data["config"] for e in events if e.type in ("run", "resumed")]
+    problems = []
+    for name in build(configs[-1]).trackers if configs else ():
+        try:
+            check_ready([name])
+            _send(name, _start(folder.path, events[0].data), files, end)
+        except Exception as error:  # one tracker's trouble is not the other's
+            problems.append(f"{name} did not take the files: {one_line(error)}")
+    return problems
+
+
+def _send(name: str, start: Start, files: Sequence[Path], end: End) -> None:
+    memory = Memory(start.folder, name)
+    tracker: Tracker = _class(name)()
+    tracker.start(replace(start, id=memory.id))
+    memory.add()
+    for path in files:
+        tracker.file(path)
+    tracker.finish(end)
 
 
 class Following:
@@ -128,13 +145,14 @@ def _class(name: str) -> Any:  # noqa: ANN401 - a class of the Tracker protocol
     return getattr(importlib.import_module(f"promptpo.trackers.{kind.module}"), kind.cls)
 
 
-def _start(folder: Path, run: Mapping[str, Any], id_: str = "") -> Start:
+def _start(folder: Path, run: Mapping[str, Any]) -> Start:
+    """What trackers learn first, but for the id, which each keeps in its memory."""
     spec = run["spec"]["name"]
     versions = {f"version/{name}": text for name, text in run.get("versions", {}).items()}
     settings = {**run["config"], "model": run["model"], **versions}
     # A file's path tells a group of runs less than the task's name does.
     settings["spec"] = spec
-    return Start(folder, id_, f"{spec}/{folder.name}", spec, settings)
+    return Start(folder, "", f"{spec}/{folder.name}", spec, settings)
 
 
 def _left(folder: Path) -> list[Path]:

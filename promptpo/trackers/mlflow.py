@@ -68,4 +68,4 @@ class MLflow:
     def finish(self, end: End) -> None:
         """Set the status; the last value of each metric is its summary."""
         self._client.set_tag(self._run, "status", end.status)
-        self._client.set_terminated(self._run, _STATUS[end.status])
+        self._client.set_terminated(self._run, _STATUS.get(end.status, "FAILED"))

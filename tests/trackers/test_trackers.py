@@ -7,7 +7,7 @@ from scripted import BAD, GOOD, data_of, replies, run
 
 from promptpo import optimize
 from promptpo.errors import UsageError
-from promptpo.store.events import read_events
+from promptpo.store.folder import RunFolder
 from promptpo.trackers import send
 
 #: The smallest GIF: one white pixel.
@@ -154,14 +154,22 @@ def test_videos_can_follow_a_run_that_is_over(tmp_path):
     films = [result.folder / "videos" / name for name in ("best.gif", "best.mp4")]
     for film in films:
         film.write_bytes(PIXEL)
-    started = read_events(result.folder / "events.jsonl")[0][0].data
-    send(("tensorboard", "mlflow"), result.folder, started, films)
+    assert send(RunFolder.open(result.folder), films) == []
     (image,) = tensorboard(result.folder).Images("videos/best")
     assert (image.width, image.height) == (1, 1)
     client, (found,) = mlflow_runs(tmp_path / "runs")
     there = {a.path for a in client.list_artifacts(found.info.run_id, "videos")}
     assert there == {"videos/best.gif", "videos/best.mp4"}
     assert found.info.status == "FINISHED"
+
+
+def test_a_tracker_that_does_not_take_a_video_is_told_of(tmp_path, monkeypatch):
+    pytest.importorskip("mlflow")
+    result, _ = run(tmp_path, replies([GOOD]), track="mlflow")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "file:///dev/null/nowhere")
+    (problem,) = send(RunFolder.open(result.folder), [result.folder / "best" / "policy.py"])
+    assert problem.startswith("mlflow did not take the files: ")
+    assert "\n" not in problem
 
 
 def test_what_is_remembered_is_plain_json(tmp_path):

@@ -66,6 +66,23 @@ def test_track_is_a_key_of_a_toml_file(tmp_path):
     assert RunConfig(**load_toml(path)).trackers == ("tensorboard", "wandb")
 
 
+def test_videos_of_a_tracked_run_go_to_its_tracker(tmp_path):
+    module = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    pytest.importorskip("PIL")
+    done = promptpo(tmp_path, *SMALL, "--track", "tensorboard")
+    assert done.returncode == 0, done.stderr
+    (folder,) = (tmp_path / "runs" / "cartpole").glob("2*")
+    command = [sys.executable, "-m", "promptpo", "video", str(folder)]
+    asked = ("--episodes", "worst", "--format", "gif")
+    done = subprocess.run([*command, *asked], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    (film,) = (folder / "videos").glob("*.gif")
+    accumulator = module.EventAccumulator(str(folder / "tensorboard"))
+    accumulator.Reload()
+    (image,) = accumulator.Images(f"videos/{film.stem}")
+    assert image.encoded_image_string == film.read_bytes()
+
+
 class Proxy:
     """Stands between the machine and the network, and counts who wants to get out."""
 

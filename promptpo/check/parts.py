@@ -125,7 +125,12 @@ def check_reward(played: Played) -> Iterator[Finding]:
             if math.isnan(deviation):
                 break
     detail = f"largest deviation {worst:.3g} on {len(played.transitions):,} transitions"
-    if spec.reward_tolerance is None:
+    if math.isnan(worst) and spec.reward_tolerance is None:
+        yield Finding("reward", "note", "told in words only, by design")
+    elif math.isnan(worst):
+        line = f"{spec.where}:{source_of(spec.reward).first_line}"
+        yield Finding("reward", "FAIL", f"gives no number yet; fill in reward() at {line}")
+    elif spec.reward_tolerance is None:
         yield Finding("reward", "note", f"qualitative by design; {detail}")
     elif worst <= spec.reward_tolerance:
         yield Finding("reward", "ok", f"{detail}; {spec.reward_tolerance:g} allowed")

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from promptpo.cli import runs
-from promptpo.cli.parser import Parser
-from promptpo.errors import PromptPOError
+from promptpo.cli.parser import Parser, nearest
+from promptpo.errors import PromptPOError, UsageError
 from promptpo.store.folder import RunFolder
 from promptpo.ui import text
 
@@ -19,13 +19,18 @@ if TYPE_CHECKING:
 def parser() -> Parser:
     """Where runs lie."""
     p = Parser("list")
+    p.add_argument("family", nargs="?", metavar="FAMILY", help="the members of a family of specs")
     p.add_argument("--out", type=Path, default=Path("runs"), metavar="DIR", help="where runs lie")
     return p.finish()
 
 
 def main(arguments: argparse.Namespace) -> int:
     """Carry out the command."""
+    if arguments.family is not None:
+        return list_members(arguments.family.rstrip(":"))
     print_table(("spec", "horizon", "observation", "action", "recording", "task"), spec_rows())
+    print()
+    print_table(("family", "members", "for example", "tasks"), family_rows())
     print()
     rows = run_rows(arguments.out)
     if rows:
@@ -54,6 +59,33 @@ def spec_rows() -> list[tuple[str, ...]]:
         size = f"{observation_size(spec.observation)} numbers"
         rows.append((name, f"{spec.horizon:,}", size, action, recorded, spec.title))
     return rows
+
+
+def family_rows() -> list[tuple[str, ...]]:
+    """One row for each family: how many members it has, one of them, and what they are."""
+    from promptpo.spec.families import families
+
+    rows: list[tuple[str, ...]] = []
+    for family in families():
+        try:
+            count = str(len(family.members()))
+        except PromptPOError as e:
+            rows.append((family.name, "", family.example, str(e)))
+        else:
+            rows.append((family.name, count, family.example, family.title))
+    return rows
+
+
+def list_members(name: str) -> int:
+    """Print what ``--spec`` takes for each member of a family, one a line."""
+    from promptpo.spec.families import families
+
+    known = {family.name: family for family in families()}
+    if name not in known:
+        raise UsageError(f"no family of specs is called '{name}'; {nearest(name, known)}")
+    for member in known[name].members():
+        print(f"{name}:{member}")
+    return 0
 
 
 def space_words(space: sandbox.Box | sandbox.Discrete | sandbox.MultiDiscrete) -> str:

@@ -31,6 +31,7 @@ COMMANDS = {
     "list": Command("listing", "the shipped specs, and the runs so far"),
     "report": Command("report", "one page that shows what a run did, or several runs"),
     "view": Command("view", "reports in a browser, following runs that are going on"),
+    "new": Command("new", "write a first spec file for a Gymnasium environment"),
     "record": Command("record", "turn a run into a recording that can be replayed"),
     "export": Command("export", "take the best policy of a run away, to use it elsewhere"),
     "compare": Command("compare", "runs side by side: scores, tests, learning curves"),

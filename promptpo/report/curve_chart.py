@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -14,6 +14,9 @@ from promptpo.types import Score
 from promptpo.ui import text
 
 _LEFT, _RIGHT, _TOP, _AXIS, _STRIP = 52, 14, 26, 44, 22
+
+#: Height of a line of text.
+_LINE = 14
 
 #: The number of a score that a panel shows; None where there is none.
 Measure = Callable[[Score], float | None]
@@ -39,11 +42,13 @@ def panels(run: RunRecord) -> list[Panel]:
 def curve_chart(run: RunRecord, panel: Panel, *, width: int, height: int) -> Markup:
     """One panel as an SVG of ``width`` by ``height`` units."""
     ended = [t for t in run.trials if t.ended]
-    x = Scale(0, max([t.at_steps for t in ended], default=0) * 1.02 or 1, _LEFT, width - _RIGHT)
     bottom = height - _AXIS - _STRIP
     scored = [t for t in ended if not t.score.failed]
     values = [v for t in scored if (v := panel.measure(t.score)) is not None]
     references = _references(run, panel, values)
+    margin = _margin(references, width)
+    steps = max([t.at_steps for t in ended], default=0)
+    x = Scale(0, steps * 1.02 or 1, _LEFT, width - margin)
     low, high = panel.bounds or spread([*values, *references.values()])
     y = Scale(low, high, bottom, _TOP)
     failed = [t for t in ended if t.score.failed]
@@ -52,8 +57,8 @@ def curve_chart(run: RunRecord, panel: Panel, *, width: int, height: int) -> Mar
         tag("title", f"{panel.title} of each candidate over environment steps"),
         tag("desc", _description(run, panel)),
         *_rounds(run, x, bottom),
-        *_axes(x, y, bottom, width, height),
-        *_reference_lines(references, y, width),
+        *_axes(x, y, bottom, height),
+        *_reference_lines(references, x, y, margin),
         _winners_line(run.rounds, panel, x, y),
         *(_point(t, run, panel, x, y) for t in sorted(scored, key=lambda t: t in won)),
         *_failures(failed, x, bottom),
@@ -90,40 +95,58 @@ def _rounds(run: RunRecord, x: Scale, bottom: float) -> list[Markup]:
     return parts
 
 
-def _axes(x: Scale, y: Scale, bottom: float, width: int, height: int) -> list[Markup]:
+def _axes(x: Scale, y: Scale, bottom: float, height: int) -> list[Markup]:
     parts = []
     for value in ticks(y.low, y.high, 5):
         at = y(value)
         label = tick_label(value)
-        parts.append(tag("line", class_="grid", x1=_LEFT, x2=width - _RIGHT, y1=at, y2=at))
+        parts.append(tag("line", class_="grid", x1=_LEFT, x2=x.stop, y1=at, y2=at))
         parts.append(tag("text", label, class_="tick", x=_LEFT - 8, y=at + 4, text_anchor="end"))
     base = bottom + _STRIP
-    parts.append(tag("line", class_="axis", x1=_LEFT, x2=width - _RIGHT, y1=base, y2=base))
-    for value in ticks(x.low, x.high, 6 if width > 500 else 3):
+    parts.append(tag("line", class_="axis", x1=_LEFT, x2=x.stop, y1=base, y2=base))
+    for value in ticks(x.low, x.high, 6 if x.stop > 500 else 3):
         at = x(value)
         label = tick_label(value)
         parts.append(tag("line", class_="axis", x1=at, x2=at, y1=base, y2=base + 4))
         parts.append(tag("text", label, class_="tick", x=at, y=base + 18, text_anchor="middle"))
-    middle = (_LEFT + width - _RIGHT) / 2
+    middle = (x.start + x.stop) / 2
     words = "environment steps of the search"
     parts.append(tag("text", words, class_="tick", x=middle, y=height - 6, text_anchor="middle"))
     return parts
 
 
-def _reference_lines(references: dict[str, float], y: Scale, width: int) -> list[Markup]:
-    """Dashed lines; a name is left out where it would lie on another one."""
+def _reference_lines(
+    references: dict[str, float], x: Scale, y: Scale, margin: float
+) -> list[Markup]:
+    """Dashed lines, named in the margin where there is one, else above their right end.
+
+    Names that would lie on each other move down in the margin, and are left out elsewhere.
+    """
     parts = []
-    taken: list[float] = []
+    free = -math.inf
     for name, value in sorted(references.items(), key=lambda item: -item[1]):
         at = y(value)
-        line = tag("line", class_="reference", x1=_LEFT, x2=width - _RIGHT, y1=at, y2=at)
-        parts.append(line)
-        above = at - 5 if at - 5 > _TOP + 8 else at + 13
-        if all(abs(above - other) > 13 for other in taken):
-            taken.append(above)
-            place = {"x": width - _RIGHT - 4, "y": above}
-            parts.append(tag("text", name, class_="halo tick", text_anchor="end", **place))
+        parts.append(tag("line", class_="reference", x1=x.start, x2=x.stop, y1=at, y2=at))
+        if margin > _RIGHT:
+            place = {"x": x.stop + 8, "y": max(at + 4, free)}
+        else:
+            place = {"x": x.stop - 4, "y": at - 5 if at - 5 > _TOP + 8 else at + 13}
+            if place["y"] < free:
+                continue
+        free = place["y"] + _LINE
+        anchor = "start" if margin > _RIGHT else "end"
+        parts.append(tag("text", _short(name), class_="halo tick", text_anchor=anchor, **place))
     return parts
+
+
+def _margin(names: Iterable[str], width: int) -> float:
+    """Room on the right for the names of reference values; on a narrow chart there is none."""
+    longest = max([len(_short(name)) for name in names], default=0)
+    return _RIGHT + 7 * longest if width > 500 and longest else _RIGHT
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= 20 else name[:19] + "…"
 
 
 def _winners_line(rounds: Sequence[RoundRecord], panel: Panel, x: Scale, y: Scale) -> Markup:

@@ -27,6 +27,12 @@ _FOLDER = Path("comparison")
 #: Columns where the output is no terminal.
 _WIDTH = 120
 
+#: Columns of numbers.
+_NUMBERS = {
+    *("runs", "seed", "success", "return", "steps", "cost"),
+    *("a - b, 95% interval", "p", "p (Holm)"),
+}
+
 
 def parser() -> Parser:
     """The runs, and what to write of them."""
@@ -95,26 +101,31 @@ def show(found: Sequence[Panel]) -> None:
     width = shutil.get_terminal_size((_WIDTH, 24)).columns if sys.stdout.isatty() else _WIDTH
     console = Console(width=width, highlight=False, emoji=False, markup=False)
     for panel in found:
-        console.print(panel.name, style="bold")
-        _print(console, tables.SCORES, tables.score_rows(panel), right=(1, 2, 3, 4, 5))
+        console.print(f"{panel.name}: held-out scores, mean and 95% interval", style="bold")
+        references = tables.reference_rows(panel)
+        _print(console, tables.SCORES, tables.score_rows(panel), references)
         if rows := tables.contrast_rows(panel):
-            _print(console, tables.CONTRASTS, rows, right=(2, 3, 4))
-        _print(console, tables.RUNS, tables.run_rows(panel), right=(2, 5, 6))
+            _print(console, tables.CONTRASTS, rows)
+        _print(console, tables.RUNS, tables.run_rows(panel))
     for note in tables.notes(found):
-        console.print(f"  {note}", style="dim")
+        console.print(f"- {note}", style="dim")
 
 
-def _print(console: Console, header: Row, rows: Sequence[Row], right: Sequence[int]) -> None:
-    """A table without the columns in which no row has anything."""
+def _print(console: Console, header: Row, rows: Sequence[Row], more: Sequence[Row] = ()) -> None:
+    """A table without the columns in which no row has anything; ``more`` rows come apart."""
     from rich import box
     from rich.table import Table
 
-    table = Table(box=box.SIMPLE_HEAD, header_style="dim", pad_edge=False, show_edge=False)
-    used = [i for i in range(len(header)) if any(row[i] for row in rows)]
+    table = Table(
+        box=box.SIMPLE_HEAD, header_style="dim", padding=(0, 1, 0, 0), pad_edge=False,
+        show_edge=False,
+    )  # fmt: skip
+    used = [i for i in range(len(header)) if any(row[i] for row in [*rows, *more])]
     for i in used:
-        justify = "right" if i in right else "left"
-        table.add_column(header[i], justify=justify, overflow="fold")  # type: ignore[arg-type]
-    for row in rows:
-        table.add_row(*(row[i] for i in used))
+        right = header[i] in _NUMBERS
+        table.add_column(header[i], justify="right" if right else "left", overflow="fold")
+    for number, row in enumerate([*rows, *more]):
+        style = "dim" if number >= len(rows) else None
+        table.add_row(*(row[i] for i in used), style=style)
     console.print(table)
     console.print()

@@ -10,6 +10,7 @@ from typing import Any
 from promptpo import config
 from promptpo.compare.history import History, Measure
 from promptpo.types import Score
+from promptpo.ui import text
 
 #: Settings that say where, how fast or of which seed a run is, not what is being compared.
 _CIRCUMSTANCES = {
@@ -101,4 +102,6 @@ def _words(name: str, value: object) -> str:
     word = name.replace("_", " ")
     if value is None:
         return f"default {word}"
-    return f"{value} {word}" if isinstance(value, int) and word.endswith("s") else f"{word} {value}"
+    if isinstance(value, int) and word.endswith("s"):
+        return text.plural(value, word.removesuffix("s"))
+    return f"{word} {value}"

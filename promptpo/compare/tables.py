@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from promptpo.compare.contrasts import Contrast, contrasts
-from promptpo.compare.groups import Group, Panel
+from promptpo.compare.groups import Panel
 from promptpo.compare.history import History, Measure
 from promptpo.compare.scores import group_score
 from promptpo.stats import Interval
@@ -15,71 +15,82 @@ from promptpo.ui import text
 
 Row = tuple[str, ...]
 
-SCORES: Row = ("", "runs", "success", "return", "search steps", "cost", "state")
-CONTRASTS: Row = ("difference of", "", "a - b, 95% interval", "p", "p (Holm)", "over")
-RUNS: Row = ("run", "in", "seed", "state", "score", "search steps", "cost")
+SCORES: Row = ("", "", "runs", "success", "return", "steps", "cost", "state")
+CONTRASTS: Row = ("", "", "a - b, 95% interval", "p", "p (Holm)", "over")
+RUNS: Row = ("run", "", "seed", "state", "score", "steps", "cost")
+
+
+def letter(panel: Panel, number: int) -> str:
+    """How the tables call a panel's group: A, B, ...; nothing where it is the only one."""
+    if len(panel.groups) == 1:
+        return ""
+    return chr(ord("A") + number) if number < 26 else f"#{number + 1}"
 
 
 def score_rows(panel: Panel) -> list[Row]:
-    """Held-out scores: one row for each group, then one for each reference value of the spec."""
-    rows = [_score_row(group, panel.measures) for group in panel.groups]
-    for name, score in panel.references.items():
-        known = "success" in panel.measures and score.success_rate is not None
-        rate = f"{score.success_rate:.2f}" if known else ""
-        rows.append((name, "", rate, text.number(score.mean_return), "", "", "reference"))
+    """Held-out scores: one row for each group."""
+    rows: list[Row] = []
+    for number, group in enumerate(panel.groups):
+        cells = []
+        for measure in ("success", "return"):
+            found = group_score(group, measure) if measure in panel.measures else None
+            cells.append(_mean_words(found.mean, found.interval, measure) if found else "")
+        steps = [run.run.usage.steps.get("search", 0) for run in group.runs]
+        rows.append((
+            letter(panel, number),
+            group.label,
+            str(len(group.runs)),
+            *cells,
+            text.number(round(sum(steps) / len(steps))),
+            cost_words([run.run.usage for run in group.runs]),
+            state_words(group.runs),
+        ))  # fmt: skip
     return rows
 
 
-def _score_row(group: Group, measures: Sequence[Measure]) -> Row:
-    cells = []
-    for measure in ("success", "return"):
-        found = group_score(group, measure) if measure in measures else None
-        cells.append(_mean_words(found.mean, found.interval, measure) if found else "")
-    steps = [run.run.usage.steps.get("search", 0) for run in group.runs]
-    return (
-        group.label,
-        str(len(group.runs)),
-        cells[0],
-        cells[1],
-        text.number(round(sum(steps) / len(steps))),
-        cost_words([run.run.usage for run in group.runs]),
-        state_words(group.runs),
-    )
+def reference_rows(panel: Panel) -> list[Row]:
+    """Rows of the same table: what known behaviours score on the task."""
+    rows: list[Row] = []
+    for name, score in panel.references.items():
+        known = "success" in panel.measures and score.success_rate is not None
+        rate = f"{score.success_rate:.2f}" if known else ""
+        rows.append(("", name, "", rate, text.number(score.mean_return), "", "", ""))
+    return rows
 
 
 def contrast_rows(panel: Panel) -> list[Row]:
     """One row for each pair of groups that have held-out episodes, and each measure."""
+    letters = {group.label: letter(panel, i) for i, group in enumerate(panel.groups)}
     rows: list[Row] = []
     for measure in panel.measures:
         for c in contrasts(panel.groups, measure):
             difference = _mean_words(c.difference, c.interval, measure, signed=True)
-            name = f"{c.a} - {c.b}"
-            rows.append(
-                (name, measure, difference, p_words(c.p), p_words(c.adjusted), over_words(c))
-            )
+            name = f"{letters[c.a]} - {letters[c.b]}"
+            p = (p_words(c.p), p_words(c.adjusted))
+            rows.append((name, measure, difference, *p, over_words(c)))
     return rows
 
 
 def run_rows(panel: Panel) -> list[Row]:
     """One row for each run: what it has, whether or not it came to its end."""
-    rows: list[Row] = []
-    for group in panel.groups:
-        for history in group.runs:
-            run = history.run
-            test, best = history.held_out, run.best_trial
-            if test is not None:
-                score = f"held-out {text.score(vars(test.score))}"
-            elif best is not None:
-                score = f"search {text.score(vars(best.score))}"
-            else:
-                score = "none yet" if run.status == "running" else "none"
-            place = f"{run.folder.parent.name}/{run.folder.name}"
-            steps = text.number(run.usage.steps.get("search", 0))
-            seed = str(run.config.get("seed", ""))
-            rows.append(
-                (place, group.label, seed, run.status, score, steps, cost_words([run.usage]))
-            )
-    return rows
+    return [
+        _run_row(letter(panel, number), history)
+        for number, group in enumerate(panel.groups)
+        for history in group.runs
+    ]
+
+
+def _run_row(group: str, history: History) -> Row:
+    run = history.run
+    test, best = history.held_out, run.best_trial
+    score = "none yet" if run.status == "running" else "none"
+    if test is not None:
+        score = text.score(vars(test.score))
+    elif best is not None:
+        score = f"{text.score(vars(best.score))} in search"
+    seed = str(run.config.get("seed", ""))
+    steps = text.number(run.usage.steps.get("search", 0))
+    return (run.folder.name, group, seed, run.status, score, steps, cost_words([run.usage]))
 
 
 def cost_words(usages: Sequence[Usage]) -> str:
@@ -90,8 +101,10 @@ def cost_words(usages: Sequence[Usage]) -> str:
 
 
 def state_words(runs: Iterable[History]) -> str:
-    """``3 finished``, ``2 finished, 1 failed``."""
+    """``2 finished, 1 failed``; nothing where all have finished."""
     counts = Counter(run.run.status for run in runs)
+    if counts.keys() == {"finished"}:
+        return ""
     return ", ".join(f"{count} {status}" for status, count in counts.items())
 
 

@@ -1,11 +1,13 @@
 """``promptpo compare`` as a user types it: tables, files, and one line for what is wrong."""
 
+import contextlib
 import csv
 import os
 import re
 import struct
 import subprocess
 import sys
+import termios
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -45,18 +47,20 @@ def rows(path):
 
 
 def test_each_task_has_its_tables(runs, capsys):
-    first, second = compare(capsys, *runs).split("\nother\n")
-    assert "openai/a" in first
-    assert "60.5 (60 to 61)" in first
-    assert "95% interval" in first
-    assert "success" not in first.split("\n")[1]
-    assert "0.50 (0.09 to 0.91)" in second
-    assert "openai/a" in second
+    first, second = compare(capsys, *runs).split("\nother: ")
+    assert re.search(r"A +openai/a +2 +60.5 \(60 to 61\)", first)
+    assert re.search(r"B +ollama/b +2 +2 \(1 to 3\)", first)
+    assert re.search(r"A - B +return +\+58 ", first)
+    assert "success" not in first
+    assert re.search(r"promptpo, openai/a +1 +0.50 \(0.09 to 0.91\)", second)
+    assert re.search(r"expert +1.00 +95", second)
 
 
 def test_a_run_that_failed_is_listed_with_what_it_has(runs, capsys):
     out = compare(capsys, *runs)
-    (line,) = [line for line in out.splitlines() if "failed" in line and "search return 6" in line]
+    (line,) = [
+        line for line in out.splitlines() if "failed" in line and "return 6 in search" in line
+    ]
     assert "unknown" in line
     assert "1 finished, 1 failed" in out
 
@@ -64,6 +68,24 @@ def test_a_run_that_failed_is_listed_with_what_it_has(runs, capsys):
 def test_a_run_without_any_score_is_listed(tmp_path, capsys):
     out = compare(capsys, written_run(tmp_path, search=(), status="running"))
     assert re.search(r"killed +none", out)
+
+
+def test_the_tables_fit_a_terminal_of_80_columns(runs):
+    master, slave = os.openpty()
+    termios.tcsetwinsize(slave, (24, 80))
+    command = [sys.executable, "-m", "promptpo", "compare", *runs]
+    environment = {k: v for k, v in os.environ.items() if k != "COLUMNS"}
+    with subprocess.Popen(command, cwd=ROOT, stdout=slave, env=environment) as process:
+        os.close(slave)
+        out = b""
+        with contextlib.suppress(OSError):  # how Linux says that the other end is closed
+            while piece := os.read(master, 4096):
+                out += piece
+    os.close(master)
+    assert process.returncode == 0
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", out.decode()).splitlines()
+    assert any("0.50 (0.09 to 0.91)" in line for line in lines)  # not folded
+    assert max(map(len, lines)) <= 80
 
 
 def test_the_notes_say_what_a_table_cannot(runs, tmp_path, capsys):
@@ -74,7 +96,7 @@ def test_the_notes_say_what_a_table_cannot(runs, tmp_path, capsys):
 
 
 def test_a_run_given_twice_counts_once(runs, capsys):
-    assert re.search(r"openai/a +1 ", compare(capsys, runs[0], runs[0], runs[2]))
+    assert re.search(r"openai/a +1 +60", compare(capsys, runs[0], runs[0], runs[2]))
 
 
 def test_csv_files_hold_the_numbers(runs, tmp_path, capsys):

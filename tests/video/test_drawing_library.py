@@ -46,7 +46,6 @@ def without_opengl(tmp_path):
     package = tmp_path / "OpenGL"
     package.mkdir()
     (package / "__init__.py").write_text("raise ImportError('cannot open libGL')\n")
-    (tmp_path / "glfw.py").write_text("raise ImportError('cannot open libglfw')\n")
     return {**CLEAN, "PYTHONPATH": str(tmp_path)}
 
 

@@ -121,7 +121,7 @@ def test_without_pygame_the_extra_is_named(policy, tmp_path_factory):
 
 
 def test_without_opengl_mujoco_names_the_packages(policy, tmp_path_factory):
-    env = broken(tmp_path_factory.mktemp("broken"), "OpenGL", "glfw")
+    env = broken(tmp_path_factory.mktemp("broken"), "OpenGL")
     env.pop("MUJOCO_GL", None)
     line = refusal(
         policy, "policy.py", "--spec", "mujoco_halfcheetah", "--episodes", "1", code=3, env=env
@@ -130,7 +130,7 @@ def test_without_opengl_mujoco_names_the_packages(policy, tmp_path_factory):
 
 
 def test_without_opengl_other_environments_draw_all_the_same(policy, tmp_path_factory):
-    env = broken(tmp_path_factory.mktemp("broken"), "OpenGL", "glfw")
+    env = broken(tmp_path_factory.mktemp("broken"), "OpenGL")
     env.pop("MUJOCO_GL", None)
     done = video(policy, "policy.py", *CARTPOLE, "--episodes", "1", env=env)
     assert (done.returncode, done.stderr) == (0, "")

@@ -27,12 +27,10 @@ _LOAD = """async source => {
 
 _SEEK = """async time => {
     const video = window.video, canvas = document.createElement('canvas');
-    if (video.currentTime !== time) {
-        // A seek may end before its picture is there to be drawn.
-        const shown = new Promise(done => video.requestVideoFrameCallback(done));
-        await new Promise(done => { video.onseeked = done; video.currentTime = time; });
-        await Promise.race([shown, new Promise(done => setTimeout(done, 2000))]);
-    }
+    // A seek may end before its picture is there to be drawn.
+    const shown = new Promise(done => video.requestVideoFrameCallback(done));
+    await new Promise(done => { video.onseeked = done; video.currentTime = time; });
+    await Promise.race([shown, new Promise(done => setTimeout(done, 2000))]);
     canvas.width = video.videoWidth;
     canvas.height = video.videoHeight;
     canvas.getContext('2d').drawImage(video, 0, 0);

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import itertools
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -18,6 +19,10 @@ CONTEXT = 3
 #: Above this many characters a source is shown without colours: no policy is that long, and
 #: colouring must not hold up the end of a run.
 _COLOURED = 60_000
+
+#: Pairs of equal lines (or words) above which two sources are not aligned: difflib's time grows
+#: with their number, and a source of nothing but empty lines must not hold up the end of a run.
+_PAIRS = 500_000
 
 #: Half-open ranges of characters within a line.
 Ranges = Sequence[tuple[int, int]]
@@ -55,9 +60,8 @@ def side_by_side(before: str, after: str) -> tuple[DiffRow, ...]:
     """What changed, line by line; changed words are marked within changed lines."""
     old, new = _token_lines(before), _token_lines(after)
     old_text, new_text = _texts(old), _texts(new)
-    matcher = difflib.SequenceMatcher(None, old_text, new_text, autojunk=False)
     rows: list[DiffRow] = []
-    for kind, i1, i2, j1, j2 in matcher.get_opcodes():
+    for kind, i1, i2, j1, j2 in _changes(old_text, new_text):
         if kind == "equal":
             rows += _same(old, new, i1, j1, i2 - i1)
             continue
@@ -75,6 +79,14 @@ def side_by_side(before: str, after: str) -> tuple[DiffRow, ...]:
             for j in range(j1 + paired, j2)
         ]
     return tuple(_folded(rows))
+
+
+def _changes(old: Sequence[str], new: Sequence[str]) -> list[tuple[str, int, int, int, int]]:
+    """difflib's opcodes; one replacement of all by all where finding them would take too long."""
+    repeats = Counter(new)
+    if sum(repeats[item] for item in old) > _PAIRS:
+        return [("replace", 0, len(old), 0, len(new))]
+    return [*difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()]
 
 
 def _same(
@@ -114,10 +126,11 @@ def _folded(rows: Sequence[DiffRow]) -> Iterator[DiffRow]:
 def _word_changes(before: str, after: str) -> tuple[Ranges, Ranges]:
     """Where two versions of a line differ; nothing where they have little in common."""
     old, new = _words(before), _words(after)
-    matcher = difflib.SequenceMatcher(None, [w for _, w in old], [w for _, w in new], False)
-    if matcher.ratio() < 0.4:
+    codes = _changes([w for _, w in old], [w for _, w in new])
+    common = sum(i2 - i1 for kind, i1, i2, _, _ in codes if kind == "equal")
+    if 2 * common < 0.4 * (len(old) + len(new)):
         return (), ()
-    codes = [c for c in matcher.get_opcodes() if c[0] != "equal"]
+    codes = [c for c in codes if c[0] != "equal"]
     removed = [_extent(old, i1, i2) for _, i1, i2, _, _ in codes if i1 < i2]
     added = [_extent(new, j1, j2) for _, _, _, j1, j2 in codes if j1 < j2]
     return removed, added

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from exported_runs import finished_run
+from exported_runs import finished_run, lines_of, measured_lines
 from gymnasium import spaces
 
-from promptpo.export import sb3_policy, spec_of
+from promptpo.export import sb3_policy, spec_of, write_folder
 from promptpo.export.sb3_wrapper import SB3Policy
 from promptpo.report.gather import gather
 
@@ -129,3 +129,64 @@ def test_numbers_are_observations_and_actions_too():
     assert NumberEnv.action_space.contains(action)
     assert {0: "a", 2: "b"}[action] == "b"  # tabular environments look actions up
     assert policy.predict(np.array([0, 2]))[0].tolist() == [0, 2]
+
+
+CLOSURE_SPEC = '''
+"""CartPole as two fields, by a function that cannot be copied out of its spec."""
+import gymnasium
+import numpy as np
+from promptpo.spec import EnvSpec, field
+
+
+class Observation:
+    """Cart and pole."""
+
+    pole_angle: float = field(doc="of the pole")
+    rest: np.ndarray = field(shape=(3,), doc="the other numbers")
+
+
+def observer(place):
+    def observe(raw, env):
+        return {"rest": np.delete(raw, place), "pole_angle": raw[place]}
+
+    return observe
+
+
+def reward(observation, action, next_observation):
+    """One for each step."""
+    return 1.0
+
+
+def make():
+    """Gymnasium's CartPole-v1."""
+    return gymnasium.make("CartPole-v1")
+
+
+SPEC = EnvSpec(make=make, observation=Observation, action="0 or 1", reward=reward, horizon=50,
+               observe=observer(2))
+'''
+
+LEAN = """
+class Policy:
+    def act(self, obs):
+        return int(obs.pole_angle + 0.3 * obs.rest[2] > 0)
+"""
+
+
+def test_an_observe_that_cannot_be_copied_comes_from_the_spec(tmp_path):
+    path = tmp_path / "closure_task.py"
+    path.write_text(CLOSURE_SPEC)
+    run = finished_run(tmp_path / "runs", str(path), LEAN)
+    folder = tmp_path / "to"
+    write_folder(gather(run.folder), folder, sb3=True)
+    assert lines_of(folder / "run.py") == measured_lines(run)
+    (folder / "play.py").write_text(
+        "import gymnasium\nfrom sb3_policy import load\n"
+        "env = gymnasium.make('CartPole-v1')\npolicy = load(env)\n"
+        f"raw, total = env.reset(seed={run.test.seeds[0]})[0], 0\n"
+        "for _ in range(50):\n"
+        "    raw, reward, over, _, _ = env.step(policy.predict(raw)[0])\n"
+        "    total += reward\n    if over:\n        break\n"
+        "print(total)\n"
+    )
+    assert lines_of(folder / "play.py") == [str(run.test.returns[0])]

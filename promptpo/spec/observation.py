@@ -19,6 +19,7 @@ import numpy as np
 
 from promptpo.spec.definition import Bound, Field
 from promptpo.spec.source import PartError, Source, free_names, source_of
+from promptpo.spec.spaces import Flat
 
 Kind = Literal["float", "int", "bool", "array"]
 
@@ -72,6 +73,8 @@ def layout(observation: type) -> tuple[LayoutField, ...]:
             size = math.prod(meta.shape or ())
             fields.append(LayoutField(name, kind, meta.shape or (), start, start + size, meta))
             start += size
+        elif isinstance(node, ast.Assign):
+            _check_not_field(observation, node, source.line(node))
     if not fields:
         message = (
             f"class {observation.__name__} has no fields; write e.g. speed: float = field(...)"
@@ -102,7 +105,43 @@ def _checked(observation: type, name: str, hint: object, line: int) -> tuple[Kin
         problem = f"has shape {meta.shape} but is annotated {kind}; annotate it np.ndarray"
     if problem or not isinstance(meta, Field) or kind is None:
         raise PartError("observation", f"field {name!r} {problem}", line)
+    if problem := _bounds_problem(meta):
+        raise PartError("observation", f"field {name!r}: {problem}", line)
     return kind, meta
+
+
+def _check_not_field(observation: type, node: ast.Assign, line: int) -> None:
+    """A constant of the class is no field; a field that lacks its type is a mistake."""
+    for target in node.targets:
+        if isinstance(target, ast.Name) and isinstance(vars(observation).get(target.id), Field):
+            name = target.id
+            message = f"field {name!r} has no type; write {name}: float = field(...), or int, ..."
+            raise PartError("observation", message, line)
+
+
+def _bounds_problem(meta: Field) -> str:
+    """What is wrong with the bounds of a field: their type, their number or their order."""
+    size = math.prod(meta.shape or ())
+    bounds: dict[str, Flat] = {}
+    for side, bound in (("low", meta.low), ("high", meta.high)):
+        if bound is None:
+            continue
+        try:
+            numbers = np.array(bound, dtype=np.float64)
+        except (TypeError, ValueError):
+            return f"{side} must be a number or one per element, not {bound!r:.60}"
+        if numbers.ndim > 1:
+            return f"{side} has rows of numbers; write one number, or all of them in one row"
+        if numbers.ndim == 1 and numbers.size != size:
+            shape = f"the field has {size}, by its shape {meta.shape}" if meta.shape else "needs 1"
+            return f"{side} has {numbers.size} numbers, but {shape}"
+        bounds[side] = np.broadcast_to(numbers, (size,))
+    if len(bounds) == 2 and (bounds["low"] > bounds["high"]).any():
+        at = int((bounds["low"] > bounds["high"]).argmax())
+        where = f" at element {at}" if meta.shape else ""
+        low, high = bounds["low"][at], bounds["high"][at]
+        return f"low {low:g} is above high {high:g}{where}; exchange or correct them"
+    return ""
 
 
 def _is_shape(shape: object) -> bool:
@@ -187,6 +226,6 @@ def describe(item: LayoutField) -> list[str]:
 def _bound(bound: Bound, missing: str) -> str:
     if bound is None:
         return missing
-    if isinstance(bound, int | float):
+    if isinstance(bound, int | float | np.number):
         return f"{bound:g}"
     return "(" + ", ".join(f"{value:g}" for value in bound) + ")"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -27,17 +28,17 @@ def _check_types(spec: EnvSpec) -> None:
             got = getattr(spec, part)
             raise PartError(part, f"{part} must be {needed}, not {type(got).__name__} {got!r:.60}")
 
-    def is_number(value: object) -> bool:
-        return isinstance(value, int | float) and not isinstance(value, bool)
-
     require("observation", isinstance(spec.observation, type), "a class")
     require("action", isinstance(spec.action, str) and bool(spec.action.strip()), "a text")
     whole = isinstance(spec.horizon, int) and not isinstance(spec.horizon, bool)
     require("horizon", whole and spec.horizon > 0, "a positive int")
     require("description", isinstance(spec.description, str), "a text")
     require("install", isinstance(spec.install, str), "a text")
-    require("references", _are_references(spec.references), 'a dict such as {"random": 22.0}')
-    require("target", spec.target is None or is_number(spec.target), "a number or None")
+    require("references", isinstance(spec.references, Mapping), 'a dict such as {"random": 22.0}')
+    for name, value in spec.references.items():
+        if problem := _reference_problem(name, value):
+            raise PartError("references", f"references[{name!r}] {problem}")
+    require("target", spec.target is None or _is_number(spec.target), "a number or None")
     require("deterministic", isinstance(spec.deterministic, bool), "True or False")
     lifetimes = ("episode", "evaluation")
     require("policy_lifetime", spec.policy_lifetime in lifetimes, '"episode" or "evaluation"')
@@ -52,11 +53,38 @@ def _check_types(spec: EnvSpec) -> None:
     require("reward_helpers", helpers, "a tuple of functions (mind the comma)")
 
 
-def _are_references(value: object) -> bool:
-    return isinstance(value, Mapping) and all(
-        isinstance(name, str) and isinstance(score, int | float | Reference)
-        for name, score in value.items()
-    )
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _reference_problem(name: object, value: object) -> str:
+    """What is wrong with one entry of ``references``, with the remedy; empty if nothing is."""
+    if not isinstance(name, str):
+        return f"has a name that is no text; write {str(name)!r}: ..."
+    if isinstance(value, Reference):
+        return _wrong_number(value)
+    if _is_number(value):
+        return ""
+    remedy = "write a number, or Reference(mean_return, success_rate)"
+    if isinstance(value, tuple | list) and 0 < len(value) <= 2 and all(map(_is_number, value)):
+        remedy = f"write Reference({', '.join(map(repr, value))})"
+    return f"is a {type(value).__name__} {value!r:.40}; {remedy}"
+
+
+def _wrong_number(reference: Reference) -> str:
+    """Which part of a Reference is not the number that it must be; empty if none is."""
+    if not _is_number(reference.mean_return):
+        return f"has mean_return={reference.mean_return!r:.40}; it must be a number"
+    limits = {
+        "success_rate": (1.0, "from 0 to 1"),
+        "deviation": (math.inf, "of 0 or more"),
+        "episodes": (math.inf, "of 0 or more"),
+    }
+    for part, (most, words) in limits.items():
+        value = getattr(reference, part)
+        if value is not None and not (_is_number(value) and 0 <= value <= most):
+            return f"has {part}={value!r:.40}; it must be a number {words}, or None"
+    return ""
 
 
 #: Arguments with which each function of a spec is called, in order.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from promptpo.spec import SpecError, load_spec, shipped_specs
+from promptpo.spec import SpecError, load_spec, shipped_specs, standalone_source
 from promptpo.spec.loading import SHIPPED_FOLDER
 
 ROOT = SHIPPED_FOLDER.parent
@@ -232,6 +232,24 @@ def test_a_wrong_part_is_named_with_its_line(write_spec, old, new, problem):
             "contacts: int = 0",
             "has no description; assign field(",
         ),
+        ("high=3, doc", "high=(3, 4), doc", "high has 2 numbers, but needs 1"),
+        (
+            "field(shape=(2, 2), ",
+            "field(shape=(2, 2), low=(1.0, 2.0, 3.0), ",
+            "low has 3 numbers, but the field has 4, by its shape (2, 2)",
+        ),
+        (
+            "field(shape=(2, 2), ",
+            "field(shape=(2, 2), low=((1, 2), (3, 4)), ",
+            "low has rows of numbers; write one number, or all of them in one row",
+        ),
+        ("low=0, high=3", "low=5, high=3", "low 5 is above high 3; exchange or correct them"),
+        (
+            "field(shape=(2, 2), ",
+            "field(shape=(2, 2), low=0, high=(1, 1, -1, 1), ",
+            "low 0 is above high -1 at element 2",
+        ),
+        ("low=0, high=3", "low='zero', high=3", "low must be a number or one per element"),
     ],
 )
 def test_a_wrong_field_is_named_with_its_line(write_spec, old, new, problem):
@@ -239,6 +257,46 @@ def test_a_wrong_field_is_named_with_its_line(write_spec, old, new, problem):
     message = failure(path)
     number, name = re.match(rf"{re.escape(str(path))}:(\d+): field '(\w+)'", message).groups()
     assert int(number) == line_of(path, f"    {name}: ")
+    assert problem in message
+
+
+def test_a_field_without_a_type_is_named_with_its_line(write_spec):
+    path = write_spec(("contacts: int = field(", "contacts = field("))
+    expected = f"{path}:{line_of(path, 'contacts =')}: field 'contacts' has no type; write contacts"
+    assert failure(path).startswith(expected)
+
+
+def test_a_constant_of_the_class_is_no_field(write_spec):
+    path = write_spec(("    contacts: int", "    EDGE = 1.0\n    contacts: int"))
+    assert "EDGE = 1.0" in standalone_source(load_spec(path).observation)
+
+
+def test_bounds_may_be_numbers_of_numpy(write_spec):
+    path = write_spec(("low=-1.0, high=1.0", "low=np.float32(-1), high=np.array([1.0])"))
+    assert "range -1 to (1)" in standalone_source(load_spec(path).observation)
+
+
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [
+        ("(22.8, 0.5)", "['expert'] is a tuple (22.8, 0.5); write Reference(22.8, 0.5)"),
+        ("'22'", "['expert'] is a str '22'; write a number, or Reference(mean_return, success"),
+        ("None", "['expert'] is a NoneType None; write a number"),
+        ("Reference('22')", "['expert'] has mean_return='22'; it must be a number"),
+        ("Reference(22, 80)", "['expert'] has success_rate=80; it must be a number from 0 to 1"),
+        (
+            "Reference(22, deviation=-1)",
+            "['expert'] has deviation=-1; it must be a number of 0 or more",
+        ),
+    ],
+)
+def test_a_wrong_reference_is_named_with_its_remedy(write_spec, value, problem):
+    path = write_spec(
+        ("EnvSpec, field", "EnvSpec, Reference, field"),
+        ("horizon=50", f"horizon=50, references={{'random': 1.0, 'expert': {value}}}"),
+    )
+    message = failure(path)
+    assert message.startswith(f"{path}:{line_of(path, 'horizon=50')}: references")
     assert problem in message
 
 

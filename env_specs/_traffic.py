@@ -45,9 +45,10 @@ class TrafficMerge(gymnasium.Env[NDArray[np.float64], NDArray[np.float64]]):
         ModuleNotFoundError: SUMO is not installed.
     """
 
-    metadata = {"render_modes": []}  # noqa: RUF012 - Gymnasium's API
+    metadata = {"render_modes": ["rgb_array"], "render_fps": 20}  # noqa: RUF012 - Gymnasium's API
 
-    def __init__(self) -> None:
+    def __init__(self, render_mode: str | None = None) -> None:
+        self.render_mode = render_mode
         for package in ("libsumo", "sumo"):
             if importlib.util.find_spec(package) is None:
                 raise ModuleNotFoundError(f"No module named {package!r}", name=package)
@@ -78,11 +79,24 @@ class TrafficMerge(gymnasium.Env[NDArray[np.float64], NDArray[np.float64]]):
         """Let 0.2 s pass; raises ResetNeeded when the episode is over."""
         if self._steps >= HORIZON:
             raise gymnasium.error.ResetNeeded("the episode is over; call reset()")
-        reward, observation = self._ask(-1, np.clip(action, -_MOST, _MOST))
+        bounded = np.clip(action, -_MOST, _MOST)
+        reward, observation = self._ask(simulation.ASK_STEP, bounded)
         crashed = bool(observation[-1])
         self._steps = HORIZON if crashed else self._steps + 1
         truncated = not crashed and self._steps >= HORIZON
         return observation, reward, crashed, truncated, {"crashed": crashed}
+
+    def render(self) -> NDArray[np.uint8] | None:
+        """Return the roads from above, shape (height, width, 3) (render mode ``rgb_array``)."""
+        if self.render_mode != "rgb_array":
+            return None
+        from ._traffic_picture import Vehicle, draw
+
+        self._request(simulation.ASK_PLACES, np.zeros(simulation.SLOTS))
+        (count,) = simulation.COUNT.unpack(self._read(simulation.COUNT.size))
+        place = simulation.PLACE
+        rows = place.iter_unpack(self._read(count * place.size))
+        return draw([Vehicle(*row) for row in rows], simulation.TARGET_SPEED)
 
     def close(self) -> None:
         """End the simulation's process; calling it twice is harmless."""
@@ -98,21 +112,27 @@ class TrafficMerge(gymnasium.Env[NDArray[np.float64], NDArray[np.float64]]):
         self._process.stdout.close()
         self._complaints.close()
 
-    def _ask(self, seed: int, actions: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        """Reward and observation from the simulation's process."""
+    def _ask(self, asked: int, actions: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        """Reward and observation after a reset to a seed, or a step."""
+        self._request(asked, actions)
+        numbers = np.frombuffer(self._read(simulation.REPLY.size))
+        return float(numbers[0]), numbers[1:].copy()
+
+    def _request(self, asked: int, actions: NDArray[np.float64]) -> None:
         assert self._process.stdin is not None  # noqa: S101 - opened as a pipe
-        assert self._process.stdout is not None  # noqa: S101
-        reply = b""
-        with contextlib.suppress(BrokenPipeError):
-            self._process.stdin.write(simulation.REQUEST.pack(seed, *actions))
+        with contextlib.suppress(BrokenPipeError):  # reading says why
+            self._process.stdin.write(simulation.REQUEST.pack(asked, *actions))
             self._process.stdin.flush()
-            reply = self._process.stdout.read(simulation.REPLY.size)
-        if len(reply) < simulation.REPLY.size:
+
+    def _read(self, size: int) -> bytes:
+        """So many bytes of an answer; raises RuntimeError where the process has ended."""
+        assert self._process.stdout is not None  # noqa: S101 - opened as a pipe
+        answer = self._process.stdout.read(size)
+        if len(answer) < size:
             self._complaints.seek(0)
             words = self._complaints.read().decode(errors="replace").strip().splitlines()
             raise RuntimeError(f"the SUMO process ended: {words[-1] if words else 'no message'}")
-        numbers = np.frombuffer(reply)
-        return float(numbers[0]), numbers[1:].copy()
+        return answer
 
 
 def _bounds() -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -35,11 +35,16 @@ TARGET_SPEED = 20.0
 #: How far a vehicle sees to the front and to the back, in metres.
 SIGHT = 100.0
 
-#: A seed to start the episode of, or -1 for a step; then the accelerations of the slots.
+#: What a request asks for in place of a seed: a step, or where the vehicles are.
+ASK_STEP, ASK_PLACES = -1, -2
+#: A seed to start the episode of, or one of the above; then the accelerations of the slots.
 REQUEST = struct.Struct(f"<q{SLOTS}d")
 #: The reward, then the observation: six numbers for each slot, then three of all traffic.
 OBSERVATION_SIZE = 6 * SLOTS + 3
 REPLY = struct.Struct(f"<{1 + OBSERVATION_SIZE}d")
+#: How many vehicles there are, and one of them: x, y (m from the merge), angle (degrees, 0 up,
+#: clockwise), speed (m/s), 1 if it is in a slot.
+COUNT, PLACE = struct.Struct("<q"), struct.Struct("<5d")
 
 #: Vehicles an hour: on the highway; on the ramp, of which every fourth is a controlled one.
 _HIGHWAY_FLOW, _RAMP_FLOW, _CONTROLLED_SHARE = 7500.0, 450.0, 0.25
@@ -85,24 +90,35 @@ _TRAFFIC = f"""<routes>
 
 
 class Simulation:
-    """The one simulation of this process; its files lie in ``folder``, which must outlive it."""
+    """The one simulation of this process."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self) -> None:
         self._sumo: Any = importlib.import_module("libsumo")
         self._vehicle = self._sumo.vehicle
         self._slots: list[str | None] = [None] * SLOTS
+        # Files that are open and have no name any more: they are gone with this process, even
+        # where that is killed.
+        with tempfile.TemporaryDirectory(prefix="promptpo-traffic-") as name:
+            folder = Path(name)
+            network, traffic = build_network(folder), _written(folder, "traffic.xml", _TRAFFIC)
+            self._files = [os.open(path, os.O_RDONLY) for path in (network, traffic)]
         self._options = [
-            *("--net-file", str(build_network(folder))),
-            *("--route-files", str(_written(folder, "traffic.rou.xml", _TRAFFIC))),
+            *("--net-file", f"/dev/fd/{self._files[0]}"),
+            *("--route-files", f"/dev/fd/{self._files[1]}"),
             *("--step-length", str(STEP)),
             *("--collision.action", "warn", "--collision.check-junctions"),
             *("--time-to-teleport", "-1", "--no-step-log", "--no-warnings"),
         ]
         self._sumo.start(["sumo", *self._options])
 
+    def _load(self, seed: int) -> None:
+        for file in self._files:  # where /dev/fd shares the place that was read to
+            os.lseek(file, 0, os.SEEK_SET)
+        self._sumo.load([*self._options, "--seed", str(seed)])
+
     def reset(self, seed: int) -> list[float]:
         """Begin an episode with the traffic of a seed (0 to 2**31 - 1); returns a reply."""
-        self._sumo.load([*self._options, "--seed", str(seed)])
+        self._load(seed)
         self._slots = [None] * SLOTS
         for _ in range(round(WARM_UP / STEP)):
             self._advance()
@@ -118,6 +134,16 @@ class Simulation:
         self._advance()
         self._assign()
         return self._reply(accelerations)
+
+    def places(self) -> list[tuple[float, ...]]:
+        """Where all vehicles are: a row of numbers each, as ``PLACE`` says."""
+        merge = self._sumo.junction.getPosition("merge")
+        rows: list[tuple[float, ...]] = []
+        for name in self._vehicle.getIDList():
+            x, y = self._vehicle.getPosition(name)
+            angle, speed = self._vehicle.getAngle(name), self._vehicle.getSpeed(name)
+            rows.append((x - merge[0], y - merge[1], angle, speed, float(name in self._slots)))
+        return rows
 
     def _advance(self) -> None:
         self._sumo.simulationStep()
@@ -195,21 +221,23 @@ def _written(folder: Path, name: str, text: str) -> Path:
     return path
 
 
+def _answer(simulation: Simulation, asked: int, *accelerations: float) -> bytes:
+    if asked == ASK_PLACES:
+        places = simulation.places()
+        return COUNT.pack(len(places)) + b"".join(PLACE.pack(*row) for row in places)
+    reply = simulation.step(accelerations) if asked == ASK_STEP else simulation.reset(asked)
+    return REPLY.pack(*reply)
+
+
 def main() -> None:
     """Serve requests until the input ends, which it does when the other process does."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the other process
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     os.environ["LIBSUMO_AS_TRACI"] = "quiet"  # no advice on other packages
-    with (
-        os.fdopen(os.dup(1), "wb") as replies,
-        tempfile.TemporaryDirectory(prefix="promptpo-traffic-") as folder,
-    ):
+    with os.fdopen(os.dup(1), "wb") as replies:
         os.dup2(2, 1)  # what SUMO prints must not come between
-        simulation = Simulation(Path(folder))
+        simulation = Simulation()
         while len(request := sys.stdin.buffer.read(REQUEST.size)) == REQUEST.size:
-            seed, *accelerations = REQUEST.unpack(request)
-            reply = simulation.reset(seed) if seed >= 0 else simulation.step(accelerations)
-            replies.write(REPLY.pack(*reply))
+            replies.write(_answer(simulation, *REQUEST.unpack(request)))
             replies.flush()
 
 

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
@@ -20,6 +19,13 @@ from env_specs import _traffic_simulation
 from env_specs._traffic import ENV_ID, TrafficMerge
 
 ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(autouse=True)
+def folder_of_simulations(tmp_path, monkeypatch):
+    """Where simulations make their folders, which those that a test kills cannot remove."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    return tmp_path
 
 
 @pytest.fixture
@@ -52,10 +58,6 @@ def in_a_process_of_its_own(script):
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
-
-
-def folders():
-    return set(Path(tempfile.gettempdir()).glob("promptpo-traffic-*"))
 
 
 def gone(pid):
@@ -131,73 +133,72 @@ def test_vehicles_that_stop_hold_the_ramp_and_the_highway_flows(make_env):
 
 def test_a_vehicle_keeps_its_slot_until_it_leaves_and_gaps_are_from_bumper_to_bumper():
     script = """
-import tempfile
-from pathlib import Path
 from env_specs._traffic_simulation import Simulation
-with tempfile.TemporaryDirectory() as folder:
-    simulation = Simulation(Path(folder))
-    import libsumo
-    vehicle = libsumo.vehicle
-    checked, entered, slots = 0, [], [None] * 5
-    for seed in range(3):
-        reply = simulation.reset(seed)
+simulation = Simulation()
+import libsumo
+vehicle = libsumo.vehicle
+checked, entered, slots = 0, [], [None] * 5
+for seed in range(3):
+    reply = simulation.reset(seed)
+    slots = list(simulation._slots)
+    for _ in range(500):
+        reply = simulation.step([0.1] * 5)
+        for old, new in zip(slots, simulation._slots):
+            assert new == old or old is None or old not in vehicle.getIDList()
         slots = list(simulation._slots)
-        for _ in range(500):
-            reply = simulation.step([0.1] * 5)
-            for old, new in zip(slots, simulation._slots):
-                assert new == old or old is None or old not in vehicle.getIDList()
-            slots = list(simulation._slots)
-            for slot, name in enumerate(slots):
-                if name is None:
-                    continue
-                gap, faster = reply[1 + 10 + slot], reply[1 + 15 + slot]
-                lane, place = vehicle.getLaneID(name), vehicle.getLanePosition(name)
-                ahead = [
-                    (vehicle.getLanePosition(other) - vehicle.getLength(other) - place, other)
-                    for other in vehicle.getIDList()
-                    if vehicle.getLaneID(other) == lane and vehicle.getLanePosition(other) > place
-                ]
-                if ahead:
-                    true_gap, leader = min(ahead)
-                    difference = vehicle.getSpeed(leader) - vehicle.getSpeed(name)
-                    assert abs(gap - true_gap) < 1e-6 and abs(faster - difference) < 1e-9
-                    checked += 1
-    print(checked)
+        for slot, name in enumerate(slots):
+            if name is None:
+                continue
+            gap, faster = reply[1 + 10 + slot], reply[1 + 15 + slot]
+            lane, place = vehicle.getLaneID(name), vehicle.getLanePosition(name)
+            ahead = [
+                (vehicle.getLanePosition(other) - vehicle.getLength(other) - place, other)
+                for other in vehicle.getIDList()
+                if vehicle.getLaneID(other) == lane and vehicle.getLanePosition(other) > place
+            ]
+            if ahead:
+                true_gap, leader = min(ahead)
+                difference = vehicle.getSpeed(leader) - vehicle.getSpeed(name)
+                assert abs(gap - true_gap) < 1e-6 and abs(faster - difference) < 1e-9
+                checked += 1
+print(checked)
 """
     assert int(in_a_process_of_its_own(script)) > 500
 
 
 def test_a_crash_gives_no_reward_and_shows():
     script = """
-import tempfile
-from pathlib import Path
 from env_specs import _traffic_simulation
 _traffic_simulation._SPEED_MODE = 0  # vehicles that do not look ahead
-with tempfile.TemporaryDirectory() as folder:
-    simulation = _traffic_simulation.Simulation(Path(folder))
-    simulation.reset(0)
-    for _ in range(500):
-        reply = simulation.step([1.5] * 5)
-        if reply[-1]:
-            print(reply[0], reply[-1])
-            break
+simulation = _traffic_simulation.Simulation()
+simulation.reset(0)
+for _ in range(500):
+    reply = simulation.step([1.5] * 5)
+    if reply[-1]:
+        print(reply[0], reply[-1])
+        break
 """
     assert in_a_process_of_its_own(script) == "0.0 1.0\n"
 
 
-def test_closing_leaves_neither_process_nor_files(make_env):
-    before = folders()
+def test_closing_leaves_neither_process_nor_files(make_env, folder_of_simulations):
     env = make_env()
     env.reset(seed=0)
     pid = env._process.pid
-    assert folders() - before
     env.close()
     assert gone(pid)
-    mine = [folder for folder in folders() - before if not (folder / "merge.net.xml").exists()]
-    assert mine == []
+    assert list(folder_of_simulations.iterdir()) == []
 
 
-def test_a_killed_owner_takes_the_simulation_with_it():
+def test_a_killed_simulation_leaves_no_files(make_env, folder_of_simulations):
+    env = make_env()
+    env.reset(seed=0)
+    env._process.kill()
+    env.close()
+    assert list(folder_of_simulations.iterdir()) == []
+
+
+def test_a_killed_owner_takes_the_simulation_with_it(folder_of_simulations):
     script = """
 import os, sys, time
 from env_specs._traffic import TrafficMerge
@@ -211,6 +212,7 @@ time.sleep(100)
         pid = int(owner.stdout.readline())
         os.kill(owner.pid, signal.SIGKILL)
     assert gone(pid)
+    assert list(folder_of_simulations.iterdir()) == []
 
 
 def test_a_simulation_that_dies_is_an_error_of_one_line(make_env):
@@ -235,10 +237,27 @@ def test_where_sumo_is_missing_the_extra_is_named(package):
     assert "Traceback" not in done.stderr
 
 
+def test_a_picture_shows_the_controlled_vehicles_and_drawing_changes_nothing(make_env):
+    drawn, blind = make_env(), make_env()
+    assert blind.render() is None
+    drawn.render_mode = "rgb_array"
+    for env in (drawn, blind):
+        env.reset(seed=0)
+    for _ in range(100):
+        picture = drawn.render()
+        one, other = drawn.step(np.zeros(5))[0], blind.step(np.zeros(5))[0]
+        assert np.array_equal(one, other)
+    assert picture.dtype == np.uint8
+    assert picture.shape[2] == 3
+    assert columns(one)[0].any()
+    assert (picture == 255).all(axis=2).sum() > 20
+
+
+@pytest.mark.filterwarnings("ignore:.*symmetric and normalized space.*:UserWarning")
 @pytest.mark.filterwarnings("ignore:.*alternative render modes.*:UserWarning")
 @pytest.mark.filterwarnings("ignore:.*not be instantiated.*:UserWarning")
 def test_gymnasium_accepts_it_and_knows_it(make_env):
-    check_env(make_env(), skip_render_check=True)
+    check_env(make_env())
     env = gymnasium.make(ENV_ID)
     assert env.observation_space.shape == (_traffic_simulation.OBSERVATION_SIZE,)
     env.close()

@@ -37,6 +37,9 @@ def closing(progress: Progress) -> list[Row]:
     """What came out of the run, whether or not it got to its end."""
     references = progress.run.get("spec", {}).get("references") or {}
     rows = [*_result(progress), *reference_rows(references), *_price(progress)]
+    page = Path(str(progress.run.get("folder", ""))) / "report.html"
+    if page.is_file():
+        rows.append(("report", text.near_path(page)))
     finished = progress.finished or {}
     if finished.get("reason"):
         rows.append(("ended", str(finished["reason"])))

@@ -219,3 +219,10 @@ def command(*words):
         text=True,
         timeout=60,
     )
+
+
+def test_a_run_ends_with_naming_its_report(tmp_path):
+    quick = ["--rounds", "1", "--candidates", "1", "--episodes", "1", "--test-episodes", "1"]
+    done = command("--spec", "cartpole", "--model", "recorded", "--out", str(tmp_path), *quick)
+    (page,) = tmp_path.glob("cartpole/*/report.html")
+    assert re.search(rf"^report +{re.escape(str(page))}$", done.stdout, re.MULTILINE)

@@ -20,10 +20,14 @@ _EXTRAS = {
 
 
 def registered_ids() -> list[str]:
-    """The ids of the registry, Gymnasium's adapters for older environments left out."""
+    """The ids that Gymnasium registers itself, its adapters for older environments left out."""
     import gymnasium
 
-    return sorted(name for name in gymnasium.registry if not name.startswith("GymV"))
+    return sorted(
+        name
+        for name, entry in gymnasium.registry.items()
+        if str(entry.entry_point).startswith("gymnasium.envs") and not name.startswith("GymV")
+    )
 
 
 def registered_source(env_id: str, *, draft: bool) -> str:

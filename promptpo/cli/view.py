@@ -42,13 +42,12 @@ def main(arguments: argparse.Namespace) -> int:
     else:
         folder = runs.find(arguments.run, out)
         site = Site(lambda: [folder], text.near_path(folder.parent), only=True)
-    host, port = arguments.host, arguments.port
-    with open_server(site, host, port, public=arguments.public) as server:
+    server = open_server(site, arguments.host, arguments.port, public=arguments.public)
+    with contextlib.suppress(KeyboardInterrupt), server:
         print(f"{server.url}  (Ctrl-C ends it)", flush=True)
         if arguments.open:
             import webbrowser
 
             webbrowser.open(server.url)
-        with contextlib.suppress(KeyboardInterrupt):
-            server.serve_forever()
+        server.serve_forever()
     return 0

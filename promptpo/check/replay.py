@@ -16,7 +16,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from promptpo.errors import SpecError
 from promptpo.spec import Task, load_spec
+from promptpo.spec.trouble import one_line
 
 SEEDS = (0, 1, 2, 3, 1_000_003, 2_000_000_011)
 STEPS = 200
@@ -90,9 +92,12 @@ def main(refs: Sequence[str]) -> int:
             try:
                 task = Task.open(load_spec(ref))
                 found: list[str] | str = digests(task)
-                task.close()
+                with contextlib.suppress(SpecError):  # the command itself tells of this one
+                    task.close()
+            except SpecError as error:
+                found = str(error)
             except Exception as error:
-                found = f"{type(error).__name__}: {error}"
+                found = one_line(error)
             print(json.dumps(found), file=out, flush=True)
     return 0
 

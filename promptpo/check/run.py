@@ -27,10 +27,16 @@ def check_spec(spec: EnvSpec, effort: Effort, replays: Replays) -> Iterator[Find
         replays.next()
         raise
     construct = time.perf_counter() - began
+    problem = ""
     try:
         yield from _checks(task, effort, replays, construct)
     finally:
-        task.close()
+        try:
+            task.close()
+        except SpecError as error:  # must not hide what was found
+            problem = str(error)
+    if problem:
+        yield Finding("close", "FAIL", problem)
 
 
 def _checks(task: Task, effort: Effort, replays: Replays, construct: float) -> Iterator[Finding]:
@@ -38,7 +44,7 @@ def _checks(task: Task, effort: Effort, replays: Replays, construct: float) -> I
         played = play(task, effort.transitions)
     except Exception as error:
         replays.next()
-        yield Finding("episodes", "FAIL", one_line(error))
+        yield Finding("episodes", "FAIL", _told(error))
         return
     yield from _safely("observation", lambda: parts.check_observation(played))
     yield from _safely("action", lambda: parts.check_action(task))
@@ -56,4 +62,9 @@ def _safely(check: str, run: Callable[[], Iterator[Finding]]) -> Iterator[Findin
     try:
         yield from run()
     except Exception as error:
-        yield Finding(check, "FAIL", one_line(error))
+        yield Finding(check, "FAIL", _told(error))
+
+
+def _told(error: Exception) -> str:
+    """Our own errors say where and what; others are told with their type."""
+    return str(error) if isinstance(error, SpecError) else one_line(error)

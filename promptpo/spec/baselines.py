@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,9 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from promptpo.errors import PromptPOError
+from promptpo.errors import PromptPOError, SpecError
 from promptpo.spec.definition import Reference
 from promptpo.spec.families import split
+from promptpo.spec.interface import spec_error
 from promptpo.spec.loading import load_spec
 from promptpo.spec.task import Task
 from promptpo.store.files import write_atomically
@@ -38,6 +40,11 @@ class Measured:
     steps: int
     episodes: int
 
+    @property
+    def deviation(self) -> float:
+        """Standard deviation of an episode's return; NaN of a single episode."""
+        return self.standard_error * math.sqrt(self.episodes)
+
 
 def random_actions(task: Task, seed: int) -> Callable[[Any], Any]:
     """Sample the action space uniformly (Gymnasium's ``sample``), seeded by the episode."""
@@ -54,10 +61,36 @@ def zero_actions(task: Task, seed: int) -> Callable[[Any], Any]:
 
 
 def spec_expert(task: Task, seed: int) -> Callable[[Any], Any]:
-    """Act as the spec's own expert does."""
-    if task.spec.expert is None:
-        raise ValueError(f"spec {task.spec.name} has no expert")
-    return task.spec.expert(task.env)
+    """Act as the spec's own expert does; what is wrong with it becomes a SpecError."""
+    spec = task.spec
+    if spec.expert is None:
+        raise ValueError(f"spec {spec.name} has no expert")
+    code = getattr(spec.expert, "__code__", None)
+    where = spec.where
+    if code is not None and code.co_filename == str(spec.path):
+        where = f"{spec.path}:{code.co_firstlineno}"
+    try:
+        act = spec.expert(task.env)
+    except Exception as error:
+        raise spec_error(spec, "expert(env) failed", error) from error
+    if not callable(act):
+        kind = type(act).__name__
+        message = f"expert(env) returned {kind}, not a function act(raw); end it with: return act"
+        raise SpecError(f"{where}: {message}")
+
+    def checked(raw: Any) -> Any:  # noqa: ANN401 - the environment's own observation and action
+        try:
+            action = act(raw)
+        except Exception as error:
+            raise spec_error(spec, "the expert failed", error) from error
+        if action is None or np.size(action) != task.action_size:
+            got = "None" if action is None else f"an action of size {np.size(action)}"
+            need = f"one of size {task.action_size}"
+            message = f"the expert's act(raw) returned {got}, not {need}; return the action in it"
+            raise SpecError(f"{where}: {message}")
+        return action
+
+    return checked
 
 
 def measure(
@@ -124,6 +157,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except PromptPOError as error:
         print(error, file=sys.stderr)
         return error.exit_code
+    except BrokenPipeError:
+        from promptpo.cli import reader_gone
+
+        return reader_gone()
     return 0
 
 
@@ -143,7 +180,8 @@ def _printed(task: Task, seeds: Sequence[int]) -> Iterator[tuple[str, Measured]]
         score = result.reference
         success = "" if score.success_rate is None else f"  success {score.success_rate:.3f}"
         value = f"{score.mean_return:10.2f} +- {result.standard_error:.2f}"
-        line = f"{task.spec.name}  {name:12}{value}{success}  ({result.steps} steps)"
+        spread = f"  deviation {result.deviation:.4g}"
+        line = f"{task.spec.name}  {name:12}{value}{spread}{success}  ({result.steps} steps)"
         print(line, flush=True)
         yield name, result
 
@@ -158,7 +196,7 @@ def store(file: Path, ref: str, found: Mapping[str, Measured]) -> None:
         name: [
             _rounded(value.reference.mean_return),
             value.reference.success_rate,
-            _rounded(value.standard_error * value.episodes**0.5),
+            _rounded(value.deviation),
             value.episodes,
         ]
         for name, value in found.items()

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from promptpo.errors import SpecError
 from promptpo.spec.definition import Env, EnvSpec, Raw
+from promptpo.spec.interface import observation_of_reset, require_members, spec_error, step_error
 from promptpo.spec.observation import layout, observation_size
 from promptpo.spec.spaces import ActionCodec, Flat, UnsupportedSpace, flattener
-from promptpo.spec.trouble import explain, line_in
+from promptpo.spec.trouble import line_in
 
 if TYPE_CHECKING:
     from promptpo.spec.spaces import SandboxAction
@@ -50,17 +51,14 @@ class Task:
         """Build the environment of a loaded spec.
 
         Raises:
-            SpecError: it does not construct, a package is missing, or a space is not supported.
+            SpecError: it does not construct, a package or a member of the environment is
+                missing, or a space is not supported.
         """
         try:
             env = spec.make()
         except (Exception, SystemExit) as error:
-            raise _spec_error(spec, "the environment does not construct", error) from error
-        if not all(hasattr(env, name) for name in ("reset", "step", "action_space")):
-            raise SpecError(
-                f"{spec.where}: make() returned {type(env).__name__}, not a Gymnasium environment; "
-                "end it with: return env"
-            )
+            raise spec_error(spec, "the environment does not construct", error) from error
+        require_members(spec, env)
         try:
             return cls(spec, env)
         except UnsupportedSpace as error:
@@ -91,14 +89,17 @@ class Task:
         Returns the first observation, a fresh float64 vector of ``observation_size``.
 
         Raises:
-            SpecError: the environment or ``observe`` raised, or the size is not the fields'.
+            SpecError: the environment or ``observe`` raised, its answer has not Gymnasium's form,
+                or its size is not the fields'.
         """
-        reset = self.spec.reset
+        reset = self.spec.reset or partial(observation_of_reset, self.spec)
         try:
-            self.raw = reset(self.env, seed) if reset else self.env.reset(seed=seed)[0]
+            self.raw = reset(self.env, seed)
             flat = self._flat(self.raw)
+        except SpecError:
+            raise
         except Exception as error:
-            raise _spec_error(self.spec, "the environment cannot be reset", error) from error
+            raise spec_error(self.spec, "the environment cannot be reset", error) from error
         self._steps = 0
         if flat.shape != (self.observation_size,):
             filler = "observe" if self.spec.observe else "the environment"
@@ -117,28 +118,44 @@ class Task:
         the task's success test (None where the task defines none).
 
         Raises:
-            SpecError: the spec's own code raised. What the environment itself raises passes
-                through, for an action may have brought it about.
+            SpecError: the spec's own code raised, or the environment's answer has not
+                Gymnasium's form. What the environment itself raises passes through, for an
+                action may have brought it about.
         """
+        answer: Any = ...
         try:
-            self.raw, reward, terminated, truncated, self.info = self._step(self._decode(action))
+            answer = self._step(self._decode(action))
+            self.raw, reward, terminated, truncated, self.info = answer
             flat = self._flat(self.raw)
             reward = float(reward)
             success = None
             if self._success is not None:
                 success = bool(self._success(self.info, reward, terminated))
         except Exception as error:
+            form = None if answer is ... else step_error(self.spec, self.env, answer)
+            if form is not None:
+                raise form from error
             if self.spec.path is None or line_in(error, self.spec.path) is None:
                 raise
-            raise _spec_error(self.spec, "the spec failed in a step", error) from error
+            raise spec_error(self.spec, "the spec failed in a step", error) from error
         self._steps += 1
         if self._steps >= self.horizon and not terminated:
             truncated = True
         return flat, reward, bool(terminated), bool(truncated), success
 
     def close(self) -> None:
-        """Release the environment."""
-        self._owner.close()
+        """Release the environment, if it has a ``close``.
+
+        Raises:
+            SpecError: the environment raised.
+        """
+        close = getattr(self._owner, "close", None)
+        if close is None:
+            return
+        try:
+            close()
+        except Exception as error:
+            raise spec_error(self.spec, "the environment cannot be closed", error) from error
 
     def _flat_function(self) -> Callable[[Raw], Flat]:
         """Return the way from a raw observation to a fresh flat vector."""
@@ -184,8 +201,3 @@ def _without_idle_wrappers(env: Env, horizon: int) -> Env:
             env = env.env
         else:
             return env
-
-
-def _spec_error(spec: EnvSpec, problem: str, error: BaseException) -> SpecError:
-    where, reason = explain(error, spec.path or Path(spec.where), spec.install)
-    return SpecError(f"{where}: {problem}: {reason}")

@@ -107,7 +107,7 @@ WRONG = {
     "not finite": ("observation", ("action[0]])", "np.nan])"), "a value is not finite"),
     "action bound": ("action", ("in [-1, 1]: how", "in [0, 2]: how"), "lacks -1 of Box"),
     "reward": ("reward", ("return float(action[0])", "return 2.0"), "largest deviation 3 on"),
-    "reward of nan": ("reward", ("return float(action[0])", "return math.nan"), "deviation nan"),
+    "reward of nan": ("reward", ("return float(action[0])", "return math.nan"), "gives no number"),
     "sooner end": (
         "horizon",
         ("return Line()", "return gymnasium.wrappers.TimeLimit(Line(), 15)"),

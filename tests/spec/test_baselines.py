@@ -7,7 +7,7 @@ import numpy as np
 
 from promptpo.cli import EXIT_PIPE
 from promptpo.spec import Task, load_spec
-from promptpo.spec.baselines import main, measure, zero_actions
+from promptpo.spec.baselines import main, measure, random_actions, zero_actions
 
 
 def test_a_budget_of_steps_ends_after_whole_episodes():
@@ -33,7 +33,16 @@ def test_the_command_prints_a_line_for_each_baseline(capsys):
     assert main(["noise_world_board_1", "--episodes", "20"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[1] for line in lines] == ["random", "zero", "expert"]
-    assert "-100.00 +- 0.00  success 0.000  (2000 steps)" in lines[1]
+    assert "-100.00 +- 0.00  deviation 0  success 0.000  (2000 steps)" in lines[1]
+
+
+def test_the_deviation_is_that_of_an_episode(capsys):
+    task = Task.open(load_spec("cartpole"))
+    returns = [measure(task, random_actions, [seed]).reference.mean_return for seed in range(9)]
+    assert main(["cartpole", "--episodes", "9", "--seed", "0"]) == 0
+    line = capsys.readouterr().out.splitlines()[0]
+    assert f"  deviation {np.std(returns, ddof=1):.4g}  (" in line
+    assert f" +- {np.std(returns, ddof=1) / 3:.2f} " in line
 
 
 def test_the_command_reports_a_bad_spec_on_one_line(capsys):

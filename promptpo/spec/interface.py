@@ -1,0 +1,126 @@
+"""Gymnasium's API as an environment must have it: what is missing or of old Gym, in one line."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from promptpo.errors import SpecError
+from promptpo.spec.definition import Env, EnvSpec, Raw
+from promptpo.spec.source import PartError, source_of
+from promptpo.spec.trouble import explain
+
+#: What is needed of an environment, and how it may be written.
+_REMEDIES = {
+    "reset": "def reset(self, *, seed=None, options=None): ... return observation, {}",
+    "step": "def step(self, action): ... return observation, reward, terminated, truncated, {}",
+    "action_space": "action_space = gymnasium.spaces.Box(-1.0, 1.0, (2,)), or Discrete(3)",
+    "observation_space": "observation_space = gymnasium.spaces.Box(-1.0, 1.0, (3,)); "
+    "or give EnvSpec an observe(raw, env) that returns the fields",
+}
+
+
+def spec_error(spec: EnvSpec, problem: str, error: BaseException) -> SpecError:
+    """The line for an exception of a spec or its environment, with the spec's line where known."""
+    where, reason = explain(error, spec.path or Path(spec.where), spec.install)
+    return SpecError(f"{where}: {problem}: {reason}")
+
+
+def require_members(spec: EnvSpec, env: Env) -> None:
+    """Raise SpecError where ``make`` returned no environment, or one that lacks a member."""
+    if not (hasattr(env, "reset") or hasattr(env, "step")):
+        raise SpecError(
+            f"{spec.where}: make() returned {type(env).__name__}, not a Gymnasium environment; "
+            "end it with: return env"
+        )
+    from gymnasium.spaces import Space
+
+    for member, remedy in _REMEDIES.items():
+        if member == "observation_space" and spec.observe is not None:
+            continue
+        owner = f"{_where(spec, env)}: the environment {type(_inner(env)).__name__}"
+        if not hasattr(env, member):
+            raise SpecError(f"{owner} has no {member}; add {remedy}")
+        if member.endswith("space") and not isinstance(getattr(env, member), Space):
+            kind = type(getattr(env, member))
+            name = f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.")
+            raise SpecError(f"{owner} has an {member} of type {name}, not a Space; write {remedy}")
+
+
+def observation_of_reset(spec: EnvSpec, env: Env, seed: int) -> Raw:
+    """Reset an environment, and return its observation.
+
+    Raises SpecError where ``reset`` is the one of old Gym; what it raises itself passes through.
+    """
+    try:
+        answer = env.reset(seed=seed)
+    except TypeError as error:
+        if "keyword argument 'seed'" not in str(error):
+            raise
+        where = _where(spec, env, "reset")
+        raise SpecError(
+            f"{where}: reset takes no seed; write def reset(self, *, seed=None, options=None), "
+            "and draw all chance from a generator of that seed"
+        ) from error
+    if isinstance(answer, tuple) and len(answer) == 2 and isinstance(answer[1], Mapping):
+        return answer[0]
+    got = f"{len(answer)} values" if isinstance(answer, tuple) else type(answer).__name__
+    raise SpecError(
+        f"{_where(spec, env, 'reset')}: reset returns {got}, not an observation and a dict; "
+        "end it with: return observation, {}"
+    )
+
+
+def step_error(spec: EnvSpec, env: Env, answer: object) -> SpecError | None:
+    """What is wrong with an answer of ``step``; None if it has the form of Gymnasium."""
+    remedy = "end it with: return observation, reward, terminated, truncated, info"
+    if not isinstance(answer, tuple | list):
+        problem = f"returns {type(answer).__name__}, not 5 values; {remedy}"
+    elif len(answer) != 5:
+        old = " (old Gym's done is terminated)" if len(answer) == 4 else ""
+        problem = f"returns {len(answer)} values, not 5; {remedy}{old}"
+    elif not _is_number(answer[1]):
+        kind = type(answer[1]).__name__
+        problem = f"returns {kind} as the reward, not a number; make it a float"
+    else:
+        return None
+    return SpecError(f"{_where(spec, env, 'step')}: step {problem}")
+
+
+def _is_number(value: Any) -> bool:  # noqa: ANN401 - whatever an environment returned
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _layers(env: Env) -> Iterator[Env]:
+    """An environment and what its wrappers hold, from the outside in."""
+    while env is not None:
+        yield env
+        env = vars(env).get("env") if hasattr(env, "__dict__") else None
+
+
+def _inner(env: Env) -> Env:
+    """The environment inside its wrappers."""
+    return list(_layers(env))[-1]
+
+
+def _where(spec: EnvSpec, env: Env, method: str = "") -> str:
+    """The spec's file, and the line of the environment's class or method if it is written there."""
+    for layer in _layers(env):
+        kind = type(layer)
+        if spec.path is None or _file_of(kind) != str(spec.path):
+            continue
+        try:
+            return f"{spec.path}:{source_of(vars(kind).get(method, kind)).first_line}"
+        except PartError:  # a class that was made without a class statement
+            continue
+    return spec.where
+
+
+def _file_of(kind: type) -> str | None:
+    return getattr(sys.modules.get(kind.__module__), "__file__", None)

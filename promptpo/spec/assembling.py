@@ -99,7 +99,7 @@ def spec_source(env: Any, env_id: str, *, draft: bool, install: str = "") -> str
     arrays = any(item.annotation == "np.ndarray" for item in fields) or _is_array(env)
     text = _TEMPLATE.format(
         docstring=_module_docstring(env, env_id, documented),
-        imports=("import numpy as np\n\n" if arrays else "")
+        imports=("import numpy as np\n" if arrays else "")
         + "from promptpo.spec import Env, EnvSpec, field",
         class_docstring=_class_docstring(documented, fields),
         fields="\n".join(field_source(i.name, i.annotation, i.field) for i in fields),
@@ -147,9 +147,10 @@ def _arguments(limit: int | None, install: str, *, draft: bool) -> str:
 def _module_docstring(env: Any, env_id: str, documented: dict[str, str]) -> str:  # noqa: ANN401
     description = prose_of(section(documented, "description", "")) or type(env.unwrapped).__name__
     first = re.split(r"(?<=\w\w)\.(?:\s|$)", description.splitlines()[0])[0]
-    title = f"{env_id}: {first}."
+    name = env_id.rpartition(":")[2]
+    title = f"{name}: {first}."
     if len(title) > WIDTH - 3:
-        title = f"{env_id}: the task that is described below."
+        title = f"{name}: the task that is described below."
     parts = [description]
     for text in (section(documented, word) for word in ("starting", "episode")):
         parts += [prose_of(text), table_text(text)]

@@ -66,10 +66,16 @@ def _public(line: str) -> str:
 
 
 def rows_of(text: str) -> list[dict[str, str]]:
-    """The rows of the first table of a text, as column -> cell."""
+    """The rows of a text's tables, as column -> cell; all tables begin with the same column."""
     lines = [line for line in text.splitlines() if line.startswith("|")]
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
-    return [dict(zip(cells[0], row, strict=False)) for row in cells[1:]] if cells else []
+    rows, header = [], cells[0] if cells else []
+    for row in cells[1:]:
+        if row[0] == header[0]:
+            header = row
+        else:
+            rows.append(dict(zip(header, row, strict=False)))
+    return rows
 
 
 def prose_of(text: str) -> str:

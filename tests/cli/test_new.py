@@ -1,0 +1,172 @@
+"""``promptpo new``: a first spec file that loads, passes ruff, and says what is still to fill in."""
+
+import re
+import subprocess
+import sys
+
+import gymnasium
+import numpy as np
+import pytest
+
+from promptpo.check.parts import check_action, check_observation, check_prompt, check_reward
+from promptpo.check.play import play
+from promptpo.cli import main
+from promptpo.spec import Task, layout, load_spec
+from promptpo.spec.loading import SHIPPED_FOLDER
+
+
+class Rooms(gymnasium.Env):
+    """An environment with a Dict observation, and no documentation."""
+
+    observation_space = gymnasium.spaces.Dict(
+        {
+            "place": gymnasium.spaces.Box(-2.0, 3.5, (2,), np.float64),
+            "doors": gymnasium.spaces.MultiBinary(3),
+            "inner": gymnasium.spaces.Dict({"room": gymnasium.spaces.Discrete(4, start=1)}),
+        }
+    )
+    action_space = gymnasium.spaces.MultiDiscrete([3, 5])
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.observation_space.seed(seed)
+        return self.observation_space.sample(), {}
+
+    def step(self, action):
+        return self.observation_space.sample(), 1.0, False, False, {}
+
+
+class Told(gymnasium.Env):
+    """An environment whose observation is a text."""
+
+    observation_space = gymnasium.spaces.Text(10)
+    action_space = gymnasium.spaces.Discrete(2)
+
+
+class Seen(Told):
+    """An environment whose observation is a picture."""
+
+    observation_space = gymnasium.spaces.Box(0, 255, (64, 64, 3), np.uint8)
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for env in (Rooms, Told, Seen):
+        gymnasium.register(f"Test{env.__name__}-v0", env, max_episode_steps=30)
+    yield tmp_path
+    for env in (Rooms, Told, Seen):
+        del gymnasium.registry[f"Test{env.__name__}-v0"]
+
+
+@pytest.mark.parametrize(
+    ("env_id", "fields"),
+    [
+        ("CartPole-v1", ["cart_position", "cart_velocity", "pole_angle", "pole_angular_velocity"]),
+        ("Pendulum-v1", ["x_cos_theta", "y_sin_theta", "angular_velocity"]),
+        ("Blackjack-v1", ["part_1", "part_2", "part_3"]),
+        ("FrozenLake-v1", ["state"]),
+        ("HalfCheetah-v5", None),
+        ("TestRooms-v0", ["doors", "inner_room", "place"]),
+    ],
+)
+def test_the_file_is_true_but_for_its_reward(here, env_id, fields):
+    assert main(["new", env_id, "--to", "mine.py"]) == 0
+    spec = load_spec("mine.py")
+    names = [item.name for item in layout(spec.observation)]
+    assert names == fields or (fields is None and len(names) == 17)
+    task = Task.open(spec)
+    played = play(task, 300)
+    task.close()
+    findings = [*check_observation(played), *check_action(task), *check_prompt(spec)]
+    assert [f for f in findings if f.failed] == []
+    (reward,) = check_reward(played)
+    assert reward.failed
+    assert reward.detail == (
+        f"gives no number yet; fill in reward() at {here / 'mine.py'}:"
+        f"{line_of(here / 'mine.py', 'def reward(')}"
+    )
+
+
+def line_of(path, text):
+    return next(n for n, line in enumerate(path.read_text().splitlines(), 1) if text in line)
+
+
+def test_the_file_passes_ruff(here):
+    for number, env_id in enumerate(("CartPole-v1", "HalfCheetah-v5", "TestRooms-v0", "Ant-v5")):
+        assert main(["new", env_id, "--to", f"file_{number}.py"]) == 0
+    settings = ["--config", str(SHIPPED_FOLDER.parent / "pyproject.toml")]
+    for command in (
+        ["check", *settings],
+        ["format", "--check", *settings],
+        ["check", "--isolated"],
+    ):
+        done = subprocess.run(
+            [sys.executable, "-m", "ruff", *command, str(here)],
+            check=False,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stdout
+
+
+def test_it_says_what_to_do_next(capsys):
+    assert main(["new", "Pendulum-v1"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("wrote pendulum_v1.py. Next:\n")
+    for step in ("edit", "promptpo prompt", "promptpo check", "promptpo --spec"):
+        assert f"  {step} pendulum_v1.py" in out
+
+
+def test_a_file_is_not_overwritten(here, capsys):
+    (here / "pendulum_v1.py").write_text("mine")
+    assert main(["new", "Pendulum-v1"]) == 2
+    assert "exists and is left as it is; give another one with --to" in capsys.readouterr().err
+    assert (here / "pendulum_v1.py").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("argv", "code", "answer"),
+    [
+        (["Pendulm-v1"], 3, "did you mean Pendulum-v1?"),
+        (["no_such_package:Some-v0"], 3, "pip install 'no_such_package'"),
+        (["TestTold-v0"], 3, "is of type Text, which has no fixed number of numbers"),
+        (["TestSeen-v0"], 3, "of shape (64, 64, 3) is a picture"),
+        (["Pendulum-v1", "--to", "spec.txt"], 2, "name it spec.txt.py"),
+        (["Pendulum-v1", "--to", "nowhere/spec.py"], 2, "give --to a file that can be written"),
+    ],
+)
+def test_what_cannot_be_is_one_line(here, capsys, argv, code, answer):
+    assert main(["new", *argv]) == code
+    message = capsys.readouterr().err
+    assert answer in message
+    assert message.count("\n") == 1
+    assert list(here.iterdir()) == []
+
+
+def test_the_same_environment_is_a_spec_without_a_file():
+    spec = load_spec("gym:TestRooms-v0")
+    assert spec.horizon == 30
+    task = Task.open(spec)
+    played = play(task, 100)
+    task.close()
+    (reward,) = check_reward(played)
+    assert (reward.verdict, reward.detail) == ("note", "told in words only, by design")
+    flat = task.reset(3)
+    assert set(flat[:3]) <= {0.0, 1.0}
+    assert flat[3] in (1, 2, 3, 4)
+
+
+def test_documented_powers_are_kept():
+    text = load_spec("gym:Pendulum-v1")
+    told = re.sub(r"\s+", " ", text.reward.__doc__)
+    assert "theta^2 + 0.1 * theta_dt^2 + 0.001 * torque^2" in told
+
+
+def test_the_family_of_a_list_is_listed(capsys):
+    assert main(["list", "metaworld"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "metaworld:push-v3" in lines
+    assert len(lines) == 50
+    assert main(["list", "metaword"]) == 2
+    assert "did you mean 'metaworld'?" in capsys.readouterr().err

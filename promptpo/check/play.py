@@ -59,7 +59,7 @@ def play(task: Task, transitions: int, first_seed: int = 0) -> Played:
     modes = modes_of(task)
     while len(played.transitions) < transitions or len(played.episodes) < len(modes):
         number = len(played.episodes)
-        _play_episode(task, modes[number % len(modes)], first_seed + number, played)
+        play_episode(task, modes[number % len(modes)], first_seed + number, played)
     return played
 
 
@@ -68,7 +68,7 @@ def modes_of(task: Task) -> Sequence[str]:
     return ("random", "zero", "held", *(("expert",) if task.spec.expert else ()))
 
 
-def _play_episode(task: Task, mode: str, seed: int, played: Played) -> None:
+def play_episode(task: Task, mode: str, seed: int, played: Played) -> None:
     before = task.reset(seed)
     played.firsts.append(before)
     act = actor(task, mode, seed)

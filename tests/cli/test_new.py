@@ -1,4 +1,4 @@
-"""``promptpo new``: a first spec file that loads, passes ruff, and says what is still to fill in."""
+"""``promptpo new``: a first spec file that loads, passes ruff, and says what is to fill in."""
 
 import re
 import subprocess

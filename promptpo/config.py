@@ -47,7 +47,9 @@ class RunConfig:
     Raises UsageError where a value has the wrong type or lies outside its range.
     """
 
-    spec: str = option("", "spec file, name of a shipped spec, or family:member", metavar="SPEC", group="task")
+    spec: str = option(
+        "", "spec file, name of a shipped spec, or family:member", metavar="SPEC", group="task"
+    )
     method: str = option("promptpo", "search method", choices=("promptpo",), group="task")
     out: str = option(
         "runs", "folder that receives the run's own folder", metavar="DIR", group="task"

@@ -69,6 +69,7 @@ def modes_of(task: Task) -> Sequence[str]:
 
 
 def play_episode(task: Task, mode: str, seed: int, played: Played) -> None:
+    """Play one whole episode in a mode, and add it to what was played."""
     before = task.reset(seed)
     played.firsts.append(before)
     act = actor(task, mode, seed)

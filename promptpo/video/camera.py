@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 #: Takes one picture.
 Camera = Callable[[], "Image"]
 
-#: Width and height of what MuJoCo draws, in pixels.
-MUJOCO_SIZE = (640, 480)
+#: Width and height in pixels of what has no size of its own.
+PICTURE_SIZE = (640, 480)
 #: Environments that draw less than this many pixels wide are shown at twice their size.
 _SMALL = 400
 
@@ -35,7 +35,7 @@ def open_camera(
     scaled into; None: 640 x 480, and as large as they come. ``high`` draws shadows and smooth
     edges. ``trouble`` is why MuJoCo cannot draw on this machine, if it cannot.
 
-    Raises SpecError where the environment cannot be drawn.
+    To be used where ``draws_itself``. Raises SpecError where it cannot be drawn after all.
     """
     scene = _mujoco_scene(env)
     if scene is not None:
@@ -44,8 +44,14 @@ def open_camera(
         from promptpo.video.scene import scene_camera
 
         module = type(env.unwrapped).__module__
-        return scene_camera(*scene, module, size or MUJOCO_SIZE, high=high)
+        return scene_camera(*scene, module, size or PICTURE_SIZE, high=high)
     return _own_camera(env, size, where)
+
+
+def draws_itself(env: Env) -> bool:
+    """Whether there is something to point a camera at: a MuJoCo scene, or pictures of its own."""
+    modes = (getattr(env, "metadata", None) or {}).get("render_modes", ())
+    return "rgb_array" in modes or _mujoco_scene(env) is not None
 
 
 def picture_rate(env: Env) -> float:
@@ -68,12 +74,6 @@ def _own_camera(env: Env, size: tuple[int, int] | None, where: str) -> Camera:
     from PIL import Image
 
     inner = env.unwrapped
-    modes = (getattr(env, "metadata", None) or {}).get("render_modes", ())
-    if "rgb_array" not in modes:
-        raise SpecError(
-            f"{where}: {type(inner).__name__} cannot draw itself; give it 'rgb_array' in"
-            ' metadata["render_modes"], and a render() that returns the picture'
-        )
     inner.render_mode = "rgb_array"
 
     def take() -> Image.Image:

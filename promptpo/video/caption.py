@@ -56,8 +56,8 @@ class Caption:
 
     @cached_property
     def size(self) -> int:
-        """Height of a capital letter's line, in pixels: legible at any width of picture."""
-        return min(max(round(self.width / 40), 11), 26)
+        """Pixels of the letters."""
+        return _letters(self.width)
 
     @cached_property
     def height(self) -> int:
@@ -94,11 +94,21 @@ class Caption:
 
     @cached_property
     def _label_font(self) -> FreeTypeFont:
-        return _font(round(0.85 * self.size))
+        return label_font(self.width)
 
     @cached_property
     def _value_font(self) -> FreeTypeFont:
         return _font(round(1.1 * self.size))
+
+
+def _letters(width: int) -> int:
+    """Size that is legible in a picture of any width."""
+    return min(max(round(width / 40), 11), 26)
+
+
+def label_font(width: int) -> FreeTypeFont:
+    """The font of small words in a picture of that width."""
+    return _font(round(0.85 * _letters(width)))
 
 
 def _font(size: int) -> FreeTypeFont:

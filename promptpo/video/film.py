@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 #: Pictures a second, at most, where none are asked for.
 _MAX_RATE = 30.0
+#: A chart of a whole episode: pictures at most, and about how many seconds.
+_CHART_PICTURES, _CHART_SECONDS = 600, 20
 
 
 class Writer(Protocol):
@@ -57,6 +59,14 @@ class Pace:
             return cls(1, wanted)
         every = max(1, math.ceil(rate / _MAX_RATE))
         return cls(every, rate / every)
+
+    @classmethod
+    def of_chart(cls, horizon: int, wanted: float | None) -> Pace:
+        """For a chart, which has no pace of its own: at most 600 pictures, in about 20 s."""
+        if wanted is not None:
+            return cls(1, wanted)
+        every = math.ceil(horizon / _CHART_PICTURES)
+        return cls(every, min(max(horizon / every / _CHART_SECONDS, 4.0), _MAX_RATE))
 
 
 @dataclass

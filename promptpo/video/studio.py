@@ -18,10 +18,13 @@ from typing import TYPE_CHECKING, cast
 from promptpo.errors import PromptPOError
 from promptpo.rollout.jobs import Lifetime, PolicyJob, Settings
 from promptpo.rollout.worker import Worker
+from promptpo.spec import Env
+from promptpo.spec.observation import layout
 from promptpo.spec.spaces import Flat
 from promptpo.spec.task import Task
 from promptpo.ui.text import gist
-from promptpo.video.camera import open_camera, picture_rate
+from promptpo.video.camera import PICTURE_SIZE, Camera, draws_itself, open_camera, picture_rate
+from promptpo.video.chart import Chart
 from promptpo.video.film import Film, Pace
 
 if TYPE_CHECKING:
@@ -83,17 +86,13 @@ class FilmedTask(Task):
     def reset(self, seed: int) -> Flat:
         """As Task.reset; the first picture is taken."""
         flat = super().reset(seed)
-        self.studio.begin(seed)
+        self.studio.begin(seed, flat)
         return flat
 
     def step(self, action: Flat) -> tuple[Flat, float, bool, bool, bool | None]:
         """As Task.step; a picture may be taken."""
         result = super().step(action)
-        film = self.studio.film
-        if film is not None:
-            _, reward, terminated, truncated, success = result
-            film.step(reward, success, over=terminated or truncated)
-            self.studio.tell_progress()
+        self.studio.stepped(*result)
         return result
 
 
@@ -105,19 +104,29 @@ class Studio(Worker):
     connection: Connection = field(kw_only=True)
     film: Film | None = None
     _reel: Reel | None = None
+    _chart: Chart | None = None
+    _camera: Camera = field(init=False)
+    _pace: Pace = field(init=False)
 
     def open_tasks(self, count: int) -> Sequence[Task]:
         """The one environment, with its camera."""
         if not self.tasks:
             task = cast(FilmedTask, FilmedTask.open(self.spec))
             task.studio = self
-            order, where = self.order, self.spec.where
             self.tasks.append(task)
-            self._camera = open_camera(
-                task.env, size=order.size, high=order.high, trouble=order.trouble, where=where
-            )
-            self._pace = Pace.of(picture_rate(task.env), order.fps)
+            self._place_camera(task.env)
         return self.tasks
+
+    def _place_camera(self, env: Env) -> None:
+        order, spec = self.order, self.spec
+        if draws_itself(env):
+            self._camera = open_camera(
+                env, size=order.size, high=order.high, trouble=order.trouble, where=spec.where
+            )
+            self._pace = Pace.of(picture_rate(env), order.fps)
+        else:
+            self._camera = self._chart = Chart(layout(spec.observation), order.size or PICTURE_SIZE)
+            self._pace = Pace.of_chart(spec.horizon, order.fps)
 
     def work(self) -> None:
         """Carry out the order."""
@@ -130,12 +139,14 @@ class Studio(Worker):
                 raise PromptPOError(f"the policy failed: {gist(run.error)}")
             self.end(run.error)
 
-    def begin(self, seed: int) -> None:
+    def begin(self, seed: int, observation: Flat) -> None:
         """An episode has been reset: film it, if it is one of the reels."""
         self.end(None)
         reel = next((r for r in self.order.reels if r.seed == seed), None)
         if reel is None:
             return
+        if self._chart is not None:
+            self._chart.start(observation)
         horizon, tells = self.spec.horizon, self.spec.success is not None
         self._reel = reel
         self.film = Film(self._camera, reel.title, reel.files, self._pace, horizon, tells)
@@ -151,10 +162,21 @@ class Studio(Worker):
         self.connection.send(Filmed(self._reel.label, moment.total, moment.step, failure))
         self.film = self._reel = None
 
-    def tell_progress(self) -> None:
-        """Say how far the reel under way is."""
-        if self.film is not None and self._reel is not None:
-            self.connection.send(Progress(self._reel.label, self.film.moment.step))
+    def stepped(
+        self,
+        observation: Flat,
+        reward: float,
+        terminated: bool,
+        truncated: bool,
+        success: bool | None,
+    ) -> None:
+        """A step has been taken: show it, if it is of a reel."""
+        if self.film is None or self._reel is None:
+            return
+        if self._chart is not None:
+            self._chart.see(observation, reward)
+        self.film.step(reward, success, over=terminated or truncated)
+        self.connection.send(Progress(self._reel.label, self.film.moment.step))
 
 
 def main(order: Order, connection: Connection, log: Path) -> None:

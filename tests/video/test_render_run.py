@@ -8,7 +8,7 @@ import pytest
 import scripted
 from PIL import Image
 
-from promptpo.errors import PromptPOError, RunError, SpecError, UsageError
+from promptpo.errors import PromptPOError, RunError, UsageError
 from promptpo.video import Options, Watcher, render_policy, render_run
 
 CARTPOLE = {"spec": "cartpole", "test_episodes": 3, "workers": 1}
@@ -231,15 +231,18 @@ def test_a_folder_that_cannot_be_written(finished, tmp_path):
         render_run(finished, to=tmp_path / "file" / "videos")
 
 
-def test_an_environment_that_cannot_draw_itself_is_told_what_to_have(tmp_path):
+def test_an_environment_that_draws_nothing_becomes_a_chart(player, tmp_path):
     spec = tmp_path / "blind.py"
     spec.write_text(BLIND)
-    with pytest.raises(SpecError, match=r"blind.py: Blind cannot draw itself; give it 'rgb_array'"):
-        render_policy(
-            policy_file(tmp_path, scripted.BAD),
-            Options(episodes=1),
-            settings={**CARTPOLE, "spec": str(spec)},
-        )
+    settings = {**CARTPOLE, "spec": str(spec)}
+    (file,) = render_policy(
+        policy_file(tmp_path, scripted.BAD), Options(episodes=1), settings=settings
+    )
+    with player.open(file) as clip:
+        first, last = (clip.picture(t)[:480].astype(int) for t in (0.0, clip.duration - 0.1))
+    assert np.median(first) > 200
+    blue = (last[..., 2] - last[..., 0] > 80).sum() - (first[..., 2] - first[..., 0] > 80).sum()
+    assert blue > 20
 
 
 BLIND = '''

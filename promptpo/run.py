@@ -138,7 +138,7 @@ class _Run:
                     " was, or start a new run"
                 )
         stack.callback(log.close)
-        trackers = tracking(self.config.trackers, folder.path, run, log)
+        trackers = tracking(self.config, folder.path, run, log)
         log.listeners = [*self.listeners, *stack.enter_context(trackers)]
         now: dict[str, Any] = {"config": self.config.as_dict(), "isolation": task.isolation}
         log.emit("run", transient=True, **{**run, **now, "folder": str(folder.path)})

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from promptpo.config import build
+from promptpo.config import RunConfig, build
 from promptpo.errors import UsageError
 from promptpo.spec.trouble import one_line
 from promptpo.store.events import EventLog, read_events
@@ -61,17 +61,17 @@ def check_ready(names: Sequence[str]) -> None:
 
 @contextlib.contextmanager
 def tracking(
-    names: Sequence[str], folder: Path, run: Mapping[str, Any], log: EventLog
+    config: RunConfig, folder: Path, run: Mapping[str, Any], log: EventLog
 ) -> Iterator[list[Listener]]:
-    """Listeners that tell these trackers of the run in ``folder``, ended on leaving.
+    """Listeners that tell the run's trackers of it, ended on leaving.
 
     ``run`` is the data of the run's first event. What goes wrong becomes a notice in ``log``.
     """
-    if not names:
+    if not config.trackers:
         yield []
         return
-    start = _start(folder, run)
-    following = Following([Courier(name, _class(name)(), start) for name in names], log)
+    start = _start(folder, run, config)
+    following = Following([Courier(n, _class(n)(), start) for n in config.trackers], log)
     try:
         yield [following]
     finally:
@@ -90,10 +90,11 @@ def send(folder: RunFolder, files: Sequence[Path]) -> list[str]:
     events, _ = read_events(folder.events)
     configs = [e.data["config"] for e in events if e.type in ("run", "resumed")]
     problems = []
-    for name in build(configs[-1]).trackers if configs else ():
+    config = build(configs[-1] if configs else {})
+    for name in config.trackers:
         try:
             check_ready([name])
-            _send(name, _start(folder.path, events[0].data), files, end)
+            _send(name, _start(folder.path, events[0].data, config), files, end)
         except Exception as error:  # one tracker's trouble is not the other's
             problems.append(f"{name} did not take the files: {one_line(error)}")
     return problems
@@ -145,13 +146,12 @@ def _class(name: str) -> Any:  # noqa: ANN401 - a class of the Tracker protocol
     return getattr(importlib.import_module(f"promptpo.trackers.{kind.module}"), kind.cls)
 
 
-def _start(folder: Path, run: Mapping[str, Any]) -> Start:
+def _start(folder: Path, run: Mapping[str, Any], config: RunConfig) -> Start:
     """What trackers learn first, but for the id, which each keeps in its memory."""
     spec = run["spec"]["name"]
     versions = {f"version/{name}": text for name, text in run.get("versions", {}).items()}
-    settings = {**run["config"], "model": run["model"], **versions}
     # A file's path tells a group of runs less than the task's name does.
-    settings["spec"] = spec
+    settings = {**config.as_dict(), "spec": spec, **versions}
     return Start(folder, "", f"{spec}/{folder.name}", spec, settings)
 
 

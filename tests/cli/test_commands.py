@@ -43,17 +43,18 @@ def only_run(folder: Path) -> Path:
     return run
 
 
-def test_the_closing_lines_name_file_score_cost_and_end(finished: tuple[Path, str]) -> None:
+def test_the_closing_lines_name_files_score_cost_and_end(finished: tuple[Path, str]) -> None:
     folder, out = finished
     lines = out[out.index("best policy") :].splitlines()
-    path = only_run(folder).relative_to(folder) / "best" / "policy.py"
-    assert lines[0] == f"best policy  {path}  (r02_c01)"
+    run = only_run(folder).relative_to(folder)
+    assert lines[0] == f"best policy  {run / 'best' / 'policy.py'}  (r02_c01)"
     assert lines[1].startswith("held-out     mean return 500")
     assert lines[2] == "compare      return: random 22.8, zero action 9.3, optimum 500"
     assert lines[3] == "cost         9 replies replayed, no tokens, $0.00"
     assert re.fullmatch(r"env steps    search [\d,]+, selection [\d,]+, test 5,000", lines[4])
-    assert lines[5] == "ended        all rounds are done"
-    assert len(lines) == 6
+    assert lines[5] == f"report       {run / 'report.html'}"
+    assert lines[6] == "ended        all rounds are done"
+    assert len(lines) == 7
 
 
 def test_a_replay_is_called_a_replay(finished: tuple[Path, str]) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from promptpo.errors import RunError, UsageError
 from promptpo.video.options import Options, Watcher, parse_episodes
-from promptpo.video.render import Subject, film
+from promptpo.video.render import Subject, film_episodes
 
 __all__ = ["Options", "Watcher", "parse_episodes", "render_policy", "render_run"]
 
@@ -31,7 +31,7 @@ def render_run(
     the run (``RunConfig``'s names, such as ``spec``, ``seed``); then the episodes are scored anew.
     Returns the files, such as ``best_seed1342177291.mp4``.
 
-    Raises RunError (no such run, or no best policy in it yet) and what ``film`` raises.
+    Raises RunError (no such run, or no best policy in it yet) and what ``film_episodes`` raises.
     """
     from promptpo import config
     from promptpo.run import settings_of
@@ -48,7 +48,7 @@ def render_run(
         record = None
     subject = Subject(_source(folder.best_policy), load_spec(asked.spec), asked, record)
     target = Path(to) if to is not None else folder.path / "videos"
-    return film(subject, options or Options(), target, watcher or Watcher())
+    return film_episodes(subject, options or Options(), target, watcher or Watcher())
 
 
 def render_policy(
@@ -64,7 +64,7 @@ def render_policy(
     ``settings`` are ``RunConfig``'s, at least ``spec``. ``test_episodes`` of them are played
     first, to find the best, median and worst. Returns the files.
 
-    Raises UsageError (the file cannot be read) and what ``film`` raises.
+    Raises UsageError (the file cannot be read) and what ``film_episodes`` raises.
     """
     from promptpo import config
     from promptpo.spec import load_spec
@@ -75,7 +75,7 @@ def render_policy(
         raise UsageError(f"{path}: give the task that it is for with --spec")
     subject = Subject(_source(path), load_spec(asked.spec), asked)
     target = Path(to) if to is not None else path.parent / "videos"
-    return film(subject, options or Options(), target, watcher or Watcher())
+    return film_episodes(subject, options or Options(), target, watcher or Watcher())
 
 
 def _source(path: Path) -> str:

@@ -42,7 +42,7 @@ class Subject:
     record: Mapping[str, Any] | None = None
 
 
-def film(subject: Subject, options: Options, to: Path, watcher: Watcher) -> list[Path]:
+def film_episodes(subject: Subject, options: Options, to: Path, watcher: Watcher) -> list[Path]:
     """Film the chosen episodes into the folder ``to``; returns the files, best episode first.
 
     A policy that fails in the middle is filmed until then, with a warning. So is an episode that
@@ -100,6 +100,8 @@ def _scored(
     from promptpo.rollout import episode_seeds
 
     settings = subject.settings
+    if settings.test_episodes < 1:
+        raise UsageError("there are no held-out episodes to film; give --test-episodes at least 1")
     seeds = episode_seeds(settings.seed, "test", settings.test_episodes)
     known = choose.recorded(subject.record, seeds)
     if known:

@@ -225,6 +225,11 @@ def test_a_policy_file_needs_its_task(tmp_path):
         render_policy(policy_file(tmp_path, scripted.BAD), settings={})
 
 
+def test_without_held_out_episodes_there_is_nothing_to_film(finished, tmp_path):
+    with pytest.raises(UsageError, match="give --test-episodes at least 1"):
+        render_run(finished, to=tmp_path, settings={"test_episodes": 0})
+
+
 def test_a_folder_that_cannot_be_written(finished, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(UsageError, match="give --to a folder that can be written"):

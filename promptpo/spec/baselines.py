@@ -93,6 +93,14 @@ def spec_expert(task: Task, seed: int) -> Callable[[Any], Any]:
     return checked
 
 
+#: The reference values that can be measured, by the name that a spec states them under.
+MEASURED: Mapping[str, Controller] = {
+    "random": random_actions,
+    "zero action": zero_actions,
+    "expert": spec_expert,
+}
+
+
 def measure(
     task: Task,
     controller: Controller,
@@ -131,10 +139,9 @@ def measure_all(
     task: Task, seeds: Sequence[int], enough: int | None = None, fewest: int = 0
 ) -> Iterator[tuple[str, Measured]]:
     """Yield name and value of every baseline that the task has; arguments as of ``measure``."""
-    yield "random", measure(task, random_actions, seeds, enough, fewest)
-    yield "zero action", measure(task, zero_actions, seeds, enough, fewest)
-    if task.spec.expert is not None:
-        yield "expert", measure(task, spec_expert, seeds, enough, fewest)
+    for name, controller in MEASURED.items():
+        if controller is not spec_expert or task.spec.expert is not None:
+            yield name, measure(task, controller, seeds, enough, fewest)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -148,7 +155,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     seeds = range(options.seed, options.seed + options.episodes)
     warnings.filterwarnings("ignore", message="Constant.s. may be too high")  # Meta-World's experts
     try:
-        for ref in _references_of(options.specs):
+        for ref in references_of(options.specs):
             task = Task.open(load_spec(ref))
             found = dict(_printed(task, seeds))
             if options.json:
@@ -164,7 +171,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _references_of(names: Sequence[str]) -> Iterator[str]:
+def references_of(names: Sequence[str]) -> Iterator[str]:
     """What was named; ``family:`` stands for its members without a file of their own."""
     for name in names:
         found = split(name) if name.endswith(":") else None

@@ -1,5 +1,6 @@
 """Reference values are measured as stated: by playing, seed by seed."""
 
+import json
 import subprocess
 import sys
 
@@ -7,7 +8,7 @@ import numpy as np
 
 from promptpo.cli import EXIT_PIPE
 from promptpo.spec import Task, load_spec
-from promptpo.spec.baselines import main, measure, random_actions, zero_actions
+from promptpo.spec.baselines import main, measure, random_actions, references_of, zero_actions
 
 
 def test_a_budget_of_steps_ends_after_whole_episodes():
@@ -56,3 +57,27 @@ def test_a_reader_that_goes_early_is_no_error():
     process.stdout.close()
     assert process.stderr.read() == ""
     assert process.wait() == EXIT_PIPE
+
+
+def test_values_are_added_to_a_file_that_keeps_what_it_has(tmp_path, capsys):
+    file = tmp_path / "references.json"
+    file.write_text('{"mine.py": {"random": [1.0, null, 2.0, 3]}}')
+    assert main(["noise_world_board_1", "--episodes", "20", "--json", str(file)]) == 0
+    known = json.loads(file.read_text())
+    assert known["mine.py"] == {"random": [1.0, None, 2.0, 3]}
+    assert list(known["noise_world_board_1"]) == ["random", "zero action", "expert"]
+    assert known["noise_world_board_1"]["zero action"] == [-100.0, 0.0, 0.0, 20]
+    mean, rate, deviation, episodes = known["noise_world_board_1"]["expert"]
+    assert (rate, episodes) == (1.0, 20)
+    assert 960 < mean < 990
+    assert 1 < deviation < 30
+
+
+def test_a_family_stands_for_its_members_without_a_file(capsys):
+    assert main(["metaworld", "--episodes", "1"]) == 3
+    assert "metaworld" in capsys.readouterr().err
+    assert main(["metawrld:", "--episodes", "1"]) == 3
+    assert "did you mean metaworld:" in capsys.readouterr().err
+    refs = list(references_of(["cartpole", "metaworld:"]))
+    assert (refs[0], len(refs)) == ("cartpole", 46)
+    assert "metaworld:reach-v3" not in refs

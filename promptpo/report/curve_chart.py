@@ -46,7 +46,7 @@ def curve_chart(run: RunRecord, panel: Panel, *, width: int, height: int) -> Mar
     scored = [t for t in ended if not t.score.failed]
     values = [v for t in scored if (v := panel.measure(t.score)) is not None]
     references = _references(run, panel, values)
-    margin = _margin(references, width)
+    margin = _margin(run.references, width)  # the same for every panel
     steps = max([t.at_steps for t in ended], default=0)
     x = Scale(0, steps * 1.02 or 1, _LEFT, width - margin)
     low, high = panel.bounds or spread([*values, *references.values()])

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 import math
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Collection, Iterator, Sequence
 from typing import get_args
 
 from promptpo.check.findings import Effort, Finding, judged
@@ -11,7 +13,7 @@ from promptpo.check.play import Played
 from promptpo.check.replay import SEEDS, digests
 from promptpo.rollout.seeds import episode_seeds
 from promptpo.spec import Env, EnvSpec, Reference, Task
-from promptpo.spec.baselines import Measured, measure_all
+from promptpo.spec.baselines import MEASURED, Measured, measure_all
 from promptpo.types import Stream
 
 #: A stated value may be rounded to this share of itself.
@@ -114,12 +116,39 @@ def check_speed(played: Played, construct: float) -> Finding:
 def check_references(task: Task, effort: Effort) -> Iterator[Finding]:
     """Stated reference values hold: measured again, they differ by chance and rounding only."""
     stated = dict(task.spec.reference_scores)
-    if "expert" not in stated and "optimum" in stated:
-        stated["expert"] = stated["optimum"]  # an exact optimum is what its expert plays
+    if task.spec.expert and "optimum" in stated:
+        stated.setdefault("expert", stated.pop("optimum"))  # an exact optimum: its expert plays it
     fewest, most = effort.reference_episodes
     seeds = range(FIRST_SEED, FIRST_SEED + most)
+    missed = set()
     for name, measured in measure_all(task, seeds, effort.reference_steps, fewest):
+        if name not in stated:
+            missed.add(name)
         yield _compared(task.spec, name, stated.pop(name, None), measured)
+    for name, reference in stated.items():
+        yield _unmeasured(name, reference, missed)
+
+
+def _unmeasured(name: str, stated: Reference, missed: Collection[str]) -> Finding:
+    """A reference that is shown only; a failure where it is a misspelt one that is measured."""
+    label = f"reference: {name}"
+    # "zero" and "zero_actions" are meant to be "zero action"; "human expert" is not "expert".
+    words = " ".join(re.split(r"[\W_]+", name.lower())).strip()
+    for meant in missed:
+        if meant.startswith(words) or words.startswith(meant) or _alike(words, meant):
+            measured = ", ".join(map(repr, MEASURED))
+            remedy = f"did you mean {meant!r}? Of references, {measured} are measured"
+            return Finding(label, "FAIL", f"{remedy}; other names are shown only")
+    detail = f"stated {stated.mean_return:g}; not measured"
+    if name == "expert":
+        detail += ", for the spec has no expert"
+    elif name != "optimum":
+        detail += f", as {', '.join(MEASURED)} are"
+    return Finding(label, "note", detail)
+
+
+def _alike(one: str, other: str) -> bool:
+    return difflib.SequenceMatcher(None, one, other).ratio() >= 0.8
 
 
 def _compared(spec: EnvSpec, name: str, stated: Reference | None, got: Measured) -> Finding:

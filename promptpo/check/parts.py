@@ -1,24 +1,20 @@
-"""Checks of what the model reads: observation, action, reward, prompt."""
+"""Checks of what the model reads but the action: observation, reward, prompt."""
 
 from __future__ import annotations
 
 import ast
 import math
-import re
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
+from promptpo.check.action import ROUNDING
 from promptpo.check.findings import Finding, judged
 from promptpo.check.play import Played, observation_class
 from promptpo.config import RunConfig
-from promptpo.spec import EnvSpec, LayoutField, Task, layout, prompt_parts
+from promptpo.spec import EnvSpec, LayoutField, layout, prompt_parts
 from promptpo.spec.source import PartError, source_of
 from promptpo.spec.spaces import Flat
-
-#: Environments of float32 round a bound by up to this share of it.
-ROUNDING = 1e-6
 
 
 def check_observation(played: Played) -> Iterator[Finding]:
@@ -64,53 +60,6 @@ def _not_owned(played: Played) -> list[str]:
     return wrong
 
 
-_NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|(?<=[\w.]-)\d+(?:\.\d+)?")
-
-
-def check_action(task: Task) -> Iterator[Finding]:
-    """The description names size and bounds of the space; legal actions are accepted."""
-    space = task.env.action_space
-    numbers = {float(text) for text in _NUMBER.findall(task.spec.action)}
-    missing = [f"{n:g}" for n in _expected(space) if not _named(n, numbers)]
-    problems = [f"the description lacks {', '.join(missing)} of {space}"] if missing else []
-    yield judged("action", problems, f"described as the space is: {space}")
-    rows = _legal_rows(task)
-    for row in rows:
-        task.reset(0)
-        task.step(row)
-    yield Finding("legal actions", "ok", f"{len(rows)} at and between the bounds accepted")
-
-
-def _named(number: float, numbers: set[float]) -> bool:
-    return any(abs(number - known) <= ROUNDING * max(1.0, abs(number)) for known in numbers)
-
-
-def _expected(space: Any) -> list[float]:  # noqa: ANN401 - a space of Gymnasium
-    """The numbers that a description of a space cannot do without."""
-    if hasattr(space, "n"):
-        start = int(getattr(space, "start", 0))
-        last = start + int(space.n) - 1
-        # Few actions are described one by one.
-        return [float(n) for n in (range(start, last + 1) if space.n <= 10 else (start, last))]
-    if hasattr(space, "low"):
-        bounds = np.unique(np.concatenate((space.low.ravel(), space.high.ravel())))
-        return [float(space.shape[0]), *(float(b) for b in bounds if np.isfinite(b))]
-    return [float(n) for n in np.unique(getattr(space, "nvec", [2]))]
-
-
-def _legal_rows(task: Task) -> list[Flat]:
-    space = task.env.action_space
-    if hasattr(space, "n"):
-        start, count = int(getattr(space, "start", 0)), int(space.n)
-        return [np.array([float(start + n)]) for n in range(min(count, 50))]
-    space.seed(0)
-    rows = [np.asarray(space.sample(), dtype=np.float64).reshape(-1) for _ in range(10)]
-    if hasattr(space, "low"):
-        ends = [np.asarray(end, dtype=np.float64).reshape(-1) for end in (space.low, space.high)]
-        rows += [end for end in ends if np.isfinite(end).all()]
-    return rows
-
-
 def check_reward(played: Played) -> Iterator[Finding]:
     """The reward function of the prompt gives the environment's reward."""
     spec = played.spec
@@ -129,7 +78,12 @@ def check_reward(played: Played) -> Iterator[Finding]:
         yield Finding("reward", "note", "told in words only, by design")
     elif math.isnan(worst):
         line = f"{spec.where}:{source_of(spec.reward).first_line}"
-        yield Finding("reward", "FAIL", f"gives no number yet; fill in reward() at {line}")
+        told = (
+            f"gives no number (NaN) on transition {at}; correct"
+            if at
+            else "gives no number yet; fill in"
+        )
+        yield Finding("reward", "FAIL", f"{told} reward() at {line}")
     elif spec.reward_tolerance is None:
         yield Finding("reward", "note", f"qualitative by design; {detail}")
     elif worst <= spec.reward_tolerance:
@@ -141,7 +95,7 @@ def check_reward(played: Played) -> Iterator[Finding]:
 
 
 def check_prompt(spec: EnvSpec) -> Iterator[Finding]:
-    """The size of the first prompt; constructor and withheld phrases are not in it."""
+    """The size of the first prompt; it says what the task is, and nothing that is private."""
     from promptpo.prompts import policy_messages
     from promptpo.prompts.history import count_tokens
 
@@ -149,10 +103,16 @@ def check_prompt(spec: EnvSpec) -> Iterator[Finding]:
     tokens = sum(count_tokens(message.content) for message in messages)
     text = prompt_parts(spec).text.lower()
     private = (*spec.withheld, *constructor_phrases(spec))
-    leaks = [f"contains {phrase!r}" for phrase in private if phrase.lower() in text]
-    yield judged(
-        "prompt", leaks, f"about {tokens:,} tokens; none of {len(private)} private phrases in it"
-    )
+    problems = [f"contains {phrase!r}" for phrase in private if phrase.lower() in text]
+    if spec.title == spec.name and not spec.description:
+        problems.append(
+            f"does not say what the task is; begin {spec.where} with a docstring: a line that "
+            "is the task's title, an empty line, a paragraph that describes it"
+        )
+    detail = f"about {tokens:,} tokens; none of {len(private)} private phrases in it"
+    if not spec.description:
+        detail += "; no description but the title, add one to the module docstring"
+    yield judged("prompt", problems, detail)
 
 
 def constructor_phrases(spec: EnvSpec) -> tuple[str, ...]:

@@ -121,7 +121,8 @@ def seen_action(task: Task, row: Flat) -> Any:  # noqa: ANN401 - an int, or an a
     """The action as the prompt's reward function gets it: as received, clipped to the bounds."""
     space = task.env.action_space
     received = task.received(row)
-    return int(received[0]) if hasattr(space, "n") else received.reshape(space.shape)
+    discrete = hasattr(space, "n") and not space.shape
+    return int(received[0]) if discrete else received.reshape(space.shape)
 
 
 def observation_class(spec: EnvSpec) -> Callable[[Flat], Any]:

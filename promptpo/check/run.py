@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from promptpo.check import episodes, parts
+from promptpo.check.action import check_action
 from promptpo.check.findings import Effort, Finding
 from promptpo.check.play import play
 from promptpo.check.replay import Replays
@@ -47,7 +48,7 @@ def _checks(task: Task, effort: Effort, replays: Replays, construct: float) -> I
         yield Finding("episodes", "FAIL", _told(error))
         return
     yield from _safely("observation", lambda: parts.check_observation(played))
-    yield from _safely("action", lambda: parts.check_action(task))
+    yield from _safely("action", lambda: check_action(task))
     yield from _safely("reward", lambda: parts.check_reward(played))
     yield from _safely("horizon", lambda: episodes.check_ends(task, played))
     replayed = replays.next()

@@ -1,5 +1,6 @@
 """Every check tells a true spec from one that is wrong in the one thing that it looks at."""
 
+import re
 import textwrap
 
 import pytest
@@ -105,7 +106,18 @@ WRONG = {
     "no doc": ("observation", (', doc="of the walker"', ""), "last_step has no doc"),
     "fractions": ("observation", ("position: float", "position: int"), "but holds fractions"),
     "not finite": ("observation", ("action[0]])", "np.nan])"), "a value is not finite"),
-    "action bound": ("action", ("in [-1, 1]: how", "in [0, 2]: how"), "lacks -1 of Box"),
+    "action bound": (
+        "action",
+        ("in [-1, 1]: how", "in [0, 2]: how"),
+        "the description says [0, 2], but the bounds are [-1, 1]; write these",
+    ),
+    "action bound beside a number": (
+        "action",
+        ("in [-1, 1]: how", "in [0, 1]: -1 is impossible; how"),
+        "the description says [0, 1], but the bounds are [-1, 1]",
+    ),
+    "misnamed": ("reference: zero", ('"zero action":', '"zero":'), "did you mean 'zero action'?"),
+    "misspelt": ("reference: Random", ('"zero action":', '"Random":'), "did you mean 'random'?"),
     "reward": ("reward", ("return float(action[0])", "return 2.0"), "largest deviation 3 on"),
     "reward of nan": ("reward", ("return float(action[0])", "return math.nan"), "gives no number"),
     "sooner end": (
@@ -131,6 +143,50 @@ def test_what_is_wrong_fails_on_its_line(verdicts, case):
     found = verdicts(replacement, *extra)
     assert found[check].failed
     assert words in found[check].detail
+
+
+def test_a_reference_of_a_name_of_its_own_is_shown_only(verdicts):
+    named = "'human expert': 19.0, 'optimum': 20.0, 'random restarts': 3.0, "
+    found = verdicts(("references={", f'references={{{named}"random": 0.0, '))
+    assert found["reference: human expert"].verdict == "note"
+    assert found["reference: human expert"].detail == (
+        "stated 19; not measured, as random, zero action, expert are"
+    )
+    assert found["reference: random restarts"].verdict == "note"
+    assert "stated 20" in found["reference: expert"].detail
+
+
+def test_an_optimum_without_an_expert_is_shown_only(verdicts):
+    expert = "    expert=lambda env: lambda raw: np.array([1.0]),\n"
+    found = verdicts((expert, ""), ('"expert": Reference(20.0, 1.0)', '"optimum": 20.0'))
+    assert found["reference: optimum"].detail == "stated 20; not measured"
+    found = verdicts((expert, ""))
+    assert found["reference: expert"].detail.endswith("for the spec has no expert")
+
+
+def test_a_spec_that_does_not_say_what_the_task_is_fails(verdicts):
+    docstring = SPEC_TEXT[1 : SPEC_TEXT.index("import gymnasium")]
+    found = verdicts((docstring, ""))
+    assert found["prompt"].failed
+    assert "does not say what the task is; begin " in found["prompt"].detail
+    told = verdicts((docstring, '"""Walk: go right along a line."""\n'))["prompt"]
+    assert told.verdict == "ok"
+    assert "no description but the title" in told.detail
+
+
+def test_an_environment_that_cannot_be_closed_hides_no_other_failure(verdicts):
+    close = "    def close(self):\n        1 / 0\n\n    def step(self, action):"
+    found = verdicts(
+        ("    def step(self, action):", close), ("return float(action[0])", "return 2.0")
+    )
+    assert found["reward"].failed
+    assert not found["seeds"].failed
+    assert "cannot be closed: ZeroDivisionError" in found["close"].detail
+
+
+def test_old_gym_is_told_without_the_name_of_an_exception(verdicts):
+    found = verdicts(("return self.seen.copy(), {}", "return self.seen.copy()"))
+    assert re.search(r"^\S+walk\.py:\d+: reset returns ndarray", found["episodes"].detail)
 
 
 def test_a_task_of_few_starts_may_share_them(verdicts):

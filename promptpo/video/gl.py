@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 
 #: In the order of preference: what ``MUJOCO_GL`` calls them, and the Debian packages of each.
 PACKAGES = {
@@ -55,10 +56,15 @@ def choose(environ: Mapping[str, str], platform: str = sys.platform) -> Drawing:
 
 def works(environ: Mapping[str, str]) -> bool:
     """Whether MuJoCo can make an OpenGL context in a process with this environment."""
+    return _works(frozenset(environ.items()))
+
+
+@cache
+def _works(environ: frozenset[tuple[str, str]]) -> bool:
     try:
         done = subprocess.run(  # noqa: S603 - our own interpreter and words
             [sys.executable, "-c", _TRY],
-            env={**environ},
+            env=dict(environ),
             capture_output=True,
             timeout=_SECONDS,
             check=False,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,11 +41,15 @@ _GROUP = 5
 
 @dataclass(frozen=True)
 class Subject:
-    """What is to be scored: its file, its source, and the settings of the run that found it."""
+    """What is to be scored: its file, its source, and the settings of the run that found it.
+
+    ``above`` is how many lines more stand above the source in the file.
+    """
 
     file: Path
     source: str
     settings: dict[str, Any]
+    above: int = 0
 
 
 def parser() -> Parser:
@@ -71,7 +76,7 @@ def main(arguments: argparse.Namespace) -> int:
     spec = load_spec(settings.spec)
     rollout = asyncio.run(play(spec, settings, subject.source))
     if rollout.error is not None:
-        raise PromptPOError(f"{subject.file}: the policy failed: {text.gist(rollout.error)}")
+        raise PromptPOError(failure(subject, rollout.error))
     for label, words in report(spec, settings, subject, rollout):
         print(f"{label:11}  {words}")
     return 0
@@ -84,23 +89,41 @@ def find_subject(name: str) -> Subject:
     """
     path = Path(name)
     if path.is_file():
-        return Subject(path, _read(path), {})
+        return _subject(path, {})
+    if not path.exists() and not (Path(RunConfig.out) / path).exists() and name != "latest":
+        raise RunError(f"{name}: no such file or run; `promptpo list` shows the runs")
     folder = RunFolder(runs.find(name, Path(RunConfig.out)))
     if not folder.best_policy.is_file():
         raise RunError(f"{folder.path}: no best policy in it yet; resume it, or name a file")
     from promptpo.run import settings_of
 
     stored = {k: v for k, v in settings_of(folder).items() if k in _SHARED}
-    return Subject(folder.best_policy, _read(folder.best_policy), stored)
+    return _subject(folder.best_policy, stored)
 
 
-def _read(path: Path) -> str:
+def _subject(path: Path, settings: dict[str, Any]) -> Subject:
     from promptpo.store.export import policy_part
 
     try:
-        return policy_part(path.read_text(encoding="utf-8"))
+        whole = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as e:
         raise UsageError(f"{path}: cannot be read as text ({e})") from None
+    source = policy_part(whole)
+    return Subject(path, source, settings, whole.count("\n") - source.count("\n"))
+
+
+def failure(subject: Subject, error: str) -> str:
+    """One line on a policy that failed, with the line of its file that the sandbox names."""
+    place = re.match(r"in (act\(\) number \d+) of episode slot \d+:\n", error)
+    lines = [int(n) for n in re.findall(r"^\s*(?:it was at )?line (\d+)[,:]", error, re.MULTILINE)]
+    traceback = "Traceback (most recent call last):" in error
+    said = [line for line in error[place.end() if place else 0 :].splitlines() if line[:1].strip()]
+    said = [line for line in said if not line.startswith(("Traceback", "(in the call of"))] or [""]
+    told = "; ".join(said) if traceback else re.sub(r"^line \d+: ", "", said[0])
+    # The innermost call of a traceback, the first of several refusals.
+    line = f":{lines[-1 if traceback else 0] + subject.above}" if lines else ""
+    at = f" (in {place[1]})" if place else ""
+    return f"{subject.file}{line}: the policy failed: {told}{at}"
 
 
 async def play(spec: EnvSpec, settings: RunConfig, source: str) -> Rollout:

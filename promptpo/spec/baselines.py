@@ -21,7 +21,7 @@ import numpy as np
 from promptpo.errors import PromptPOError, SpecError
 from promptpo.spec.definition import Reference
 from promptpo.spec.families import split
-from promptpo.spec.interface import spec_error
+from promptpo.spec.interface import place_of, spec_error
 from promptpo.spec.loading import load_spec
 from promptpo.spec.task import Task
 from promptpo.store.files import write_atomically
@@ -65,10 +65,7 @@ def spec_expert(task: Task, seed: int) -> Callable[[Any], Any]:
     spec = task.spec
     if spec.expert is None:
         raise ValueError(f"spec {spec.name} has no expert")
-    code = getattr(spec.expert, "__code__", None)
-    where = spec.where
-    if code is not None and code.co_filename == str(spec.path):
-        where = f"{spec.path}:{code.co_firstlineno}"
+    where = place_of(spec, spec.expert)
     try:
         act = spec.expert(task.env)
     except Exception as error:

@@ -28,6 +28,14 @@ def spec_error(spec: EnvSpec, problem: str, error: BaseException) -> SpecError:
     return SpecError(f"{where}: {problem}: {reason}")
 
 
+def place_of(spec: EnvSpec, function: object) -> str:
+    """The spec's file, and the line of a function if it is written there."""
+    code = getattr(function, "__code__", None)
+    if code is not None and code.co_filename == str(spec.path):
+        return f"{spec.path}:{code.co_firstlineno}"
+    return spec.where
+
+
 def require_members(spec: EnvSpec, env: Env) -> None:
     """Raise SpecError where ``make`` returned no environment, or one that lacks a member."""
     if not (hasattr(env, "reset") or hasattr(env, "step")):
@@ -50,10 +58,12 @@ def require_members(spec: EnvSpec, env: Env) -> None:
 
 
 def observation_of_reset(spec: EnvSpec, env: Env, seed: int) -> Raw:
-    """Reset an environment, and return its observation.
+    """Reset an environment, as the spec says or else as Gymnasium does; return its observation.
 
-    Raises SpecError where ``reset`` is the one of old Gym; what it raises itself passes through.
+    Raises SpecError where the answer has the wrong form; what ``reset`` raises passes through.
     """
+    if spec.reset is not None:
+        return _of_own_reset(spec, env, spec.reset(env, seed))
     try:
         answer = env.reset(seed=seed)
     except TypeError as error:
@@ -71,6 +81,21 @@ def observation_of_reset(spec: EnvSpec, env: Env, seed: int) -> Raw:
         f"{_where(spec, env, 'reset')}: reset returns {got}, not an observation and a dict; "
         "end it with: return observation, {}"
     )
+
+
+def _of_own_reset(spec: EnvSpec, env: Env, raw: Raw) -> Raw:
+    """What the spec's ``reset`` returned, unless it is all that the environment's returns."""
+    pair = isinstance(raw, tuple) and len(raw) == 2 and isinstance(raw[1], Mapping)
+    if not pair or spec.observe is not None:
+        return raw
+    from gymnasium.spaces import Tuple
+
+    if not isinstance(env.observation_space, Tuple):
+        raise SpecError(
+            f"{place_of(spec, spec.reset)}: reset(env, seed) returns an observation and a dict; "
+            "return the observation only: env.reset(seed=seed)[0]"
+        )
+    return raw
 
 
 def step_error(spec: EnvSpec, env: Env, answer: object) -> SpecError | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -92,9 +91,8 @@ class Task:
             SpecError: the environment or ``observe`` raised, its answer has not Gymnasium's form,
                 or its size is not the fields'.
         """
-        reset = self.spec.reset or partial(observation_of_reset, self.spec)
         try:
-            self.raw = reset(self.env, seed)
+            self.raw = observation_of_reset(self.spec, self.env, seed)
             flat = self._flat(self.raw)
         except SpecError:
             raise

@@ -178,6 +178,23 @@ def test_an_old_form_is_told_with_its_remedy(room, case):
     assert failure(room(replacement), at).startswith(words)
 
 
+def test_a_reset_of_the_spec_that_returns_the_info_too_is_told(room):
+    path = room(("horizon=3", "horizon=3, reset=lambda env, seed: env.reset(seed=seed)"))
+    message = failure(path, "reset=lambda")
+    assert message.startswith("reset(env, seed) returns an observation and a dict; return the obs")
+
+
+def test_a_pair_is_an_observation_of_a_tuple_space(room):
+    space = "gymnasium.spaces.Box(-9.0, 9.0, (1,), np.float64)"
+    pair = "gymnasium.spaces.Dict(a=gymnasium.spaces.Discrete(3))"
+    path = room(
+        (space, f"gymnasium.spaces.Tuple(({space}, {pair}))"),
+        ("heat: float = field(", "a: float = field()\n    heat: float = field("),
+        ("horizon=3", "horizon=3, reset=lambda env, seed: (np.zeros(1), {'a': 2})"),
+    )
+    assert Task.open(load_spec(path)).reset(0).tolist() == [0.0, 2.0]
+
+
 def test_what_an_environment_raises_in_a_step_is_not_taken_for_its_form(room):
     pendulum = ("make=Room", "make=lambda: gymnasium.make('Pendulum-v1')")
     fields = ("heat: float = field(", "heat: np.ndarray = field(shape=(3,), ")

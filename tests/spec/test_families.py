@@ -132,7 +132,7 @@ def test_every_task_of_metaworld_states_measured_references():
     for member in family.members():
         scores = load_spec(f"metaworld:{member}").reference_scores
         assert {"random", "zero action", "expert"} <= set(scores), member
-        assert scores["expert"].mean_return > 1.5 * scores["random"].mean_return, member
+        assert scores["expert"].mean_return > scores["random"].mean_return, member
 
 
 def test_the_text_of_a_spec_is_what_was_loaded():

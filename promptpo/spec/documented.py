@@ -8,9 +8,12 @@ import re
 import textwrap
 from typing import Any
 
-#: What a prompt must not hold: how the environment is made, and where it comes from.
-_PRIVATE = re.compile(
-    r"gymnasium|\bimport |make\(|https?:|EnvSpec|:param|\barXiv\b|\\mathcal", re.IGNORECASE
+#: What a prompt must not hold: how the environment is made, where it comes from; and sentences
+#: that point to a picture, or consist of typesetting.
+_UNFIT = re.compile(
+    r"gymnasium|\bimport |make\(|https?:|EnvSpec|:param|\barXiv\b|\\mathcal"
+    r"|\b(?:diagram|image|figure)s? (?:below|above)\b",
+    re.IGNORECASE,
 )
 
 _PLAIN = str.maketrans(
@@ -62,7 +65,7 @@ def _block(block: str) -> str:
 def _public(line: str) -> str:
     """The sentences of a line that a prompt may hold."""
     sentences = re.split(r"(?<=[.!?])\s+(?=[A-Z])", line)
-    return " ".join(text for text in sentences if not _PRIVATE.search(text))
+    return " ".join(text for text in sentences if not _UNFIT.search(text))
 
 
 def rows_of(text: str) -> list[dict[str, str]]:

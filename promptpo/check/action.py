@@ -22,7 +22,7 @@ _NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|(?<=[\w.]-)
 
 # How two bounds may be written: [0, 3], (0, 3), Box(0, 3, ...), 0 to 3, 0 kW to 3 kW, 0..3,
 # between 0 and 3, 0 <= x <= 3, min 0 and max 3, +-3.
-_N = r"([-+]?(?:pi\b|(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?(?:\s?\*?\s?pi\b)?)(?:\s?/\s?\d+)?)"
+_N = r"([-+]?(?:pi\b|(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?(?:\s?\*?\s?pi\b)?)(?:\s?/\s?[1-9]\d*)?)"
 _UNIT = r"(?:\s(?!to\b|and\b)[a-z%°/^*]+\d?){0,2}"
 _PAIR = re.compile(
     rf"(?:(?<!shape )[\[(]\s*{_N}\s*[,;]\s*{_N}(?=\s*[\])]))"

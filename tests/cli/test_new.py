@@ -8,7 +8,8 @@ import gymnasium
 import numpy as np
 import pytest
 
-from promptpo.check.parts import check_action, check_observation, check_prompt, check_reward
+from promptpo.check.action import check_action
+from promptpo.check.parts import check_observation, check_prompt, check_reward
 from promptpo.check.play import play
 from promptpo.cli import main
 from promptpo.spec import Task, layout, load_spec

@@ -29,6 +29,9 @@ HORIZON = 500
 
 _MOST = simulation.MOST_ACCELERATION
 
+#: What SUMO's wheels expect of the system.
+_LIBRARIES = "on Debian and Ubuntu run: apt install libx11-6 libxext6 libxrender1 libgl1 libatomic1"
+
 
 class TrafficMerge(gymnasium.Env[NDArray[np.float64], NDArray[np.float64]]):
     """Control up to five vehicles that enter a crowded highway from a ramp.
@@ -129,9 +132,13 @@ class TrafficMerge(gymnasium.Env[NDArray[np.float64], NDArray[np.float64]]):
         assert self._process.stdout is not None  # noqa: S101 - opened as a pipe
         answer = self._process.stdout.read(size)
         if len(answer) < size:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(timeout=10)  # its last words come after the end of its answers
             self._complaints.seek(0)
             words = self._complaints.read().decode(errors="replace").strip().splitlines()
-            raise RuntimeError(f"the SUMO process ended: {words[-1] if words else 'no message'}")
+            reason = words[-1] if words else "no message"
+            remedy = f"; {_LIBRARIES}" if "cannot open shared object" in reason else ""
+            raise RuntimeError(f"the SUMO process ended: {reason}{remedy}")
         return answer
 
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from shipped import shipped
 
 import sandbox
 from promptpo.rollout.jobs import PolicyJob, Settings
 from promptpo.rollout.worker import Worker
-from promptpo.spec import shipped_specs
 
 #: Meta-World's scripted policies ask for more than the bounds, and warn of it.
 pytestmark = pytest.mark.filterwarnings("ignore:Constant:UserWarning")
@@ -49,7 +49,7 @@ def zero_action(task) -> str:
     return f"np.zeros({task.env.action_space.shape})"
 
 
-@pytest.fixture(scope="module", params=shipped_specs())
+@pytest.fixture(scope="module", params=shipped())
 def worker(request):
     worker = Worker(Settings(request.param, episode_timeout=120.0))
     yield worker

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from shipped import shipped
 
 from promptpo.check import QUICK, check_spec, open_replays
 from promptpo.check.parts import check_observation, check_reward
 from promptpo.check.play import play
-from promptpo.spec import Task, load_spec, shipped_specs
+from promptpo.spec import Task, load_spec
 
 #: Meta-World's scripted policies ask for more than the bounds, and warn of it.
 pytestmark = pytest.mark.filterwarnings("ignore:Constant:UserWarning")
@@ -15,7 +16,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:Constant:UserWarning")
 LONG = ["noise_world_board_1", "mujoco_halfcheetah", "metaworld_reach", "metaworld_button_press"]
 
 
-@pytest.mark.parametrize("name", shipped_specs())
+@pytest.mark.parametrize("name", shipped())
 def test_a_shipped_spec_passes_the_quick_check(name):
     spec = load_spec(name)
     with open_replays([name]) as replays:

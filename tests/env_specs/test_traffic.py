@@ -10,13 +10,13 @@ from pathlib import Path
 import gymnasium
 import numpy as np
 import pytest
-
-pytest.importorskip("libsumo")
-
 from gymnasium.utils.env_checker import check_env
+from shipped import needs_sumo
 
 from env_specs import _traffic_simulation
 from env_specs._traffic import ENV_ID, TrafficMerge
+
+pytestmark = needs_sumo
 
 ROOT = Path(__file__).parents[2]
 
@@ -221,6 +221,16 @@ def test_a_simulation_that_dies_is_an_error_of_one_line(make_env):
     env._process.kill()
     with pytest.raises(RuntimeError, match=r"^the SUMO process ended: no message$"):
         env.step(np.zeros(5))
+
+
+def test_a_library_of_the_system_that_is_missing_is_named_with_its_package(make_env):
+    env = make_env()
+    words = "ImportError: libX11.so.6: cannot open shared object file: No such file"
+    env._complaints.write(words.encode())
+    env._complaints.flush()
+    env._process.kill()
+    with pytest.raises(RuntimeError, match=r"run: apt install libx11-6 .*libatomic1$"):
+        env.reset(seed=0)
 
 
 @pytest.mark.parametrize("package", ["libsumo", "sumo"])

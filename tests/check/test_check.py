@@ -189,6 +189,16 @@ def test_old_gym_is_told_without_the_name_of_an_exception(verdicts):
     assert re.search(r"^\S+walk\.py:\d+: reset returns ndarray", found["episodes"].detail)
 
 
+def test_the_reward_gets_an_array_of_ones_and_zeros_as_one(verdicts):
+    found = verdicts(
+        ("gymnasium.spaces.Box(-1.0, 1.0, (1,), np.float64)", "gymnasium.spaces.MultiBinary(2)"),
+        ("An array of 1 float in [-1, 1]", "An array of 2 ints, 0 or 1"),
+        ("np.array([1.0])", "np.array([1, 1])"),
+    )
+    assert not found["action"].failed
+    assert not found["reward"].failed, found["reward"].detail
+
+
 def test_a_task_of_few_starts_may_share_them(verdicts):
     start = "int(self.np_random.integers(30)) / 30"
     few = verdicts(("self.np_random.uniform(-1, 1)", start))

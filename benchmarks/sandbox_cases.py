@@ -162,7 +162,7 @@ CASES = {
         lambda: Gymnasium("CartPole-v1"),
         CARTPOLE_POLICY,
         sandbox.Interface(4, None, sandbox.Discrete(2)),
-        64,
+        256,
         500,
         _goals(0.94, 1.0, 0.92),
     ),

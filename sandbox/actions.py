@@ -119,10 +119,12 @@ def usual(space: ActionSpace) -> Callable[[list[Any]], FloatArray | None]:
     of them needs a look of its own. It runs no code of the values' classes.
     """
     if isinstance(space, Discrete):
-        low, high = space.start, space.start + space.n
+        legal, integer = range(space.start, space.start + space.n), {int}
 
         def integers(values: list[Any]) -> FloatArray | None:
-            if set(map(type, values)) != {int} or min(values) < low or max(values) >= high:
+            if set(map(type, values)) != integer or not (
+                min(values) in legal and max(values) in legal
+            ):
                 return None
             return np.array(values, np.float64)
 

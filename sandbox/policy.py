@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import length_hint
 from typing import Any, TypeVar
 
 import numpy as np
@@ -61,7 +62,8 @@ class PolicyProgram(Program):
         self._usual = actions.usual(task.interface.action)
         self._slots: dict[int, _Slot] = {}
         self._groups: dict[bytes, _Group] = {}
-        self._running: tuple[_Group, list[Any]] = (_Group((), (), ()), [])
+        #: The group that acts, and the observations that it has not seen yet.
+        self._running: tuple[_Group, Iterator[FloatArray]] | None = None
         self._guarded(lambda: self._policy_class(Randomness(0)))
 
     def _policy_class(self, randomness: Randomness) -> type[Any]:
@@ -80,10 +82,9 @@ class PolicyProgram(Program):
 
     def now(self) -> tuple[int | None, int | None]:
         """The slot and the step whose action is missing."""
-        group, found = self._running
-        if len(found) >= len(group.numbers):
+        if self._running is None:
             return None, None
-        return self._place(len(found))
+        return self._place(*self._progress(*self._running))
 
     def reset(self, slots: Sequence[int], seeds: Sequence[int], fresh: bool) -> None:
         """Begin an episode in each slot."""
@@ -123,40 +124,44 @@ class PolicyProgram(Program):
         array, or a list of arrays that the policies may keep.
         """
         group = self._group(slots)
-        found: list[Any] = []
-        rows = group.owned(numbers) if isinstance(numbers, np.ndarray) else numbers
-        self._running = group, found
-        observe = self.observe
-        observations: Iterable[Any] = rows if observe is None else map(observe, rows)
-        keep = found.append
+        rows = iter(group.owned(numbers) if isinstance(numbers, np.ndarray) else numbers)
+        observations = rows if self.observe is None else map(self.observe, rows)
+        self._running = group, rows
         try:
-            for policy, observation in zip(group.policies, observations, strict=True):
-                keep(policy.act(observation))
+            found = [
+                policy.act(observation)
+                for policy, observation in zip(group.policies, observations, strict=True)
+            ]
         except BaseException as error:
-            raise self.failed(error, *self._place(len(found))) from None
+            raise self.failed(error, *self._place(*self._progress(group, rows))) from None
+        self._running = None
         result = self._usual(found)
         if result is None:
-            result = self._converted(found)
-        size = self.task.interface.action.size
-        result = result.reshape(len(found), size)
+            result = self._converted(group, found)
+        result = result.reshape(len(found), self.task.interface.action.size)
         bad = actions.first_not_finite(result)
         if bad is not None:
-            raise self.failed(actions.not_finite(result[bad]), *self._place(bad))
+            raise self.failed(actions.not_finite(result[bad]), *self._place(group, bad))
         group.acts += 1
         return result
 
-    def _place(self, index: int) -> tuple[int, int]:
-        """Slot and step of one action of the running group."""
-        number = self._running[0].numbers[index]
+    @staticmethod
+    def _progress(group: _Group, unseen: Iterator[FloatArray]) -> tuple[_Group, int]:
+        """The group, and the index of the slot that has seen its observation last."""
+        return group, len(group.numbers) - length_hint(unseen) - 1
+
+    def _place(self, group: _Group, index: int) -> tuple[int, int]:
+        """Slot and step of one action of a group."""
+        number = group.numbers[index]
         acts = sum(g.acts for g in self._groups.values() if number in g.numbers)
         return number, self._slots[number].steps + acts
 
-    def _converted(self, found: Sequence[Any]) -> FloatArray:
+    def _converted(self, group: _Group, found: Sequence[Any]) -> FloatArray:
         """The numbers of actions, each of a type of its own."""
         numbers = []
         for index, action in enumerate(found):
             try:
                 numbers.append(self._convert(action))
             except BaseException as error:
-                raise self.failed(error, *self._place(index)) from None
+                raise self.failed(error, *self._place(group, index)) from None
         return np.array(numbers, np.float64)

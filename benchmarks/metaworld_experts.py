@@ -1,7 +1,7 @@
 """Meta-World's scripted experts through our specs and without them: success over many episodes.
 
     python benchmarks/metaworld_experts.py                       # the five tasks with files
-    python benchmarks/metaworld_experts.py --episodes 10 reach-v3
+    python benchmarks/metaworld_experts.py --episodes 10 reach-v3 push-v3
 
 Without: ``gymnasium.make("Meta-World/MT1", env_name=TASK)`` as its documentation has it. Both sides
 draw goals of their own, so the rates agree within noise: the program fails where Fisher's exact
@@ -35,7 +35,7 @@ SPECS = {
 
 def through_our_spec(name: str, episodes: int) -> tuple[int, float]:
     """Successful episodes and the mean return."""
-    task = Task.open(load_spec(SPECS[name]))
+    task = Task.open(load_spec(SPECS.get(name, f"metaworld:{name}")))
     act = task.spec.expert(task.env) if task.spec.expert else None
     wins, returns = 0, []
     for seed in range(10_000, 10_000 + episodes):

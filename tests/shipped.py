@@ -1,5 +1,6 @@
 """The shipped specs as test parameters; those that cannot run on this machine are skipped."""
 
+import os
 import subprocess
 import sys
 from functools import cache
@@ -7,6 +8,7 @@ from functools import cache
 import pytest
 
 from promptpo.spec import shipped_specs
+from promptpo.spec.families import expanded
 
 
 @cache
@@ -28,3 +30,9 @@ def shipped() -> list[object]:
         pytest.param(name, marks=[needs_sumo] if name == "traffic" else [])
         for name in shipped_specs()
     ]
+
+
+def members() -> list[str]:
+    """Return members of families: a sample, or all of them where EVERY_MEMBER is set."""
+    every = list(expanded(["metaworld:", "minigrid:"]))
+    return every if os.environ.get("EVERY_MEMBER") else every[::15]

@@ -18,7 +18,12 @@ if TYPE_CHECKING:
 def parser() -> Parser:
     """The specs, and how much is played."""
     p = Parser("check")
-    p.add_argument("specs", nargs="*", metavar="SPEC", help="spec files, or shipped specs' names")
+    p.add_argument(
+        "specs",
+        nargs="*",
+        metavar="SPEC",
+        help="spec files, shipped specs' names; FAMILY: is all of its members",
+    )
     p.add_argument("--all", action="store_true", help="every shipped spec that is installed")
     p.add_argument(
         "--quick", action="store_true", help="play a tenth: seconds a spec, less certainty"
@@ -30,10 +35,13 @@ def main(arguments: argparse.Namespace) -> int:
     """Carry out the command: 0 if all specs are true, 1 if a check failed."""
     from promptpo.check import FULL, QUICK, open_replays
     from promptpo.spec import load_spec, shipped_specs
+    from promptpo.spec.families import expanded
 
     if bool(arguments.specs) == arguments.all:
         raise UsageError("name the specs to check, or give --all")
-    specs = [load_spec(ref) for ref in (shipped_specs() if arguments.all else arguments.specs)]
+    specs = [
+        load_spec(ref) for ref in (shipped_specs() if arguments.all else expanded(arguments.specs))
+    ]
     effort = QUICK if arguments.quick else FULL
     warnings.filterwarnings("ignore", message="Constant.s. may be too high")  # Meta-World's experts
     wrong = []

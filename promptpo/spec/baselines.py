@@ -20,7 +20,7 @@ import numpy as np
 
 from promptpo.errors import PromptPOError, SpecError
 from promptpo.spec.definition import Reference
-from promptpo.spec.families import split
+from promptpo.spec.families import expanded
 from promptpo.spec.interface import place_of, spec_error
 from promptpo.spec.loading import load_spec
 from promptpo.spec.task import Task
@@ -152,7 +152,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     seeds = range(options.seed, options.seed + options.episodes)
     warnings.filterwarnings("ignore", message="Constant.s. may be too high")  # Meta-World's experts
     try:
-        for ref in references_of(options.specs):
+        for ref in expanded(options.specs):
             task = Task.open(load_spec(ref))
             found = dict(_printed(task, seeds))
             if options.json:
@@ -166,17 +166,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         return reader_gone()
     return 0
-
-
-def references_of(names: Sequence[str]) -> Iterator[str]:
-    """What was named; ``family:`` stands for its members without a file of their own."""
-    for name in names:
-        found = split(name) if name.endswith(":") else None
-        if found is None:
-            yield name
-        else:
-            family = found[0]
-            yield from (f"{name}{m}" for m in family.members() if not family.shipped(m))
 
 
 def _printed(task: Task, seeds: Sequence[int]) -> Iterator[tuple[str, Measured]]:

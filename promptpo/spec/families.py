@@ -15,7 +15,7 @@ from __future__ import annotations
 import difflib
 import inspect
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -113,6 +113,20 @@ def split(ref: str) -> tuple[Family, str] | None:
         hint = f"did you mean {near[0]}:{member}?" if near else f"families: {', '.join(known)}"
         raise SpecError(f"{ref}: no such family of specs; {hint}")
     return known[name], member
+
+
+def expanded(refs: Iterable[str]) -> Iterator[str]:
+    """What was named; ``family:`` stands for its members without a file of their own.
+
+    Raises SpecError where there is no such family, or its package is missing.
+    """
+    for ref in refs:
+        found = split(ref) if ref.endswith(":") else None
+        if found is None:
+            yield ref
+        else:
+            family = found[0]
+            yield from (f"{ref}{m}" for m in family.members() if not family.shipped(m))
 
 
 def name_of(ref: str) -> str:

@@ -1,8 +1,11 @@
-"""A random, a zero and an expert's policy on every shipped spec, played as a run plays them."""
+"""A random, a zero and an expert's policy on every shipped spec, played as a run plays them.
+
+Of the families a sample is played; EVERY_MEMBER=1 plays all of their members.
+"""
 
 import numpy as np
 import pytest
-from shipped import shipped
+from shipped import members, shipped
 
 import sandbox
 from promptpo.rollout.jobs import PolicyJob, Settings
@@ -49,7 +52,7 @@ def zero_action(task) -> str:
     return f"np.zeros({task.env.action_space.shape})"
 
 
-@pytest.fixture(scope="module", params=shipped())
+@pytest.fixture(scope="module", params=[*shipped(), *members()])
 def worker(request):
     worker = Worker(Settings(request.param, episode_timeout=120.0))
     yield worker

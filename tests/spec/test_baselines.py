@@ -8,7 +8,8 @@ import numpy as np
 
 from promptpo.cli import EXIT_PIPE
 from promptpo.spec import Task, load_spec
-from promptpo.spec.baselines import main, measure, random_actions, references_of, zero_actions
+from promptpo.spec.baselines import main, measure, random_actions, zero_actions
+from promptpo.spec.families import expanded
 
 
 def test_a_budget_of_steps_ends_after_whole_episodes():
@@ -78,6 +79,6 @@ def test_a_family_stands_for_its_members_without_a_file(capsys):
     assert "metaworld" in capsys.readouterr().err
     assert main(["metawrld:", "--episodes", "1"]) == 3
     assert "did you mean metaworld:" in capsys.readouterr().err
-    refs = list(references_of(["cartpole", "metaworld:"]))
+    refs = list(expanded(["cartpole", "metaworld:"]))
     assert (refs[0], len(refs)) == ("cartpole", 46)
     assert "metaworld:reach-v3" not in refs

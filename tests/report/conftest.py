@@ -1,13 +1,11 @@
 import shutil
-from pathlib import Path
 
 import pytest
 import scripted
+from chromium import open_browser
 from report_runs import CRASH, HOSTILE, HOSTILE_FEEDBACK, HOSTILE_POLICY
 
 from promptpo.errors import PromptPOError
-
-CHROMIUM = Path("/usr/bin/chromium")
 
 
 @pytest.fixture(scope="session")
@@ -47,18 +45,10 @@ def failed(tmp_path_factory):
     return folder
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser():
-    if not CHROMIUM.is_file():
-        pytest.skip("needs /usr/bin/chromium")
-    sync_api = pytest.importorskip("playwright.sync_api")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=str(CHROMIUM),
-            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
-        )
+    with open_browser() as browser:
         yield browser
-        browser.close()
 
 
 class Watched:

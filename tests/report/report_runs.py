@@ -1,6 +1,8 @@
 """What the tests of reports put into runs, and what they look for in pages."""
 
-import pytest
+from PIL import Image
+
+from promptpo.video.mp4 import Mp4Writer
 
 #: What a model may write; none of it may ever become markup.
 HOSTILE = "</script></pre></title></textarea><script>alert(1)</script><img src=x onerror=alert(2)>"
@@ -40,18 +42,11 @@ def cut_after(folder, wanted):
 
 def write_video(path):
     """One second of a grey square."""
-    av = pytest.importorskip("av")
-    import numpy as np
-
     path.parent.mkdir()
-    with av.open(str(path), "w") as container:
-        stream = container.add_stream("libx264", rate=10)
-        stream.width = stream.height = 64
-        stream.pix_fmt = "yuv420p"
-        for i in range(10):
-            shade = np.full((64, 64, 3), 20 * i, np.uint8)
-            container.mux(stream.encode(av.VideoFrame.from_ndarray(shade, format="rgb24")))
-        container.mux(stream.encode())
+    writer = Mp4Writer(path, fps=10)
+    for i in range(10):
+        writer.add(Image.new("RGB", (64, 64), (20 * i,) * 3))
+    writer.close()
 
 
 #: Text whose contrast with its background is below 4.5 (WCAG AA; 3 for large text).

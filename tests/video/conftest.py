@@ -1,12 +1,13 @@
 import pytest
 import scripted
-import video_player
+from chromium import open_browser
+from video_player import Player
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def player():
-    with video_player.open_player() as player:
-        yield player
+    with open_browser() as browser:
+        yield Player(browser)
 
 
 #: Balances well; now and then it lets the pole fall, by a draw that hangs on the episode.

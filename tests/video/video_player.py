@@ -8,10 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 from PIL import Image
-
-CHROMIUM = Path("/usr/bin/chromium")
 
 _LOAD = """async source => {
     const video = document.createElement('video');
@@ -66,17 +63,3 @@ class Player:
             yield Clip(page, *page.evaluate(_LOAD, f"data:video/mp4;base64,{data}"))
         finally:
             page.close()
-
-
-@contextmanager
-def open_player():
-    if not CHROMIUM.is_file():
-        pytest.skip("needs /usr/bin/chromium")
-    sync_api = pytest.importorskip("playwright.sync_api")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=str(CHROMIUM),
-            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
-        )
-        yield Player(browser)
-        browser.close()

@@ -64,9 +64,14 @@ def mission_codes(env_id: str) -> Mapping[str, tuple[int, ...]]:
     return found
 
 
-def hidden(info: Mapping[str, Any]) -> Mapping[str, Any]:
+def accomplished(info: Mapping[str, Any]) -> Mapping[str, Any]:
     """What the reward of a step depends on and the observation does not always tell."""
-    return {"accomplished": info["success"], "collided": info["collided"]}
+    return {"accomplished": info["success"]}
+
+
+def outcome(info: Mapping[str, Any]) -> Mapping[str, Any]:
+    """As ``accomplished``, where there are obstacles to collide with."""
+    return {**accomplished(info), "collided": info["collided"]}
 
 
 def success(info: Mapping[str, Any], reward: float, terminated: bool) -> bool:
@@ -82,4 +87,9 @@ def is_deterministic(env: Env) -> bool:
         inner = env.unwrapped
         place = (*map(int, inner.agent_pos), int(inner.agent_dir), inner.mission)
         starts.add((inner.grid.encode().tobytes(), *place))
-    return len(starts) == 1 and not hasattr(env.unwrapped, "obstacles")
+    return len(starts) == 1 and not has_obstacles(env)
+
+
+def has_obstacles(env: Env) -> bool:
+    """Whether things move that the agent must not collide with."""
+    return hasattr(env.unwrapped, "obstacles")

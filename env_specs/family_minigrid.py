@@ -38,6 +38,18 @@ _ACTIONS = (
     "6 says that the mission is done; few missions need it",
 )
 
+#: What ends an episode without success, beside lava, as each task's ``step`` has it.
+_FAILURES = {
+    "DynamicObstaclesEnv": "on going forward when an obstacle or a wall was ahead, with reward -1",
+    "FetchEnv": "on picking up another object",
+    "GoToDoorEnv": "on action 6 anywhere but beside the door of the mission, and on action 5",
+    "GoToObjectEnv": "on action 6 anywhere but beside the object of the mission, and on action 5",
+    "MemoryEnv": "on arriving beside the object that does not match",
+    "PutNearEnv": "on picking up another object, and on dropping it anywhere but within one cell "
+    "of the mission's place, diagonals included",
+    "RedBlueDoorEnv": "on opening the blue door while the red one is closed",
+}
+
 _TEMPLATE = '''\
 {docstring}
 
@@ -64,13 +76,12 @@ def reward(
     action: int,
     next_observation: Observation,
     *,
-    accomplished: bool,
-    collided: bool,
+    accomplished: bool,{collided}
 ) -> float:
     """Reward of one step: for the step that accomplishes the mission, the more the sooner."""
     if accomplished:
         return 1.0 - 0.9 * next_observation.steps / {horizon}
-    return -1.0 if collided else 0.0
+    return {otherwise}
 
 
 def make() -> Env:
@@ -83,7 +94,7 @@ SPEC = EnvSpec(
     observation=Observation,
     action=ACTION,
     reward=reward,
-    reward_inputs=family.hidden,
+    reward_inputs=family.{reward_inputs},
     horizon={horizon},
     observe=family.{observe},
     success=family.success,
@@ -112,13 +123,17 @@ def source(member: str) -> str:
     env = _minigrid.make_env(member)
     places = _minigrid.open_places(env.unwrapped.observation_space["mission"])
     _, first = env.reset(seed=0), env.unwrapped.mission
+    collides = _minigrid.has_obstacles(env)
     text = _TEMPLATE.format(
         env_id=member,
         docstring=_module_docstring(env, member, None if places else first),
-        class_docstring=_class_docstring(env.unwrapped.agent_view_size),
+        class_docstring=_class_docstring(env.unwrapped),
         fields="\n".join(_fields(env, places)),
         action=wrapped("An int: " + "; ".join(_ACTIONS[: int(env.action_space.n)]) + "."),
         horizon=int(env.unwrapped.max_steps),
+        collided="\n    collided: bool," if collides else "",
+        otherwise="-1.0 if collided else 0.0" if collides else "0.0",
+        reward_inputs="outcome" if collides else "accomplished",
         observe="observe_mission" if places else "observe",
         install=INSTALL,
         deterministic="    deterministic=True,\n" if _minigrid.is_deterministic(env) else "",
@@ -132,22 +147,30 @@ def _module_docstring(env: Any, member: str, mission: str | None) -> str:  # noq
     inner = env.unwrapped
     told = prose_of(section(sections_of(env), "description"))
     mission_words = f"The mission: {mission}." if mission else "The mission is in the observation."
+    failure = _FAILURES.get(type(inner).__name__)
     story = (
         f"An agent moves in a grid of {inner.width} x {inner.height} cells, its outer walls "
         f"included, and sees only the cells ahead of it. {mission_words} An episode succeeds, and "
-        "ends, when the mission is accomplished; it ends as well on entering lava."
+        "ends, when the mission is accomplished; it ends as well on entering lava"
+        + (f", and {failure}." if failure else ".")
     )
     return docstring(f"{member}: {mission or 'a mission in a grid world'}.", [story, told])
 
 
-def _class_docstring(size: int) -> str:
+def _class_docstring(inner: Any) -> str:  # noqa: ANN401
+    size = int(inner.agent_view_size)
     middle, last = size // 2, size - 1
+    hides = (
+        "Walls hide nothing; what is outside the grid looks like a wall."
+        if inner.see_through_walls
+        else "Cells behind walls and closed doors are unseen."
+    )
     return docstring(
         f"The {size} x {size} cells in view before each action, turned so that the agent looks up.",
         [
             f"Row 0 is the furthest, row {last} the agent's own; column 0 is the leftmost. The "
             f"agent is at row {last}, column {middle}; that cell shows what it carries. The cell "
-            f"ahead of it is at row {last - 1}, column {middle}. Cells behind walls are unseen."
+            f"ahead of it is at row {last - 1}, column {middle}. {hides}"
         ],
         indent=4,
     )

@@ -2,7 +2,7 @@
 
 What a task is stands in ``family_metaworld.toml``, its reward in ``_metaworld_press.py``,
 ``_metaworld_carry.py`` or ``_metaworld_push.py``, and its references, measured by
-``python -m promptpo.spec.baselines metaworld: --episodes 50 --json FILE``, in
+``python -m promptpo.spec.baselines metaworld: --episodes 30 --json FILE``, in
 ``family_metaworld.json``. Facts are from metaworld 3.1.1.
 """
 

@@ -12,7 +12,7 @@ from typing import Any
 #: that point to a picture, or consist of typesetting.
 _UNFIT = re.compile(
     r"gymnasium|\bimport |make\(|https?:|EnvSpec|:param|\barXiv\b|\\mathcal"
-    r"|\b(?:diagram|image|figure)s? (?:below|above)\b",
+    r"|\b(?:diagram|image|figure)s? (?:below|above)\b|\*\*Gif\*\*|\bTo run the\b",
     re.IGNORECASE,
 )
 
@@ -24,7 +24,7 @@ _PLAIN = str.maketrans(
 def sections_of(env: Any) -> dict[str, str]:  # noqa: ANN401 - a Gymnasium environment
     """Heading in lower case -> text, of the docstring of an environment's class."""
     text = re.sub(r"```.*?```", "", inspect.getdoc(type(env.unwrapped)) or "", flags=re.DOTALL)
-    parts = re.split(r"^#+\s*(.+?)\s*$", text, flags=re.MULTILINE)
+    parts = re.split(r"^ {0,3}#+\s*(.+?)\s*$", text, flags=re.MULTILINE)
     found = {"": _cleaned(parts[0])}
     for heading, body in zip(parts[1::2], parts[2::2], strict=True):
         found.setdefault(heading.lower().strip("*: "), _cleaned(body))
@@ -45,9 +45,16 @@ def _cleaned(text: str) -> str:
     text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text)
     text = re.sub(r"<sup>(.*?)</sup>", r"^\1", text)
     text = re.sub(r"<sub>(.*?)</sub>", r"_\1", text)
-    text = re.sub(r"</?[a-zA-Z][^>\n]*>", "", text)
+    text = _without_typesetting(re.sub(r"</?[a-zA-Z][^>\n]*>", "", text))
     blocks = [_block(block) for block in re.split(r"\n\s*\n", text)]
     return "\n\n".join(block for block in blocks if block)
+
+
+def _without_typesetting(text: str) -> str:
+    """A text whose formulas are written as in code, as far as they are simple."""
+    text = re.sub(r"\\frac\{([^{}]*)\}\{([^{}]*)\}", r"(\1) / (\2)", text)
+    text = text.replace("\\times", "*").replace("\\|", "|")
+    return re.sub(r"\$([^$\n\\]+)\$", r"\1", text)
 
 
 def _block(block: str) -> str:

@@ -164,6 +164,19 @@ def test_documented_powers_are_kept():
     assert "theta^2 + 0.1 * theta_dt^2 + 0.001 * torque^2" in told
 
 
+def test_headings_that_are_indented_are_headings():
+    spec = load_spec("gym:FrozenLake-v1")
+    assert "Reach goal: +1" in spec.reward.__doc__
+    assert "Move left" in spec.action
+    assert "1/3" not in spec.description, "how slippery the ice is stands under Arguments"
+
+
+def test_formulas_are_told_without_their_typesetting():
+    told = re.sub(r"\s+", " ", load_spec("gym:HalfCheetah-v5").reward.__doc__)
+    assert "w_{forward} * (dx) / (dt), where dx is the displacement" in told
+    assert "$" not in told
+
+
 def test_the_family_of_a_list_is_listed(capsys):
     assert main(["list", "metaworld"]) == 0
     lines = capsys.readouterr().out.splitlines()

@@ -32,8 +32,17 @@ def field_source(name: str, annotation: str, field: Field) -> str:
     inner = f"        {', '.join([*arguments, f'doc={text_literal(field.doc)}'])}"
     if len(inner) <= WIDTH:
         return f"{head}\n{inner}\n    )"
-    rows = [f"        {argument}," for argument in arguments]
+    rows = [_row(f"        {argument},") for argument in arguments]
     return "\n".join([head, *rows, _long_text("        doc=", field.doc), "    )"])
+
+
+def _row(line: str) -> str:
+    """An argument on a line of its own; a tuple that is too long has a line for each element."""
+    head, opened, elements = line.partition("=(")
+    if len(line) <= WIDTH or not opened:
+        return line
+    inner = [f"{' ' * 12}{element}," for element in elements.removesuffix("),").split(", ")]
+    return "\n".join([f"{head}=(", *inner, " " * 8 + "),"])
 
 
 def _long_text(head: str, text: str) -> str:
@@ -56,7 +65,7 @@ def text_literal(text: str) -> str:
 
 def number_literal(value: float) -> str:
     """A number that reads well: float32 bounds without the digits that they do not have."""
-    number = float(value)
+    number = float(value) + 0.0  # no -0.0
     short = next(
         (text for digits in (9, 12, 17) if float(text := f"{number:.{digits}g}") == number), ""
     )

@@ -37,6 +37,12 @@ class Rooms(gymnasium.Env):
         return self.observation_space.sample(), 1.0, False, False, {}
 
 
+class ManyBounds(Rooms):
+    """An environment whose bounds do not fit on a line."""
+
+    observation_space = gymnasium.spaces.Box(-np.linspace(0.0, 3.0, 24), np.inf, dtype=np.float64)
+
+
 class Told(gymnasium.Env):
     """An environment whose observation is a text."""
 
@@ -53,10 +59,10 @@ class Seen(Told):
 @pytest.fixture(autouse=True)
 def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for env in (Rooms, Told, Seen):
+    for env in (Rooms, ManyBounds, Told, Seen):
         gymnasium.register(f"Test{env.__name__}-v0", env, max_episode_steps=30)
     yield tmp_path
-    for env in (Rooms, Told, Seen):
+    for env in (Rooms, ManyBounds, Told, Seen):
         del gymnasium.registry[f"Test{env.__name__}-v0"]
 
 
@@ -94,7 +100,8 @@ def line_of(path, text):
 
 
 def test_the_file_passes_ruff(here):
-    for number, env_id in enumerate(("CartPole-v1", "HalfCheetah-v5", "TestRooms-v0", "Ant-v5")):
+    ids = ("CartPole-v1", "HalfCheetah-v5", "TestRooms-v0", "Ant-v5", "TestManyBounds-v0")
+    for number, env_id in enumerate(ids):
         assert main(["new", env_id, "--to", f"file_{number}.py"]) == 0
     settings = ["--config", str(SHIPPED_FOLDER.parent / "pyproject.toml")]
     for command in (

@@ -44,7 +44,7 @@ def test_the_two_commands_are_single_lines_that_ci_can_find() -> None:
     lines = [line for line in README.splitlines() if line.startswith("python3 -m venv ")]
     assert len(lines) == 2
     assert lines[0].endswith(" -m promptpo --spec env_specs/metaworld_reach.py")
-    assert lines[1].endswith(" -m pytest -n auto")
+    assert lines[1].endswith(" -m pytest -n auto --dist worksteal")
     assert "requirements.txt" in lines[0]
     assert "requirements-dev.txt" in lines[1]
     assert README.index(lines[0]) < 1500

@@ -3,11 +3,12 @@
 A single-lane highway (200 m) and a single-lane ramp (150 m) meet; 75 m behind the merge the road
 ends and vehicles leave. More vehicles arrive on the highway than fit on it. People drive nearly all
 vehicles: they accelerate towards 30 m/s, and keep a safe distance to what is ahead in their lane.
-Every fourth vehicle of the ramp is yours to control, from the ramp until it leaves; it too is held
-back from running into its leader. Up to 5 vehicles are controlled at a time, each in a slot that it
-keeps until it leaves; then a new one takes the free slot of the lowest number, and a vehicle that
-finds no free slot drives as people do. Steps are 0.2 s apart. An episode starts after a minute of
-traffic and lasts 500 steps; a crash ends it. The aim is that all vehicles drive at 20 m/s.
+About one in four vehicles of the ramp is yours to control, from the ramp until it leaves; it too is
+held back from running into its leader. Up to 5 vehicles are controlled at a time, each in a slot
+that it keeps until it leaves; then a new one takes the free slot of the lowest number, and a
+vehicle that finds no free slot drives as people do until there is one. Steps are 0.2 s apart. An
+episode starts after a minute of traffic and lasts 500 steps; a crash ends it. The aim is that all
+vehicles drive at 20 m/s.
 """
 
 from collections.abc import Callable

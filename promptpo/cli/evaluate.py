@@ -58,6 +58,7 @@ def parser() -> Parser:
     p.add_argument(
         "policy", metavar="POLICY_OR_RUN", help="a policy's file, a run's folder, or 'latest'"
     )
+    p.add_argument("--out", default=RunConfig.out, metavar="DIR", help="where runs lie")
     add_settings(p, _SHARED, aliases={"test_episodes": ("--episodes",)})
     return p.finish()
 
@@ -65,7 +66,7 @@ def parser() -> Parser:
 def main(arguments: argparse.Namespace) -> int:
     """Carry out the command."""
     given = vars(arguments)
-    subject = find_subject(given.pop("policy"))
+    subject = find_subject(given.pop("policy"), Path(given.pop("out")))
     settings = config.build(subject.settings, given)
     if not settings.spec:
         raise UsageError(f"{subject.file}: give the task that it is for with --spec")
@@ -82,17 +83,17 @@ def main(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def find_subject(name: str) -> Subject:
-    """A policy file, or the best policy of a run with what it was run with.
+def find_subject(name: str, out: Path) -> Subject:
+    """A policy file, or the best policy of a run (under ``out``) with what it was run with.
 
     Raises RunError where there is none.
     """
     path = Path(name)
     if path.is_file():
         return _subject(path, {})
-    if not path.exists() and not (Path(RunConfig.out) / path).exists() and name != "latest":
+    if not path.exists() and not (out / path).exists() and name != "latest":
         raise RunError(f"{name}: no such file or run; `promptpo list` shows the runs")
-    folder = RunFolder(runs.find(name, Path(RunConfig.out)))
+    folder = RunFolder(runs.find(name, out))
     if not folder.best_policy.is_file():
         raise RunError(f"{folder.path}: no best policy in it yet; resume it, or name a file")
     from promptpo.run import settings_of

@@ -119,7 +119,7 @@ def add_settings(
                 dest=name,
                 default=argparse.SUPPRESS,
                 action=_Listing if f.metadata["several"] else "store",
-                type=_converter(config.value_type(name)),
+                type=converter(config.value_type(name)),
                 metavar=_metavar(name),
                 help=_help(name),
             )
@@ -179,7 +179,9 @@ def _help(name: str) -> str:
     return f"{text} (default: {default})"
 
 
-def _converter(kind: type) -> Callable[[str], Any]:
+def converter(kind: type) -> Callable[[str], Any]:
+    """An argparse type whose complaint says what the value must be."""
+
     def convert(text: str) -> Any:  # noqa: ANN401
         try:
             return kind(text)

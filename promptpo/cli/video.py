@@ -47,6 +47,7 @@ def parser() -> Parser:
         "--format", default="mp4", metavar="mp4,gif", help="files to write (default: mp4)"
     )
     group.add_argument("--to", metavar="DIR", help="folder that receives the files")
+    group.add_argument("--out", default=RunConfig.out, metavar="DIR", help="where runs lie")
     group.add_argument(
         "--quality",
         default="fast",
@@ -72,7 +73,7 @@ def parser() -> Parser:
 def main(arguments: argparse.Namespace) -> int:
     """Carry out the command."""
     given: dict[str, Any] = vars(arguments)
-    name, to = given.pop("policy"), given.pop("to")
+    name, to, out = given.pop("policy"), given.pop("to"), Path(given.pop("out"))
     drawn = {k: given.pop(k) for k in ("episodes", "format", "quality", "size", "fps")}
     from promptpo.store.folder import RunFolder
     from promptpo.trackers import send
@@ -93,7 +94,7 @@ def main(arguments: argparse.Namespace) -> int:
         if path.is_file():
             render_policy(path, options, to=to, settings=given, watcher=watcher)
         else:
-            folder = runs.find(name, Path(RunConfig.out))
+            folder = runs.find(name, out)
             films = render_run(folder, options, to=to, settings=given, watcher=watcher)
             problems = send(RunFolder.open(folder), films)
     for problem in problems:

@@ -7,7 +7,7 @@ import contextlib
 from pathlib import Path
 
 from promptpo.cli import runs
-from promptpo.cli.parser import Parser
+from promptpo.cli.parser import Parser, converter
 from promptpo.ui import text
 
 
@@ -17,7 +17,9 @@ def parser() -> Parser:
     p.add_argument(
         "run", nargs="?", metavar="RUN", help="a run's folder, or 'latest'; default: all"
     )
-    p.add_argument("--port", type=int, default=8321, metavar="N", help="0: any (default: 8321)")
+    p.add_argument(
+        "--port", type=converter(int), default=8321, metavar="N", help="0: any (default: 8321)"
+    )
     p.add_argument(
         "--host",
         default="127.0.0.1",

@@ -72,6 +72,11 @@ def test_what_is_not_there_is_no_such_file(tmp_path, monkeypatch, capsys, name):
     assert capsys.readouterr().err.startswith(f"promptpo: error: {name}: no such file or run; ")
 
 
+def test_where_runs_lie_is_an_option(tmp_path, capsys):
+    assert main(["eval", "latest", "--out", str(tmp_path)]) == 6
+    assert capsys.readouterr().err.startswith(f"promptpo: error: {tmp_path}: no run here yet; ")
+
+
 def test_a_folder_that_is_no_run_is_told(tmp_path, capsys):
     assert main(["eval", str(tmp_path), "--spec", "cartpole"]) == 6
     assert f"{tmp_path}: not a run (no events.jsonl)" in capsys.readouterr().err

@@ -34,6 +34,11 @@ def test_every_setting_is_an_option() -> None:
         assert option in text
 
 
+def test_a_port_that_is_no_number_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    told = "promptpo: error: --port: must be a whole number, not 'abc'"
+    assert error(capsys, "view", "--port", "abc") == (2, told)
+
+
 def test_only_what_is_given_is_in_the_result() -> None:
     given = vars(parser().parse_args(["--rounds", "3", "--no-reflection", "--max-cost", "0.5"]))
     settings = {k: v for k, v in given.items() if k in config.fields()}

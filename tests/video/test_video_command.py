@@ -88,6 +88,11 @@ def test_an_unknown_run_is_one_line(tmp_path):
     assert line == "nothing: not a run (no events.jsonl); `promptpo list` shows the runs"
 
 
+def test_where_runs_lie_is_an_option(tmp_path):
+    line = refusal(tmp_path, "latest", "--out", "elsewhere", code=6)
+    assert line == "elsewhere: no run here yet; give --out, or the run's folder"
+
+
 @pytest.mark.parametrize(
     ("option", "words"),
     [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from promptpo.errors import RunError
+from promptpo.errors import RunError, UsageError
 
 
 def write_report(
@@ -15,7 +15,7 @@ def write_report(
 
     ``to`` is by default ``report.html`` in the folder of the only run. Videos (``videos/*.mp4`` in
     a run's folder) stay beside the page, unless ``inline_videos``. Raises RunError where a run
-    cannot be read or the page cannot be written.
+    cannot be read or written to, UsageError where ``to`` cannot be written.
     """
     from promptpo.report.gather import gather
     from promptpo.report.page import render_report
@@ -27,7 +27,8 @@ def write_report(
     try:
         write_atomically(file, html)
     except OSError as e:
-        raise RunError(f"{file}: {e.strerror or e}; choose another file with --to") from None
+        error = UsageError if to else RunError
+        raise error(f"{file}: {e.strerror or e}; choose another file with --to") from None
     return file
 
 

@@ -107,20 +107,15 @@ def _same(
 
 
 def _folded(rows: Sequence[DiffRow]) -> Iterator[DiffRow]:
-    """Leave out unchanged lines that are far from any change."""
+    """Leave out unchanged lines that are far from any change, where there are at least two."""
     changes = [i for i, row in enumerate(rows) if row.kind != "same"]
     near = {k for i in changes for k in range(i - CONTEXT, i + CONTEXT + 1)}
-    skipped = 0
-    for i, row in enumerate(rows):
-        if i not in near:
-            skipped += 1
-            continue
-        if skipped:
-            yield DiffRow("gap", skipped=skipped)
-            skipped = 0
-        yield row
-    if skipped:
-        yield DiffRow("gap", skipped=skipped)
+    for far, group in itertools.groupby(enumerate(rows), lambda row: row[0] not in near):
+        stretch = [row for _, row in group]
+        if far and len(stretch) > 1:
+            yield DiffRow("gap", skipped=len(stretch))
+        else:
+            yield from stretch
 
 
 def _word_changes(before: str, after: str) -> tuple[Ranges, Ranges]:

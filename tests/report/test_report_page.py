@@ -10,7 +10,7 @@ import pytest
 import scripted
 from report_runs import HOSTILE, cut_after
 
-from promptpo.errors import RunError
+from promptpo.errors import RunError, UsageError
 from promptpo.report import write_report
 from promptpo.report.gather import gather
 from promptpo.report.page import LIMIT, render_report
@@ -181,6 +181,11 @@ def test_videos_are_addressed_from_where_the_page_lies(copied, tmp_path):
     assert 'src="videos/test_best.mp4"' in write_report([copied]).read_text()
     moved = write_report([copied], tmp_path / "page.html").read_text()
     assert 'src="runs/cartpole/20260101-000000/videos/test_best.mp4"' in moved
+
+
+def test_a_page_that_cannot_be_written_there_is_a_wrong_argument(finished, tmp_path):
+    with pytest.raises(UsageError, match=r"Is a directory; choose another file with --to"):
+        write_report([finished], tmp_path)
 
 
 def test_a_report_that_cannot_be_written_is_a_warning(tmp_path):

@@ -40,6 +40,11 @@ def test_far_unchanged_lines_are_folded():
     assert len(rows) == 5
 
 
+def test_a_single_unchanged_line_is_not_folded():
+    rows = side_by_side("a\nb\nc\nd\ne = 1", "a\nb\nc\nd\ne = 2")
+    assert [row.kind for row in rows] == ["same", "same", "same", "same", "changed"]
+
+
 def test_a_mark_across_tokens_keeps_the_text_whole():
     rows = side_by_side("f(alpha, beta, 1)", "f(alpha, gamma * 2, 1)")
     text = rows[0].after.html.striptags()

@@ -137,7 +137,8 @@ class RunView:
     @cached_property
     def videos(self) -> list[Video]:
         """Beside the page, or inside it."""
-        return [Video(v.stem.replace("_", " "), self._video(v)) for v in self.run.videos]
+        names = [v.stem.replace("_seed", ", seed ").replace("_", " ") for v in self.run.videos]
+        return [Video(n, self._video(v)) for n, v in zip(names, self.run.videos, strict=True)]
 
     @cached_property
     def policy_link(self) -> str:

@@ -154,6 +154,16 @@ def test_inlined_videos_play_from_the_page_alone(copied, open_page, tmp_path):
     page.wait_for_function("document.querySelector('video').readyState >= 2", timeout=20_000)
 
 
+def test_the_controls_of_a_video_leave_its_caption_free(copied, open_page):
+    write_video(copied / "videos" / "best_seed7.mp4")
+    write_report([copied])
+    page = open_page((copied / "report.html").as_uri())
+    assert page.locator("#videos figcaption").inner_text() == "best, seed 7"
+    page.wait_for_function("document.querySelector('video').readyState >= 1", timeout=20_000)
+    box = page.locator("video").bounding_box()
+    assert box["height"] - box["width"] > 70  # the picture is a square
+
+
 def test_a_run_that_goes_on_is_followed_without_losing_the_place(copied, serve, open_page):
     rest = cut_after(copied, 1)
     lock = RunFolder(copied).lock()

@@ -1,5 +1,6 @@
 "use strict";
-// The page reads well without this: it adds sorting, opens what a link leads to, and what prints.
+// The page reads well without this: it adds sorting, opens what a link leads to, and what prints,
+// and keeps the controls of videos off their captions.
 
 function keyOf(row, column) {
   const key = row.cells[column].dataset.sort;
@@ -56,6 +57,15 @@ function openTarget() {
 makeSortable(document);
 addEventListener("hashchange", openTarget);
 openTarget();
+
+// Browsers draw the controls over the lower edge of a video, where the caption strip is: with the
+// shape of the picture known, the style sheet leaves room for them below it.
+function leaveRoom(video) {
+  if (video.videoWidth) video.style.setProperty("--shape", video.videoHeight / video.videoWidth);
+}
+
+for (const video of document.querySelectorAll("video")) leaveRoom(video);
+addEventListener("loadedmetadata", (event) => leaveRoom(event.target), true);
 
 let printed = [];
 addEventListener("beforeprint", () => {

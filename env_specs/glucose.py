@@ -2,11 +2,12 @@
 
 The person, a grown-up of 102 kg, makes no insulin of their own: a pump under the skin gives it, and
 the controller sets the pump every 5 minutes. A sensor under the skin measures glucose, with an
-error of some mg/dL that drifts from one reading to the next. Meals come at random times of the day
-and in random sizes: mostly breakfast, lunch and dinner, at times snacks. The controller learns of a
-meal when it is served. Too much glucose harms in the long run, too little at once: the episode ends
-by death when blood glucose leaves 10 to 1000 mg/dL. Insulin acts slowly, for hours after it was
-given, and cannot be taken back. The episode begins at midnight.
+error of 11 mg/dL (standard deviation; at times 30 and more) that drifts: it is much the same for a
+quarter of an hour, another one after an hour. Meals come at random times of the day and in random
+sizes: mostly breakfast, lunch and dinner, at times snacks. The controller learns of a meal when it
+is served. Too much glucose harms in the long run, too little at once: the episode ends by death
+when blood glucose leaves 10 to 1000 mg/dL. Insulin acts slowly, for hours after it was given, and
+cannot be taken back. The episode begins at midnight.
 """
 
 from collections.abc import Callable

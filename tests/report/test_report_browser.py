@@ -63,6 +63,23 @@ def test_the_diff_opens_and_shows_both_sides(report):
     assert diff.locator("tr.changed, tr.removed, tr.added").count() > 2
 
 
+def test_the_code_of_both_sides_begins_as_far_from_its_sign(report):
+    report.locator("#diff-2 summary").click()
+    room = "(cells) => cells.map((cell) => getComputedStyle(cell).paddingLeft)"
+    assert len(set(report.locator("#diff-2 .old, #diff-2 .new").evaluate_all(room))) == 1
+
+
+def test_on_a_phone_the_diff_is_one_column(finished, open_page):
+    page = open_page((finished / "report.html").as_uri(), **PHONE)
+    page.locator("#diff-2 summary").click()
+    box = page.locator("#diff-2 .scroll")
+    assert box.evaluate("(box) => box.scrollWidth <= box.clientWidth")
+    same = page.locator("#diff-2 tr.same").first
+    assert not same.locator(".old").is_visible()
+    assert same.locator(".new").is_visible()
+    assert page.locator("#diff-2 .removed .old, #diff-2 .changed .old").first.is_visible()
+
+
 def test_a_table_sorts_by_a_click_and_by_the_keyboard(report):
     table = report.locator("#round-2 table.sortable").first
     names = table.locator("tbody th")

@@ -39,6 +39,8 @@ def _record(folder: RunFolder, events: Sequence[Event]) -> RunRecord:
     info = folder.read_info()
     log = _Log(events)
     run = log.first("run")
+    if not run:  # killed before its first line was whole
+        raise RunError(f"{folder.events}: no run is recorded in it; start a new one")
     finished = log.last("finished")
     best, test = log.best(finished)
     return RunRecord(

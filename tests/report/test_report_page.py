@@ -116,6 +116,13 @@ def test_a_half_written_last_line_is_left_out(copied):
     assert len(gather(copied).rounds) == 1
 
 
+@pytest.mark.parametrize("log", [b"", b'{"type": "ru'])
+def test_a_run_killed_before_its_first_line_is_one_clear_line(tmp_path, log):
+    (tmp_path / "events.jsonl").write_bytes(log)
+    with pytest.raises(RunError, match=r"events\.jsonl: no run is recorded in it; start a new one"):
+        write_report([tmp_path])
+
+
 def test_an_event_that_is_not_whole_is_one_clear_line(copied):
     with (copied / "events.jsonl").open("a") as log:
         log.write('{"type": "rollout", "round": 1}\n')

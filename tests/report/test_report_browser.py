@@ -171,6 +171,15 @@ def test_inlined_videos_play_from_the_page_alone(copied, open_page, tmp_path):
     page.wait_for_function("document.querySelector('video').readyState >= 2", timeout=20_000)
 
 
+def test_videos_are_not_printed_nor_is_their_heading(copied, open_page):
+    write_video(copied / "videos" / "best_seed7.mp4")
+    write_report([copied])
+    page = open_page((copied / "report.html").as_uri())
+    assert page.locator("#videos-title").is_visible()
+    page.emulate_media(media="print")
+    assert not page.locator("#videos-title").is_visible()
+
+
 def test_the_controls_of_a_video_leave_its_caption_free(copied, open_page):
     write_video(copied / "videos" / "best_seed7.mp4")
     write_report([copied])

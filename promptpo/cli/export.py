@@ -13,7 +13,7 @@ from promptpo.ui import text
 def parser() -> Parser:
     """The run, and what to write where."""
     p = Parser("export")
-    p.add_argument("run", metavar="RUN", help="folder of a run, or the 'latest'")
+    p.add_argument("run", metavar="RUN", help="a run's folder, or 'latest'")
     p.add_argument("--to", type=Path, metavar="DIR", help="default: 'export' in the run's folder")
     p.add_argument("--out", type=Path, default=Path("runs"), metavar="DIR", help="where runs lie")
     p.add_argument("--force", action="store_true", help="replace files that are there already")

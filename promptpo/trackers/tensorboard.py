@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-import uuid
+import time
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +21,9 @@ class TensorBoard:
         """Open a file beside those of earlier sessions, which TensorBoard joins."""
         tensorboard = importlib.import_module("tensorboardX")
         folder = str(start.folder / "tensorboard")
-        # Files are named after the second; another session of the same second must not meet them.
-        own = f".{uuid.uuid4().hex[:8]}"
+        # Files are named after the second, and read in the order of their names: one of a later
+        # session in the same second must come later.
+        own = f".{time.time_ns()}"
         self._writer = tensorboard.SummaryWriter(folder, flush_secs=5, filename_suffix=own)
         self._settings = {k: _plain(v) for k, v in start.settings.items() if v is not None}
         rows = [f"| {name} | {value} |" for name, value in self._settings.items()]

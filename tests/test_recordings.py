@@ -52,7 +52,8 @@ def test_a_recording_replays_with_unchanged_prompts(tmp_path, spec):
     assert {len(r.candidates) for r in result.rounds} == {header.candidates}
     assert result.best is not None
     replayed = data_of(events, "reply")
-    assert {r["key"]["round"] for r in replayed if r["note"]} <= LATER_ROUNDS_DIFFER.get(spec, set())
+    changed = {reply["key"]["round"] for reply in replayed if reply["note"]}
+    assert changed <= LATER_ROUNDS_DIFFER.get(spec, set())
     notices = [n["text"] for n in data_of(events, "notice")]
     assert [text for text in notices if "prompt that has changed" not in text] == []
     assert len(replayed) == len(load_recording(find_recording(spec)).replies)

@@ -112,42 +112,49 @@ def _multi_discrete_converter(space: MultiDiscrete) -> Converter:
     return convert
 
 
-def usual(space: ActionSpace) -> Callable[[list[Any]], FloatArray | None]:
+#: Writes the numbers of all actions of a round into a flat float64 array; False if it can't.
+Writer = Callable[[list[Any], FloatArray], bool]
+
+
+def usual(space: ActionSpace) -> Writer:
     """All actions of a round at once, where each is of the type that needs no conversion.
 
-    Returns a function from the returned values to an array of their numbers, or to None where any
-    of them needs a look of its own. It runs no code of the values' classes.
+    Where any of them needs a look of its own the answer is False. It runs no code of the values'
+    classes.
     """
     if isinstance(space, Discrete):
-        legal, integer = range(space.start, space.start + space.n), {int}
-
-        def integers(values: list[Any]) -> FloatArray | None:
-            if set(map(type, values)) != integer or not (
-                min(values) in legal and max(values) in legal
-            ):
-                return None
-            return np.array(values, np.float64)
-
-        return integers
+        return _usual_integers(range(space.start, space.start + space.n))
     if isinstance(space, Box) and space.shape == (space.size,):
         return _usual_vectors(space.size)
-    return lambda values: None
+    return lambda values, out: False
 
 
-def _usual_vectors(size: int) -> Callable[[list[Any]], FloatArray | None]:
-    array_type, float64, sizes = {np.ndarray}, {np.dtype(np.float64)}, {size}
-    dtype_of, size_of = operator.attrgetter("dtype"), operator.attrgetter("size")
+def _usual_integers(legal: range) -> Writer:
+    integer = {int}
 
-    def vectors(values: list[Any]) -> FloatArray | None:
+    def integers(values: list[Any], out: FloatArray) -> bool:
+        if set(map(type, values)) != integer or not (min(values) in legal and max(values) in legal):
+            return False
+        out[:] = values
+        return True
+
+    return integers
+
+
+def _usual_vectors(size: int) -> Writer:
+    array_type, sizes = {np.ndarray}, {size}
+    concatenate = np.concatenate
+
+    def vectors(values: list[Any], out: FloatArray) -> bool:
         if set(map(type, values)) != array_type:
-            return None
-        if set(map(dtype_of, values)) != float64 or set(map(size_of, values)) != sizes:
-            return None
+            return False
         try:
-            joined: FloatArray = np.concatenate(values)
-        except ValueError:  # of different or no dimensions
-            return None
-        return joined if joined.ndim == 1 else None
+            if set(map(len, values)) != sizes:
+                return False
+            concatenate(values, out=out)
+        except (TypeError, ValueError):  # of other dimensions, or not real numbers
+            return False
+        return True
 
     return vectors
 
@@ -159,7 +166,7 @@ def first_not_finite(rows: FloatArray) -> int | None:
     return int(np.flatnonzero(~np.isfinite(rows).all(axis=1))[0])
 
 
-def not_finite(row: Sequence[float] | FloatArray) -> ActionError:
-    """The error for an action with a NaN or an infinity."""
+def not_finite(row: Sequence[float] | FloatArray) -> str:
+    """What is wrong with an action with a NaN or an infinity."""
     shown = [float(x) for x in row][:8]
-    return ActionError(f"act() returned {shown}: every number of an action must be finite")
+    return f"act() returned {shown}: every number of an action must be finite"

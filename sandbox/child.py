@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import struct
 from collections.abc import Callable, Mapping
 from types import FrameType
@@ -12,16 +11,16 @@ from typing import Any
 import numpy as np
 
 from sandbox import frames, trajectory
+from sandbox.acting import Acting
 from sandbox.errors import REPORTED, PolicyError, ProgramError
-from sandbox.frames import HEADER, Kind
-from sandbox.interface import Box, FloatArray, Interface, Limits, action_from_dict
+from sandbox.frames import Kind
+from sandbox.interface import Box, Interface, Limits, action_from_dict
 from sandbox.language.facades import Facade
+from sandbox.pipes import Closed, Pipes
 from sandbox.policy import PolicyProgram
 from sandbox.program import FeedbackProgram, Program, Task
 from sandbox.watchdog import Watchdog
 
-#: What a pipe holds.
-_CHUNK = 1 << 16
 #: Set aside so that running out of memory can still be reported.
 _BALLAST = 1 << 20
 
@@ -34,54 +33,6 @@ _NAMES: dict[int, str] = {
 
 EPISODE_HEAD = struct.Struct("<IIIBBbx")
 RESET_HEAD = struct.Struct("<II")
-ACT_HEAD = struct.Struct("<II")
-
-
-class Closed(Exception):
-    """The host is gone, or done with this process."""
-
-
-class Pipes:
-    """Whole requests in, whole replies out."""
-
-    def __init__(self, read_fd: int, write_fd: int) -> None:
-        self._reader, self._writer = read_fd, write_fd
-        self._sequence = 0
-        self._rest = b""
-
-    def receive(self) -> tuple[int, memoryview]:
-        """Kind and payload of the next request.
-
-        Requests may have come together: what follows the first is kept.
-
-        Raises:
-            Closed: there is none.
-        """
-        data = self._read(self._rest, HEADER.size)
-        _, kind, self._sequence, length = HEADER.unpack_from(data)
-        end = HEADER.size + length
-        data = self._read(data, end)
-        self._rest = data[end:]
-        return kind, memoryview(data)[HEADER.size : end]
-
-    def _read(self, data: bytes, need: int) -> bytes:
-        """Read on until there are at least ``need`` bytes."""
-        if len(data) >= need:
-            return data
-        parts, have = [data], len(data)
-        while have < need:
-            parts.append(os.read(self._reader, max(_CHUNK, need - have)))
-            if not parts[-1]:
-                raise Closed
-            have += len(parts[-1])
-        return b"".join(parts)
-
-    def send(self, kind: Kind, payload: bytes = b"") -> None:
-        """Write one reply to the last request."""
-        data = frames.header(kind, self._sequence, len(payload)) + payload
-        sent = os.write(self._writer, data)
-        while sent < len(data):
-            sent += os.write(self._writer, data[sent:])
 
 
 def _task(data: Mapping[str, Any]) -> Task:
@@ -96,21 +47,6 @@ def _reset(program: PolicyProgram, payload: memoryview) -> tuple[Kind, bytes]:
     seeds = np.frombuffer(payload, np.uint64, count, RESET_HEAD.size + 8 * count).tolist()
     program.reset(slots, seeds, bool(fresh))
     return Kind.DONE, b""
-
-
-def _act(program: PolicyProgram, payload: memoryview) -> tuple[Kind, bytes]:
-    count, ragged = ACT_HEAD.unpack_from(payload)
-    start = ACT_HEAD.size
-    slots = bytes(payload[start : start + 8 * count])
-    start += 8 * count
-    numbers: FloatArray | list[FloatArray]
-    if ragged:
-        lengths = np.frombuffer(payload, np.int64, count, start)
-        flat = np.frombuffer(payload, np.float64, -1, start + 8 * count)
-        numbers = [row.copy() for row in np.split(flat, np.cumsum(lengths)[:-1])]
-    else:
-        numbers = np.frombuffer(payload, np.float64, -1, start)
-    return Kind.ACTIONS, program.act(slots, numbers).tobytes()
 
 
 def _summarize(program: FeedbackProgram, payload: memoryview) -> tuple[Kind, bytes]:
@@ -135,7 +71,7 @@ def _fault(error: ProgramError, printed: str) -> bytes:
         return -1 if value is None else value
 
     code = REPORTED.index(type(error))
-    places = (number(error.line), number(error.slot), number(error.step))
+    places = (number(error.line), number(error.slot))
     text = error.message[: frames.MAX_TEXT // 8]
     return frames.pack_fault(frames.Fault(code, *places, text, printed))
 
@@ -145,52 +81,87 @@ def _seconds(program: Program, kind: int, payload: memoryview) -> float:
     limits = program.task.limits
     if kind == Kind.RESET:
         return limits.init_seconds * int(RESET_HEAD.unpack_from(payload)[0])
-    if kind == Kind.ACT:
-        return limits.act_seconds * int(ACT_HEAD.unpack_from(payload)[0])
     return limits.act_seconds
+
+
+_HANDLERS: dict[int, Callable[[Any, memoryview], tuple[Kind, bytes]]] = {
+    Kind.RESET: _reset,
+    Kind.SUMMARIZE: _summarize,
+    Kind.OUTPUT: lambda program, _: (Kind.TEXT, program.printer.text.encode("utf-8", "replace")),
+}
+_START, _ACT = int(Kind.START), int(Kind.ACT)
+
+
+class _Server:
+    """One process: a program is loaded, then asked again and again."""
+
+    def __init__(self, pipes: Pipes, libraries: Mapping[str, Facade], watchdog: Watchdog) -> None:
+        self._pipes = pipes
+        self._libraries = libraries
+        self._watchdog = watchdog
+        self._ballast = bytearray(_BALLAST)
+        self._kind = 0
+        self._program: Program | None = None
+        self._acting: Acting | None = None
+
+    def run(self) -> None:
+        """Answer requests until the host closes the pipe or the program fails."""
+        try:
+            while True:
+                self._answer()
+        except Closed:
+            return
+        except ProgramError as error:
+            self._fail(error)
+        except MemoryError:
+            self._fail(PolicyError("MemoryError"))
+
+    def _answer(self) -> None:
+        pipes = self._pipes
+        self._kind = kind = pipes.receive()
+        if kind == _ACT and self._acting is not None:
+            reply = self._acting.answer()
+            self._watchdog.rest()
+            pipes.write(reply)
+            return
+        if kind == _START:
+            self._start(json.loads(bytes(pipes.payload)))
+            pipes.reply(Kind.DONE)
+            return
+        if self._program is None:
+            raise Closed
+        if self._acting is not None and kind == Kind.RESET:
+            self._acting.forget()
+        self._watch(_seconds(self._program, kind, pipes.payload))
+        answer = _HANDLERS[kind](self._program, pipes.payload)
+        self._watchdog.rest()
+        pipes.reply(*answer)
+
+    def _start(self, data: Mapping[str, Any]) -> None:
+        if data["role"] == "policy":
+            self._program = program = PolicyProgram(_task(data), self._libraries)
+            self._acting = Acting(program, self._pipes, self._watch)
+        else:
+            self._program = FeedbackProgram(_task(data), self._libraries)
+
+    def _watch(self, seconds: float) -> None:
+        self._watchdog.watch(seconds, self._late)
+
+    def _late(self, frame: FrameType | None) -> None:
+        if self._program is not None:
+            error = self._program.late(frame, _NAMES[self._kind])
+            self._pipes.reply(Kind.FAULT, _fault(error, self._program.printer.text))
+
+    def _fail(self, error: ProgramError) -> None:
+        self._watchdog.rest()
+        del self._ballast
+        printed = self._program.printer.text if self._program is not None else ""
+        self._pipes.reply(Kind.FAULT, _fault(error, printed))
 
 
 def serve(read_fd: int, write_fd: int, libraries: Mapping[str, Facade], watchdog: Watchdog) -> None:
     """Answer requests until the host closes the pipe or the program fails."""
-    pipes = Pipes(read_fd, write_fd)
-    ballast = bytearray(_BALLAST)
-    program: Any = None
-    handlers: dict[int, Callable[[Any, memoryview], tuple[Kind, bytes]]] = {
-        Kind.RESET: _reset,
-        Kind.ACT: _act,
-        Kind.SUMMARIZE: _summarize,
-        Kind.OUTPUT: lambda program, _: (
-            Kind.TEXT,
-            program.printer.text.encode("utf-8", "replace"),
-        ),
-    }
-
-    def late(frame: FrameType | None) -> None:
-        error = program.late(frame, _NAMES[kind])
-        pipes.send(Kind.FAULT, _fault(error, program.printer.text))
-
-    try:
-        while True:
-            kind, payload = pipes.receive()
-            if kind == Kind.START:
-                program = _start(json.loads(bytes(payload)), libraries)
-                pipes.send(Kind.DONE)
-                continue
-            watchdog.watch(_seconds(program, kind, payload), late)
-            reply = handlers[kind](program, payload)
-            watchdog.rest()
-            pipes.send(*reply)
-    except Closed:
-        return
-    except ProgramError as error:
-        watchdog.rest()
-        del ballast
-        printed = program.printer.text if isinstance(program, Program) else ""
-        pipes.send(Kind.FAULT, _fault(error, printed))
-    except MemoryError:
-        watchdog.rest()
-        del ballast
-        pipes.send(Kind.FAULT, _fault(PolicyError("MemoryError"), ""))
+    _Server(Pipes(read_fd, write_fd), libraries, watchdog).run()
 
 
 _TOUCH = """
@@ -210,9 +181,4 @@ def touch() -> None:
     interface = Interface(1, None, Box((1,)))
     program = PolicyProgram(Task(_TOUCH, interface, Limits()), {})
     program.reset([0], [0], fresh=True)
-    program.act(np.zeros(1, np.int64).tobytes(), np.ones(1))
-
-
-def _start(data: Mapping[str, Any], libraries: Mapping[str, Facade]) -> Program:
-    kind = PolicyProgram if data["role"] == "policy" else FeedbackProgram
-    return kind(_task(data), libraries)
+    program.act(program.group(bytes(8)), [np.ones(1)], np.zeros(1))

@@ -59,6 +59,13 @@ class ProgramError(SandboxError):
         self.step = step
         self.output = output
 
+    def place(self, step: int) -> None:
+        """Say that it was in ``act`` number ``step`` of its slot."""
+        self.step = step
+        if not isinstance(self, TimeLimit):
+            self.message = f"in act() number {step} of episode slot {self.slot}:\n{self.message}"
+            self.args = (self.message,)
+
 
 class CompileError(ProgramError):
     """The source is not Python, uses a construct that is refused, or lacks the expected class."""

@@ -18,7 +18,7 @@ from sandbox.errors import REPORTED, ProgramError
 
 HEADER = struct.Struct("<IIII")
 MAGIC = 0x31504F50
-_FAULT = struct.Struct("<IiiiII")
+_FAULT = struct.Struct("<IiiII")
 
 #: Longest error message and printed output that the host reads, in bytes.
 MAX_TEXT = 1 << 20
@@ -49,7 +49,6 @@ class Fault:
     code: int
     line: int
     slot: int
-    step: int
     message: str
     output: str
 
@@ -63,7 +62,6 @@ class Fault:
             self.message,
             line=known(self.line),
             slot=known(self.slot),
-            step=known(self.step),
             output=self.output,
         )
 
@@ -112,7 +110,7 @@ def pack_fault(fault: Fault) -> bytes:
     """Payload of a FAULT frame."""
     message = fault.message.encode("utf-8", "replace")
     output = fault.output.encode("utf-8", "replace")
-    numbers = (fault.code, fault.line, fault.slot, fault.step, len(message), len(output))
+    numbers = (fault.code, fault.line, fault.slot, len(message), len(output))
     return _FAULT.pack(*numbers) + message + output
 
 
@@ -125,13 +123,13 @@ def parse_fault(payload: bytes | memoryview) -> Fault:
     data = bytes(payload)
     if len(data) < _FAULT.size:
         raise FrameError("a fault report is too short")
-    code, line, slot, step, message, output = _FAULT.unpack_from(data)
+    code, line, slot, message, output = _FAULT.unpack_from(data)
     if code >= len(REPORTED):
         raise FrameError(f"fault code {code} is unknown")
     if _FAULT.size + message + output != len(data):
         raise FrameError("the lengths in a fault report do not add up")
     middle = _FAULT.size + message
-    return Fault(code, line, slot, step, clean(data[_FAULT.size : middle]), clean(data[middle:]))
+    return Fault(code, line, slot, clean(data[_FAULT.size : middle]), clean(data[middle:]))
 
 
 def clean(data: bytes) -> str:

@@ -8,8 +8,6 @@ from functools import partial
 from operator import length_hint
 from typing import Any, TypeVar
 
-import numpy as np
-
 from sandbox import actions
 from sandbox.errors import ProgramError
 from sandbox.interface import FloatArray
@@ -26,31 +24,14 @@ class _Slot:
 
     randomness: Randomness
     policy: Any = None
-    steps: int = 0
 
 
-@dataclass
-class _Group:
-    """Slots that act together, looked up once; ``acts`` is added to their steps in the end."""
+@dataclass(frozen=True)
+class Group:
+    """Slots that act together, looked up once."""
 
-    numbers: Sequence[int]
-    slots: Sequence[_Slot]
+    slots: Sequence[int]
     policies: Sequence[Any]
-    acts: int = 0
-    table: FloatArray | None = None
-    views: Sequence[FloatArray] = ()
-
-    def owned(self, numbers: FloatArray) -> list[FloatArray]:
-        """The observations (k * n numbers) as arrays of their own.
-
-        A view would lead to the observations of the other episodes. All are copied before the
-        first is used: a third faster than each when it is needed.
-        """
-        if self.table is None:
-            self.table = np.empty((len(self.numbers), numbers.size // len(self.numbers)))
-            self.views = list(self.table)
-        np.copyto(self.table, numbers.reshape(self.table.shape))
-        return list(map(np.ndarray.copy, self.views))
 
 
 class PolicyProgram(Program):
@@ -61,9 +42,8 @@ class PolicyProgram(Program):
         self._convert = actions.converter(task.interface.action)
         self._usual = actions.usual(task.interface.action)
         self._slots: dict[int, _Slot] = {}
-        self._groups: dict[bytes, _Group] = {}
         #: The group that acts, and the observations that it has not seen yet.
-        self._running: tuple[_Group, Iterator[FloatArray]] | None = None
+        self._running: tuple[Group, Iterator[FloatArray]] | None = None
         self._guarded(lambda: self._policy_class(Randomness(0)))
 
     def _policy_class(self, randomness: Randomness) -> type[Any]:
@@ -80,18 +60,12 @@ class PolicyProgram(Program):
         except BaseException as error:
             raise self.failed(error, slot) from None
 
-    def now(self) -> tuple[int | None, int | None]:
-        """The slot and the step whose action is missing."""
-        if self._running is None:
-            return None, None
-        return self._place(*self._progress(*self._running))
+    def now(self) -> int | None:
+        """The slot whose action is missing."""
+        return None if self._running is None else self._slot(*self._running)
 
     def reset(self, slots: Sequence[int], seeds: Sequence[int], fresh: bool) -> None:
         """Begin an episode in each slot."""
-        for group in self._groups.values():
-            for slot in group.slots:
-                slot.steps += group.acts
-        self._groups.clear()
         for number, seed in zip(slots, seeds, strict=True):
             self._reset(number, seed, fresh)
 
@@ -101,7 +75,6 @@ class PolicyProgram(Program):
             slot = self._slots[number] = _Slot(Randomness(seed))
         else:
             slot.randomness.seed(seed)
-        slot.steps = 0
         if fresh or slot.policy is None:
             slot.policy = self._guarded(partial(self._new_policy, slot.randomness), number)
             return
@@ -109,59 +82,39 @@ class PolicyProgram(Program):
         if callable(restart):
             self._guarded(restart, number)
 
-    def _group(self, slots: bytes) -> _Group:
-        group = self._groups.get(slots)
-        if group is None:
-            numbers = memoryview(slots).cast("q").tolist()
-            found = [self._slots[number] for number in numbers]
-            group = self._groups[slots] = _Group(numbers, found, [slot.policy for slot in found])
-        return group
+    def group(self, slots: bytes) -> Group:
+        """The slots of these numbers (int64) with their policies, until the next reset."""
+        numbers = memoryview(slots).cast("q").tolist()
+        return Group(numbers, [self._slots[number].policy for number in numbers])
 
-    def act(self, slots: bytes, numbers: FloatArray | Sequence[FloatArray]) -> FloatArray:
-        """One action per slot, float64 ``(k, action.size)``.
+    def act(self, group: Group, rows: Sequence[FloatArray], actions: FloatArray) -> None:
+        """One action per slot of the group into ``actions``, float64 ``(k * action.size,)``.
 
-        ``slots`` are int64 numbers as they came. ``numbers`` are all observations in one flat
-        array, or a list of arrays that the policies may keep.
+        ``rows`` are the observations: arrays that the policies may keep. A view would lead to the
+        observations of the other episodes. All are copied before the first is used: a third faster
+        than each when it is needed.
         """
-        group = self._group(slots)
-        rows = iter(group.owned(numbers) if isinstance(numbers, np.ndarray) else numbers)
-        observations = rows if self.observe is None else map(self.observe, rows)
-        self._running = group, rows
+        unseen = iter(rows)
+        observations = unseen if self.observe is None else map(self.observe, unseen)
+        self._running = group, unseen
         try:
-            found = [
-                policy.act(observation)
-                for policy, observation in zip(group.policies, observations, strict=True)
-            ]
+            found = [policy.act(seen) for policy, seen in zip(group.policies, observations)]  # noqa: B905 - lengths are equal; the check costs a microsecond
         except BaseException as error:
-            raise self.failed(error, *self._place(*self._progress(group, rows))) from None
+            raise self.failed(error, self._slot(group, unseen)) from None
         self._running = None
-        result = self._usual(found)
-        if result is None:
-            result = self._converted(group, found)
-        result = result.reshape(len(found), self.task.interface.action.size)
-        bad = actions.first_not_finite(result)
-        if bad is not None:
-            raise self.failed(actions.not_finite(result[bad]), *self._place(group, bad))
-        group.acts += 1
-        return result
+        if not self._usual(found, actions):
+            self._converted(group, found, actions)
 
     @staticmethod
-    def _progress(group: _Group, unseen: Iterator[FloatArray]) -> tuple[_Group, int]:
-        """The group, and the index of the slot that has seen its observation last."""
-        return group, len(group.numbers) - length_hint(unseen) - 1
+    def _slot(group: Group, unseen: Iterator[FloatArray]) -> int:
+        """The slot that has seen its observation last."""
+        return group.slots[len(group.slots) - length_hint(unseen) - 1]
 
-    def _place(self, group: _Group, index: int) -> tuple[int, int]:
-        """Slot and step of one action of a group."""
-        number = group.numbers[index]
-        acts = sum(g.acts for g in self._groups.values() if number in g.numbers)
-        return number, self._slots[number].steps + acts
-
-    def _converted(self, group: _Group, found: Sequence[Any]) -> FloatArray:
-        """The numbers of actions, each of a type of its own."""
-        numbers = []
-        for index, action in enumerate(found):
+    def _converted(self, group: Group, found: Sequence[Any], actions: FloatArray) -> None:
+        """Actions, each of a type of its own."""
+        rows = actions.reshape(len(found), -1)
+        for slot, row, action in zip(group.slots, rows, found, strict=True):
             try:
-                numbers.append(self._convert(action))
+                row[:] = self._convert(action)
             except BaseException as error:
-                raise self.failed(error, *self._place(group, index)) from None
-        return np.array(numbers, np.float64)
+                raise self.failed(error, slot) from None

@@ -101,7 +101,7 @@ class Program:
 
     def late(self, frame: FrameType | None, what: str) -> TimeLimit:
         """The report about a call that takes too long; ``frame`` is where it is now."""
-        slot, step = self.now()
+        slot = self.now()
         lines = []
         while frame is not None:
             if frame.f_code.co_filename == FILENAME:
@@ -109,20 +109,17 @@ class Program:
             frame = frame.f_back
         text = f"{what} did not return in time; make it do less per call"
         if not lines:
-            return TimeLimit(text, slot=slot, step=step)
+            return TimeLimit(text, slot=slot)
         line, function = lines[0]
         place = f"\nit was at line {line}, in {readable(function)}"
-        return TimeLimit(
-            text + place + quoted(self.task.source, line), line=line, slot=slot, step=step
-        )
+        return TimeLimit(text + place + quoted(self.task.source, line), line=line, slot=slot)
 
-    def now(self) -> tuple[int | None, int | None]:
-        """The slot and the step that run now, where there are such."""
-        return None, None
+    def now(self) -> int | None:
+        """The slot that runs now, where there is such."""
+        return None
 
-    def failed(self, error: BaseException, slot: int = -1, step: int = -1) -> ProgramError:
+    def failed(self, error: BaseException, slot: int = -1) -> ProgramError:
         """The report about an exception that left the program."""
-        where = f"in act() number {step} of episode slot {slot}:\n" if step >= 0 else ""
         text, line = describe(error, self.task.source)
         kind: type[ProgramError] = PolicyError
         if isinstance(error, MemoryError):
@@ -131,10 +128,9 @@ class Program:
         elif isinstance(error, actions.ActionError):
             kind, text = BadAction, str(error)
         return kind(
-            where + text,
+            text,
             line=line if line >= 0 else None,
             slot=slot if slot >= 0 else None,
-            step=step if step >= 0 else None,
         )
 
 

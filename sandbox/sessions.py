@@ -5,18 +5,19 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sandbox import frames
-from sandbox.actions import first_not_finite
+from sandbox.acting import ACT_HEAD
+from sandbox.actions import first_not_finite, not_finite
 from sandbox.channel import Channel
-from sandbox.child import ACT_HEAD, EPISODE_HEAD, RESET_HEAD
-from sandbox.errors import ProgramError, ProtocolError
+from sandbox.child import EPISODE_HEAD, RESET_HEAD
+from sandbox.errors import BadAction, ProgramError
 from sandbox.frames import HEADER, Kind
 from sandbox.interface import Episode, FloatArray, Interface, Limits, action_as_dict
 
@@ -92,11 +93,20 @@ class _Session:
         self.close()
 
 
-class _Form(NamedTuple):
-    """A request to act for certain slots, to be filled with observations (k, n)."""
+@dataclass(slots=True)
+class _Form:
+    """A request to act for certain slots and its reply, both in place.
 
+    Observations go into ``table`` (k, n), a part of ``message``; ``actions`` (k, m) are a part of
+    ``reply``, which has room for a byte that must not come. ``acts``: how often, since the reset.
+    """
+
+    slots: tuple[int, ...]
     message: bytearray
     table: FloatArray
+    reply: bytearray
+    actions: FloatArray
+    acts: int = 0
 
 
 class Policy(_Session):
@@ -112,8 +122,10 @@ class Policy(_Session):
     ) -> None:
         super().__init__("policy", channel, source, interface, limits, extra_imports)
         self._size = interface.action.size
-        self._asked: deque[int] = deque()
+        self._asked: deque[_Form] = deque()
         self._forms: dict[tuple[int, ...], _Form] = {}
+        #: Acts of each slot that its forms do not count any more.
+        self._steps: dict[int, int] = {}
 
     def reset(self, slots: Sequence[int], seeds: Sequence[int], fresh: bool = True) -> None:
         """Begin an episode in each slot.
@@ -139,6 +151,8 @@ class Policy(_Session):
         )
         seconds = self._limits.init_seconds * max(1, len(slots))
         self._request(Kind.RESET, payload, Kind.DONE, seconds, "making the policy object", 0)
+        self._settle()
+        self._steps.update(dict.fromkeys(slots, 0))
 
     def act(
         self, slots: Sequence[int], observations: FloatArray | Sequence[FloatArray]
@@ -166,40 +180,75 @@ class Policy(_Session):
         A second ``begin``, for other slots, may come before the first ``finish``: then the process
         never waits for work. Nothing else may be asked of this policy in between.
         """
+        form = self._form(tuple(slots))
+        message = form.message
         if self._interface.observation_size is None:
             message = self._ragged(slots, observations)
         else:
-            form = self._form(tuple(slots))
             table = np.asarray(observations, np.float64)
             if table.shape != form.table.shape:
                 raise ValueError(f"observations have shape {table.shape}, not {form.table.shape}")
             form.table[:] = table
-            message = form.message
         self._channel.send(Kind.ACT, message, self._limits.act_seconds * len(slots), "act()")
-        self._asked.append(len(slots))
+        self._asked.append(form)
 
     def finish(self) -> NDArray[np.float64]:
         """Second half of ``act``: waits for the actions of the oldest ``begin``."""
-        count = self._asked.popleft()
-        reply = self._receive(Kind.ACTIONS, 8 * count * self._size)
-        actions = np.frombuffer(reply, np.float64).reshape(count, self._size).copy()
-        if first_not_finite(actions) is not None:
-            self.close()
-            raise ProtocolError("the program broke the protocol: an action is not finite")
-        return actions
+        form = self._asked.popleft()
+        try:
+            self._channel.receive_into(form.reply, Kind.ACTIONS)
+        except ProgramError as error:
+            self._output = error.output or self._output
+            self._place(error, form)
+            raise
+        bad = first_not_finite(form.actions)
+        if bad is not None:
+            raise self._not_finite(form, bad)
+        form.acts += 1
+        return form.actions.copy()
+
+    def _not_finite(self, form: _Form, row: int) -> BadAction:
+        """Found here and not by the program's process, whose numbers are checked in any case."""
+        if not self._asked:
+            _ = self.output
+        self.close()
+        error = BadAction(not_finite(form.actions[row]), slot=form.slots[row], output=self._output)
+        self._place(error, form)
+        return error
+
+    def _place(self, error: ProgramError, form: _Form) -> None:
+        """Add the number of the act, where the process has named a slot that it was asked for."""
+        self._settle()
+        if error.slot in form.slots and error.slot in self._steps:
+            error.place(self._steps[error.slot])
+
+    def _settle(self) -> None:
+        """Count the acts of all forms for their slots."""
+        for form in self._forms.values():
+            for slot in form.slots:
+                self._steps[slot] = self._steps.get(slot, 0) + form.acts
+            form.acts = 0
 
     def _form(self, slots: tuple[int, ...]) -> _Form:
         """The request for these slots; the same ones come again and again."""
         found = self._forms.get(slots)
         if found is None:
             if len(self._forms) >= _MAX_FORMS:
+                self._settle()
                 self._forms.clear()
-            head = ACT_HEAD.pack(len(slots), 0) + np.asarray(slots, np.int64).tobytes()
-            shape = len(slots), self._interface.observation_size or 0
-            message = frames.message(head + bytes(8 * shape[0] * shape[1]))
-            table = np.frombuffer(message, np.float64, -1, HEADER.size + len(head))
-            found = self._forms[slots] = _Form(message, table.reshape(shape))
+            found = self._forms[slots] = self._new_form(slots)
         return found
+
+    def _new_form(self, slots: tuple[int, ...]) -> _Form:
+        head = ACT_HEAD.pack(len(slots), 0) + np.asarray(slots, np.int64).tobytes()
+        shape = len(slots), self._interface.observation_size or 0
+        message = frames.message(head + bytes(8 * shape[0] * shape[1]))
+        table = np.frombuffer(message, np.float64, -1, HEADER.size + len(head))
+        reply = bytearray(HEADER.size + 8 * len(slots) * self._size + 1)
+        actions = np.frombuffer(reply, np.float64, len(slots) * self._size, HEADER.size)
+        return _Form(
+            slots, message, table.reshape(shape), reply, actions.reshape(len(slots), self._size)
+        )
 
     @staticmethod
     def _ragged(slots: Sequence[int], observations: FloatArray | Sequence[FloatArray]) -> bytearray:

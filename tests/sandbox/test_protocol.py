@@ -19,6 +19,7 @@ from sandbox.frames import (
     Kind,
     clean,
     header,
+    message,
     pack_fault,
     parse_fault,
     parse_header,
@@ -61,7 +62,7 @@ def test_any_bytes_are_a_fault_or_a_frame_error(data):
     st.text(max_size=100),
 )
 def test_a_fault_survives_the_way(code, number, message, output):
-    fault = parse_fault(pack_fault(Fault(code, number, number, number, message, output)))
+    fault = parse_fault(pack_fault(Fault(code, number, number, message, output)))
 
     expected = clean(message.encode("utf-8", "replace"))
     assert (fault.message, fault.line) == (expected, number)
@@ -109,22 +110,60 @@ FORGERIES = {
 }
 
 
+def ask(channel, seconds=10.0):
+    """The numbers of a reply, read as any reply is."""
+    return bytes(channel.request(Kind.ACT, b"", Kind.ACTIONS, seconds, "act()", 16))
+
+
+def ask_in_place(channel, seconds=10.0):
+    """The same, read as the replies of policies are."""
+    reply = bytearray(HEADER.size + 16 + 1)
+    channel.send(Kind.ACT, message(b""), seconds, "act()")
+    channel.receive_into(reply, Kind.ACTIONS)
+    return bytes(reply[HEADER.size : -1])
+
+
+WAYS = pytest.mark.parametrize("ask", [ask, ask_in_place])
+
+
+@WAYS
 @pytest.mark.parametrize("name", FORGERIES)
-def test_a_forged_frame_ends_the_process(name):
+def test_a_forged_frame_ends_the_process(name, ask):
     channel, process = forger(FORGERIES[name] + "\ntime.sleep(60)")
 
     with pytest.raises(ProtocolError):
-        channel.request(Kind.ACT, b"", Kind.ACTIONS, 10.0, "act()", 16)
+        ask(channel)
 
     assert process.poll() is not None
     assert not channel.alive
 
 
-def test_half_a_frame_is_late():
+@WAYS
+def test_a_reply_may_come_in_pieces(ask):
+    parts = "struct.pack('<II', MAGIC, 18)", "struct.pack('<II', 1, 16) + b'abc'", "b'd' * 13"
+    channel, _ = forger("".join(f"os.write(W, {part})\ntime.sleep(0.02)\n" for part in parts))
+
+    assert ask(channel) == b"abc" + b"d" * 13
+
+
+@WAYS
+def test_replies_to_two_requests_may_come_together(ask):
+    two = "b''.join(struct.pack('<IIII', MAGIC, 18, n, 16) + b'x' * 16 for n in (1, 2))"
+    read = "got = 0\nwhile got < 35:\n    got += len(os.read(R, 64))\n"
+    channel, _ = forger(f"{read}os.write(W, {two})\ntime.sleep(60)")
+
+    channel.send(Kind.ACT, message(b"one"), 10.0, "act()")
+    assert ask(channel) == b"x" * 16
+    assert bytes(channel.receive(Kind.ACTIONS, 16)) == b"x" * 16
+    channel.kill()
+
+
+@WAYS
+def test_half_a_frame_is_late(ask):
     channel, process = forger("os.write(W, struct.pack('<IIII', MAGIC, 18, 1, 16))\ntime.sleep(60)")
 
     with pytest.raises(TimeLimit, match=r"act\(\) did not return within 0.3 s"):
-        channel.request(Kind.ACT, b"", Kind.ACTIONS, 0.3, "act()", 16)
+        ask(channel, 0.3)
 
     assert process.poll() is not None
 
@@ -157,19 +196,21 @@ def test_the_time_of_all_calls_together_is_limited():
         ("os.kill(os.getpid(), 31)", "system call that is not allowed"),
     ],
 )
-def test_the_death_of_a_process_is_told(script, words):
+@WAYS
+def test_the_death_of_a_process_is_told(script, words, ask):
     channel, _ = forger(script)
 
     with pytest.raises(ProcessDied, match=words):
-        channel.request(Kind.ACT, b"", Kind.ACTIONS, 10.0, "act()", 16)
+        ask(channel)
 
     with pytest.raises(ProcessDied, match="already"):
-        channel.request(Kind.ACT, b"", Kind.ACTIONS, 10.0, "act()", 16)
+        ask(channel)
 
 
+@WAYS
 @settings(max_examples=25, deadline=None)
-@given(st.binary(min_size=1, max_size=300))
-def test_any_bytes_from_a_process_are_a_fault(data):
+@given(data=st.binary(min_size=1, max_size=300))
+def test_any_bytes_from_a_process_are_a_fault(ask, data):
     read_end, write_end = os.pipe()
     host_read, sandbox_write = os.pipe()
     process = subprocess.Popen(["/bin/true"], start_new_session=True)
@@ -183,6 +224,6 @@ def test_any_bytes_from_a_process_are_a_fault(data):
         process.pid, os.pidfd_open(process.pid), (host_read, write_end), reap, Limits()
     )
     with pytest.raises((ProtocolError, ProcessDied, *REPORTED)):
-        channel.request(Kind.ACT, b"", Kind.ACTIONS, 2.0, "act()", 16)
+        ask(channel)
     os.close(read_end)
     assert process.poll() is not None

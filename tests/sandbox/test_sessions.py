@@ -251,6 +251,35 @@ class Policy:
     assert error.output.splitlines() == ["n is 0", "n is 1", "n is 0", "n is 2"]
 
 
+def test_steps_are_counted_over_groups_and_from_each_reset(host):
+    source = "class Policy:\n    def act(self, obs):\n        return 1 / obs\n"
+    with host.policy(source, VECTOR) as policy:
+        policy.reset([0, 1], [0, 0])
+        policy.act([0, 1], np.ones((2, 2)))
+        policy.reset([0], [0])
+        policy.act([1], np.ones((1, 2)))
+        policy.begin([0], np.ones((1, 2)))
+        policy.begin([1], np.zeros((1, 2)))
+        policy.finish()
+        with pytest.raises(BadAction) as caught:
+            policy.finish()
+
+    assert (caught.value.slot, caught.value.step) == (1, 2)
+    assert caught.value.message.startswith("in act() number 2 of episode slot 1:\nact() returned [")
+    assert caught.value.output == ""
+
+
+def test_what_was_printed_comes_with_an_action_that_is_not_finite(host):
+    source = (
+        "class Policy:\n    def act(self, obs):\n        print('hot')\n        return obs / 0\n"
+    )
+    with host.policy(source, VECTOR) as policy, pytest.raises(BadAction) as caught:
+        policy.reset([0], [0])
+        policy.act([0], np.ones((1, 2)))
+
+    assert caught.value.output == "7\n"
+
+
 def test_a_slow_call_names_the_line_it_was_at(host):
     source = "class Policy:\n    def act(self, obs):\n        while True:\n            n = 1\n"
     with host.policy(source, VECTOR, Limits(act_seconds=0.2)) as policy:

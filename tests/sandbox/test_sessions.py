@@ -277,7 +277,7 @@ def test_what_was_printed_comes_with_an_action_that_is_not_finite(host):
         policy.reset([0], [0])
         policy.act([0], np.ones((1, 2)))
 
-    assert caught.value.output == "7\n"
+    assert caught.value.output == "hot\n"
 
 
 def test_a_slow_call_names_the_line_it_was_at(host):

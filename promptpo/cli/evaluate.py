@@ -5,9 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +15,7 @@ from promptpo.cli.parser import Parser, add_settings
 from promptpo.config import RunConfig
 from promptpo.errors import PromptPOError, RunError, UsageError
 from promptpo.store.folder import RunFolder
+from promptpo.store.policy_file import PolicyFile
 from promptpo.ui import text
 from promptpo.ui.summary import Row, reference_rows
 
@@ -39,19 +38,6 @@ _SHARED = (
 _GROUP = 5
 
 
-@dataclass(frozen=True)
-class Subject:
-    """What is to be scored: its file, its source, and the settings of the run that found it.
-
-    ``above`` is how many lines more stand above the source in the file.
-    """
-
-    file: Path
-    source: str
-    settings: dict[str, Any]
-    above: int = 0
-
-
 def parser() -> Parser:
     """The policy, and how it is evaluated."""
     p = Parser("eval")
@@ -66,31 +52,31 @@ def parser() -> Parser:
 def main(arguments: argparse.Namespace) -> int:
     """Carry out the command."""
     given = vars(arguments)
-    subject = find_subject(given.pop("policy"), Path(given.pop("out")))
-    settings = config.build(subject.settings, given)
+    policy, stored = find_policy(given.pop("policy"), Path(given.pop("out")))
+    settings = config.build(stored, given)
     if not settings.spec:
-        raise UsageError(f"{subject.file}: give the task that it is for with --spec")
+        raise UsageError(f"{policy.path}: give the task that it is for with --spec")
     if settings.test_episodes < 1:
         raise UsageError("--episodes must be at least 1")
     from promptpo.spec import load_spec
 
     spec = load_spec(settings.spec)
-    rollout = asyncio.run(play(spec, settings, subject.source))
+    rollout = asyncio.run(play(spec, settings, policy.source))
     if rollout.error is not None:
-        raise PromptPOError(failure(subject, rollout.error))
-    for label, words in report(spec, settings, subject, rollout):
+        raise PromptPOError(policy.failure(rollout.error))
+    for label, words in report(spec, settings, policy.path, rollout):
         print(f"{label:11}  {words}")
     return 0
 
 
-def find_subject(name: str, out: Path) -> Subject:
+def find_policy(name: str, out: Path) -> tuple[PolicyFile, dict[str, Any]]:
     """A policy file, or the best policy of a run (under ``out``) with what it was run with.
 
     Raises RunError where there is none.
     """
     path = Path(name)
     if path.is_file():
-        return _subject(path, {})
+        return PolicyFile.read(path), {}
     if not path.exists() and not (out / path).exists() and name != "latest":
         raise RunError(f"{name}: no such file or run; `promptpo list` shows the runs")
     folder = RunFolder(runs.find(name, out))
@@ -99,32 +85,7 @@ def find_subject(name: str, out: Path) -> Subject:
     from promptpo.run import settings_of
 
     stored = {k: v for k, v in settings_of(folder).items() if k in _SHARED}
-    return _subject(folder.best_policy, stored)
-
-
-def _subject(path: Path, settings: dict[str, Any]) -> Subject:
-    from promptpo.store.export import policy_part
-
-    try:
-        whole = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as e:
-        raise UsageError(f"{path}: cannot be read as text ({e})") from None
-    source = policy_part(whole)
-    return Subject(path, source, settings, whole.count("\n") - source.count("\n"))
-
-
-def failure(subject: Subject, error: str) -> str:
-    """One line on a policy that failed, with the line of its file that the sandbox names."""
-    place = re.match(r"in (act\(\) number \d+) of episode slot \d+:\n", error)
-    lines = [int(n) for n in re.findall(r"^\s*(?:it was at )?line (\d+)[,:]", error, re.MULTILINE)]
-    traceback = "Traceback (most recent call last):" in error
-    said = [line for line in error[place.end() if place else 0 :].splitlines() if line[:1].strip()]
-    said = [line for line in said if not line.startswith(("Traceback", "(in the call of"))] or [""]
-    told = "; ".join(said) if traceback else re.sub(r"^line \d+: ", "", said[0])
-    # The innermost call of a traceback, the first of several refusals.
-    line = f":{lines[-1 if traceback else 0] + subject.above}" if lines else ""
-    at = f" (in {place[1]})" if place else ""
-    return f"{subject.file}{line}: the policy failed: {told}{at}"
+    return PolicyFile.read(folder.best_policy), stored
 
 
 async def play(spec: EnvSpec, settings: RunConfig, source: str) -> Rollout:
@@ -141,7 +102,7 @@ async def play(spec: EnvSpec, settings: RunConfig, source: str) -> Rollout:
     return rollout
 
 
-def report(spec: EnvSpec, settings: RunConfig, subject: Subject, rollout: Rollout) -> Sequence[Row]:
+def report(spec: EnvSpec, settings: RunConfig, policy: Path, rollout: Rollout) -> Sequence[Row]:
     """What the command prints, as labelled lines."""
     references = {
         name: {"mean_return": r.mean_return, "success_rate": r.success_rate}
@@ -149,7 +110,7 @@ def report(spec: EnvSpec, settings: RunConfig, subject: Subject, rollout: Rollou
     }
     count = len(rollout.returns)
     rows = [
-        ("policy", text.near_path(subject.file)),
+        ("policy", text.near_path(policy)),
         ("task", f"{spec.name}: {spec.title}"),
         ("episodes", f"{count} held-out ones of seed {settings.seed}, {rollout.steps:,} steps"),
         ("success", text.success_words(rollout.successes).removeprefix("success ")),

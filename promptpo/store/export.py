@@ -79,10 +79,14 @@ def policy_part(module: str) -> str:
     before, marker, body = module.partition(MARKER)
     if not marker:
         return module
-    used = {node.id for node in ast.walk(ast.parse(body)) if isinstance(node, ast.Name)}
+    try:
+        above, tree = split_imports(before).imports, ast.parse(body)
+    except (SyntaxError, ValueError):
+        return module  # no Python since someone has edited it: the sandbox says where
+    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     imports = [
         line
-        for line in split_imports(before).imports
+        for line in above
         if any((a.asname or a.name).split(".")[0] in used for a in _aliases(line))
     ]
     return "\n".join([*imports, body.lstrip("\n")])

@@ -37,6 +37,7 @@ def render_run(
     from promptpo.run import settings_of
     from promptpo.spec import load_spec
     from promptpo.store.folder import RunFolder
+    from promptpo.store.policy_file import PolicyFile
 
     folder = RunFolder.open(Path(run_folder))
     if not folder.best_policy.is_file():
@@ -46,7 +47,7 @@ def render_run(
     record = folder.read_info().get("test")
     if any(getattr(asked, k) != stored.get(k) for k in ("spec", "policy_lifetime")):
         record = None
-    subject = Subject(_source(folder.best_policy), load_spec(asked.spec), asked, record)
+    subject = Subject(PolicyFile.read(folder.best_policy), load_spec(asked.spec), asked, record)
     target = Path(to) if to is not None else folder.path / "videos"
     return film_episodes(subject, options or Options(), target, watcher or Watcher())
 
@@ -68,20 +69,12 @@ def render_policy(
     """
     from promptpo import config
     from promptpo.spec import load_spec
+    from promptpo.store.policy_file import PolicyFile
 
     path = Path(policy)
     asked = config.build(settings)
     if not asked.spec:
         raise UsageError(f"{path}: give the task that it is for with --spec")
-    subject = Subject(_source(path), load_spec(asked.spec), asked)
+    subject = Subject(PolicyFile.read(path), load_spec(asked.spec), asked)
     target = Path(to) if to is not None else path.parent / "videos"
     return film_episodes(subject, options or Options(), target, watcher or Watcher())
-
-
-def _source(path: Path) -> str:
-    from promptpo.store.export import policy_part
-
-    try:
-        return policy_part(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as e:
-        raise UsageError(f"{path}: cannot be read as text ({e})") from None

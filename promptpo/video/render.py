@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import PromptPOError, UsageError
+from promptpo.store.policy_file import PolicyFile
 from promptpo.ui.text import gist, number, plural
 from promptpo.video import choose, gl
 from promptpo.video.choose import Scored
@@ -34,9 +35,9 @@ _CLOSE = 1e-6
 
 @dataclass(frozen=True)
 class Subject:
-    """Whose episodes: a policy's source, its task, and what is known of its held-out episodes."""
+    """Whose episodes: a policy, its task, and what is known of its held-out episodes."""
 
-    source: str
+    policy: PolicyFile
     spec: EnvSpec
     settings: RunConfig
     record: Mapping[str, Any] | None = None
@@ -60,7 +61,7 @@ def film_episodes(subject: Subject, options: Options, to: Path, watcher: Watcher
     reels = tuple(_reel(subject, to, options, label, e, len(scored)) for label, e in chosen.items())
     order = Order(
         settings=_patient(subject),
-        source=subject.source,
+        policy=subject.policy,
         lifetime=lifetime,
         seeds=_to_play([e.seed for e in scored], [r.seed for r in reels], lifetime),
         reels=reels,
@@ -109,7 +110,7 @@ def _scored(
     if isinstance(wanted, int):
         return [Scored(seed) for seed in seeds]
     watcher.scoring(len(seeds))
-    playing = choose.play(subject.spec, settings, subject.source, seeds, lifetime)
+    playing = choose.play(subject.spec, settings, subject.policy.source, seeds, lifetime)
     try:
         asyncio.get_running_loop()
     except RuntimeError:

@@ -22,6 +22,7 @@ from promptpo.spec import Env
 from promptpo.spec.observation import layout
 from promptpo.spec.spaces import Flat
 from promptpo.spec.task import Task
+from promptpo.store.policy_file import PolicyFile
 from promptpo.ui.text import gist
 from promptpo.video.camera import PICTURE_SIZE, Camera, draws_itself, open_camera, picture_rate
 from promptpo.video.chart import Chart
@@ -50,7 +51,7 @@ class Order:
     """
 
     settings: Settings
-    source: str
+    policy: PolicyFile
     lifetime: Lifetime
     seeds: tuple[int, ...]
     reels: tuple[Reel, ...]
@@ -134,9 +135,9 @@ class Studio(Worker):
         together = order.lifetime == "evaluation"
         groups = [order.seeds] if together else [(seed,) for seed in order.seeds]
         for seeds in groups:
-            run = self.run_policy(PolicyJob(order.source, seeds, order.lifetime))
+            run = self.run_policy(PolicyJob(order.policy.source, seeds, order.lifetime))
             if run.error is not None and self.film is None and not run.steps:
-                raise PromptPOError(f"the policy failed: {gist(run.error)}")
+                raise PromptPOError(order.policy.failure(run.error))
             self.end(run.error)
 
     def begin(self, seed: int, observation: Flat) -> None:

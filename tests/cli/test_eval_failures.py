@@ -28,6 +28,12 @@ FAILURES = {
     ),
     "refused": (POLICY.replace("math", "os"), ":1: the policy failed: `import os` is not"),
     "syntax": (POLICY.replace("(obs)\n", "(obs\n"), ":6: the policy failed: this is not valid"),
+    "syntax below imports of its module": (
+        f'"""A policy as a run exports it."""\n\nimport numpy\n\n\n{MARKER}\n\n\n{POLICY}'.replace(
+            "(obs)\n", "(obs\n"
+        ),
+        ":14: the policy failed: this is not valid",
+    ),
     "no action": (
         POLICY.replace("return int(obs.tilt > 0)", "0"),
         ": the policy failed: act() must return one integer from 0 to 1, not None",

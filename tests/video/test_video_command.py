@@ -154,3 +154,9 @@ def test_a_simulator_that_dies_is_one_line(policy):
     (policy / "dying.py").write_text(dying)
     line = refusal(policy, "policy.py", "--spec", "dying.py", "--episodes", "1", code=1)
     assert line.startswith("the drawing process ended early: ")
+
+
+def test_a_policy_that_does_not_compile_is_named_with_its_line(policy):
+    (policy / "policy.py").write_text("class Policy:\n    def act(self, obs:\n        return 0\n")
+    line = refusal(policy, "policy.py", *CARTPOLE, code=1)
+    assert line.startswith("policy.py:2: the policy failed: this is not valid Python")

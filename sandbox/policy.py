@@ -44,13 +44,14 @@ class PolicyProgram(Program):
         self._slots: dict[int, _Slot] = {}
         #: The group that acts, and the observations that it has not seen yet.
         self._running: tuple[Group, Iterator[FloatArray]] | None = None
-        self._guarded(lambda: self._policy_class(Randomness(0)))
+        found = self._guarded(lambda: self._policy_class(Randomness(0)))
+        self._shared = found if self.compiled.stateless else None
 
     def _policy_class(self, randomness: Randomness) -> type[Any]:
         return self.load(randomness, self.task.interface.policy_class, "act")
 
     def _new_policy(self, randomness: Randomness) -> object:
-        return self._policy_class(randomness)()
+        return (self._shared or self._policy_class(randomness))()
 
     def _guarded(self, run: Callable[[], _Result], slot: int = -1) -> _Result:
         try:

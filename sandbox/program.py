@@ -2,7 +2,8 @@
 
 Each slot (one lockstep episode) has a namespace of its own: the module is executed anew for every
 fresh policy object, with its own random generators, so that episodes cannot influence each other
-and results do not depend on how many of them run together.
+and results do not depend on how many of them run together. Only a module without any state
+(``language.stateless``) is executed once for all.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ class Program:
         self.task = task
         self.printer = Printer(task.limits.output_chars)
         self._libraries = libraries
-        self._code = compile_source(task.source, importable(task.extra_imports))
+        self.compiled = compile_source(task.source, importable(task.extra_imports))
         self.observe = _observation_class(task.interface.observation_source)
         # dataclasses look their module up by name.
         sys.modules[_MODULE] = types.ModuleType(_MODULE)
@@ -91,7 +92,7 @@ class Program:
             namespace["random"] = library.find("random")
         if self.observe is not None:
             namespace["Observation"] = self.observe
-        exec(self._code, namespace)  # noqa: S102 - this is what the sandbox is for
+        exec(self.compiled.code, namespace)  # noqa: S102 - this is what the sandbox is for
         found = namespace.get(class_name)
         if not isinstance(found, type):
             raise CompileError(f"the program must define `class {class_name}` at its top level")

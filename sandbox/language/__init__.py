@@ -3,7 +3,7 @@
 It gives good errors and takes away tools. It is not the boundary: the process layer is.
 """
 
-from sandbox.language.compiler import FILENAME, compile_source, quoted
+from sandbox.language.compiler import FILENAME, Compiled, compile_source, quoted
 from sandbox.language.guards import Printer, make_builtins
 from sandbox.language.library import Library, import_hook, importable
 from sandbox.language.names import readable
@@ -11,6 +11,7 @@ from sandbox.language.randomness import Randomness
 
 __all__ = [
     "FILENAME",
+    "Compiled",
     "Library",
     "Printer",
     "Randomness",

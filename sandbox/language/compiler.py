@@ -6,9 +6,11 @@ import ast
 import sys
 import types
 import warnings
+from dataclasses import dataclass
 
 from sandbox.errors import CompileError
 from sandbox.language.rewriter import Importable
+from sandbox.language.stateless import stateless
 from sandbox.language.transformer import PolicyTransformer
 
 #: The file name in code objects and tracebacks of programs.
@@ -19,7 +21,15 @@ _MAX_REFUSALS = 8
 _PARSE_DEPTH = 4000
 
 
-def compile_source(source: str, importable: Importable) -> types.CodeType:
+@dataclass(frozen=True)
+class Compiled:
+    """A checked module; ``stateless``: one namespace of it can serve several episodes."""
+
+    code: types.CodeType
+    stateless: bool
+
+
+def compile_source(source: str, importable: Importable) -> Compiled:
     """Check ``source`` and compile it.
 
     Args:
@@ -50,13 +60,14 @@ def compile_source(source: str, importable: Importable) -> types.CodeType:
         sys.setrecursionlimit(depth)
 
 
-def _compile(source: str, importable: Importable) -> types.CodeType:
+def _compile(source: str, importable: Importable) -> Compiled:
     tree = ast.parse(source, FILENAME)
+    without_state = stateless(tree)
     transformer = PolicyTransformer(tree, importable)
     tree = transformer.visit(tree)
     if transformer.refusals:
         raise _refused(source, sorted(set(transformer.refusals)))
-    return compile(tree, FILENAME, "exec", dont_inherit=True)
+    return Compiled(compile(tree, FILENAME, "exec", dont_inherit=True), without_state)
 
 
 def _refused(source: str, refusals: list[tuple[int, str]]) -> CompileError:

@@ -74,4 +74,4 @@ def run() -> None:
         "__builtins__": make_builtins(Printer(1000), library.find, import_hook),
         "__name__": "policy",
     }
-    exec(compile_source(_SOURCE, importable()), namespace)  # noqa: S102 - our own source
+    exec(compile_source(_SOURCE, importable()).code, namespace)  # noqa: S102 - our own source

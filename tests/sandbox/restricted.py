@@ -29,7 +29,7 @@ def run_restricted(source: str, extra: tuple[str, ...] = ()) -> tuple[dict, Prin
         "math": library.find("math"),
         "random": library.find("random"),
     }
-    exec(compile_source(source, importable(extra)), namespace)  # noqa: S102 - the object of the test
+    exec(compile_source(source, importable(extra)).code, namespace)  # noqa: S102 - the object of the test
     return namespace, printer
 
 

@@ -21,7 +21,7 @@ SPELLED = ("__class__", "gi_frame", "_x", "__builtins__", "\u01c0import", "obj",
 def compiled(source):
     """The code object, or None where the source is refused."""
     try:
-        code = compile_source(source, OFFER)
+        code = compile_source(source, OFFER).code
     except CompileError as error:
         assert error.message
         assert error.line is None or error.line >= 0

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from promptpo.cli import runs
 from promptpo.cli.parser import Parser
+from promptpo.errors import UsageError
 from promptpo.ui import text
 
 
@@ -33,6 +34,8 @@ def parser() -> Parser:
 
 def main(arguments: argparse.Namespace) -> int:
     """Carry out the command."""
+    if arguments.author is not None and not arguments.minari:
+        raise UsageError("--author: it stands in a Minari dataset's metadata; add --minari")
     from promptpo.export import write_folder
     from promptpo.report.gather import gather
 

@@ -117,6 +117,15 @@ def test_the_command_writes_into_the_run_by_default(cartpole, capsys):
     assert names == {p.name for p in (cartpole.folder / "export").iterdir()}
 
 
+def test_an_author_without_a_dataset_is_told_before_anything_is_written(cartpole, tmp_path, capsys):
+    to = tmp_path / "to"
+    assert exit_code("export", cartpole.folder, "--to", to, "--author", "Ada") == 2
+    assert capsys.readouterr().err == (
+        "promptpo: error: --author: it stands in a Minari dataset's metadata; add --minari\n"
+    )
+    assert not to.exists()
+
+
 def test_a_run_that_is_none_is_one_line(tmp_path, capsys):
     assert exit_code("export", tmp_path) == RunError.exit_code
     assert "not a run (no events.jsonl)" in capsys.readouterr().err

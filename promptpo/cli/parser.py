@@ -92,11 +92,15 @@ class Parser(argparse.ArgumentParser):
         name = word.split("=", maxsplit=1)[0]
         if not name.startswith("-"):
             return f"unexpected argument '{word}'; see {self.prog} --help"
-        options = [
-            o for a in self._actions if a.help != argparse.SUPPRESS for o in a.option_strings
-        ]
-        near = difflib.get_close_matches(name.replace("_", "-"), options, 1, 0.6)
-        hint = f"did you mean '{near[0]}'?" if near else f"see {self.prog} --help"
+        # Without their dashes, which would make any two short options look alike.
+        options = {
+            o.lstrip("-"): o
+            for a in self._actions
+            if a.help != argparse.SUPPRESS
+            for o in a.option_strings
+        }
+        near = difflib.get_close_matches(name.lstrip("-").replace("_", "-"), options, 1, 0.75)
+        hint = f"did you mean '{options[near[0]]}'?" if near else f"see {self.prog} --help"
         return f"unknown option '{name}'; {hint}"
 
 

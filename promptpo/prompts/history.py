@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
-from promptpo.types import Candidate, Round, best_round, successes_text
+from promptpo.types import Candidate, Rollout, Round, best_round, successes_text
 
 #: Characters per token, on average, for English and Python. A rule of thumb: tokenizers differ
 #: between providers, and a budget needs no better.
@@ -50,11 +51,9 @@ def score_line(candidate: Candidate) -> str:
     """A candidate's search score in words, or why it has none."""
     if candidate.error is not None or candidate.rollout is None:
         return f"failed: {_first_line(candidate.error or 'not rolled out')}"
-    run = candidate.rollout
-    text = f"mean return {run.score.mean_return:.6g}"
-    if run.score.success_rate is not None:
-        text = f"success {successes_text(run.successes)}, {text}"
-    return text
+    told = _figures(candidate.rollout)
+    text = f"mean return {told.mean_return}"
+    return f"success {told.success}, {text}" if told.success else text
 
 
 def strategy_line(source: str | None) -> str:
@@ -87,7 +86,7 @@ def _render_round(round_: Round, is_best: bool, detail: Detail) -> str:
         lines.append(f"Reflection before it: {round_.reflection}\n")
     lines.append(f"Winner: candidate {winner.index}, {score_line(winner)}.")
     if winner.rollout is not None and winner.error is None:
-        lines.append(_episodes_line(winner))
+        lines.append(_episodes_line(winner.rollout))
     if detail is Detail.FULL and winner.source:
         lines.append(f"\n```python\n{winner.source.strip()}\n```\n")
     else:
@@ -102,13 +101,40 @@ def _render_round(round_: Round, is_best: bool, detail: Detail) -> str:
     return "\n".join(lines)
 
 
-def _episodes_line(candidate: Candidate) -> str:
-    run = candidate.rollout
-    assert run is not None  # noqa: S101 - the caller has looked
-    parts = ["returns " + ", ".join(f"{x:.6g}" for x in run.returns)]
-    if run.score.success_rate is not None:
-        parts.append("successes " + ", ".join("yes" if s else "no" for s in run.successes))
-    parts.append("steps " + ", ".join(map(str, run.lengths)))
+@dataclass(frozen=True)
+class _Figures:
+    """What a rollout came to, as it is told; the successes are empty where none are defined."""
+
+    mean_return: str
+    returns: str
+    lengths: str
+    success: str = ""
+    successes: str = ""
+
+
+def _figures(run: Rollout) -> _Figures:
+    """The figures of a rollout; placeholders where it holds no episode, as no real one does."""
+    defined = bool(run.successes) and run.successes[0] is not None
+    if not run.returns:
+        blank = _Figures("<number>", "<numbers>", "<numbers>")
+        if defined:
+            blank = replace(blank, success="<number>/<number>", successes="<yes or no each>")
+        return blank
+    return _Figures(
+        mean_return=f"{run.score.mean_return:.6g}",
+        returns=", ".join(f"{x:.6g}" for x in run.returns),
+        lengths=", ".join(map(str, run.lengths)),
+        success=successes_text(run.successes) if defined else "",
+        successes=", ".join("yes" if s else "no" for s in run.successes) if defined else "",
+    )
+
+
+def _episodes_line(run: Rollout) -> str:
+    told = _figures(run)
+    parts = [f"returns {told.returns}"]
+    if told.successes:
+        parts.append(f"successes {told.successes}")
+    parts.append(f"steps {told.lengths}")
     if run.clipped >= 0.005:
         parts.append(f"{run.clipped:.0%} of the actions were clipped")
     return f"By episode: {'; '.join(parts)}."

@@ -92,9 +92,7 @@ def render_all(spec: EnvSpec, config: RunConfig) -> list[tuple[str, Messages]]:
 
 
 def _placeholder_round(spec: EnvSpec) -> Round:
-    run = Rollout(
-        "search", (0,), (float("nan"),), (0,), (False if spec.success else None,), steps=1
-    )
+    run = Rollout("search", (), successes=(False if spec.success else None,))
     winner = Candidate(1, 1, "<the source of the winner of round 1>", run)
     loser = Candidate(1, 2, None, None, error="<why candidate 2 failed, or its score>")
     return Round(1, (winner, loser), winner, ("<what Feedback made of this episode>",))

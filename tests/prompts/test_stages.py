@@ -39,6 +39,26 @@ def test_nothing_is_left_to_fill_in(name):
         assert "$" not in text(messages)
 
 
+@pytest.mark.parametrize(
+    ("name", "score", "episodes"),
+    [
+        ("cartpole", "mean return <number>.", "returns <numbers>; steps <numbers>."),
+        (
+            "metaworld_reach",
+            "success <number>/<number>, mean return <number>.",
+            "returns <numbers>; successes <yes or no each>; steps <numbers>.",
+        ),
+    ],
+)
+def test_what_only_a_run_can_fill_in_stands_in_angle_brackets(name, score, episodes):
+    stages = dict(render_all(load_spec(name), RunConfig()))
+    later = text(stages["policy, round 2 and later"])
+    told = later.partition("## What has been tried")[2].partition("## Reflection")[0]
+    assert f"Winner: candidate 1, {score}\nBy episode: {episodes}\n" in told
+    assert "nan" not in told
+    assert "<what Feedback made of this episode>" in told
+
+
 def test_every_stage_is_shown():
     stages = [stage for stage, _ in render_all(CARTPOLE, RunConfig())]
     assert len(stages) == 5

@@ -77,8 +77,6 @@ def find_policy(name: str, out: Path) -> tuple[PolicyFile, dict[str, Any]]:
     path = Path(name)
     if path.is_file():
         return PolicyFile.read(path), {}
-    if not path.exists() and not (out / path).exists() and name != "latest":
-        raise RunError(f"{name}: no such file or run; `promptpo list` shows the runs")
     folder = RunFolder(runs.find(name, out))
     if not folder.best_policy.is_file():
         raise RunError(f"{folder.path}: no best policy in it yet; resume it, or name a file")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
+from promptpo.config import RunConfig
 from promptpo.errors import RunError
 
 
@@ -25,12 +28,29 @@ def find(name: str, out: Path, spec: str | None = None) -> Path:
             of = f" of {of_spec}" if spec else ""
             raise RunError(f"{out}: no run{of} here yet; give --out, or the run's folder")
         return found[-1]
-    for folder in (Path(name), out / name):
-        if (folder / "events.jsonl").is_file():
-            return folder
-    from promptpo.store.folder import RunFolder
+    from promptpo.store.folder import no_run
 
-    return RunFolder.open(Path(name)).path
+    places = (Path(name), out / name)
+    for folder in places:
+        if not no_run(folder):
+            return folder
+    there = next((place for place in places if place.exists()), places[0])
+    raise RunError(f"{there}: {no_run(there)}; {_hint(name, out)}")
+
+
+def _hint(name: str, out: Path) -> str:
+    """Which runs under ``out`` were perhaps meant, or the command that lists them."""
+    spelled: dict[str, Path] = {}  # all that a run may be called by, in part or in whole
+    for run in all_runs(out):
+        spec = run.parent
+        for words in (spec.name, str(spec), run.name, f"{spec.name}/{run.name}", str(run)):
+            spelled[words] = run
+    near = difflib.get_close_matches(str(Path(name)), spelled, 3, 0.8)
+    if near:
+        meant = dict.fromkeys(str(spelled[n]) for n in near)
+        return f"did you mean {' or '.join(meant)}?"
+    where = "" if out == Path(RunConfig.out) else f" --out {shlex.quote(str(out))}"
+    return f"`promptpo list{where}` shows the runs"
 
 
 def folder_name(spec: str) -> str:

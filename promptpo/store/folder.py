@@ -23,6 +23,13 @@ if TYPE_CHECKING:
     from promptpo.rollout.jobs import EpisodeData
 
 
+def no_run(path: Path) -> str:
+    """Why a path is not the folder of a run; empty where it is one."""
+    if (path / "events.jsonl").is_file():
+        return ""
+    return "not a run (no events.jsonl)" if path.exists() else "no such path"
+
+
 @dataclass(frozen=True)
 class RunFolder:
     """The paths of one run, as laid out in ``runs/README.md``."""
@@ -59,8 +66,8 @@ class RunFolder:
     @classmethod
     def open(cls, path: Path) -> RunFolder:
         """An existing run. Raises RunError where there is none."""
-        if not (path / "events.jsonl").is_file():
-            raise RunError(f"{path}: not a run (no events.jsonl); `promptpo list` shows the runs")
+        if problem := no_run(path):
+            raise RunError(f"{path}: {problem}; `promptpo list` shows the runs")
         return cls(path)
 
     @property

@@ -72,10 +72,12 @@ def test_the_line_where_a_policy_hangs_is_named(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("name", ["nowhere/policy.py", "nowhere"])
-def test_what_is_not_there_is_no_such_file(tmp_path, monkeypatch, capsys, name):
+def test_what_is_not_there_is_no_such_path(tmp_path, monkeypatch, capsys, name):
     monkeypatch.chdir(tmp_path)
     assert main(["eval", name, "--spec", "cartpole"]) == 6
-    assert capsys.readouterr().err.startswith(f"promptpo: error: {name}: no such file or run; ")
+    assert capsys.readouterr().err.startswith(
+        f"promptpo: error: {name}: no such path; `promptpo list`"
+    )
 
 
 def test_where_runs_lie_is_an_option(tmp_path, capsys):

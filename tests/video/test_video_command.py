@@ -85,7 +85,7 @@ def test_a_terminal_sees_a_bar(policy):
 
 def test_an_unknown_run_is_one_line(tmp_path):
     line = refusal(tmp_path, "nothing", code=6)
-    assert line == "nothing: not a run (no events.jsonl); `promptpo list` shows the runs"
+    assert line == "nothing: no such path; `promptpo list` shows the runs"
 
 
 def test_where_runs_lie_is_an_option(tmp_path):

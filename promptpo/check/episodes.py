@@ -15,6 +15,7 @@ from promptpo.rollout.seeds import episode_seeds
 from promptpo.spec import Env, EnvSpec, Reference, Task
 from promptpo.spec.baselines import MEASURED, Measured, measure_all
 from promptpo.types import Stream
+from promptpo.ui.text import plural
 
 #: A stated value may be rounded to this share of itself.
 ROUNDED = 0.01
@@ -80,11 +81,8 @@ def check_seeds(task: Task, replayed: Sequence[str] | str, effort: Effort) -> It
             problems.append(f"{len(SEEDS)} seeds all give the same episode; {words}")
         elif different > 1 and task.spec.deterministic:
             problems.append(f"deterministic, as stated, but {different} of {len(SEEDS)} differ")
-        yield judged(
-            "seeds",
-            problems,
-            f"same episodes in a new process; {different} of {len(SEEDS)} seeds differ",
-        )
+        given = f"{len(SEEDS)} seeds give {plural(different, 'different episode')}"
+        yield judged("seeds", problems, f"same episodes in a new process; {given}")
     yield _streams(task, effort.start_seeds)
 
 
@@ -158,7 +156,7 @@ def _compared(spec: EnvSpec, name: str, stated: Reference | None, got: Measured)
     detail = f"{value}{rate} over {got.episodes} episodes"
     label = f"reference: {name}"
     if stated is None:
-        return Finding(label, "note", f"{detail}; the spec states none")
+        return Finding(label, "note", f"the spec states no such reference; measured {detail}")
     allowed = allowance(stated, got)
     known = f"stated {stated.mean_return:g}"
     problems = []

@@ -64,7 +64,7 @@ def render_report(
 
 def render_index(runs: Sequence[tuple[RunRecord, str]], where: str) -> str:
     """The list of runs that ``promptpo view`` shows, with the address of each."""
-    table: Table = runs_table(runs, f"Runs in {where}, the latest first")
+    table: Table = runs_table(runs, f"In {where}, the latest first")
     return _render("index.html", title="Runs", table=table, where=where, live=True)
 
 

@@ -112,6 +112,26 @@ def test_a_phone_needs_no_sideways_scrolling(finished, open_page):
     assert not page.locator(".curve .wide").first.is_visible()
 
 
+@pytest.mark.parametrize("where", ["server", "disk"])
+def test_on_a_phone_a_table_of_runs_fits(finished, failed, serve, open_page, tmp_path, where):
+    phone = {"viewport": {"width": 375, "height": 812}}
+    several = write_report([finished, failed], tmp_path / "report.html")
+    page = open_page(serve(finished, failed) if where == "server" else several.as_uri(), **phone)
+    box = page.locator(".scroll:has(.stacked)")
+    assert box.evaluate("(box) => box.scrollWidth <= box.clientWidth")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    row = box.locator("tbody tr", has_text="finished")
+    shown = row.evaluate(
+        "(row) => [...row.cells].filter((cell) => cell.checkVisibility()).map((cell) =>"
+        " [getComputedStyle(cell, '::before').content, cell.innerText])"
+    )
+    assert shown[0] == ["none", f"cartpole/{finished.name}"]
+    assert ['"Mean return "', "500"] in shown
+    assert all(value and label != "none" for label, value in shown[1:])
+    box.locator("button", has_text="Status").click()
+    assert "failed" in box.locator("tbody tr").first.inner_text()
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_stands_out_from_its_background(finished, open_page, scheme):
     page = open_page((finished / "report.html").as_uri(), color_scheme=scheme)

@@ -13,11 +13,15 @@ from promptpo.ui.summary import isolation_words
 
 @dataclass(frozen=True)
 class Fact:
-    """One tile: a label, a figure, and a line below it."""
+    """One tile: a label, a figure, and a line below it.
+
+    ``since``: the figure is the time since then, in seconds since the epoch, and goes on.
+    """
 
     label: str
     figure: str
     note: str = ""
+    since: float | None = None
 
 
 def facts(run: RunRecord) -> list[Fact]:
@@ -30,12 +34,13 @@ def facts(run: RunRecord) -> list[Fact]:
     rounds = sum(r.done for r in run.rounds)
     wanted = run.config.get("rounds", rounds)
     calls = "reply" if usage.calls == 1 else "replies"
+    time, done = text.duration(run.seconds), f"{rounds} of {text.plural(wanted, 'round')}"
     return [
         Fact("Cost", *_cost(run)),
         Fact("Tokens", *_tokens(run)),
         Fact("Environment steps", f"{total:,}", ", ".join(steps)),
         Fact("Candidates", f"{len(run.trials):,}", f"{failed:,} failed, {usage.calls:,} {calls}"),
-        Fact("Time", text.duration(run.seconds), f"{rounds} of {text.plural(wanted, 'round')}"),
+        Fact("Time", time, done, run.since),
     ]
 
 

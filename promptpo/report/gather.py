@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -43,9 +44,11 @@ def _record(folder: RunFolder, events: Sequence[Event]) -> RunRecord:
         raise RunError(f"{folder.events}: no run is recorded in it; start a new one")
     finished = log.last("finished")
     best, test = log.best(finished)
+    status = _status(folder, info, finished)
+    seconds, since = _clock(status, info, events)
     return RunRecord(
         folder=folder.path.resolve(),
-        status=_status(folder, info, finished),
+        status=status,
         reason=str(info.get("reason") or finished.get("reason") or ""),
         run=run,
         config=next((e.data["config"] for e in reversed(events) if "config" in e.data), {}),
@@ -55,7 +58,8 @@ def _record(folder: RunFolder, events: Sequence[Event]) -> RunRecord:
         test=test,
         selection=log.last("selection").get("finalists", ()),
         usage=log.usage(),
-        seconds=float(info.get("seconds") or 0) if finished else elapsed(events),
+        seconds=seconds,
+        since=since,
         opening=tuple(c for c in log.calls.values() if c.key.round == 0),
         notices=tuple(str(e.data.get("text", "")) for e in events if e.type == "notice"),
         fields=_fields(run),
@@ -191,6 +195,17 @@ def _calls(events: Sequence[Event]) -> dict[CallKey, Call]:
 def _status(folder: RunFolder, info: Mapping[str, Any], finished: Mapping[str, Any]) -> str:
     status = str(info.get("status") or finished.get("status") or LIVE)
     return "killed" if status == LIVE and not folder.is_running else status
+
+
+def _clock(
+    status: str, info: Mapping[str, Any], events: Sequence[Event]
+) -> tuple[float, float | None]:
+    """The seconds that a run took, and while it goes on, since when they count."""
+    logged = elapsed(events)
+    if status != LIVE:
+        return float(info["seconds"]) if info.get("ended") else logged, None
+    since = events[-1].time - logged  # it goes on after its last event, waiting for a reply, say
+    return max(logged, time.time() - since), since
 
 
 def _fields(run: Mapping[str, Any]) -> tuple[FieldColumns, ...]:

@@ -86,7 +86,8 @@ class RunRecord:
     """A run as its folder tells it.
 
     ``test`` is the best policy's held-out rollout; ``usage`` and ``seconds`` are totals so far;
-    ``opening`` are the calls before the first round; ``videos`` are MP4 files.
+    ``since`` is where the seconds of a running run count from, in seconds since the epoch (None:
+    it has ended); ``opening`` are the calls before the first round; ``videos`` are MP4 files.
     """
 
     folder: Path
@@ -101,6 +102,7 @@ class RunRecord:
     selection: Sequence[Mapping[str, Any]]
     usage: Usage
     seconds: float
+    since: float | None = None
     opening: tuple[Call, ...] = ()
     notices: tuple[str, ...] = ()
     fields: tuple[FieldColumns, ...] = ()

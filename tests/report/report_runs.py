@@ -1,5 +1,8 @@
 """What the tests of reports put into runs, and what they look for in pages."""
 
+import json
+import time
+
 from PIL import Image
 
 from promptpo.video.mp4 import Mp4Writer
@@ -38,6 +41,15 @@ def cut_after(folder, wanted):
     log.write_bytes(b"".join(lines[:stop]))
     (folder / "run.json").unlink()
     return b"".join(lines[stop:])
+
+
+def began_ago(folder, seconds):
+    """Move the log in time, so that the run began so many seconds ago."""
+    log = folder / "events.jsonl"
+    events = [json.loads(line) for line in log.read_text().splitlines()]
+    shift = time.time() - seconds - events[0]["time"]
+    moved = [event | {"time": event["time"] + shift} for event in events]
+    log.write_text("".join(json.dumps(event) + "\n" for event in moved))
 
 
 def write_video(path):

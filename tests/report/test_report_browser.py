@@ -5,7 +5,7 @@ import os
 import threading
 
 import pytest
-from report_runs import FAINT_TEXT, HOSTILE, cut_after, write_video
+from report_runs import FAINT_TEXT, HOSTILE, began_ago, cut_after, write_video
 
 from promptpo.report import write_report
 from promptpo.store.folder import RunFolder
@@ -226,6 +226,34 @@ def test_a_run_that_goes_on_is_followed_without_losing_the_place(copied, serve, 
     page.locator("#round-2 th", has_text="Mean return").locator("button").click()
     assert page.locator("#round-2 th[aria-sort=descending]").count() == 1
     os.close(lock)
+
+
+def seconds_of(page):
+    """What the tile "Time" shows."""
+    shown = page.locator(".facts div", has_text="Time").locator("dd")
+    figure = shown.evaluate("(box) => box.firstChild.nodeValue")
+    return sum(60**i * int(part) for i, part in enumerate(reversed(figure.split(":"))))
+
+
+def test_the_time_of_a_running_run_goes_on_by_the_servers_clock(copied, serve, open_page):
+    cut_after(copied, 1)
+    began_ago(copied, 4000)
+    lock = RunFolder(copied).lock()
+    page = open_page(f"{serve(copied)}runs/cartpole/{copied.name}/", timezone_id="Asia/Tokyo")
+    first = seconds_of(page)
+    assert 3998 <= first < 4060
+    page.clock.set_fixed_time("2001-01-01")  # what the browser takes for now plays no part
+    shown = page.locator("[data-since]").evaluate("(box) => box.firstChild.nodeValue")
+    page.wait_for_function(
+        "(shown) => document.querySelector('[data-since]').firstChild.nodeValue > shown",
+        arg=shown,
+        timeout=20_000,
+    )
+    assert first < seconds_of(page) < 4100
+    os.close(lock)
+    page.locator(".status", has_text="killed").wait_for(timeout=20_000)
+    assert page.locator("[data-since]").count() == 0
+    assert seconds_of(page) < 60
 
 
 def test_the_list_of_runs_leads_to_each(finished, failed, serve, open_page):

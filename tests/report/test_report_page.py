@@ -4,11 +4,12 @@ import json
 import os
 import re
 import shutil
+import time
 from pathlib import Path
 
 import pytest
 import scripted
-from report_runs import HOSTILE, cut_after
+from report_runs import HOSTILE, began_ago, cut_after
 
 from promptpo.errors import RunError, UsageError
 from promptpo.report import write_report
@@ -107,6 +108,21 @@ def test_a_run_that_was_killed_says_how_to_go_on(copied):
     cut_after(copied, 1)
     words = text_of(render_report([gather(copied)]))
     assert "Killed: no process is carrying this run on; promptpo --resume" in words
+
+
+def test_time_goes_on_until_a_run_has_ended_or_was_killed(copied):
+    ended = gather(copied)
+    assert (ended.seconds, ended.since) == (ended.info["seconds"], None)
+    cut_after(copied, 1)
+    began_ago(copied, 4000)
+    killed = gather(copied)
+    assert killed.seconds <= ended.seconds + 0.1
+    assert killed.since is None
+    lock = RunFolder(copied).lock()
+    running = gather(copied)
+    assert 4000 <= running.seconds < 4060
+    assert 4000 <= time.time() - running.since < 4060
+    os.close(lock)
 
 
 def test_a_half_written_last_line_is_left_out(copied):

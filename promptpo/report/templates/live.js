@@ -1,9 +1,34 @@
 "use strict";
-// Follows a run: asks for the page again, and swaps the sections that have changed.
+// Follows a run: asks for the page again, and swaps the sections that have changed. In between, the
+// time of a running run goes on by the server's clock.
 
 const PAUSE = 2000;
 let version = "";
 let known = new Map();
+// The server's clock less ours, in seconds; ours counts from when the page was opened.
+let ahead = -Infinity;
+
+// The Date of an answer has its fraction cut off, so that the latest one is nearest the truth.
+function setClock(answer) {
+  const date = Date.parse(answer.headers.get("Date")) / 1000;
+  if (!Number.isNaN(date)) ahead = Math.max(ahead, date - performance.now() / 1000);
+}
+
+// As promptpo.ui.text.duration.
+function duration(seconds) {
+  const whole = Math.max(Math.floor(seconds), 0);
+  const parts = [Math.floor(whole / 60) % 60, whole % 60];
+  if (whole >= 3600) parts.unshift(Math.floor(whole / 3600));
+  return parts.map((part, i) => (i ? String(part).padStart(2, "0") : part)).join(":");
+}
+
+function tick() {
+  if (ahead === -Infinity) return;
+  for (const box of document.querySelectorAll("[data-since]")) {
+    const words = duration(ahead + performance.now() / 1000 - box.dataset.since);
+    if (box.firstChild.nodeValue !== words) box.firstChild.nodeValue = words;
+  }
+}
 
 function sectionsOf(page) {
   return Array.from(page.getElementById("main").children).filter((part) => part.id);
@@ -89,6 +114,7 @@ async function follow() {
   try {
     const headers = version ? { "If-None-Match": version } : {};
     const answer = await fetch(location.pathname, { headers, cache: "no-store" });
+    setClock(answer);
     if (answer.ok) {
       version = answer.headers.get("ETag") ?? "";
       const changed = swap(new DOMParser().parseFromString(await answer.text(), "text/html"));
@@ -97,7 +123,9 @@ async function follow() {
     } else if (answer.status !== 304) {
       say("The server answers " + answer.status);
     }
+    tick();
   } catch {
+    ahead = -Infinity; // nobody knows whether the run goes on
     say("The server is gone; start promptpo view again");
   }
   setTimeout(follow, PAUSE);
@@ -105,3 +133,4 @@ async function follow() {
 
 for (const part of sectionsOf(document)) known.set(part.id, part.outerHTML);
 follow();
+setInterval(tick, 1000);

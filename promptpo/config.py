@@ -109,7 +109,8 @@ class RunConfig:
 
     target: float | None = option(
         None,
-        "stop once a round's best search score reaches this (success rate, else mean return)",
+        "stop once a round's best search score reaches this (success rate, else mean return;"
+        " default: the spec's target, if it states one)",
         group="limits",
     )
     patience: int | None = option(

@@ -10,6 +10,7 @@ from typing import Any
 from promptpo.config import RunConfig
 from promptpo.methods.base import GoalReached, LimitReached
 from promptpo.types import Round, Stream, Usage, best_round
+from promptpo.ui.text import plural
 
 
 def tokens_of(usage: Mapping[str, Any] | None) -> tuple[int, int]:
@@ -111,4 +112,4 @@ class Ledger:
         if target is not None and not score.failed and score.value >= target:
             raise GoalReached(f"the target of {target:g} is reached")
         if patience is not None and len(rounds) - best.number >= patience:
-            raise GoalReached(f"{patience} rounds brought nothing better")
+            raise GoalReached(f"{plural(patience, 'round')} brought nothing better")

@@ -46,18 +46,17 @@ _PACKAGES = ("numpy", "gymnasium", "mujoco", "metaworld", "litellm", "Restricted
 def configure(*layers: Mapping[str, Any]) -> RunConfig:
     """Settings from layers, later ones winning, with the model settled.
 
-    Where replies are replayed, the settings that the recording was made with stand below the
-    layers. Raises UsageError, SpecError or ModelError.
+    Below the layers stand the spec's own target and, where replies are replayed, the settings that
+    the recording was made with. Raises UsageError, SpecError or ModelError.
     """
     config = build(*layers)
-    name = load_spec(config.spec).name
-    model = config.model or default_model(name, os.environ)
-    recording = _recording_path(model, name)
+    spec = load_spec(config.spec)
+    model = config.model or default_model(spec.name, os.environ)
+    recording = _recording_path(model, spec.name)
     header = load_header(recording) if recording else None
-    if header is None:
-        return replace(config, model=model)
-    as_recorded = {k: getattr(header, k) for k in ("seed", "rounds", "candidates", "episodes")}
-    return build(as_recorded, *layers, {"model": model})
+    recorded = ("seed", "rounds", "candidates", "episodes") if header else ()
+    below = {"target": spec.target} | {k: getattr(header, k) for k in recorded}
+    return build(below, *layers, {"model": model})
 
 
 def execute(

@@ -73,14 +73,14 @@ def replies(*rounds, feedback=FEEDBACK):
     return script
 
 
-def run(tmp_path, script, **settings):
-    """A small CartPole run over scripted replies: the result and its events."""
+def run(tmp_path, script, spec="cartpole", **settings):
+    """A small run of CartPole, or a spec like it, over scripted replies: result and events."""
     events = []
     rounds = max(key.round for key in script if key.role == "policy")
     candidates = max(key.candidate for key in script)
     small = {"episodes": 2, "selection_episodes": 2, "test_episodes": 3, "workers": 1}
     result = optimize(
-        "cartpole",
+        spec,
         model=script.write(tmp_path / "replies.jsonl"),
         out=str(tmp_path / "runs"),
         on_event=events.append,

@@ -1,5 +1,6 @@
 import asyncio
 import json
+from pathlib import Path
 
 import pytest
 from scripted import BAD, FEEDBACK, GOOD, Replies, data_of, policy, replies, run
@@ -155,7 +156,7 @@ def test_the_same_seed_gives_the_same_scores(tmp_path):
     ("settings", "reason", "status"),
     [
         ({"target": 400}, "target of 400", "finished"),
-        ({"patience": 1}, "1 rounds brought nothing better", "finished"),
+        ({"patience": 1}, "1 round brought nothing better", "finished"),
         ({"max_calls": 3}, "3 model calls", "stopped"),
         ({"max_env_steps": 1900}, "1,900 environment steps", "stopped"),
         ({"max_time": 0}, "0 s", "stopped"),
@@ -165,6 +166,17 @@ def test_a_limit_ends_the_search_cleanly(tmp_path, settings, reason, status):
     result, _ = run(tmp_path, replies([GOOD], [BAD], [BAD]), test_episodes=0, **settings)
     assert reason in result.reason
     assert result.status == status
+
+
+@pytest.mark.parametrize(("asked", "rounds"), [({}, 1), ({"target": 600}, 2)])
+def test_a_spec_may_state_the_target(tmp_path, asked, rounds):
+    shipped = Path(promptpo.__file__).parents[1] / "env_specs" / "cartpole.py"
+    spec = tmp_path / "my_cartpole.py"
+    spec.write_text(shipped.read_text().replace("horizon=500,", "horizon=500,\n    target=400.0,"))
+    script = replies([GOOD], [BAD])
+    result, _ = run(tmp_path, script, spec=str(spec), test_episodes=0, **asked)
+    assert len(result.rounds) == rounds
+    assert ("target of 400" in result.reason) == (rounds == 1)
 
 
 def test_a_stopped_run_goes_on_with_a_higher_limit(tmp_path):

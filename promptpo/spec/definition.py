@@ -97,7 +97,8 @@ class EnvSpec:
         reward_tolerance: largest absolute difference between ``reward`` and the environment's
             own reward of a step. None: ``reward`` is a qualitative description by design.
         references: name -> mean return, or a ``Reference``; measured, stated to compare with.
-        target: a run may stop once its score (success rate, else mean return) reaches this.
+        target: a run stops once a round's best search score (success rate, else mean return)
+            reaches this, unless ``--target`` says otherwise.
         deterministic: the task has one start and no chance, so that every seed gives the same
             episode. Where this is not stated, seeds that make no difference are a mistake.
         policy_lifetime: ``"episode"``: a new policy object for each episode; ``"evaluation"``:

@@ -22,7 +22,7 @@ def parser() -> Parser:
         "specs",
         nargs="*",
         metavar="SPEC",
-        help="spec files, shipped specs' names; FAMILY: is all of its members",
+        help="spec files, names of shipped specs, family:member; 'family:' is all of its members",
     )
     p.add_argument("--all", action="store_true", help="every shipped spec that is installed")
     p.add_argument(

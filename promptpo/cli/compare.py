@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from promptpo.cli import runs
-from promptpo.cli.parser import Parser
+from promptpo.cli.parser import Parser, add_out
 from promptpo.errors import UsageError
 from promptpo.store.files import write_atomically
 from promptpo.ui import text
@@ -42,7 +42,7 @@ def parser() -> Parser:
         "\naxes of its own. docs/runs.md says how the intervals and tests are made.",
     )
     p.add_argument("runs", nargs="+", metavar="RUN", help="folders of runs, or 'latest'")
-    p.add_argument("--out", type=Path, default=Path("runs"), metavar="DIR", help="where runs lie")
+    add_out(p)
     files = p.add_argument_group("files")
     files.add_argument(
         "--to", type=Path, metavar="DIR",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo import config
 from promptpo.cli import runs
-from promptpo.cli.parser import Parser, add_settings
+from promptpo.cli.parser import PLAYING, PLAYING_NOTE, Parser, add_out, add_playing
 from promptpo.config import RunConfig
 from promptpo.errors import PromptPOError, RunError, UsageError
 from promptpo.store.folder import RunFolder
@@ -23,36 +23,25 @@ if TYPE_CHECKING:
     from promptpo.spec import EnvSpec
     from promptpo.types import Rollout
 
-#: Settings of a run that matter here too.
-_SHARED = (
-    "spec",
-    "test_episodes",
-    "seed",
-    "workers",
-    "sandbox",
-    "act_timeout",
-    "episode_timeout",
-    "policy_lifetime",
-)
 #: Episodes in lockstep: no result depends on it.
 _GROUP = 5
 
 
 def parser() -> Parser:
     """The policy, and how it is evaluated."""
-    p = Parser("eval")
+    p = Parser("eval", epilog=PLAYING_NOTE)
     p.add_argument(
         "policy", metavar="POLICY_OR_RUN", help="a policy's file, a run's folder, or 'latest'"
     )
-    p.add_argument("--out", default=RunConfig.out, metavar="DIR", help="where runs lie")
-    add_settings(p, _SHARED, aliases={"test_episodes": ("--episodes",)})
+    add_out(p)
+    add_playing(p, "play", "--episodes")
     return p.finish()
 
 
 def main(arguments: argparse.Namespace) -> int:
     """Carry out the command."""
     given = vars(arguments)
-    policy, stored = find_policy(given.pop("policy"), Path(given.pop("out")))
+    policy, stored = find_policy(given.pop("policy"), given.pop("out"))
     settings = config.build(stored, given)
     if not settings.spec:
         raise UsageError(f"{policy.path}: give the task that it is for with --spec")
@@ -82,7 +71,7 @@ def find_policy(name: str, out: Path) -> tuple[PolicyFile, dict[str, Any]]:
         raise RunError(f"{folder.path}: no best policy in it yet; resume it, or name a file")
     from promptpo.run import settings_of
 
-    stored = {k: v for k, v in settings_of(folder).items() if k in _SHARED}
+    stored = {k: v for k, v in settings_of(folder).items() if k in PLAYING}
     return PolicyFile.read(folder.best_policy), stored
 
 

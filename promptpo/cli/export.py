@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from promptpo.cli import runs
-from promptpo.cli.parser import Parser
+from promptpo.cli.parser import Parser, add_out
 from promptpo.errors import UsageError
 from promptpo.ui import text
 
@@ -15,8 +15,13 @@ def parser() -> Parser:
     """The run, and what to write where."""
     p = Parser("export")
     p.add_argument("run", metavar="RUN", help="a run's folder, or 'latest'")
-    p.add_argument("--to", type=Path, metavar="DIR", help="default: 'export' in the run's folder")
-    p.add_argument("--out", type=Path, default=Path("runs"), metavar="DIR", help="where runs lie")
+    p.add_argument(
+        "--to",
+        type=Path,
+        metavar="DIR",
+        help="folder to write (default: 'export' in the run's folder)",
+    )
+    add_out(p)
     p.add_argument("--force", action="store_true", help="replace files that are there already")
     p.add_argument(
         "--sb3", action="store_true", help="add Stable-Baselines3's predict, and an example of it"
@@ -28,7 +33,9 @@ def parser() -> Parser:
         help="also write the best policy's search episodes as a Minari dataset, into DIR/minari;"
         " without --to, to where Minari looks ($MINARI_DATASETS_PATH)",
     )
-    data.add_argument("--author", metavar="NAME", help="author in the dataset's metadata")
+    data.add_argument(
+        "--author", metavar="NAME", help="author in the dataset's metadata (with --minari)"
+    )
     return p.finish()
 
 

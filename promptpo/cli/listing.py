@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from promptpo.cli import runs
-from promptpo.cli.parser import Parser, nearest
+from promptpo.cli.parser import Parser, add_out, nearest
 from promptpo.errors import PromptPOError, UsageError
 from promptpo.store.folder import RunFolder
 from promptpo.ui import text
@@ -19,8 +19,13 @@ if TYPE_CHECKING:
 def parser() -> Parser:
     """Where runs lie."""
     p = Parser("list")
-    p.add_argument("family", nargs="?", metavar="FAMILY", help="the members of a family of specs")
-    p.add_argument("--out", type=Path, default=Path("runs"), metavar="DIR", help="where runs lie")
+    p.add_argument(
+        "family",
+        nargs="?",
+        metavar="FAMILY",
+        help="a family of specs: its members instead of this list",
+    )
+    add_out(p)
     return p.finish()
 
 
@@ -56,7 +61,7 @@ def spec_rows() -> list[tuple[str, ...]]:
         except PromptPOError as e:
             rows.append((name, "", "", "", recorded, str(e)))
             continue
-        size = f"{observation_size(spec.observation)} numbers"
+        size = text.plural(observation_size(spec.observation), "number")
         rows.append((name, f"{spec.horizon:,}", size, action, recorded, spec.title))
     return rows
 

@@ -13,9 +13,11 @@ from promptpo.errors import SpecError, UsageError
 def parser() -> Parser:
     """The environment, and where the file goes."""
     p = Parser("new")
-    p.add_argument("env_id", metavar="ENV_ID", help="a Gymnasium id, e.g. Pendulum-v1")
     p.add_argument(
-        "--to", type=Path, metavar="FILE", help="the spec file (default: pendulum_v1.py)"
+        "env_id", metavar="ENV_ID", help="a Gymnasium id, e.g. Pendulum-v1, or package:ID"
+    )
+    p.add_argument(
+        "--to", type=Path, metavar="FILE", help="the spec file (default: as the id, pendulum_v1.py)"
     )
     return p.finish()
 

@@ -7,9 +7,12 @@ import difflib
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NoReturn
 
 from promptpo import config
+from promptpo.config import RunConfig
 from promptpo.errors import UsageError
 from promptpo.version import __version__
 
@@ -104,29 +107,71 @@ class Parser(argparse.ArgumentParser):
         return f"unknown option '{name}'; {hint}"
 
 
+def add_out(to: argparse._ActionsContainer) -> None:
+    """Add ``--out`` to a parser or a group of one that takes the names of runs."""
+    default = RunConfig.out
+    words = f"where runs lie (default: {default})"
+    to.add_argument("--out", type=Path, default=Path(default), metavar="DIR", help=words)
+
+
 def add_settings(
-    parser: Parser, names: Iterable[str], aliases: Mapping[str, Sequence[str]] | None = None
+    parser: Parser,
+    names: Iterable[str],
+    aliases: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    words: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
-    """Add settings of RunConfig as options, in groups; what is not given is not in the result."""
+    """Add settings of RunConfig as options, in groups; what is not given is not in the result.
+
+    ``words`` say what some of them mean to a command that plays episodes and does not search.
+    """
+    titles = GROUPS | ({"search": "episodes"} if words else {})
     groups: dict[str, argparse._ArgumentGroup] = {}
     for name in names:
         f = config.fields()[name]
         key = f.metadata["group"]
         if key not in groups:
-            groups[key] = parser.add_argument_group(GROUPS[key])
+            groups[key] = parser.add_argument_group(titles[key])
         if config.value_type(name) is bool:
             _add_switch(groups[key], name, f.metadata["help"], on=not f.default)
         else:
             groups[key].add_argument(
-                *(aliases or {}).get(name, ()),
+                *aliases.get(name, ()),
                 config.flag(name),
                 dest=name,
                 default=argparse.SUPPRESS,
                 action=_Listing if f.metadata["several"] else "store",
                 type=converter(config.value_type(name)),
                 metavar=_metavar(name),
-                help=_help(name),
+                help=_help(name, words.get(name)),
             )
+
+
+#: Settings of a run that matter where a policy is played again.
+PLAYING = (
+    "spec",
+    "test_episodes",
+    "seed",
+    "workers",
+    "sandbox",
+    "act_timeout",
+    "episode_timeout",
+    "policy_lifetime",
+)
+
+#: What stands below the help of commands that play the policy of a run, or a policy's file.
+PLAYING_NOTE = "What is not given is as it was in the run; a policy's file needs --spec."
+
+
+def add_playing(parser: Parser, purpose: str, *also: str) -> None:
+    """Add the settings of a command that plays held-out episodes for a purpose.
+
+    ``also`` are other names of the option that says how many.
+    """
+    words = {
+        "test_episodes": f"held-out episodes to {purpose}",
+        "seed": "seed of the held-out episodes",
+    }
+    add_settings(parser, PLAYING, {"test_episodes": also}, words)
 
 
 class _Listing(argparse.Action):
@@ -174,9 +219,9 @@ def _metavar(name: str) -> str:
     return meta["metavar"] or kinds[config.value_type(name)]
 
 
-def _help(name: str) -> str:
+def _help(name: str, words: str | None) -> str:
     f = config.fields()[name]
-    text: str = f.metadata["help"].replace("%", "%%")
+    text: str = (words or f.metadata["help"]).replace("%", "%%")
     if f.default is None or f.default == "":
         return text
     default = f"{f.default:g}" if isinstance(f.default, float) else f.default

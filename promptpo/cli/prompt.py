@@ -8,13 +8,13 @@ from promptpo import config
 from promptpo.cli.parser import Parser, add_settings
 
 #: The settings that show in a prompt.
-_SHOWN = ("rounds", "candidates", "episodes", "history_tokens", "method")
+_SHOWN = ("act_timeout", "episode_timeout", "policy_lifetime")
 
 
 def parser() -> Parser:
     """The spec, and the settings that show in a prompt."""
     p = Parser("prompt")
-    p.add_argument("spec", metavar="SPEC", help="spec file, or the name of a shipped spec")
+    p.add_argument("spec", metavar="SPEC", help=config.fields()["spec"].metadata["help"])
     add_settings(p, _SHOWN)
     return p.finish()
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from promptpo.cli import runs
-from promptpo.cli.parser import Parser
+from promptpo.cli.parser import Parser, add_out
 from promptpo.errors import RunError, UsageError
 from promptpo.store.files import write_atomically
 from promptpo.store.folder import RunFolder
@@ -18,11 +18,16 @@ from promptpo.store.folder import RunFolder
 def parser() -> Parser:
     """The run, the file, and what the header says of its origin."""
     p = Parser("record")
-    p.add_argument("run", metavar="RUN", help="folder of a run, or the 'latest'")
+    p.add_argument("run", metavar="RUN", help="a run's folder, or 'latest'")
     p.add_argument("--to", type=Path, required=True, metavar="FILE", help="the recording to write")
-    p.add_argument("--by", default="", metavar="MODEL", help="who wrote the replies")
+    p.add_argument(
+        "--by",
+        default="",
+        metavar="MODEL",
+        help="who wrote the replies (default: the model of the run)",
+    )
     p.add_argument("--how", default="", metavar="TEXT", help="a line on how they were made")
-    p.add_argument("--out", type=Path, default=Path("runs"), metavar="DIR", help="where runs lie")
+    add_out(p)
     p.add_argument("--force", action="store_true", help="replace FILE where it exists")
     return p.finish()
 

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from promptpo.cli import runs
-from promptpo.cli.parser import Parser
+from promptpo.cli.parser import Parser, add_out
 from promptpo.ui import text
 
 #: Where the report of several runs goes unless --to says otherwise.
@@ -23,13 +23,13 @@ def parser() -> Parser:
         "--to",
         type=Path,
         metavar="FILE",
-        help=f"the page (default: report.html in the run's folder; {_SEVERAL} for several runs)",
+        help=f"the page (default: report.html in the run's folder; of several: {_SEVERAL} here)",
     )
     p.add_argument(
         "--inline-videos", action="store_true", help="put the videos into the page, not beside it"
     )
     p.add_argument("--open", action="store_true", help="open the page in a browser")
-    p.add_argument("--out", type=Path, default=Path("runs"), metavar="DIR", help="where runs lie")
+    add_out(p)
     return p.finish()
 
 

@@ -32,7 +32,7 @@ def parser() -> Parser:
         "Find a readable policy for a sequential task: a language model writes policies, sees how"
         " they\nbehave in the simulator, and writes better ones."
     )
-    p.usage = "promptpo [COMMAND] --spec SPEC [options]"
+    p.usage = "promptpo --spec SPEC [options]\n       promptpo COMMAND ..."
     add_settings(p, config.fields())
     sources = p.add_argument_group("where settings come from, later ones winning")
     sources.add_argument(
@@ -41,7 +41,7 @@ def parser() -> Parser:
     sources.add_argument("--config", type=Path, metavar="FILE", help="TOML file of settings")
     action = p.add_argument_group("instead of a new run")
     action.add_argument(
-        "--resume", metavar="RUN", help="continue the run in this folder, or the 'latest'"
+        "--resume", metavar="RUN", help="continue this run: its folder, or 'latest'"
     )
     action.add_argument(
         "--dry-run", action="store_true", help="print the calls, tokens and steps to expect"

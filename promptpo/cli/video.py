@@ -9,22 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from promptpo.cli import runs
-from promptpo.cli.parser import Parser, add_settings
-from promptpo.config import RunConfig
+from promptpo.cli.parser import PLAYING_NOTE, Parser, add_out, add_playing
 from promptpo.errors import UsageError
 
-#: Settings of a run that matter here too.
-_SHARED = (
-    "spec",
-    "test_episodes",
-    "seed",
-    "workers",
-    "sandbox",
-    "act_timeout",
-    "episode_timeout",
-    "policy_lifetime",
-)
-_EPILOG = """\
+_EPILOG = f"""\
+{PLAYING_NOTE}
 MP4 holds AV1 video, which browsers and VLC play; GIF plays everywhere. A run's files
 go to its folder videos/, a policy's to videos/ beside it."""
 
@@ -47,7 +36,7 @@ def parser() -> Parser:
         "--format", default="mp4", metavar="mp4,gif", help="files to write (default: mp4)"
     )
     group.add_argument("--to", metavar="DIR", help="folder that receives the files")
-    group.add_argument("--out", default=RunConfig.out, metavar="DIR", help="where runs lie")
+    add_out(group)
     group.add_argument(
         "--quality",
         default="fast",
@@ -66,14 +55,14 @@ def parser() -> Parser:
         metavar="X",
         help="show every step, so many a second (default: the environment's own pace)",
     )
-    add_settings(p, _SHARED)
+    add_playing(p, "choose from")
     return p.finish()
 
 
 def main(arguments: argparse.Namespace) -> int:
     """Carry out the command."""
     given: dict[str, Any] = vars(arguments)
-    name, to, out = given.pop("policy"), given.pop("to"), Path(given.pop("out"))
+    name, to, out = given.pop("policy"), given.pop("to"), given.pop("out")
     drawn = {k: given.pop(k) for k in ("episodes", "format", "quality", "size", "fps")}
     from promptpo.store.folder import RunFolder
     from promptpo.trackers import send

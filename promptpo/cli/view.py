@@ -7,7 +7,7 @@ import contextlib
 from pathlib import Path
 
 from promptpo.cli import runs
-from promptpo.cli.parser import Parser, converter
+from promptpo.cli.parser import Parser, add_out, converter
 from promptpo.ui import text
 
 
@@ -15,22 +15,26 @@ def parser() -> Parser:
     """The run, and where the server listens."""
     p = Parser("view")
     p.add_argument(
-        "run", nargs="?", metavar="RUN", help="a run's folder, or 'latest'; default: all"
+        "run", nargs="?", metavar="RUN", help="a run's folder, or 'latest' (default: all runs)"
     )
     p.add_argument(
-        "--port", type=converter(int), default=8321, metavar="N", help="0: any (default: 8321)"
+        "--port",
+        type=converter(int),
+        default=8321,
+        metavar="N",
+        help="port to listen on; 0: a free one (default: 8321)",
     )
     p.add_argument(
         "--host",
         default="127.0.0.1",
         metavar="ADDRESS",
-        help="where to listen (default: 127.0.0.1)",
+        help="address to listen on (default: 127.0.0.1)",
     )
     p.add_argument(
         "--public", action="store_true", help="allow a --host that other machines can reach"
     )
     p.add_argument("--open", action="store_true", help="open the page in a browser")
-    p.add_argument("--out", type=Path, default=Path("runs"), metavar="DIR", help="where runs lie")
+    add_out(p)
     return p.finish()
 
 

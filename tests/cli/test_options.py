@@ -67,7 +67,7 @@ def test_reflection_can_be_turned_on_over_a_file() -> None:
         ([], "no spec; give --spec FILE"),
         (["eval"], "the following arguments are required: POLICY_OR_RUN"),
         (["record", "latest"], "the following arguments are required: --to"),
-        (["prompt", "cartpole", "--candidats", "2"], "did you mean '--candidates'?"),
+        (["prompt", "cartpole", "--act-timeuot", "2"], "did you mean '--act-timeout'?"),
     ],
 )
 def test_a_mistake_is_one_line_and_exit_code_2(
@@ -164,3 +164,30 @@ def test_prompt_prints_every_stage(capsys: pytest.CaptureFixture[str]) -> None:
         assert f" {stage}" in out
     assert "class Observation" in out
     assert "gymnasium" not in out.lower()
+
+
+@pytest.mark.parametrize(
+    "option", [("--act-timeout", "7.5"), ("--episode-timeout", "99"),
+               ("--policy-lifetime", "evaluation")]
+)  # fmt: skip
+def test_every_setting_that_prompt_takes_shows(
+    capsys: pytest.CaptureFixture[str], option: tuple[str, str]
+) -> None:
+    assert main(["prompt", "cartpole"]) == main(["prompt", "cartpole", *option]) == 0
+    out = capsys.readouterr().out
+    assert out[: len(out) // 2] != out[len(out) // 2 :]
+
+
+def test_where_runs_lie_is_told_by_every_command_that_takes_them(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for command in ("eval", "video", "list", "report", "view", "record", "export", "compare"):
+        assert main([command, "--help"]) == 0
+        assert "where runs lie (default: runs)" in " ".join(capsys.readouterr().out.split())
+
+
+def test_eval_says_what_its_settings_mean_to_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["eval", "--help"]) == 0
+    words = " ".join(capsys.readouterr().out.split())
+    assert "--test-episodes N held-out episodes to play (default: 50)" in words
+    assert "What is not given is as it was in the run" in words

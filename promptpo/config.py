@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, get_args, get_type_hints
 
 from promptpo.errors import UsageError
@@ -232,8 +233,11 @@ def load_toml(path: Path) -> dict[str, Any]:
     return settings
 
 
-def build(*layers: Mapping[str, Any]) -> RunConfig:
-    """A RunConfig from layers of settings, later ones winning; ``preset`` expands where named."""
+def build(*layers: Mapping[str, Any], below: Mapping[str, Any] = MappingProxyType({})) -> RunConfig:
+    """A RunConfig from layers of settings, later ones winning.
+
+    A ``preset`` that a layer names stands below all of them, and ``below`` stands below that.
+    """
     merged: dict[str, Any] = {}
     for layer in layers:
         merged.update({k: v for k, v in layer.items() if v is not None})
@@ -242,7 +246,7 @@ def build(*layers: Mapping[str, Any]) -> RunConfig:
         if preset not in PRESETS:
             raise UsageError(f"unknown preset '{preset}'; presets: {', '.join(PRESETS)}")
         merged = {**PRESETS[preset], **merged}
-    return RunConfig(**merged)
+    return RunConfig(**{**below, **merged})
 
 
 def _line_of(path: Path, key: str) -> int:

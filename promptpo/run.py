@@ -46,8 +46,8 @@ _PACKAGES = ("numpy", "gymnasium", "mujoco", "metaworld", "litellm", "Restricted
 def configure(*layers: Mapping[str, Any]) -> RunConfig:
     """Settings from layers, later ones winning, with the model settled.
 
-    Below the layers stand the spec's own target and, where replies are replayed, the settings that
-    the recording was made with. Raises UsageError, SpecError or ModelError.
+    Below the layers and their preset stand the spec's own target and, where replies are replayed,
+    the settings that the recording was made with. Raises UsageError, SpecError or ModelError.
     """
     config = build(*layers)
     spec = load_spec(config.spec)
@@ -56,7 +56,7 @@ def configure(*layers: Mapping[str, Any]) -> RunConfig:
     header = load_header(recording) if recording else None
     recorded = ("seed", "rounds", "candidates", "episodes") if header else ()
     below = {"target": spec.target} | {k: getattr(header, k) for k in recorded}
-    return build(below, *layers, {"model": model})
+    return build(*layers, {"model": model}, below=below)
 
 
 def execute(

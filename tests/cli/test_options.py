@@ -104,6 +104,14 @@ def test_command_line_wins_over_file_and_file_over_preset(
     assert lines["held-out"] == f"{50 * 500:,}"
 
 
+@pytest.mark.parametrize(("given", "calls"), [((), 1 + 3 * 3 + 2), (("--preset", "quick"), 6)])
+def test_a_preset_wins_over_what_a_recording_was_made_with(
+    capsys: pytest.CaptureFixture[str], given: tuple[str, ...], calls: int
+) -> None:
+    assert main(["--spec", "cartpole", "--model", "recorded", "--dry-run", *given]) == 0
+    assert f"\ncalls        {calls};" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_of_every_command(capsys: pytest.CaptureFixture[str], command: str) -> None:
     assert main([command, "--help"]) == 0

@@ -11,8 +11,11 @@ Modes, each measured against the bare loop of the same policy and episodes in th
     default     as one-core, with 5 episodes per candidate
     spanning    5 episodes each of several candidates, in turn
 
-Rounds alternate between the two sides and the ratio is that of their medians, so that what else
-happens on the machine meets both. Returns must agree bit for bit; the program fails if not.
+Each round runs both sides, one right after the other and in changing order, and gives a ratio;
+shown are the median and the quartiles of these, so that what else happens on the machine meets both
+sides alike. Rounds are spread over fresh processes: where the pages of a process happen to lie
+decides what its caches hold, which moves a ratio by a few hundredths. Returns must agree bit for
+bit; the program fails if not.
 """
 
 from __future__ import annotations
@@ -37,6 +40,8 @@ import sandbox
 
 MODES = ("one-core", "idle-core", "saturated", "default", "spanning")
 DEFAULT_EPISODES = 5
+#: That share a worker where lockstep spans candidates.
+CANDIDATES = 4
 
 
 def to_actions(case: Case, rows: np.ndarray[Any, np.dtype[np.float64]]) -> list[object]:
@@ -139,21 +144,23 @@ class Result:
     identical: bool
 
     @property
-    def ratio(self) -> float:
-        """Of the medians, so that a burst of noise on either side does not count."""
-        return float(np.median(self.bare) / np.median(self.sandboxed))
+    def ratios(self) -> tuple[float, float, float]:
+        """Median and quartiles over the rounds, so that a burst of noise does not count."""
+        rounds = np.array(self.bare) / np.array(self.sandboxed)
+        low, median, high = np.quantile(rounds, (0.25, 0.5, 0.75))
+        return float(median), float(low), float(high)
 
 
-def measure(
-    case: Case, mode: str, rounds: int, core: int, other: int, barrier: Barrier | None
-) -> Result:
+def measure(case: Case, mode: str, rounds: int, core: int, other: int, barrier: Barrier) -> Result:
     """Alternate between the bare loop and the sandboxed one."""
     os.sched_setaffinity(0, {other if mode == "idle-core" else core})
     with sandbox.Host() as host:
         os.sched_setaffinity(0, {core})
-        count = DEFAULT_EPISODES if mode == "default" else case.episodes
-        if mode == "spanning":
-            count = 4 * DEFAULT_EPISODES
+        count = {
+            "default": DEFAULT_EPISODES,
+            "spanning": CANDIDATES * DEFAULT_EPISODES,
+            "idle-core": case.in_turn,
+        }.get(mode, case.episodes)
         envs = [case.make() for _ in range(count)]
         run, policies = _sandboxed(case, mode, host, envs)
         result = Result([], [], True)
@@ -163,8 +170,7 @@ def measure(
             seeds = [number * 1000 + index for index in range(count)]
             times, returns = [0.0, 0.0], [[0.0], [0.0]]
             for side in (0, 1) if number % 2 else (1, 0):
-                if barrier is not None:
-                    barrier.wait()
+                barrier.wait()
                 start = time.perf_counter()
                 returns[side] = sides[side](seeds)
                 times[side] = time.perf_counter() - start
@@ -182,7 +188,7 @@ def _sandboxed(
 ) -> tuple[Callable[[Sequence[int]], list[float]], list[sandbox.Policy]]:
     limits = sandbox.Limits(total_seconds=3600)
     if mode == "spanning":
-        policies = [host.policy(case.source, case.interface, limits) for _ in range(4)]
+        policies = [host.policy(case.source, case.interface, limits) for _ in range(CANDIDATES)]
         size = DEFAULT_EPISODES
         groups = [
             Group(case, policy, envs[index * size : (index + 1) * size])
@@ -199,28 +205,39 @@ def _sandboxed(
 
 
 def _worker(
-    name: str, rounds: int, core: int, barrier: Barrier, results: multiprocessing.Queue[Result]
+    name: str,
+    mode: str,
+    rounds: int,
+    cores: tuple[int, int],
+    barrier: Barrier,
+    results: multiprocessing.Queue[Result],
 ) -> None:
-    results.put(measure(CASES[name], "saturated", rounds, core, core, barrier))
+    results.put(measure(CASES[name], mode, rounds, *cores, barrier))
 
 
-def saturated(name: str, rounds: int, cores: Sequence[int]) -> Result:
-    """One measuring process per core, in step with each other."""
+def in_processes(name: str, mode: str, rounds: int, cores: tuple[int, int]) -> Result:
+    """One measuring process, or for saturated cores one on each, in step with each other."""
     context = multiprocessing.get_context("spawn")
-    barrier, results = context.Barrier(len(cores)), context.Queue()
+    places = [(core, core) for core in cores] if mode == "saturated" else [cores]
+    barrier, results = context.Barrier(len(places)), context.Queue()
     workers = [
-        context.Process(target=_worker, args=(name, rounds, core, barrier, results))
-        for core in cores
+        context.Process(target=_worker, args=(name, mode, rounds, place, barrier, results))
+        for place in places
     ]
     for worker in workers:
         worker.start()
     found = [results.get() for _ in workers]
     for worker in workers:
         worker.join()
+    return joined(found)
+
+
+def joined(results: Sequence[Result]) -> Result:
+    """All rounds of several results."""
     return Result(
-        [seconds for result in found for seconds in result.bare],
-        [seconds for result in found for seconds in result.sandboxed],
-        all(result.identical for result in found),
+        [seconds for result in results for seconds in result.bare],
+        [seconds for result in results for seconds in result.sandboxed],
+        all(result.identical for result in results),
     )
 
 
@@ -229,29 +246,31 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Throughput of isolation against a bare loop.")
     parser.add_argument("--environments", nargs="+", choices=CASES, default=list(CASES))
     parser.add_argument("--modes", nargs="+", choices=MODES, default=list(MODES))
-    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--rounds", type=int, default=5, help="in each process")
+    parser.add_argument("--processes", type=int, default=5, help="one after the other")
     options = parser.parse_args()
-    cores = sorted(os.sched_getaffinity(0))[:2]
+    cores = sorted(os.sched_getaffinity(0))
+    pair = cores[0], cores[-1]
     print(
-        f"{'environment':<12} {'mode':<10} {'ratio':>6} {'goal':>5} {'bare us/step':>13}  returns"
+        f"{'environment':<12} {'mode':<10} {'ratio':>6} {'quartiles':>12} {'goal':>5} "
+        f"{'bare us/step':>13}  returns"
     )
     failed = False
     for name in options.environments:
         case = CASES[name]
         for mode in options.modes:
-            if mode == "saturated":
-                result = saturated(name, options.rounds, cores)
-            else:
-                result = measure(case, mode, options.rounds, cores[0], cores[-1], None)
+            result = joined(
+                [in_processes(name, mode, options.rounds, pair) for _ in range(options.processes)]
+            )
             goal = case.goals.get(mode)
+            median, low, high = result.ratios
             failed |= not result.identical
             print(
-                f"{name:<12} {mode:<10} {result.ratio:>6.3f} {goal or '-':>5} "
+                f"{name:<12} {mode:<10} {median:>6.3f} {low:.3f}-{high:.3f}  {goal or '-':>5} "
                 f"{1e6 * np.median(result.bare):>13.2f}  "
                 f"{'identical' if result.identical else 'DIFFER'}",
                 flush=True,
             )
-            os.sched_setaffinity(0, cores)
     return int(failed)
 
 

@@ -51,7 +51,9 @@ class PolicyProgram(Program):
         return self.load(randomness, self.task.interface.policy_class, "act")
 
     def _new_policy(self, randomness: Randomness) -> object:
-        return (self._shared or self._policy_class(randomness))()
+        if self._shared is not None:
+            return self._shared()
+        return self._policy_class(randomness)()
 
     def _guarded(self, run: Callable[[], _Result], slot: int = -1) -> _Result:
         try:

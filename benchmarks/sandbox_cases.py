@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
 import sandbox
+from sandbox.interface import FloatArray
 
-Numbers = Sequence[float] | np.ndarray[Any, np.dtype[np.float64]]
+Numbers = Sequence[float] | FloatArray
 
 
 class Env(Protocol):
@@ -192,3 +194,38 @@ CASES = {
         _goals(0.93, 1.0, 0.92),
     ),
 }
+
+
+class Told:
+    """Stands where a policy stands, and knows the actions beforehand."""
+
+    def __init__(self, case: Case, env: Env) -> None:
+        self._case, self._env = case, env
+        self._actions: dict[int, list[FloatArray]] = {}
+        self._playing: dict[int, Iterator[FloatArray]] = {}
+        self._asked: deque[Sequence[int]] = deque()
+
+    def learn(self, seeds: Sequence[int]) -> None:
+        """Play the episodes of these seeds and keep the actions."""
+        namespace: dict[str, Any] = {"np": np}
+        exec(compile(self._case.source, "<told>", "exec"), namespace)  # noqa: S102 - the benchmark's own text
+        for seed in seeds:
+            policy, raw = namespace["Policy"](), self._env.reset(seed)
+            kept = self._actions[seed] = []
+            for _ in range(self._case.steps):
+                action = policy.act(np.array(raw, np.float64))
+                kept.append(np.array(action, np.float64).ravel())
+                raw, _ = self._env.step(action)
+
+    def reset(self, slots: Sequence[int], seeds: Sequence[int], fresh: bool = True) -> None:
+        """Begin an episode in each slot."""
+        for slot, seed in zip(slots, seeds, strict=True):
+            self._playing[slot] = iter(self._actions[seed])
+
+    def begin(self, slots: Sequence[int], observations: FloatArray) -> None:
+        """The observations do not matter."""
+        self._asked.append(slots)
+
+    def finish(self) -> FloatArray:
+        """What the policy of each slot did there."""
+        return np.array([next(self._playing[slot]) for slot in self._asked.popleft()])

@@ -10,6 +10,8 @@ Modes, each measured against the bare loop of the same policy and episodes in th
     saturated   a pair of worker and policy process on each core, against a bare loop on each core
     default     as one-core, with 5 episodes per candidate
     spanning    5 episodes each of several candidates, in turn
+    free        as idle-core, but the actions of the bare loop come for nothing, from no process:
+                what stepping many environments in turn costs, and so the bound of idle-core
 
 Each round runs both sides, one right after the other and in changing order, and gives a ratio;
 shown are the median and the quartiles of these, so that what else happens on the machine meets both
@@ -34,17 +36,18 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import numpy as np
-from sandbox_cases import CASES, Case, Env
+from sandbox_cases import CASES, Case, Env, Told
 
 import sandbox
+from sandbox.interface import FloatArray
 
-MODES = ("one-core", "idle-core", "saturated", "default", "spanning")
+MODES = ("one-core", "idle-core", "saturated", "default", "spanning", "free")
 DEFAULT_EPISODES = 5
 #: That share a worker where lockstep spans candidates.
 CANDIDATES = 4
 
 
-def to_actions(case: Case, rows: np.ndarray[Any, np.dtype[np.float64]]) -> list[object]:
+def to_actions(case: Case, rows: FloatArray) -> list[object]:
     """Actions as the environments want them."""
     if isinstance(case.interface.action, sandbox.Discrete):
         return list(rows.ravel().astype(int).tolist())
@@ -70,7 +73,7 @@ def bare(case: Case, envs: Sequence[Env], seeds: Sequence[int]) -> list[float]:
 class Group:
     """Lockstep episodes that share hand-overs."""
 
-    def __init__(self, case: Case, policy: sandbox.Policy, envs: Sequence[Env]) -> None:
+    def __init__(self, case: Case, policy: sandbox.Policy | Told, envs: Sequence[Env]) -> None:
         self.case, self.policy, self.envs = case, policy, envs
         self.table = np.zeros((len(envs), case.interface.observation_size or 0))
 
@@ -160,15 +163,19 @@ def measure(case: Case, mode: str, rounds: int, core: int, other: int, barrier: 
             "default": DEFAULT_EPISODES,
             "spanning": CANDIDATES * DEFAULT_EPISODES,
             "idle-core": case.in_turn,
+            "free": case.in_turn,
         }.get(mode, case.episodes)
         envs = [case.make() for _ in range(count)]
-        run, policies = _sandboxed(case, mode, host, envs)
+        told = Told(case, envs[0])
+        run, policies = _sandboxed(case, mode, host, envs, told)
         result = Result([], [], True)
         steps = count * case.steps
         sides = (lambda s: bare(case, envs, s), run)
         for number in range(rounds + 1):
             seeds = [number * 1000 + index for index in range(count)]
             times, returns = [0.0, 0.0], [[0.0], [0.0]]
+            if mode == "free":
+                told.learn(seeds)
             for side in (0, 1) if number % 2 else (1, 0):
                 barrier.wait()
                 start = time.perf_counter()
@@ -184,7 +191,7 @@ def measure(case: Case, mode: str, rounds: int, core: int, other: int, barrier: 
 
 
 def _sandboxed(
-    case: Case, mode: str, host: sandbox.Host, envs: Sequence[Env]
+    case: Case, mode: str, host: sandbox.Host, envs: Sequence[Env], told: Told
 ) -> tuple[Callable[[Sequence[int]], list[float]], list[sandbox.Policy]]:
     limits = sandbox.Limits(total_seconds=3600)
     if mode == "spanning":
@@ -196,9 +203,9 @@ def _sandboxed(
         ]
         return (lambda seeds: spanning(groups, seeds)), policies
     policy = host.policy(case.source, case.interface, limits)
-    if mode == "idle-core":
-        half = len(envs) // 2
-        pair = [Group(case, policy, envs[:half]), Group(case, policy, envs[half:])]
+    if mode in ("idle-core", "free"):
+        half, who = len(envs) // 2, told if mode == "free" else policy
+        pair = [Group(case, who, envs[:half]), Group(case, who, envs[half:])]
         return (lambda seeds: in_turn(pair, seeds)), [policy]
     group = Group(case, policy, envs)
     return (lambda seeds: lockstep(group, seeds)), [policy]

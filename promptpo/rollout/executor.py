@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import signal
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
@@ -16,6 +15,7 @@ import loky.backend
 
 from promptpo.errors import PromptPOError
 from promptpo.rollout import worker
+from promptpo.rollout.cores import available_cores
 from promptpo.rollout.jobs import (
     PolicyJob,
     PolicyRun,
@@ -57,6 +57,8 @@ class LocalExecutor:
     more. Workers end with this process even when it is killed: each holds one end of a pipe whose
     other end is here. loky rather than concurrent.futures, because its processes can be killed
     and do not import the main module again, which a user's script may not be ready for.
+
+    With a worker for every core each keeps to its own; with fewer, environments may use threads.
     """
 
     def __init__(self, settings: Settings, workers: int | None = None) -> None:
@@ -71,7 +73,7 @@ class LocalExecutor:
             self._workers,
             context=self._context,
             initializer=worker.start,
-            initargs=(self._settings, leash),
+            initargs=(self._settings, leash, self._workers == available_cores()),
         )
 
     async def describe(self) -> TaskInfo:
@@ -109,13 +111,6 @@ class LocalExecutor:
         """End every worker at once, whatever it is doing."""
         self._leash.close()
         self._pool.shutdown(wait=True, kill_workers=True)
-
-
-def available_cores() -> int:
-    """The cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 @contextlib.contextmanager

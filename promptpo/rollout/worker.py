@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from promptpo.errors import IsolationError
+from promptpo.rollout.cores import claim_core
 from promptpo.rollout.jobs import (
     SUMMARY_CHARS,
     PolicyJob,
@@ -185,11 +186,16 @@ def _joined(a: PolicyRun, b: PolicyRun) -> PolicyRun:
 _worker: Worker | None = None
 
 
-def start(settings: Settings, leash: Connection) -> None:
-    """Prepare this process; it ends when the other end of ``leash`` closes, however that comes."""
+def start(settings: Settings, leash: Connection, own_core: bool) -> None:
+    """Prepare this process; it ends when the other end of ``leash`` closes, however that comes.
+
+    ``own_core``: keep to a core of its own where one is free.
+    """
     global _worker  # noqa: PLW0603 - one worker is one process
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_exit_with_parent, args=(leash,), daemon=True).start()
+    if own_core:
+        claim_core()
     _worker = Worker(settings)
 
 

@@ -13,26 +13,11 @@ from contextlib import suppress
 from typing import NamedTuple, NoReturn
 
 from sandbox import frames
-from sandbox.errors import (
-    IsolationUnavailable,
-    MemoryLimit,
-    ProcessDied,
-    ProtocolError,
-    SandboxError,
-    TimeLimit,
-)
+from sandbox.deaths import death
+from sandbox.errors import ProcessDied, ProtocolError, SandboxError, TimeLimit
 from sandbox.frames import HEADER, FrameError, Kind
 from sandbox.interface import Limits
-from sandbox.parent import NOT_STRICT
 from sandbox.watchdog import GRACE
-
-#: What a signal says about the program.
-_SIGNALS = {
-    signal.SIGSEGV: "most likely a recursion that is too deep inside C code, or exhausted stack",
-    signal.SIGABRT: "the interpreter gave up",
-    signal.SIGBUS: "it touched memory that is not there",
-    signal.SIGFPE: "an arithmetic fault in C code",
-}
 
 _ENDED = "the process of this program has ended already"
 
@@ -245,22 +230,8 @@ class Channel:
         raise TimeLimit(f"{what} did not return within {allowed:g} s; make it do less per call")
 
     def _died(self, asked: _Asked) -> NoReturn:
-        what = asked.what
         status = self.kill(wait=True)
-        code = os.waitstatus_to_exitcode(status) if status is not None else 0
-        if code == NOT_STRICT:
-            raise IsolationUnavailable("a process could not be locked down as strictly as asked")
-        if code >= 0:
-            raise ProcessDied(f"the process of the program ended in {what}")
-        number = signal.Signals(-code)
-        if number == signal.SIGXCPU:
-            raise TimeLimit(f"the program used up its processor time in {what}")
-        if number == signal.SIGKILL:
-            raise MemoryLimit(f"the program was killed in {what}; most likely it used up memory")
-        if number == signal.SIGSYS:
-            raise ProcessDied(f"the program made a system call that is not allowed, in {what}")
-        reason = _SIGNALS.get(number, "a fault in C code")
-        raise ProcessDied(f"the program crashed in {what} ({number.name}: {reason})")
+        raise death(os.waitstatus_to_exitcode(status) if status is not None else 0, asked.what)
 
     def kill(self, wait: bool = False) -> int | None:
         """End the process group and reap it; returns the wait status the first time.

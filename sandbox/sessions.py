@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from types import TracebackType
 from typing import Self
 
@@ -18,11 +18,11 @@ from sandbox.actions import first_not_finite, not_finite
 from sandbox.channel import Channel
 from sandbox.child import EPISODE_HEAD, RESET_HEAD
 from sandbox.errors import BadAction, ProgramError
-from sandbox.frames import HEADER, Kind
+from sandbox.forms import Form, Forms
+from sandbox.frames import Kind
 from sandbox.interface import Episode, FloatArray, Interface, Limits, action_as_dict
 
 _OUTPUT_SECONDS = 1.0
-_MAX_FORMS = 64
 
 
 class _Session:
@@ -93,22 +93,6 @@ class _Session:
         self.close()
 
 
-@dataclass(slots=True)
-class _Form:
-    """A request to act for certain slots and its reply, both in place.
-
-    Observations go into ``table`` (k, n), a part of ``message``; ``actions`` (k, m) are a part of
-    ``reply``, which has room for a byte that must not come. ``acts``: how often, since the reset.
-    """
-
-    slots: tuple[int, ...]
-    message: bytearray
-    table: FloatArray
-    reply: bytearray
-    actions: FloatArray
-    acts: int = 0
-
-
 class Policy(_Session):
     """A policy program in its own process. After any error it is dead; make a new one."""
 
@@ -121,11 +105,8 @@ class Policy(_Session):
         extra_imports: tuple[str, ...] = (),
     ) -> None:
         super().__init__("policy", channel, source, interface, limits, extra_imports)
-        self._size = interface.action.size
-        self._asked: deque[_Form] = deque()
-        self._forms: dict[tuple[int, ...], _Form] = {}
-        #: Acts of each slot that its forms do not count any more.
-        self._steps: dict[int, int] = {}
+        self._asked: deque[Form] = deque()
+        self._forms = Forms(interface.observation_size or 0, interface.action.size)
 
     def reset(self, slots: Sequence[int], seeds: Sequence[int], fresh: bool = True) -> None:
         """Begin an episode in each slot.
@@ -151,8 +132,7 @@ class Policy(_Session):
         )
         seconds = self._limits.init_seconds * max(1, len(slots))
         self._request(Kind.RESET, payload, Kind.DONE, seconds, "making the policy object", 0)
-        self._settle()
-        self._steps.update(dict.fromkeys(slots, 0))
+        self._forms.begin(slots)
 
     def act(
         self, slots: Sequence[int], observations: FloatArray | Sequence[FloatArray]
@@ -180,7 +160,7 @@ class Policy(_Session):
         A second ``begin``, for other slots, may come before the first ``finish``: then the process
         never waits for work. Nothing else may be asked of this policy in between.
         """
-        form = self._form(tuple(slots))
+        form = self._forms.get(tuple(slots))
         message = form.message
         if self._interface.observation_size is None:
             message = self._ragged(slots, observations)
@@ -207,7 +187,7 @@ class Policy(_Session):
         form.acts += 1
         return form.actions.copy()
 
-    def _not_finite(self, form: _Form, row: int) -> BadAction:
+    def _not_finite(self, form: Form, row: int) -> BadAction:
         """Found here and not by the program's process, whose numbers are checked in any case."""
         if not self._asked:
             _ = self.output
@@ -216,39 +196,10 @@ class Policy(_Session):
         self._place(error, form)
         return error
 
-    def _place(self, error: ProgramError, form: _Form) -> None:
+    def _place(self, error: ProgramError, form: Form) -> None:
         """Add the number of the act, where the process has named a slot that it was asked for."""
-        self._settle()
-        if error.slot in form.slots and error.slot in self._steps:
-            error.place(self._steps[error.slot])
-
-    def _settle(self) -> None:
-        """Count the acts of all forms for their slots."""
-        for form in self._forms.values():
-            for slot in form.slots:
-                self._steps[slot] = self._steps.get(slot, 0) + form.acts
-            form.acts = 0
-
-    def _form(self, slots: tuple[int, ...]) -> _Form:
-        """The request for these slots; the same ones come again and again."""
-        found = self._forms.get(slots)
-        if found is None:
-            if len(self._forms) >= _MAX_FORMS:
-                self._settle()
-                self._forms.clear()
-            found = self._forms[slots] = self._new_form(slots)
-        return found
-
-    def _new_form(self, slots: tuple[int, ...]) -> _Form:
-        head = ACT_HEAD.pack(len(slots), 0) + np.asarray(slots, np.int64).tobytes()
-        shape = len(slots), self._interface.observation_size or 0
-        message = frames.message(head + bytes(8 * shape[0] * shape[1]))
-        table = np.frombuffer(message, np.float64, -1, HEADER.size + len(head))
-        reply = bytearray(HEADER.size + 8 * len(slots) * self._size + 1)
-        actions = np.frombuffer(reply, np.float64, len(slots) * self._size, HEADER.size)
-        return _Form(
-            slots, message, table.reshape(shape), reply, actions.reshape(len(slots), self._size)
-        )
+        if error.slot is not None and error.slot in form.slots:
+            error.place(self._forms.steps(error.slot))
 
     @staticmethod
     def _ragged(slots: Sequence[int], observations: FloatArray | Sequence[FloatArray]) -> bytearray:

@@ -118,18 +118,17 @@ class Channel:
     def receive_into(self, reply: bytearray, expect: Kind) -> None:
         """As ``receive``, of a reply that fills ``reply`` but for its last byte, header included.
 
-        The usual reply is there already, in one piece: then this is one system call and one
-        comparison, and nothing is allocated.
+        The usual reply comes in one piece, and is often there already: then this is one system
+        call and one comparison.
         """
         if not self.alive:
             raise ProcessDied(_ENDED)
         asked = self._pending[0]
         size = len(reply) - 1
-        got = (
-            self._readinto(reply)
-            if len(self._pending) == 1
-            else self._readinto(memoryview(reply)[:size])
-        )
+        room = reply if len(self._pending) == 1 else memoryview(reply)[:size]
+        got = self._readinto(room)
+        if got is None and self._wait(asked.deadline):
+            got = self._readinto(room)
         if got == size and reply.startswith(
             frames.header(expect, asked.sequence, size - HEADER.size)
         ):
@@ -203,14 +202,17 @@ class Channel:
     def _read(self, data: bytes, need: int, most: int, deadline: float) -> bytes:
         """Read on until there are at least ``need`` bytes, and at most ``most``."""
         while len(data) < need:
-            wait = max(0.0, deadline - time.monotonic())
-            if not self._poll.poll(wait * 1000):
+            if not self._wait(deadline):
                 raise TimeoutError
             got = os.read(self._reader, most - len(data))
             if not got:
                 raise EOFError
             data += got
         return data
+
+    def _wait(self, deadline: float) -> bool:
+        """Whether there is something to read before the deadline."""
+        return bool(self._poll.poll(max(0.0, deadline - time.monotonic()) * 1000))
 
     def _fault(self, body: memoryview) -> NoReturn:
         try:

@@ -93,9 +93,7 @@ class PolicyProgram(Program):
     def act(self, group: Group, rows: Sequence[FloatArray], actions: FloatArray) -> None:
         """One action per slot of the group into ``actions``, float64 ``(k * action.size,)``.
 
-        ``rows`` are the observations: arrays that the policies may keep. A view would lead to the
-        observations of the other episodes. All are copied before the first is used: a third faster
-        than each when it is needed.
+        ``rows`` are the observations: arrays of their own, which the policies may keep.
         """
         unseen = iter(rows)
         observations = unseen if self.observe is None else map(self.observe, unseen)

@@ -27,10 +27,13 @@ def children(pid):
     return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
 
 
-def resident(pid):
-    """Kilobytes of memory that belong to the process alone."""
+def heap(pid):
+    """Kilobytes of memory that the process has allocated.
+
+    Not its private pages: those of libraries are private or shared as other processes come and go.
+    """
     text = Path(f"/proc/{pid}/smaps_rollup").read_text()
-    return sum(int(line.split()[1]) for line in text.splitlines() if line.startswith("Private_"))
+    return next(int(x.split()[1]) for x in text.splitlines() if x.startswith("Anonymous:"))
 
 
 def evaluate(host, source):
@@ -49,7 +52,7 @@ def test_many_candidates_leak_nothing():
             evaluate(host, source)
         time.sleep(0.2)
         before = descriptors(), len(list(Path(f"/proc/{parent}/fd").iterdir()))
-        memory = resident(parent)
+        memory = heap(parent)
         for n in range(CANDIDATES):
             evaluate(host, KINDS[n % len(KINDS)])
         time.sleep(0.2)
@@ -57,7 +60,7 @@ def test_many_candidates_leak_nothing():
 
         assert after == before
         assert len(children(parent)) <= 1, "more than the one process in reserve"
-        assert resident(parent) - memory < 2000
+        assert heap(parent) - memory < 1000
 
 
 def test_closing_a_host_ends_everything():

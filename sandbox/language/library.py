@@ -19,8 +19,6 @@ _BASE = frozenset(
     {*STDLIB, *WHOLE, "operator", "warnings", "random", "time", "numpy", "numpy.lib"}
     | {f"numpy.{name}" for name in _NUMPY}
 )
-#: Top-level modules that every program may import, numpy first: for prompts and messages.
-ALLOWED_IMPORTS = ("numpy", *sorted({name.split(".")[0] for name in _BASE} - {"numpy", "warnings"}))
 _SCIPY_NAMES = frozenset({"scipy"} | {f"scipy.{name}" for name in SCIPY})
 
 
@@ -57,6 +55,17 @@ def importable(extra: tuple[str, ...] = ()) -> Offer:
     scipy = _SCIPY_NAMES if _has_scipy() else frozenset[str]()
     parents = {name[:i] for name in extra for i, c in enumerate(name) if c == "."}
     return Offer(_BASE | scipy | frozenset(extra) | parents)
+
+
+def _listed() -> tuple[str, ...]:
+    """Whole libraries by their name; of scipy, of which there is a part, each module."""
+    offered = importable().modules
+    listed = {name for name in offered if "." not in name or name in _SCIPY_NAMES}
+    return ("numpy", *sorted(listed - {"numpy", "scipy"}))
+
+
+#: What every program may import here, numpy first: for prompts and messages.
+ALLOWED_IMPORTS = _listed()
 
 
 def needed_libraries(source: str, extra: tuple[str, ...]) -> tuple[str, ...]:

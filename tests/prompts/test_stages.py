@@ -1,5 +1,6 @@
 import pytest
 
+import sandbox
 from promptpo.config import RunConfig
 from promptpo.prompts import (
     feedback_messages,
@@ -31,6 +32,13 @@ def test_a_specs_parts_stand_in_the_prompt_as_they_are(name):
     for asked in (policy_messages(spec, RunConfig()), feedback_messages(spec, RunConfig())):
         for part in (parts.observation, parts.action, parts.reward, parts.description):
             assert part in text(asked)
+
+
+def test_all_that_can_be_imported_is_named():
+    asked = text(policy_messages(CARTPOLE, RunConfig()))
+    for module in sandbox.ALLOWED_IMPORTS:
+        assert f"`{module}`" in asked
+    assert "`scipy.optimize`" in asked
 
 
 @pytest.mark.parametrize("name", shipped_specs())

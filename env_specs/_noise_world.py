@@ -1,4 +1,4 @@
-"""What the NoiseWorld specs share; board 0 is smaller, boards 4 to 6 have two flags more.
+"""What the NoiseWorld specs share; board 0 is smaller, 4 to 6 have two labels and flags more.
 
 Labels, flags and chances are withheld from the prompt: to find out what they mean is the task.
 :func:`revealed` tells them, for comparison.
@@ -21,7 +21,7 @@ class Observation:
     goal_row: float = field(low=0.0, high=1.0, doc="row of the goal / 9")
     goal_column: float = field(low=0.0, high=1.0, doc="column of the goal / 9")
     cell_labels: np.ndarray = field(
-        shape=(10, 10), low=0, high=7, doc="whole numbers; cell_labels[row, column]"
+        shape=(10, 10), low=0, high=5, doc="whole numbers; cell_labels[row, column]"
     )
 
 
@@ -64,8 +64,8 @@ WITHHELD = (
 LEGEND = """
 What the labels mean: a move from a cell labelled 0 always succeeds; from 1 it may fail, the agent
 then stays in place; from 2 it may fail, the agent is then back at the start. Cells labelled 3 are
-walls: a move into one leaves the agent where it is, as does a move over the edge. 4 is the goal, 5
-a bad cell.
+walls: a move into one always leaves the agent where it is, as does a move over the edge. 4 is the
+goal, 5 a bad cell.
 """
 
 FLAGS_LEGEND = """
@@ -87,8 +87,7 @@ def board_spec(
 ) -> EnvSpec:
     """The spec of one board; title and description are its module's docstring.
 
-    ``random`` is measured over 20,000 episodes: python -m promptpo.spec.baselines SPEC --episodes
-    20000. ``optimum`` is exact: solve(load_board(board)) of noise_world.py.
+    ``random`` and ``optimum`` are exact: random_play and solve of noise_world.py.
     """
 
     def make() -> Env:

@@ -2,186 +2,49 @@
 
 An agent starts in cell (0, 0) of an n x n grid and wants to cell (n-1, n-1) within n^2 steps. The
 label of the cell being left decides what a move does: it always succeeds (0), may leave the agent
-where it is (1), or may throw it back to the start (2). Walls (3) cannot be entered, bad cells (5)
-end the episode. On boards with milestones the goal (4) pays only after cell 6 and then cell 7 were
-visited. The observation shows the labels, but not what they mean.
+where it is (1), or may throw it back to the start (2). A move into a wall (3) or over the edge
+leaves the agent where it is, always, whatever the label of the cell it is on. Bad cells (5) end the
+episode. On boards with milestones the goal (4) pays only after cell 6 and then cell 7 were visited.
+The observation shows the labels, but not what they mean.
 
 Reward: -1 a step, +n^3 on entering the goal (when it pays), -n^5 on entering a bad cell.
 
 Importing this module makes ``gymnasium.make("promptpo/NoiseWorld-v0", board=1)`` work, and
 ``make_vec`` for many at once. Without an import of your own: "env_specs.noise_world:promptpo/...".
-:func:`solve` gives the exact optimum of a board.
+:func:`solve` gives the exact optimum of a board, :func:`random_play` what random actions get.
 """
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
-from enum import IntEnum
 from functools import lru_cache
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import gymnasium
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
+from ._noise_world_board import MOVES, Board, Label, Move, Outcome, load_board, moves_of
+from ._noise_world_exact import Play, Solution, random_play, solve
+
+__all__ = [
+    "ENV_ID",
+    "MOVES",
+    "Board",
+    "Label",
+    "Move",
+    "NoiseWorld",
+    "Outcome",
+    "Play",
+    "Solution",
+    "load_board",
+    "moves_of",
+    "observations_of",
+    "random_play",
+    "solve",
+]
+
 ENV_ID = "promptpo/NoiseWorld-v0"
-
-#: Row and column steps of the actions up, down, left, right.
-MOVES = ((-1, 0), (1, 0), (0, -1), (0, 1))
-
-_BOARDS = Path(__file__).with_name("noise_world_boards.json")
-
-
-class Label(IntEnum):
-    """What the labels of the cells mean."""
-
-    SURE = 0
-    MAY_STAY = 1
-    MAY_RESET = 2
-    WALL = 3
-    GOAL = 4
-    BAD = 5
-    FIRST_MILESTONE = 6
-    SECOND_MILESTONE = 7
-
-
-class Outcome(NamedTuple):
-    """Where a move leads, and what it brings."""
-
-    state: int
-    reward: float
-    terminated: bool
-    success: bool
-    bad: bool
-
-
-class Move(NamedTuple):
-    """An action in a state: ``usual`` with probability ``chance``, else ``other``."""
-
-    chance: float
-    usual: Outcome
-    other: Outcome
-
-
-@dataclass(frozen=True, eq=False)
-class Board:
-    """One grid. ``labels`` and ``chance`` (that a move succeeds) have shape (n, n)."""
-
-    n: int
-    labels: NDArray[np.int64]
-    chance: NDArray[np.float64]
-    milestones: bool
-
-    @property
-    def horizon(self) -> int:
-        """Steps of an episode."""
-        return self.n**2
-
-    @property
-    def phases(self) -> int:
-        """How far the milestones can be: 0 none, 1 the first, 2 both; 1 phase without them."""
-        return 3 if self.milestones else 1
-
-    def state(self, phase: int, row: int, column: int) -> int:
-        """Number of a state."""
-        return (phase * self.n + row) * self.n + column
-
-
-@lru_cache(maxsize=32)
-def load_board(number: int) -> Board:
-    """Return board 0 to 6.
-
-    Raises:
-        ValueError: there is no such board.
-    """
-    boards = json.loads(_BOARDS.read_text(encoding="utf-8"))
-    if str(number) not in boards:
-        raise ValueError(f"no NoiseWorld board {number}; boards are 0 to {len(boards) - 1}")
-    data = boards[str(number)]
-    labels = np.array(data["labels"])
-    p = np.array([region["p"] for region in data["regions"]])[np.array(data["region"])]
-    p_alt = np.array([region["p_alt"] for region in data["regions"]])[np.array(data["region"])]
-    chance = np.ones(labels.shape)
-    chance = np.where(labels == Label.MAY_STAY, p, chance)
-    chance = np.where(labels == Label.MAY_RESET, p / (p + 1.0 - p_alt), chance)
-    return Board(data["n"], labels, chance, data["milestones"])
-
-
-@lru_cache(maxsize=32)
-def moves_of(board: Board) -> list[tuple[Move, ...]]:
-    """Return, for every state, the four moves (terminal states have the moves of their cell)."""
-    table = []
-    for phase in range(board.phases):
-        for row in range(board.n):
-            for column in range(board.n):
-                table.append(tuple(_move(board, phase, row, column, step) for step in MOVES))
-    return table
-
-
-def _move(board: Board, phase: int, row: int, column: int, step: tuple[int, int]) -> Move:
-    to_row, to_column = row + step[0], column + step[1]
-    inside = 0 <= to_row < board.n and 0 <= to_column < board.n
-    if not inside or board.labels[to_row, to_column] == Label.WALL:
-        to_row, to_column = row, column
-    usual = _enter(board, phase, to_row, to_column)
-    back = (0, 0) if board.labels[row, column] == Label.MAY_RESET else (row, column)
-    other = Outcome(board.state(phase, *back), -1.0, False, False, False)
-    return Move(float(board.chance[row, column]), usual, other)
-
-
-def _enter(board: Board, phase: int, row: int, column: int) -> Outcome:
-    label = board.labels[row, column]
-    if label == Label.FIRST_MILESTONE and phase == 0:
-        phase = 1
-    elif label == Label.SECOND_MILESTONE and phase == 1:
-        phase = 2
-    state = board.state(phase, row, column)
-    if label == Label.BAD:
-        return Outcome(state, -1.0 - board.n**5, True, False, True)
-    if label == Label.GOAL:
-        paid = phase == board.phases - 1
-        return Outcome(state, -1.0 + board.n**3 * paid, True, paid, False)
-    return Outcome(state, -1.0, False, False, False)
-
-
-@dataclass(frozen=True)
-class Solution:
-    """The exact optimum of a board from its start.
-
-    ``policy`` has shape (horizon, states): the best action with ``horizon - t`` steps left.
-    """
-
-    value: float
-    success_probability: float
-    expected_steps: float
-    policy: NDArray[np.int64]
-
-
-@lru_cache(maxsize=32)
-def solve(board: Board) -> Solution:
-    """Solve a board by finite-horizon value iteration with its true probabilities."""
-    table = moves_of(board)
-    chance = np.array([[move.chance for move in moves] for moves in table])
-    outcomes = np.array([[(*m.usual, *m.other) for m in moves] for moves in table])
-    usual, other = outcomes[..., :5], outcomes[..., 5:]
-    states = np.arange(len(table))
-    policy = np.zeros((board.horizon, len(table)), dtype=np.int64)
-    # One column for each of: value, probability of success, expected number of steps.
-    ahead = np.zeros((len(table), 3))
-    for time in reversed(range(board.horizon)):
-        total = np.zeros((*chance.shape, 3))
-        for weight, outcome in ((chance, usual), (1.0 - chance, other)):
-            target, reward, terminated, success = (outcome[..., i] for i in range(4))
-            now = np.stack([reward, success, np.ones_like(reward)], axis=-1)
-            later = ahead[target.astype(np.int64)] * (1.0 - terminated)[..., None]
-            total += weight[..., None] * (now + later)
-        policy[time] = total[..., 0].argmax(axis=1)
-        ahead = total[states, policy[time]]
-    value, success_probability, steps = (float(number) for number in ahead[0])
-    return Solution(value, success_probability, steps, policy)
 
 
 class NoiseWorld(gymnasium.Env[NDArray[np.float64], np.int64]):
@@ -210,7 +73,7 @@ class NoiseWorld(gymnasium.Env[NDArray[np.float64], np.int64]):
         self._seen = observations_of(self.board)
         self._draws: list[float] = []
         high = np.ones(len(self._seen[0]))
-        high[4 : 4 + self.board.horizon] = max(Label)
+        high[4 : 4 + self.board.horizon] = self.board.highest_label
         self.observation_space = spaces.Box(np.zeros_like(high), high, dtype=np.float64)
         self.action_space = spaces.Discrete(len(MOVES))
 

@@ -13,6 +13,6 @@ from ._noise_world import board_spec
 
 SPEC = board_spec(
     1,
-    random=Reference(-1460.0, 0.005, deviation=11_600.0),
+    random=Reference(-1858.3, 0.0081, deviation=13_172.9),
     optimum=Reference(974.91, 1.0),
 )

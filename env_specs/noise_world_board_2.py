@@ -13,6 +13,6 @@ from ._noise_world import board_spec
 
 SPEC = board_spec(
     2,
-    random=Reference(-10850.0, 0.012, deviation=31_000.0),
+    random=Reference(-10381.3, 0.0128, deviation=30_387.4),
     optimum=Reference(976.77, 1.0),
 )

@@ -7,7 +7,15 @@ from gymnasium.utils.env_checker import check_env
 
 from env_specs._noise_world import revealed
 from env_specs._noise_world_vector import NoiseWorldVector
-from env_specs.noise_world import ENV_ID, Label, NoiseWorld, load_board, moves_of, solve
+from env_specs.noise_world import (
+    ENV_ID,
+    Label,
+    NoiseWorld,
+    load_board,
+    moves_of,
+    random_play,
+    solve,
+)
 from promptpo.spec import load_spec, prompt_parts
 
 #: Board -> optimum, probability of success and expected steps under the optimal policy.
@@ -21,6 +29,9 @@ OPTIMA = {
     6: (954.81, 1.000, 45.2),
 }
 
+#: Board -> mean return of random actions, as published but for boards 2 and 4.
+RANDOM = {0: -890.3, 1: -1858.3, 2: -10381.3, 3: -10212.0, 4: -19024.1, 5: -318.9, 6: -28879.8}
+
 
 @pytest.mark.parametrize("number", OPTIMA)
 def test_value_iteration_gives_the_published_optimum(number):
@@ -29,6 +40,16 @@ def test_value_iteration_gives_the_published_optimum(number):
     assert round(solution.value, 2) == value
     assert round(solution.success_probability, 3) == success
     assert round(solution.expected_steps, 1) == steps
+
+
+@pytest.mark.parametrize("number", RANDOM)
+def test_random_actions_get_exactly_what_is_published(number):
+    play = random_play(load_board(number))
+    assert round(play.value, 1) == RANDOM[number]
+    stated = load_spec(f"noise_world_board_{number}").reference_scores["random"]
+    assert stated.mean_return == RANDOM[number]
+    assert stated.success_rate == pytest.approx(play.success_probability, abs=5e-5)
+    assert stated.deviation == round(play.deviation, 1)
 
 
 @pytest.mark.parametrize("number", [0, 1, 5])
@@ -77,14 +98,6 @@ def test_up_down_left_right_are_actions_0_to_3():
     assert board.labels[0:3, 3:6].max() == Label.SURE
     targets = [divmod(move.usual.state, board.n) for move in moves_of(board)[state]]
     assert targets == [(0, 4), (2, 4), (1, 3), (1, 5)]
-
-
-def test_walls_and_edges_leave_the_agent_where_it_is():
-    board = load_board(1)
-    wall_row, wall_column = np.argwhere(board.labels == Label.WALL)[0]
-    above = board.state(0, int(wall_row) - 1, int(wall_column))
-    assert moves_of(board)[above][1].usual.state == above
-    assert moves_of(board)[0][0].usual.state == 0
 
 
 def test_a_bad_cell_ends_the_episode_at_a_loss_of_n_to_the_fifth():

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from promptpo.config import RunConfig
 from promptpo.methods.base import GoalReached, LimitReached
-from promptpo.types import Round, Stream, Usage, best_round
+from promptpo.types import Reply, Round, Stream, Usage, best_round
 from promptpo.ui.text import plural
-
-
-def tokens_of(usage: Mapping[str, Any] | None) -> tuple[int, int]:
-    """Prompt and completion tokens of a provider's raw usage; zeros where it gave none."""
-    usage = usage or {}
-    return int(usage.get("prompt_tokens") or 0), int(usage.get("completion_tokens") or 0)
+from promptpo.usage import Tally
 
 
 @dataclass
@@ -29,10 +23,7 @@ class Ledger:
     config: RunConfig
     horizon: int
     earlier: float = 0.0
-    calls: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    cost: float | None = 0.0
+    spent: Tally = field(default_factory=Tally)
     steps: dict[Stream, int] = field(
         default_factory=lambda: {"search": 0, "selection": 0, "test": 0}
     )
@@ -47,17 +38,22 @@ class Ledger:
     @property
     def usage(self) -> Usage:
         """The totals as a record."""
-        return Usage(
-            self.calls, self.prompt_tokens, self.completion_tokens, self.cost, {**self.steps}
-        )
+        return self.spent.usage(self.steps)
 
-    def count_reply(self, usage: Mapping[str, Any] | None, cost: float | None) -> None:
-        """A reply has come; one of unknown price makes the total unknown."""
-        prompt, completion = tokens_of(usage)
-        self.calls += 1
-        self.prompt_tokens += prompt
-        self.completion_tokens += completion
-        self.cost = None if cost is None or self.cost is None else self.cost + cost
+    def count_reply(self, reply: Reply) -> list[str]:
+        """A reply has come; one of unknown tokens or price makes that total unknown.
+
+        Returns what the user should be told: limits that do not see all of the run any more.
+        """
+        before = self.usage
+        self.spent.count(reply.usage, reply.cost)
+        now = self.usage
+        lost = []
+        if self.config.max_cost is not None and now.cost is None and before.cost is not None:
+            lost.append(f"the price of {reply.model} is unknown: --max-cost does not count it")
+        if self.config.max_tokens is not None and not now.has_tokens and before.has_tokens:
+            lost.append(f"{reply.model} does not tell its tokens: --max-tokens counts the others")
+        return lost
 
     def count_steps(self, stream: Stream, steps: int) -> None:
         """Environment steps were taken."""
@@ -66,7 +62,10 @@ class Ledger:
     def reserve_call(self) -> None:
         """Note that a call is about to be made. Raises LimitReached where none may be."""
         self.check()
-        if self.config.max_calls is not None and self.calls + self._asked >= self.config.max_calls:
+        if (
+            self.config.max_calls is not None
+            and self.spent.calls + self._asked >= self.config.max_calls
+        ):
             raise LimitReached(f"the limit of {self.config.max_calls} model calls is reached")
         self._asked += 1
 
@@ -75,12 +74,11 @@ class Ledger:
         self._asked -= 1
 
     def check(self) -> None:
-        """Raises LimitReached once cost, tokens or time are used up."""
+        """Raises LimitReached once cost, tokens or time are used up, as far as they are known."""
         c = self.config
-        tokens = self.prompt_tokens + self.completion_tokens
-        if c.max_cost is not None and self.cost is not None and self.cost >= c.max_cost:
+        if c.max_cost is not None and self.spent.known_cost >= c.max_cost:
             raise LimitReached(f"the limit of ${c.max_cost:g} is reached")
-        if c.max_tokens is not None and tokens >= c.max_tokens:
+        if c.max_tokens is not None and self.spent.known_tokens >= c.max_tokens:
             raise LimitReached(f"the limit of {c.max_tokens:,} tokens is reached")
         if c.max_time is not None and self.elapsed >= c.max_time:
             raise LimitReached(f"the limit of {c.max_time:g} s is reached")

@@ -86,10 +86,8 @@ class RunServices:
         return reply
 
     def _count(self, reply: Reply) -> None:
-        known = self.ledger.cost is not None
-        self.ledger.count_reply(reply.usage, reply.cost)
-        if known and self.ledger.cost is None and self.config.max_cost is not None:
-            self.notice(f"the price of {reply.model} is unknown: --max-cost cannot stop this run")
+        for notice in self.ledger.count_reply(reply):
+            self.notice(notice)
         self.report_usage()
 
     async def roll_out(self, round_: int, index: int, attempt: int, source: str) -> Rollout:

@@ -53,7 +53,8 @@ class Request:
 class Reply:
     """What a language model answered, with the provider's numbers as they came.
 
-    ``usage`` is the provider's raw usage object, ``cost`` US dollars (None: price unknown),
+    ``usage`` is the provider's raw usage object: JSON of any shape, so read it with
+    ``promptpo.usage.tokens_of``. ``cost`` is in US dollars (None: price unknown),
     ``finish_reason`` the OpenAI-style word ("stop", "length", ...), ``latency`` seconds.
     ``note`` tells what a reader should know of this reply, e.g. that a replayed prompt has changed.
     """
@@ -61,7 +62,7 @@ class Reply:
     text: str
     model: str
     finish_reason: str = "stop"
-    usage: Mapping[str, Any] | None = None
+    usage: object = None
     cost: float | None = None
     latency: float = 0.0
     note: str = ""
@@ -193,13 +194,18 @@ class Listener(Protocol):
 
 @dataclass(frozen=True)
 class Usage:
-    """Running totals of a run. ``cost`` is None once any call's price is unknown."""
+    """Running totals of a run. Tokens and ``cost`` are None once those of any call are unknown."""
 
     calls: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
+    prompt_tokens: int | None = 0
+    completion_tokens: int | None = 0
     cost: float | None = 0.0
     steps: Mapping[Stream, int] = field(default_factory=dict)
+
+    @property
+    def has_tokens(self) -> bool:
+        """Whether the tokens of every call are known."""
+        return self.prompt_tokens is not None and self.completion_tokens is not None
 
 
 def successes_text(successes: Sequence[bool | None]) -> str:

@@ -1,13 +1,20 @@
+from types import MappingProxyType
+
 import pytest
 
 from promptpo.config import RunConfig
 from promptpo.limits import Ledger
 from promptpo.methods.base import GoalReached, LimitReached
-from promptpo.types import Candidate, Rollout, Round
+from promptpo.types import Candidate, Reply, Rollout, Round
+from promptpo.usage import dollars, tokens_of
 
 
 def ledger(**settings):
     return Ledger(RunConfig(**settings), horizon=100)
+
+
+def reply(usage=MappingProxyType({"prompt_tokens": 1, "completion_tokens": 1}), cost=0.0):
+    return Reply("", "m", usage=usage, cost=cost)
 
 
 def won(number, mean_return):
@@ -27,26 +34,55 @@ def test_calls_in_flight_count_against_the_limit():
 
 def test_cost_stops_further_calls():
     book = ledger(max_cost=0.5)
-    book.count_reply({}, 0.4)
+    book.count_reply(reply(cost=0.4))
     book.reserve_call()
-    book.count_reply({}, 0.2)
+    book.count_reply(reply(cost=0.2))
     with pytest.raises(LimitReached, match=r"\$0\.5"):
         book.reserve_call()
 
 
 def test_one_unknown_price_makes_the_total_unknown():
     book = ledger()
-    book.count_reply({}, 0.4)
-    book.count_reply({}, None)
-    book.count_reply({}, 0.4)
+    for cost in (0.4, None, 0.4):
+        book.count_reply(reply(cost=cost))
     assert book.usage.cost is None
+
+
+def test_a_limit_counts_what_is_known_and_says_once_what_is_not():
+    book = ledger(max_cost=0.5, max_tokens=30)
+    blind = reply(usage=None, cost=None)
+    told = [book.count_reply(r) for r in (reply(cost=0.4), blind, blind)]
+    assert [len(notices) for notices in told] == [0, 2, 0]
+    book.count_reply(reply(cost=0.1))
+    with pytest.raises(LimitReached, match=r"\$0\.5"):
+        book.check()
+
+
+ODD = [None, "12", 12.0, -1, True, [12], {"n": 12}, float("nan"), float("inf"), 10**30]
+
+
+@pytest.mark.parametrize("odd", ODD, ids=repr)
+def test_tokens_that_are_no_count_are_unknown(odd):
+    assert tokens_of({"prompt_tokens": odd, "completion_tokens": 3}) == (None, 3)
+
+
+@pytest.mark.parametrize("usage", [None, [], "many", 7, {}, {"prompt_tokens": {}}], ids=repr)
+def test_a_usage_of_any_shape_makes_the_totals_unknown_and_not_nothing(usage):
+    book = ledger()
+    book.count_reply(reply(usage=usage))
+    assert (book.usage.prompt_tokens, book.usage.completion_tokens) == (None, None)
+
+
+@pytest.mark.parametrize("odd", [None, "1", -0.1, True, [1], float("nan"), float("inf"), 10**400])
+def test_a_price_that_is_none_is_unknown(odd):
+    assert dollars(odd) is None
 
 
 def test_tokens_are_those_of_prompts_and_replies():
     book = ledger(max_tokens=100)
-    book.count_reply({"prompt_tokens": 60, "completion_tokens": 39}, 0.0)
+    book.count_reply(reply({"prompt_tokens": 60, "completion_tokens": 39}))
     book.check()
-    book.count_reply({"prompt_tokens": 1, "completion_tokens": 0}, 0.0)
+    book.count_reply(reply({"prompt_tokens": 1, "completion_tokens": 0}))
     with pytest.raises(LimitReached, match="100 tokens"):
         book.check()
 

@@ -14,6 +14,9 @@ from promptpo.types import Reply, Request
 
 CHANGED = "the prompt has changed since this reply was recorded"
 
+#: The usage of a reply that nobody was asked for.
+NO_TOKENS = {"prompt_tokens": 0, "completion_tokens": 0}
+
 
 class ReplyMissing(ModelError):
     """A recording does not hold the reply that was asked for."""
@@ -22,7 +25,7 @@ class ReplyMissing(ModelError):
 class RecordedModel:
     """Answers each call with the reply that a recording holds under the same key.
 
-    The replayed replies cost nothing now: ``usage`` is None, ``cost`` and ``latency`` 0. Where the
+    The replayed replies cost nothing now: no tokens, ``cost`` and ``latency`` 0. Where the
     prompt differs from the recorded one, the reply's ``note`` says so, and ``close`` gives one
     notice with the count. Raises ModelError for a recording that cannot be read.
     """
@@ -51,7 +54,7 @@ class RecordedModel:
         changed = bool(known) and known != prompt_hash(request.messages)
         self.changed += changed
         note = CHANGED if changed else ""
-        return replace(recorded.reply, usage=None, cost=0.0, latency=0.0, note=note)
+        return replace(recorded.reply, usage=NO_TOKENS, cost=0.0, latency=0.0, note=note)
 
     async def close(self) -> None:
         """Tell once how many prompts differed from the recorded ones."""

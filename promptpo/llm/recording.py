@@ -27,6 +27,7 @@ from typing import Any
 from promptpo.errors import ModelError
 from promptpo.llm.prompt_hash import prompt_hash
 from promptpo.types import CallKey, Reply, Request
+from promptpo.usage import dollars
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ def reply_event(request: Request, reply: Reply) -> dict[str, Any]:
         "text": reply.text,
         "model": reply.model,
         "finish_reason": reply.finish_reason,
-        "usage": None if reply.usage is None else dict(reply.usage),
+        "usage": reply.usage,
         "cost": reply.cost,
         "latency": round(reply.latency, 3),
     }
@@ -95,7 +96,7 @@ def reply_from_event(event: Mapping[str, Any]) -> tuple[CallKey, RecordedReply]:
         model=str(event.get("model", "")),
         finish_reason=str(event.get("finish_reason") or "stop"),
         usage=event.get("usage"),
-        cost=event.get("cost"),
+        cost=dollars(event.get("cost")),
         latency=float(event.get("latency") or 0.0),
     )
     return key, RecordedReply(reply, str(event.get("prompt_sha256") or ""))

@@ -53,11 +53,11 @@ def _cost(run: RunRecord) -> tuple[str, str]:
 
 def _tokens(run: RunRecord) -> tuple[str, str]:
     sent, received = run.usage.prompt_tokens, run.usage.completion_tokens
-    if sent or received:
-        return f"{sent + received:,}", f"{sent:,} in, {received:,} out"
     if run.replayed:
         return "0", "replies were replayed"
-    return ("unknown", "the provider counts none") if run.usage.calls else ("0", "")
+    if sent is None or received is None:
+        return "unknown", "the provider does not count all"
+    return f"{sent + received:,}", f"{sent:,} in, {received:,} out"
 
 
 def settings(run: RunRecord) -> list[tuple[str, list[tuple[str, str]]]]:

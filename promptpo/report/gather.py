@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from promptpo.errors import RunError
-from promptpo.limits import tokens_of
 from promptpo.llm.recording import reply_from_event
 from promptpo.report.records import LIVE, Call, FieldColumns, RoundRecord, RunRecord, Trial
 from promptpo.store.events import elapsed, key_from, read_events
 from promptpo.store.folder import RunFolder
 from promptpo.store.past import rollout_from_event
 from promptpo.types import CallKey, Candidate, Event, Message, Reply, Rollout, Stream, Usage
+from promptpo.usage import Tally
 
 
 def gather(path: Path) -> RunRecord:
@@ -107,17 +107,12 @@ class _Log:
         return finished.get("best") or self.last("selection").get("winner") or so_far, None
 
     def usage(self) -> Usage:
-        """Totals over all replies and rollouts; the cost is None once a price is unknown."""
-        replies = [c.reply for c in self.calls.values() if c.reply is not None]
-        tokens = [tokens_of(r.usage) for r in replies]
-        prices = [r.cost for r in replies if r.cost is not None]
-        return Usage(
-            calls=len(replies),
-            prompt_tokens=sum(sent for sent, _ in tokens),
-            completion_tokens=sum(received for _, received in tokens),
-            cost=sum(prices) if len(prices) == len(replies) else None,
-            steps=self.steps,
-        )
+        """Totals over all replies and rollouts."""
+        spent = Tally()
+        for call in self.calls.values():
+            if call.reply is not None:
+                spent.count(call.reply.usage, call.reply.cost)
+        return spent.usage(self.steps)
 
     def rounds(self) -> tuple[RoundRecord, ...]:
         """All rounds that have begun, in order."""

@@ -80,7 +80,7 @@ def cost_words(progress: Progress) -> str:
     if is_replay(progress):
         return f"{calls:,} replies replayed, no tokens, {text.money(0.0)}"
     sent, received = usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)
-    counted = sent or received or not calls
+    counted = sent is not None and received is not None
     tokens = f"{sent:,} + {received:,} tokens" if counted else "tokens unknown"
     return f"{text.plural(calls, 'call')}, {tokens}, {text.money(usage.get('cost', 0.0))}"
 

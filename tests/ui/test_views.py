@@ -89,7 +89,7 @@ def test_an_unknown_price_is_not_called_nothing() -> None:
 
 
 def test_tokens_that_nobody_counted_are_unknown() -> None:
-    nothing = usage(1, cost=None, prompt_tokens=0, completion_tokens=0)
+    nothing = usage(1, cost=None, prompt_tokens=None, completion_tokens=None)
     assert closing(run("runs/x"), nothing)["cost"] == "12 calls, tokens unknown, cost unknown"
 
 

@@ -102,6 +102,12 @@ class RunConfig:
         50, "held-out episodes behind the reported score; 0: report none", at_least=0
     )
     seed: int = option(0, "seed of all episode streams", at_least=0)
+    policy_seed: int | None = option(
+        None,
+        "seed of the policies' own random numbers (default: drawn, so that no policy can know it,"
+        " and recorded)",
+        at_least=0,
+    )
     reflection: bool = option(True, "ask for a reflection before each later round")
     max_repairs: int = option(3, "times a failing candidate is sent back for repair", at_least=0)
     history_tokens: int = option(

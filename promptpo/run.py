@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import secrets
 import signal
 import sys
 from collections.abc import Iterator, Mapping
@@ -24,6 +25,7 @@ from promptpo.llm import (
     find_recording,
     load_header,
     open_model,
+    recorded_policy_seed,
 )
 from promptpo.methods import METHODS
 from promptpo.outcome import Outcome, Result, Status
@@ -102,6 +104,8 @@ class _Run:
         check_ready(self.config.trackers)
         spec = load_spec(self.config.spec)
         self.config = replace(self.config, spec=spec.ref)
+        if self.config.policy_seed is None and self.resume is None:
+            self.config = replace(self.config, policy_seed=_policy_seed(self.config, spec))
         executor = LocalExecutor(executor_settings(self.config, spec), self.config.workers)
         with contextlib.closing(executor), contextlib.ExitStack() as stack:
             task = await executor.describe()
@@ -196,7 +200,14 @@ def executor_settings(config: RunConfig, spec: EnvSpec) -> Settings:
         sandbox=cast('Literal["auto", "strict"]', config.sandbox),  # RunConfig has checked it
         act_timeout=config.act_timeout,
         episode_timeout=config.episode_timeout,
+        policy_seed=config.policy_seed,
     )
+
+
+def _policy_seed(config: RunConfig, spec: EnvSpec) -> int:
+    """That of the recording; else drawn: what nobody can know, no policy can compute with."""
+    recording = _recording_path(config.model or "", spec.name)
+    return recorded_policy_seed(recording) if recording else secrets.randbits(53)
 
 
 def _model_settings(

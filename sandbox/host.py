@@ -121,8 +121,12 @@ class Host:
         interface: Interface,
         limits: Limits | None = None,
         extra_imports: tuple[str, ...] = (),
+        seed_key: bytes = b"",
     ) -> Policy:
         """Compile a policy program in a new sandboxed process.
+
+        Its generators start from a hash of the episode's seed under ``seed_key`` (at most 64
+        bytes): with a key that its author does not know, they tell nothing of the seed.
 
         Raises:
             CompileError: the source is refused.
@@ -130,7 +134,7 @@ class Host:
         """
         limits = limits or Limits()
         channel = self._spawn(source, limits, extra_imports)
-        return Policy(channel, source, interface, limits, extra_imports)
+        return Policy(channel, source, interface, limits, extra_imports, seed_key)
 
     def summarizer(
         self,

@@ -139,7 +139,6 @@ class Episode:
         terminated: the task ended the episode.
         truncated: the horizon ended the episode.
         success: None where the task defines no success.
-        seed: of the episode.
     """
 
     observations: FloatArray
@@ -148,7 +147,6 @@ class Episode:
     terminated: bool
     truncated: bool
     success: bool | None
-    seed: int
 
     def __post_init__(self) -> None:
         for name, ndim in (("observations", 2), ("actions", 2), ("rewards", 1)):

@@ -21,6 +21,7 @@ from sandbox.errors import BadAction, ProgramError
 from sandbox.forms import Form, Forms
 from sandbox.frames import Kind
 from sandbox.interface import Episode, FloatArray, Interface, Limits, action_as_dict
+from sandbox.seeds import slot_seed
 
 _OUTPUT_SECONDS = 1.0
 
@@ -103,8 +104,10 @@ class Policy(_Session):
         interface: Interface,
         limits: Limits,
         extra_imports: tuple[str, ...] = (),
+        seed_key: bytes = b"",
     ) -> None:
         super().__init__("policy", channel, source, interface, limits, extra_imports)
+        self._seed_key = seed_key
         self._asked: deque[Form] = deque()
         self._forms = Forms(interface.observation_size or 0, interface.action.size)
 
@@ -114,7 +117,7 @@ class Policy(_Session):
         Args:
             slots: numbers of lockstep episodes, chosen by the caller.
             seeds: one non-negative integer below 2**64 per slot; ``np.random`` and ``random`` of
-                that slot start from it.
+                that slot start from a keyed hash of it (``Host.policy``: ``seed_key``).
             fresh: make a new object of the policy class. Otherwise keep the slot's object and call
                 its ``reset()`` if it has one.
 
@@ -123,11 +126,12 @@ class Policy(_Session):
         """
         if len(slots) != len(seeds):
             raise ValueError(f"{len(slots)} slots and {len(seeds)} seeds")
+        hashes = [slot_seed(seed, self._seed_key) for seed in seeds]
         payload = b"".join(
             (
                 RESET_HEAD.pack(len(slots), fresh),
                 np.asarray(slots, np.int64).tobytes(),
-                np.asarray(seeds, np.uint64).tobytes(),
+                np.asarray(hashes, np.uint64).tobytes(),
             )
         )
         seconds = self._limits.init_seconds * max(1, len(slots))

@@ -152,6 +152,14 @@ def test_the_same_seed_gives_the_same_scores(tmp_path):
     assert scores[0] == scores[1]
 
 
+def test_policies_draw_by_a_seed_of_their_own(tmp_path):
+    noisy = policy("return int(np.random.random() < 0.5)")
+    runs = [run(tmp_path, replies([noisy]), test_episodes=0, policy_seed=s)[1] for s in (1, 2)]
+    (one,), (two,) = (data_of(events, "rollout") for events in runs)
+    assert one["seeds"] == two["seeds"]
+    assert one["returns"] != two["returns"]
+
+
 @pytest.mark.parametrize(
     ("settings", "reason", "status"),
     [

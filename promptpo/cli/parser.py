@@ -151,6 +151,7 @@ PLAYING = (
     "spec",
     "test_episodes",
     "seed",
+    "policy_seed",
     "workers",
     "sandbox",
     "act_timeout",
@@ -170,6 +171,8 @@ def add_playing(parser: Parser, purpose: str, *also: str) -> None:
     words = {
         "test_episodes": f"held-out episodes to {purpose}",
         "seed": "seed of the held-out episodes",
+        "policy_seed": "seed of the policy's own random numbers (default: the run's; for a file,"
+        " from its text)",
     }
     add_settings(parser, PLAYING, {"test_episodes": also}, words)
 

@@ -66,11 +66,11 @@ def recording(folder: Path, *, by: str = "", how: str = "") -> tuple[dict[str, A
         began = began or event["time"]
     if not replies:
         raise RunError(f"{folder}: no reply on record; there is nothing to replay")
-    wanted = ("seed", "rounds", "candidates", "episodes")
+    wanted = ("seed", "policy_seed", "rounds", "candidates", "episodes")
     header = {
         "type": "recording",
         "spec": folder.parent.name,
-        **{key: config[key] for key in wanted},
+        **{key: config.get(key) or 0 for key in wanted},
         "how": how,
         "model": by or json.loads(replies[0])["model"],
         "date": time.strftime("%Y-%m-%d", time.gmtime(began)),

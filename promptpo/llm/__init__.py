@@ -11,6 +11,7 @@ from promptpo.llm.recording import (
     find_recording,
     load_header,
     load_recording,
+    recorded_policy_seed,
     reply_event,
 )
 from promptpo.llm.settings import ModelSettings
@@ -29,5 +30,6 @@ __all__ = [
     "load_recording",
     "open_model",
     "prompt_hash",
+    "recorded_policy_seed",
     "reply_event",
 ]

@@ -10,7 +10,7 @@ A reply line::
 A recording that ships with the package starts with one more line, its header::
 
     {"type": "recording", "spec": "cartpole", "seed": 0, "rounds": 3, "candidates": 3,
-     "episodes": 5, "model": "…", "how": "…", "date": "2026-11-20"}
+     "episodes": 5, "policy_seed": 17, "model": "…", "how": "…", "date": "2026-11-20"}
 
 Lines of any other type are skipped, so that the ``events.jsonl`` of a run is a recording as it is.
 """
@@ -39,6 +39,7 @@ class RecordingHeader:
     rounds: int
     candidates: int
     episodes: int
+    policy_seed: int = 0
     model: str = ""
     how: str = ""
     date: str = ""
@@ -150,6 +151,18 @@ def load_header(path: Path) -> RecordingHeader | None:
         raise ModelError(f"{file}: {e.strerror or e}; {_REMEDY}") from None
     except (KeyError, TypeError, ValueError) as e:
         raise ModelError(f"{file}:1: not the first line of a recording: {e}") from None
+
+
+def recorded_policy_seed(path: Path) -> int:
+    """The seed of the policies' random numbers that a recording was made with; 0 if unsaid.
+
+    Raises ModelError for a file that cannot be read.
+    """
+    file = path / "events.jsonl" if path.is_dir() else path
+    first = next((event for _, event in _events(file)[0]), {})
+    said = first if first.get("type") == "recording" else first.get("config")
+    seed = said.get("policy_seed") if isinstance(said, dict) else None
+    return seed if isinstance(seed, int) and seed >= 0 else 0
 
 
 _REMEDY = "give recorded:PATH a run's folder or its events.jsonl"

@@ -17,12 +17,17 @@ SUMMARY_CHARS = 1500
 
 @dataclass(frozen=True)
 class Settings:
-    """What every worker of an executor needs to know. Times are in seconds."""
+    """What every worker of an executor needs to know. Times are in seconds.
+
+    ``policy_seed``: with an episode's seed it gives the policy's own random numbers (None: the
+    policy's text does).
+    """
 
     spec: str
     sandbox: Literal["auto", "strict"] = "auto"
     act_timeout: float = 5.0
     episode_timeout: float = 20.0
+    policy_seed: int | None = None
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from promptpo.llm import (
     load_header,
     load_recording,
     open_model,
+    recorded_policy_seed,
     reply_event,
 )
 from promptpo.llm.recording import reply_from_event
@@ -176,3 +177,17 @@ def test_a_reply_survives_the_way_through_the_log():
     event = json.loads(json.dumps(reply_event(request(), reply)))
     key, recorded = reply_from_event(event)
     assert (key, recorded.reply) == (request().key, reply)
+
+
+@pytest.mark.parametrize(
+    ("first", "seed"),
+    [
+        ({**HEADER, "policy_seed": 5}, 5),
+        (HEADER, 0),
+        ({"type": "run", "config": {"policy_seed": 6}}, 6),
+        ({"type": "run", "config": {"policy_seed": None}}, 0),
+        ({"type": "run", "config": "?"}, 0),
+    ],
+)
+def test_a_replay_draws_as_the_recorded_run_did(tmp_path, first, seed):
+    assert recorded_policy_seed(write(tmp_path / "events.jsonl", first)) == seed

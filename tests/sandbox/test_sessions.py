@@ -364,8 +364,8 @@ def test_wrong_shapes_from_the_caller_are_the_callers_mistake(host):
         lambda: MultiDiscrete((2,), (0, 0)),
         lambda: Limits(act_seconds=0),
         lambda: Interface(-1, None, Box((1,))),
-        lambda: Episode(np.zeros((2, 1)), np.zeros((2, 1)), [0.0], True, False, None, 0),
-        lambda: Episode(np.zeros(2), np.zeros((1, 1)), [0.0], True, False, None, 0),
+        lambda: Episode(np.zeros((2, 1)), np.zeros((2, 1)), [0.0], True, False, None),
+        lambda: Episode(np.zeros(2), np.zeros((1, 1)), [0.0], True, False, None),
     ],
 )
 def test_impossible_values_are_refused(make):

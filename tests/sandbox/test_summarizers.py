@@ -38,7 +38,7 @@ class Feedback:
 
 def episode(success=True):
     observations = np.arange(15.0).reshape(3, 5)
-    return Episode(observations, np.array([[1.0], [2.0]]), [0.5, 1.5], True, False, success, 3)
+    return Episode(observations, np.array([[1.0], [2.0]]), [0.5, 1.5], True, False, success)
 
 
 def test_a_summarizer_reads_the_whole_episode(host):
@@ -53,7 +53,7 @@ def test_a_summarizer_reads_the_whole_episode(host):
 def test_box_actions_have_their_shape_in_a_trajectory(host):
     source = "class Feedback:\n    def summarize_trajectory(self, traj):\n"
     source += "        return str(traj.actions[0].tolist()) + str(traj.observations[0].tolist())"
-    one = Episode(np.zeros((2, 1)), np.arange(4.0)[None], [0.0], False, True, None, 0)
+    one = Episode(np.zeros((2, 1)), np.arange(4.0)[None], [0.0], False, True, None)
     with host.summarizer(source, Interface(1, None, Box((2, 2)))) as summarizer:
         assert summarizer.summarize(one) == "[[0.0, 1.0], [2.0, 3.0]][0.0]"
 

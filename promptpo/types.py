@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import total_ordering
@@ -82,6 +83,10 @@ class LanguageModel(Protocol):
         ...
 
 
+def _ordered(value: float) -> float:
+    return float("-inf") if math.isnan(value) else value
+
+
 @total_ordering
 @dataclass(frozen=True, eq=False)
 class Score:
@@ -96,9 +101,9 @@ class Score:
 
     @property
     def key(self) -> tuple[bool, float, float]:
-        """Sorts scores from worst to best."""
+        """Sorts scores from worst to best; a NaN, which has no order, stands below all numbers."""
         rate = self.success_rate if self.success_rate is not None else 0.0
-        return (not self.failed, rate, self.mean_return)
+        return (not self.failed, _ordered(rate), _ordered(self.mean_return))
 
     @property
     def value(self) -> float:

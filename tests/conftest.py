@@ -1,6 +1,11 @@
 """What all tests share."""
 
+import signal
 from pathlib import Path
+
+# A shell starts `pytest &` with SIGINT ignored, and every process that a test starts would be, too.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 #: Minutes each: begun first, so that none of them is left over when the others are done.
 LONGEST = ("test_recordings.py", "test_kill_and_resume.py")

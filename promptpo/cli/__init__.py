@@ -6,7 +6,9 @@ import contextlib
 import importlib
 import io
 import os
+import signal
 import sys
+import threading
 from collections.abc import Sequence
 
 from promptpo.cli.parser import COMMANDS, Parser, nearest
@@ -21,6 +23,7 @@ def main(argv: Sequence[str]) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that lacks a sign is no error
+    _hear_interrupts()
     try:
         return _dispatch(list(argv))
     except PromptPOError as e:
@@ -30,6 +33,13 @@ def main(argv: Sequence[str]) -> int:
         return EXIT_INTERRUPTED
     except BrokenPipeError:
         return reader_gone()
+
+
+def _hear_interrupts() -> None:
+    """Let SIGINT stop a command that a shell started with SIGINT ignored (`nohup ... &`), too."""
+    main_thread = threading.current_thread() is threading.main_thread()
+    if main_thread and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def reader_gone() -> int:

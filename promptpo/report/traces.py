@@ -14,6 +14,7 @@ from markupsafe import Markup
 from promptpo.report.records import FieldColumns
 from promptpo.report.svg import Scale, spread, tag
 from promptpo.store.folder import RunFolder
+from promptpo.types import Score
 from promptpo.ui import text
 
 if TYPE_CHECKING:
@@ -125,13 +126,17 @@ def decimated(values: NDArray[np.float64], points: int) -> NDArray[np.intp]:
 
 
 def _chosen(episodes: Sequence[EpisodeData]) -> tuple[Shown, ...]:
-    ranked = sorted(episodes, key=lambda e: (bool(e.success), e.rewards.sum()), reverse=True)
+    ranked = sorted(episodes, key=_score, reverse=True)
     if len(ranked) < 2:
         return tuple(Shown("only", e) for e in ranked)
     best, worst = Shown("best", ranked[0]), Shown("worst", ranked[-1])
     if len(ranked) == 2:
         return (best, worst)
     return (best, Shown("median", ranked[len(ranked) // 2]), worst)
+
+
+def _score(episode: EpisodeData) -> Score:
+    return Score(float(episode.rewards.sum()), float(bool(episode.success)))
 
 
 def _columns(size: int, fields: Sequence[FieldColumns]) -> Sequence[FieldColumns]:

@@ -4,33 +4,23 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from promptpo.spec.definition import Field
 from promptpo.spec.documented import (
-    element_names,
-    identifier,
     prose_of,
     section,
     sections_of,
     table_text,
 )
 from promptpo.spec.families import Unsuitable
+from promptpo.spec.space_fields import Item, fields_of
 from promptpo.spec.spaces import Space
 from promptpo.spec.writing import WIDTH, docstring, field_source, number_literal, wrapped
 
 #: Steps of an episode of an environment that has no limit of its own.
 HORIZON = 1000
-
-#: An observation of more numbers than these is a picture, or might as well be one.
-_MOST_NUMBERS = 2_000
-
-#: From here on a bound of float32 means that there is none.
-_NO_BOUND = 3.4e38
 
 _TEMPLATE = '''\
 {docstring}
@@ -90,7 +80,7 @@ def spec_source(env: Any, env_id: str, *, draft: bool, install: str = "") -> str
     """
     documented = sections_of(env)
     limit = env.spec.max_episode_steps if env.spec else None
-    fields = list(_fields(env.observation_space, section(documented, "observation", "state")))
+    fields = fields_of(env.observation_space, section(documented, "observation", "state"))
     told = section(documented, "reward")
     lines = [_FILL_IN] if draft else []
     lines += [told] if told else [] if draft else ["It is not documented."]
@@ -157,102 +147,12 @@ def _module_docstring(env: Any, env_id: str, documented: dict[str, str]) -> str:
     return docstring(title, [part for part in parts if part])
 
 
-@dataclass(frozen=True)
-class _Item:
-    name: str
-    annotation: str
-    field: Field
-
-
-def _class_docstring(documented: dict[str, str], fields: list[_Item]) -> str:
+def _class_docstring(documented: dict[str, str], fields: list[Item]) -> str:
     told = section(documented, "observation", "state")
     named = all(item.annotation != "np.ndarray" for item in fields)
     paragraphs = [prose_of(told), "" if named else table_text(told)]
     summary = "What the environment returns, before each action."
     return docstring(summary, [text for text in paragraphs if text], indent=4)
-
-
-def _fields(space: Space, told: str, name: str = "") -> Iterator[_Item]:
-    """The fields of a space, in the order of its numbers; ``name`` is that of the whole."""
-    from gymnasium import spaces
-
-    if isinstance(space, spaces.Dict):
-        for key, part in space.spaces.items():
-            yield from _fields(part, "", f"{name}_{key}" if name else str(key))
-    elif isinstance(space, spaces.Tuple):
-        for number, part in enumerate(space.spaces, 1):
-            yield from _fields(part, "", f"{name or 'part'}_{number}")
-    elif isinstance(space, spaces.Discrete):
-        start = int(space.start)
-        last = start + int(space.n) - 1
-        field = Field(low=start, high=last, doc=_doc(name, "a whole number"))
-        yield _item(name or "state", "int", field)
-    elif isinstance(space, spaces.MultiDiscrete):
-        high = tuple(int(n) - 1 for n in np.ravel(space.nvec))
-        field = Field(space.shape, low=0, high=high, doc=_doc(name, "whole numbers"))
-        yield _item(name or "state", "np.ndarray", field)
-    elif isinstance(space, spaces.MultiBinary):
-        field = Field(tuple(space.shape), low=0, high=1, doc=_doc(name, "zeros and ones"))
-        yield _item(name or "state", "np.ndarray", field)
-    elif isinstance(space, spaces.Box):
-        yield from _box_fields(space, told, name)
-    else:
-        what = f"its part {name!r}" if name else "its observation"
-        raise Unsuitable(
-            f"{what} is of type {type(space).__name__}, which has no fixed number of numbers; "
-            "write a spec file whose observe(raw, env) returns numbers"
-        )
-
-
-def _box_fields(space: Space, told: str, name: str) -> Iterator[_Item]:
-    picture = space.dtype == np.uint8 and len(space.shape) >= 2
-    if picture or math.prod(space.shape) > _MOST_NUMBERS:
-        what = "a picture" if picture else "too large"
-        raise Unsuitable(
-            f"its observation {name + ' ' if name else ''}of shape {space.shape} is {what}; write "
-            "a spec file whose observe(raw, env) returns what a policy needs of it as numbers"
-        )
-    if not space.shape:
-        yield _item(name or "state", "float", Field(doc=_doc(name, "a number"), **_bounds(space)))
-        return
-    count = int(space.shape[0])
-    rows = element_names(told, count) if len(space.shape) == 1 else None
-    if rows is None:
-        field = Field(tuple(space.shape), **_bounds(space), doc=_doc(name, "as told above"))
-        yield _item(name or "state", "np.ndarray", field)
-        return
-    for index, (element, words, unit) in enumerate(rows):
-        low, high = _bound(space.low[index]), _bound(space.high[index])
-        yield _item(element, "float", Field(unit=unit, low=low, high=high, doc=words))
-
-
-def _item(name: str, annotation: str, field: Field) -> _Item:
-    return _Item(identifier(name) or f"value_{abs(hash(name)) % 1000}", annotation, field)
-
-
-def _doc(name: str, otherwise: str) -> str:
-    if re.fullmatch(r"part_\d+", name):
-        return f"{name.replace('_', ' ')} of what is told above"
-    return name.replace("_", " ") or otherwise
-
-
-def _bounds(space: Space) -> dict[str, Any]:
-    """Bounds of a Box as a field has them."""
-    found: dict[str, Any] = {}
-    for side in ("low", "high"):
-        values = [_bound(value) for value in np.ravel(getattr(space, side))]
-        if all(value is None for value in values):
-            continue
-        if len(set(values)) == 1:
-            found[side] = values[0]
-        else:
-            none = -math.inf if side == "low" else math.inf
-            found[side] = tuple(none if value is None else value for value in values)
-    return found
-
-
-def _bound(value: float) -> float | None:
-    return float(value) if abs(float(value)) < _NO_BOUND else None
 
 
 def _is_array(env: Any) -> bool:  # noqa: ANN401 - a Gymnasium environment

@@ -38,7 +38,7 @@ def _check_types(spec: EnvSpec) -> None:
     for name, value in spec.references.items():
         if problem := _reference_problem(name, value):
             raise PartError("references", f"references[{name!r}] {problem}")
-    require("target", spec.target is None or _is_number(spec.target), "a number or None")
+    require("target", spec.target is None or _is_number(spec.target), "a finite number or None")
     require("deterministic", isinstance(spec.deterministic, bool), "True or False")
     lifetimes = ("episode", "evaluation")
     require("policy_lifetime", spec.policy_lifetime in lifetimes, '"episode" or "evaluation"')
@@ -54,7 +54,8 @@ def _check_types(spec: EnvSpec) -> None:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and math.isfinite(value)
 
 
 def _reference_problem(name: object, value: object) -> str:

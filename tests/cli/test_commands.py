@@ -182,7 +182,9 @@ def test_the_best_policy_can_be_taken_out_of_its_module(finished: tuple[Path, st
 
 def test_ctrl_c_stops_cleanly_and_says_how_to_resume(tmp_path: Path) -> None:
     process = subprocess.Popen(
-        [sys.executable, "-m", "promptpo", "--spec", "cartpole", "--model", "manual", *QUICK],
+        # As `nohup ... &` starts it: with SIGINT ignored.
+        ["sh", "-c", "trap '' INT; exec \"$@\"", "sh",
+         sys.executable, "-m", "promptpo", "--spec", "cartpole", "--model", "manual", *QUICK],
         cwd=tmp_path, env=ENV, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     deadline = time.monotonic() + 60

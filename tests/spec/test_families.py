@@ -1,6 +1,7 @@
 """``family:member`` references: found, named, loaded again, and answered when they are wrong."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -165,3 +166,39 @@ def test_a_run_of_a_member_goes_all_the_way_and_is_resumed(tmp_path):
     assert "promptpo" not in (result.folder / "README.md").read_text().split("```python")[1]
     again = optimize(resume=result.folder)
     assert again.test.returns == result.test.returns
+
+
+ODD_KEYS = """
+import gymnasium
+from gymnasium import spaces
+
+from promptpo.spec.assembling import spec_source
+
+
+class Odd(gymnasium.Env):
+    action_space = spaces.Discrete(2)
+    observation_space = spaces.Dict(
+        {{name: spaces.Discrete(3) for name in {names!r}}}
+    )
+
+
+print(spec_source(Odd(), "Odd-v0", draft=False))
+"""
+
+
+def test_field_names_do_not_depend_on_the_process():
+    names = ("θ", "1st", "class", "a-b", "a_b", "a_b_2", "value_2")
+    texts = [
+        subprocess.run(
+            [sys.executable, "-c", ODD_KEYS.format(names=names)],
+            check=True,
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(SHIPPED_FOLDER.parent)},
+            capture_output=True,
+            text=True,
+        ).stdout
+        for seed in ("1", "2")
+    ]
+    assert texts[0] == texts[1]
+    fields = re.findall(r"^    (\w+): int", texts[0], re.MULTILINE)
+    assert len(set(fields)) == len(names)
+    assert {"a_b", "a_b_2", "value_2"} < set(fields)

@@ -199,7 +199,7 @@ def test_positional_arguments_are_refused(write_spec):
         ("make=make", "make=3", "make must be a function called as make()"),
         ("reward=reward", "reward=None", "reward must be a function called as reward("),
         ("horizon=50", "horizon=50, observe=len", "observe must take the arguments of observe("),
-        ("horizon=50", "horizon=50, target='x'", "target must be a number or None"),
+        ("horizon=50", "horizon=50, target='x'", "target must be a finite number or None"),
         ("horizon=50", "horizon=50, references=[1]", "references must be a dict"),
         ("horizon=50", "horizon=50, withheld=('x')", "withheld must be a tuple of texts"),
         ("horizon=50", "horizon=50, deterministic=1", "deterministic must be True or False"),

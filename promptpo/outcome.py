@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from promptpo.services import RunServices, score_data
 from promptpo.stats import mean_interval, success_interval
-from promptpo.types import Candidate, Rollout, Round, Usage, best_round
+from promptpo.types import Candidate, Proof, Rollout, Round, Usage, best_round
 
 Status = Literal["finished", "stopped", "interrupted"]
 
@@ -22,7 +22,7 @@ class Result:
     ``status``: "finished" (all rounds, the target or the patience), "stopped" (a limit),
     "interrupted" (Ctrl-C or SIGTERM; resume it). ``reason`` says it in a phrase. ``best`` is the
     winner (None where no candidate ran), ``test`` its held-out episodes (None where the run did
-    not get so far).
+    not get so far), ``proof`` whether its actions depend on what else its process plays.
     """
 
     folder: Path
@@ -32,6 +32,7 @@ class Result:
     test: Rollout | None
     usage: Usage
     rounds: tuple[Round, ...] = ()
+    proof: Proof | None = None
 
 
 @dataclass
@@ -83,6 +84,8 @@ class Outcome:
             info["best"] = {"name": result.best.name, "search": score_data(result.best.score)}
         if result is not None and result.test is not None:
             info["test"] = test_data(result.test)
+        if result is not None and result.proof is not None:
+            info["proof"] = asdict(result.proof)
         s.folder.write_info(info)
 
 

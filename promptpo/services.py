@@ -14,6 +14,7 @@ from promptpo.config import RunConfig
 from promptpo.limits import Ledger
 from promptpo.llm.prompt_hash import prompt_hash
 from promptpo.llm.recording import reply_event
+from promptpo.proving import Prover
 from promptpo.rollout.evaluate import evaluate
 from promptpo.rollout.executor import Executor
 from promptpo.rollout.jobs import Lifetime, SummaryJob, SummaryRun
@@ -30,6 +31,7 @@ from promptpo.types import (
     Candidate,
     LanguageModel,
     Message,
+    Proof,
     Reply,
     Request,
     Rollout,
@@ -62,6 +64,9 @@ class RunServices:
 
     def __post_init__(self) -> None:
         self.past = Past(self.log)
+        group, lifetime = self.config.episodes, self.lifetime
+        parts = (self.executor, self.past, self.folder)
+        self.prover = Prover(*parts, group, lifetime, self._record)
 
     async def ask(self, key: CallKey, messages: Sequence[Message]) -> Reply:
         """The recorded reply to this call, or the model's."""
@@ -97,13 +102,35 @@ class RunServices:
         seeds = episode_seeds(self.config.seed, "search", count, (round_ - 1) * count)
         return await self._evaluated("search", (round_, index, attempt), source, seeds)
 
+    async def prove(self, candidate: Candidate) -> Candidate | None:
+        """The candidate scored anew, each episode alone, where its actions depend on others."""
+        run, source = candidate.rollout, candidate.source
+        if run is None or source is None or self.lifetime == "evaluation":
+            return None
+        proven = await self._proven(_place(candidate), source, run)
+        if proven is run:
+            return None
+        scored = replace(candidate, rollout=proven, error=proven.error)
+        self.record_candidate(scored, candidate.repairs)
+        return scored
+
+    async def _proven(self, place: Place, source: str, run: Rollout) -> Rollout:
+        """The rollout if its actions stand alone, else one that was played alone."""
+        if run.error is not None or run.mark:
+            return run
+        proof = await self.prover.proof(place, source, run)
+        if not proof.mark:
+            return run
+        return await self._evaluated(run.stream, place, source, run.seeds, proof.mark)
+
     async def _evaluated(
-        self, stream: Stream, place: Place, source: str, seeds: tuple[int, ...]
+        self, stream: Stream, place: Place, source: str, seeds: tuple[int, ...], mark: str = ""
     ) -> Rollout:
         round_, index, attempt = place
         name = f"r{round_:02d}_c{index:02d}"
-        run = self.past.rollout(stream, place, source, seeds)
-        stored = stream != "search" or self.folder.episodes(name).is_file()
+        run = self.past.rollout(stream, place, source, seeds, mark)
+        keep = self.prover.keep(stream, seeds, mark)
+        stored = not keep or self.prover.stored(stream, place, source, mark)
         if run is None or (run.error is None and not stored):
             run, episodes = await evaluate(
                 self.executor,
@@ -112,10 +139,11 @@ class RunServices:
                 seeds,
                 group=self.config.episodes,
                 lifetime=self.lifetime,
-                keep_episodes=stream == "search",
+                keep=keep,
+                mark=mark,
             )
             if episodes and run.error is None:
-                self.folder.write_episodes(name, episodes)
+                self.folder.write_episodes(name, episodes, stream)
         data = {"round": round_, "index": index, "attempt": attempt, "source_sha": digest(source)}
         self._record("rollout", **data, **asdict(run))
         self.ledger.count_steps(stream, run.steps)
@@ -161,9 +189,7 @@ class RunServices:
         runs = []
         for c in finalists:
             assert c.source is not None  # noqa: S101 - only candidates with a source have a score
-            runs.append(
-                self._evaluated("selection", (c.round, c.index, c.repairs), c.source, seeds)
-            )
+            runs.append(self._evaluated("selection", _place(c), c.source, seeds, c.mark))
         played = await all_of(runs)
         scored = list(zip(finalists, played, strict=True))
         winner, _ = max(scored, key=lambda x: (x[1].score, x[0].score, -x[0].round))
@@ -175,15 +201,20 @@ class RunServices:
         return winner
 
     async def test(self, candidate: Candidate) -> Rollout | None:
-        """The held-out episodes of the winner; None where the run asks for none."""
+        """The held-out episodes of the winner, proven; None where the run asks for none."""
         if not self.config.test_episodes or candidate.source is None:
             return None
         seeds = episode_seeds(self.config.seed, "test", self.config.test_episodes)
         self.report("state", state="testing", finalists=[candidate.name])
-        place = (candidate.round, candidate.index, candidate.repairs)
-        run = await self._evaluated("test", place, candidate.source, seeds)
+        place, source = _place(candidate), candidate.source
+        run = await self._evaluated("test", place, source, seeds, candidate.mark)
+        run = await self._proven(place, source, run)
         self.report("test", name=candidate.name, **asdict(run))
         return run
+
+    def proof_on(self, candidate: Candidate) -> Proof | None:
+        """What its latest proof showed: the one on held-out episodes, if there is one."""
+        return self.prover.latest.get(_place(candidate))
 
     def may_start(self, rounds: Sequence[Round]) -> int:
         """How many candidates the next round may have."""
@@ -201,6 +232,7 @@ class RunServices:
             source=candidate.source,
             error=candidate.error,
             score=score_data(candidate.score),
+            mark=candidate.mark,
         )
         self.folder.write_result(candidate)
 
@@ -246,6 +278,10 @@ class RunServices:
     def notice(self, text: str) -> None:
         """One line that the user should see."""
         self.log.emit("notice", text=text)
+
+
+def _place(candidate: Candidate) -> Place:
+    return candidate.round, candidate.index, candidate.repairs
 
 
 def _encodable(reply: Reply) -> Reply:

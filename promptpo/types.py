@@ -10,6 +10,9 @@ from typing import Any, Literal, Protocol
 
 Role = Literal["feedback", "policy", "reflection", "repair", "feedback_repair"]
 Stream = Literal["search", "selection", "test"]
+Verdict = Literal[
+    "independent", "depends on other episodes", "does not repeat itself", "not applicable"
+]
 
 
 @dataclass(frozen=True, order=True)
@@ -128,6 +131,8 @@ class Rollout:
     the task defines no success). ``error`` is the text for the model if the policy failed; then
     the lists hold the episodes that were finished before it did, and ``steps`` what they cost.
     ``clipped`` is the share of actions that lay outside the action space and were clipped.
+    ``mark``: what a proof found against the policy, so that each episode was played alone in a
+    process of its own; empty where nothing was found, and episodes shared processes.
     """
 
     stream: Stream
@@ -140,6 +145,7 @@ class Rollout:
     output: str = ""
     error: str | None = None
     error_kind: str | None = None
+    mark: str = ""
 
     @property
     def score(self) -> Score:
@@ -150,6 +156,36 @@ class Rollout:
         if self.successes and self.successes[0] is not None:
             rate = sum(map(bool, self.successes)) / len(self.successes)
         return Score(sum(self.returns) / len(self.returns), rate)
+
+
+@dataclass(frozen=True)
+class Proof:
+    """Whether a policy acts the same when each episode is alone in a fresh process, bit for bit.
+
+    ``seeds`` are the episodes of the ``stream`` that were fed to it again, ``differing`` those
+    whose actions were others then. The first difference of the first of these: in the episode of
+    ``seed``, at ``step`` (from 1), it did ``action`` in company and ``action_alone`` alone, or
+    failed with ``error``. ``score`` is that of the episodes in company, where it does not stand.
+
+    "does not repeat itself" is a policy whose actions differ from one time alone to the next;
+    "not applicable" a task whose policies are to remember earlier episodes.
+    """
+
+    verdict: Verdict
+    stream: Stream
+    seeds: tuple[int, ...] = ()
+    differing: tuple[int, ...] = ()
+    seed: int | None = None
+    step: int | None = None
+    action: tuple[float, ...] = ()
+    action_alone: tuple[float, ...] = ()
+    error: str | None = None
+    score: Mapping[str, Any] | None = None
+
+    @property
+    def mark(self) -> str:
+        """The verdict where it is one against the policy, else empty."""
+        return "" if self.verdict in ("independent", "not applicable") else self.verdict
 
 
 @dataclass(frozen=True)
@@ -174,6 +210,11 @@ class Candidate:
         if self.error is not None or self.rollout is None:
             return Score(failed=True)
         return self.rollout.score
+
+    @property
+    def mark(self) -> str:
+        """What a proof found against it; empty where nothing was found."""
+        return self.rollout.mark if self.rollout is not None else ""
 
 
 @dataclass(frozen=True)

@@ -47,6 +47,13 @@ class Services(Protocol):
         """Search episodes of one attempt; every candidate of a round meets the same seeds."""
         ...
 
+    async def prove(self, candidate: Candidate) -> Candidate | None:
+        """None where the candidate acts the same with each of its episodes alone in a process.
+
+        Else the candidate with the score that it has so; that one needs no proof.
+        """
+        ...
+
     async def summarize(self, candidate: Candidate, feedback: str | None) -> SummaryRun:
         """Texts on a candidate's search episodes, by a Feedback source or (None) the built-in."""
         ...

@@ -4,7 +4,9 @@
 2. Each round asks for N policies independently, with the same prompt: the task, the history of
    the rounds before, and a reflection on the last of them.
 3. Every candidate plays the same E fresh episodes; one that fails is sent back for repair.
-4. The round's best is summarized, episode by episode, by the Feedback class.
+4. The round's best must act the same when its episodes are alone in a process; one that does not
+   has the score that it gets alone, and the best is looked for again.
+5. That best is summarized, episode by episode, by the Feedback class.
 
 Unlike the published implementation, a reply that cannot be used scores worst instead of ending
 the run, losers stay in the history with a line, and all rounds' winners compete in the end.
@@ -56,7 +58,10 @@ class PromptPO:
         candidates = await all_of(
             self._candidate(number, index, prompt) for index in range(1, count + 1)
         )
-        winner = max(candidates, key=lambda c: (c.score, -c.index))
+        winner = _best(candidates)
+        while rescored := await self.services.prove(winner):
+            candidates[rescored.index - 1] = rescored
+            winner = _best(candidates)
         summaries = () if winner.score.failed else await self._summarize(winner)
         return Round(number, tuple(candidates), winner, summaries, reflection)
 
@@ -135,6 +140,10 @@ class PromptPO:
             with contextlib.suppress(LimitReached, ReplyMissing):
                 await self._repair_feedback(said, run.error, winner.round)
         return (await self.services.summarize(winner, None)).texts
+
+
+def _best(candidates: Sequence[Candidate]) -> Candidate:
+    return max(candidates, key=lambda c: (c.score, -c.index))
 
 
 def _doing(attempt: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 
 from promptpo.rollout.executor import Executor
 from promptpo.rollout.jobs import EpisodeData, Lifetime, PolicyJob, PolicyRun
@@ -11,6 +12,12 @@ from promptpo.types import Rollout, Stream
 
 #: Episodes in lockstep, at most: each needs an environment of its own in every worker.
 MAX_GROUP = 16
+
+
+def groups_of(seeds: Sequence[int], group: int) -> list[tuple[int, ...]]:
+    """The seeds in lockstep groups of ``group``, at most MAX_GROUP; the last may be smaller."""
+    size = min(group, MAX_GROUP)
+    return [tuple(seeds[i : i + size]) for i in range(0, len(seeds), size)]
 
 
 async def evaluate(
@@ -21,21 +28,23 @@ async def evaluate(
     *,
     group: int = 5,
     lifetime: Lifetime = "episode",
-    keep_episodes: bool = False,
+    keep: Sequence[int] = (),
+    mark: str = "",
 ) -> tuple[Rollout, tuple[EpisodeData, ...]]:
     """Play one episode per seed and gather what came out, in the seeds' order.
 
     Episodes run in lockstep groups of ``group`` (at most MAX_GROUP); the grouping depends on
-    nothing but the arguments, so a failing policy costs the same steps on every machine.
-    With lifetime "evaluation" the episodes follow each other on one policy object.
+    nothing but the arguments, so a failing policy costs the same steps on every machine. With a
+    ``mark`` against the policy every episode has a process of its own. With lifetime "evaluation"
+    the episodes follow each other on one policy object. ``keep`` are the seeds of the episodes
+    that come back whole.
     """
-    size = len(seeds) if lifetime == "evaluation" else min(group, MAX_GROUP)
-    jobs = [
-        PolicyJob(source, tuple(seeds[i : i + size]), lifetime, keep_episodes)
-        for i in range(0, len(seeds), size)
-    ]
+    whole = lifetime == "evaluation"
+    groups = [tuple(seeds)] if whole else groups_of(seeds, 1 if mark else group)
+    jobs = [PolicyJob(source, g, lifetime, tuple(s for s in g if s in keep)) for g in groups]
     runs = await asyncio.gather(*(executor.run_policy(job) for job in jobs))
-    return _gathered(stream, seeds, runs), tuple(e for run in runs for e in run.episodes)
+    rollout = replace(_gathered(stream, seeds, runs), mark=mark)
+    return rollout, tuple(e for run in runs for e in run.episodes)
 
 
 def _gathered(stream: Stream, seeds: Sequence[int], runs: Sequence[PolicyRun]) -> Rollout:

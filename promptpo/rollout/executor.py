@@ -19,6 +19,8 @@ from promptpo.rollout.cores import available_cores
 from promptpo.rollout.jobs import (
     PolicyJob,
     PolicyRun,
+    ProofJob,
+    ProofRun,
     Settings,
     SummaryJob,
     SummaryRun,
@@ -39,6 +41,10 @@ class Executor(Protocol):
 
     async def run_policy(self, job: PolicyJob) -> PolicyRun:
         """Play one job's episodes."""
+        ...
+
+    async def prove(self, job: ProofJob) -> ProofRun:
+        """Feed one recorded episode to a policy that is alone."""
         ...
 
     async def summarize(self, job: SummaryJob) -> SummaryRun:
@@ -83,6 +89,10 @@ class LocalExecutor:
     async def run_policy(self, job: PolicyJob) -> PolicyRun:
         """Play one job's episodes in one worker."""
         return await self._run(worker.run_policy, job)
+
+    async def prove(self, job: ProofJob) -> ProofRun:
+        """Feed one recorded episode to a policy that is alone, in one worker."""
+        return await self._run(worker.prove, job)
 
     async def summarize(self, job: SummaryJob) -> SummaryRun:
         """Turn episodes into text in one worker."""

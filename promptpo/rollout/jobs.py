@@ -44,13 +44,14 @@ class PolicyJob:
     """Run one policy for one episode per seed.
 
     Lifetime "episode": all of them in lockstep, each with a policy object of its own;
-    "evaluation": one after another on one object.
+    "evaluation": one after another on one object. ``keep`` are the seeds of the episodes to bring
+    back whole.
     """
 
     source: str
     seeds: tuple[int, ...]
     lifetime: Lifetime = "episode"
-    keep_episodes: bool = False
+    keep: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,34 @@ class PolicyRun:
     error: str | None = None
     error_kind: str | None = None
     episodes: tuple[EpisodeData, ...] = ()
+
+
+@dataclass(frozen=True)
+class ProofJob:
+    """Feed a recorded episode to a policy that is alone in a fresh process.
+
+    ``company`` is how many episodes shared a process when it was recorded: alone it has the time
+    that all of them had, so that no limit fails it that did not then.
+    """
+
+    source: str
+    episode: EpisodeData
+    company: int
+
+
+@dataclass(frozen=True)
+class ProofRun:
+    """How the lone policy's actions differ from the recorded ones, if they do.
+
+    ``step`` (from 1) is where they first differ or the policy failed, None where they never do;
+    ``action_alone`` is what it did there, ``error`` why it failed. ``repeats``: it did the same
+    when it was alone a second time.
+    """
+
+    step: int | None = None
+    action_alone: tuple[float, ...] = ()
+    error: str | None = None
+    repeats: bool = True
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ and one brings back their actions, so its cost is shared.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -87,14 +87,14 @@ def run_lockstep(
     policy: SlotPolicy,
     seeds: Sequence[int],
     *,
-    keep: bool,
+    keep: Container[int],
     fresh: bool = True,
 ) -> tuple[PolicyRun, BaseException | None]:
-    """Play one episode per seed, each in the task of the same index.
+    """Play one episode per seed, each in the task of the same index; ``keep`` are seeds.
 
     Returns what was played and the exception that ended it early (None: every episode ended).
     """
-    episodes = [_Episode(t, s, keep) for t, s in zip(tasks, seeds, strict=False)]
+    episodes = [_Episode(t, s, s in keep) for t, s in zip(tasks, seeds, strict=False)]
     fault: BaseException | None = None
     clipped_before = sum(t.clipped for t in tasks)
     try:
@@ -109,7 +109,7 @@ def run_lockstep(
         successes=tuple(e.success for e in ended),
         steps=sum(len(e.rewards) for e in episodes),
         clipped=sum(t.clipped for t in tasks) - clipped_before,
-        episodes=tuple(e.data() for e in ended) if keep else (),
+        episodes=tuple(e.data() for e in ended if e.keep),
     )
     return run, fault
 

@@ -21,6 +21,8 @@ from promptpo.rollout.jobs import (
     SUMMARY_CHARS,
     PolicyJob,
     PolicyRun,
+    ProofJob,
+    ProofRun,
     Settings,
     SummaryJob,
     SummaryRun,
@@ -121,17 +123,11 @@ class Worker:
         fault: BaseException | None = None
         output = ""
         try:
-            with self.host.policy(
-                job.source,
-                self.interface,
-                self.limits(len(job.seeds)),
-                tuple(self.spec.extra_imports),
-                self._seed_key(job.source),
-            ) as policy:
+            with self._policy(job.source, self.limits(len(job.seeds))) as policy:
                 for number, seeds in enumerate(groups):
                     tasks = self.open_tasks(len(seeds))
                     part, fault = run_lockstep(
-                        tasks, policy, seeds, keep=job.keep_episodes, fresh=number == 0
+                        tasks, policy, seeds, keep=job.keep, fresh=number == 0
                     )
                     done = _joined(done, part)
                     if fault is not None:
@@ -148,11 +144,25 @@ class Worker:
             return replace(done, error=str(fault), error_kind="environment")
         raise fault
 
+    def _policy(self, source: str, limits: sandbox.Limits) -> sandbox.Policy:
+        """A policy in a fresh process of its own."""
+        extra = tuple(self.spec.extra_imports)
+        return self.host.policy(source, self.interface, limits, extra, self._seed_key(source))
+
     def _seed_key(self, source: str) -> bytes:
         """What hides the episodes' seeds from a policy; without one of the run, its own text."""
         seed = self.settings.policy_seed
         text = source if seed is None else str(seed)
         return hashlib.blake2b(text.encode()).digest()
+
+    def prove(self, job: ProofJob) -> ProofRun:
+        """Feed an episode to a lone policy; a policy that fails is a result, never an exception."""
+        from promptpo.rollout.alone import held_against
+
+        limits = self.limits(job.company)
+        limits = replace(limits, act_seconds=limits.act_seconds * job.company)
+        (task,) = self.open_tasks(1)
+        return held_against(job.episode, task, lambda: self._policy(job.source, limits))
 
     def summarize(self, job: SummaryJob) -> SummaryRun:
         """One text per episode from a Feedback class."""
@@ -227,6 +237,11 @@ def describe() -> TaskInfo:
 def run_policy(job: PolicyJob) -> PolicyRun:
     """See Worker.run_policy."""
     return _current().run_policy(job)
+
+
+def prove(job: ProofJob) -> ProofRun:
+    """See Worker.prove."""
+    return _current().prove(job)
 
 
 def summarize(job: SummaryJob) -> SummaryRun:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from promptpo.errors import RunError
 from promptpo.llm.manual_model import as_markdown
 from promptpo.store.files import write_atomically
-from promptpo.types import CallKey, Candidate, Message
+from promptpo.types import CallKey, Candidate, Message, Stream
 
 if TYPE_CHECKING:
     from promptpo.rollout.jobs import EpisodeData
@@ -160,11 +160,17 @@ class RunFolder:
         """One file of a candidate's folder."""
         write_atomically(self.candidate(name) / file, content)
 
-    def episodes(self, name: str) -> Path:
-        """The search episodes of one candidate: arrays without pickles."""
-        return self.candidate(name) / "episodes.npz"
+    def episodes(self, name: str, stream: Stream = "search") -> Path:
+        """Episodes of one candidate as arrays without pickles.
 
-    def write_episodes(self, name: str, episodes: Sequence[EpisodeData]) -> None:
+        All its search episodes, or the held-out ones that a proof needs.
+        """
+        file = "held_out.npz" if stream == "test" else "episodes.npz"
+        return self.candidate(name) / file
+
+    def write_episodes(
+        self, name: str, episodes: Sequence[EpisodeData], stream: Stream = "search"
+    ) -> None:
         """Store trajectories as ``obs_0, actions_0, rewards_0, end_0, obs_1, ...``."""
         import io
 
@@ -178,15 +184,15 @@ class RunFolder:
             arrays[f"end_{i}"] = np.array(flags, dtype=np.int64)
         buffer = io.BytesIO()
         np.savez_compressed(buffer, **arrays)
-        write_atomically(self.episodes(name), buffer.getvalue())
+        write_atomically(self.episodes(name, stream), buffer.getvalue())
 
-    def read_episodes(self, name: str) -> list[EpisodeData]:
+    def read_episodes(self, name: str, stream: Stream = "search") -> list[EpisodeData]:
         """The trajectories that ``write_episodes`` stored."""
         import numpy as np
 
         from promptpo.rollout.jobs import EpisodeData
 
-        with np.load(self.episodes(name), allow_pickle=False) as data:
+        with np.load(self.episodes(name, stream), allow_pickle=False) as data:
             episodes = []
             for i in range(len(data.files) // 4):
                 seed, terminated, truncated, success = data[f"end_{i}"].tolist()

@@ -38,7 +38,7 @@ def test_grouping_changes_no_result(executor):
 
 
 def test_kept_episodes_hold_everything_up_to_the_last_observation(executor):
-    rollout, episodes = played(executor, NOISY, keep_episodes=True)
+    rollout, episodes = played(executor, NOISY, keep=(1, 2, 3))
     for episode, length, total in zip(episodes, rollout.lengths, rollout.returns, strict=True):
         assert episode.observations.shape == (length + 1, 4)
         assert episode.actions.shape == (length, 1)
@@ -77,13 +77,13 @@ def test_a_failure_reports_the_steps_it_cost(executor):
 def test_clipped_actions_are_counted():
     wild = policy("return np.full(6, 3.0)")
     with contextlib.closing(LocalExecutor(Settings("mujoco_halfcheetah"), 1)) as running:
-        rollout, episodes = played(running, wild, (1,), keep_episodes=True)
+        rollout, episodes = played(running, wild, (1,), keep=(1,))
     assert rollout.clipped == 1.0
     assert np.abs(episodes[0].actions).max() == 1.0
 
 
 def test_summaries_come_from_the_sandbox(executor):
-    _, episodes = played(executor, GOOD, (1,), keep_episodes=True)
+    _, episodes = played(executor, GOOD, (1,), keep=(1,))
     run = asyncio.run(executor.summarize(SummaryJob(FEEDBACK, episodes)))
     assert run.texts[0].startswith("500 steps, return 500")
 

@@ -1,0 +1,81 @@
+"""The proof that a policy's episodes do not depend on each other.
+
+Some episodes are fed once more, observation by observation, each to a policy that is alone in a
+fresh process; its actions must be the recorded ones, bit for bit. The environment takes no part,
+so nothing that it keeps from episode to episode can be laid to the policy, and it costs no steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from promptpo.concurrency import all_of
+from promptpo.rollout.evaluate import groups_of
+from promptpo.rollout.executor import Executor
+from promptpo.rollout.jobs import EpisodeData, Lifetime, ProofJob, ProofRun
+from promptpo.types import Proof, Rollout, Stream
+
+#: Episodes that are fed again, at most: those of a round's winner, and of the run's.
+MOST: dict[Stream, int] = {"search": 2, "test": 10}
+
+
+def to_prove(stream: Stream, seeds: Sequence[int], group: int, lifetime: Lifetime) -> list[int]:
+    """Seeds of the episodes to feed again: at most MOST, and no more than half of all.
+
+    They are taken from the groups in turn. The last of a group has the most before it, so the
+    first group begins with its last one; each further group begins one earlier, so that every
+    place of a group has its turn. An episode that had its process to itself needs no proof.
+    """
+    if lifetime == "evaluation":
+        return []
+    groups = [g for g in groups_of(seeds, group) if len(g) > 1]
+    turns = [[g[-1 - (n + k) % len(g)] for k in range(len(g))] for n, g in enumerate(groups)]
+    longest = max(map(len, turns), default=0)
+    in_turn = [turn[k] for k in range(longest) for turn in turns if k < len(turn)]
+    return in_turn[: min(MOST[stream], (len(seeds) + 1) // 2)]
+
+
+async def prove(
+    executor: Executor,
+    source: str,
+    run: Rollout,
+    episodes: Sequence[EpisodeData],
+    *,
+    group: int,
+    lifetime: Lifetime,
+) -> Proof:
+    """Hold a rollout that was played in groups of ``group`` against the lone policy.
+
+    ``episodes`` are those of its seeds that ``to_prove`` names, or more.
+    """
+    if lifetime == "evaluation":
+        return Proof("not applicable", run.stream)
+    recorded = {e.seed: e for e in episodes}
+    company = {seed: len(g) for g in groups_of(run.seeds, group) for seed in g}
+    seeds = to_prove(run.stream, run.seeds, group, lifetime)
+    jobs = [ProofJob(source, recorded[seed], company[seed]) for seed in seeds]
+    found = await all_of(executor.prove(job) for job in jobs)
+    return _proof(run, [job.episode for job in jobs], found)
+
+
+def _proof(run: Rollout, episodes: Sequence[EpisodeData], found: Sequence[ProofRun]) -> Proof:
+    seeds = tuple(e.seed for e in episodes)
+    differing = [(e, f) for e, f in zip(episodes, found, strict=True) if f.step is not None]
+    if not differing:
+        return Proof("independent", run.stream, seeds)
+    steady = [(e, f) for e, f in differing if f.repeats]
+    episode, first = (steady or differing)[0]
+    assert first.step is not None  # noqa: S101 - it is among those that differ
+    score = run.score
+    return Proof(
+        verdict="depends on other episodes" if steady else "does not repeat itself",
+        stream=run.stream,
+        seeds=seeds,
+        differing=tuple(e.seed for e, _ in differing),
+        seed=episode.seed,
+        step=first.step,
+        action=tuple(episode.actions[first.step - 1].tolist()),
+        action_alone=first.action_alone,
+        error=first.error,
+        score={"mean_return": score.mean_return, "success_rate": score.success_rate},
+    )

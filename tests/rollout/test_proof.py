@@ -1,0 +1,118 @@
+import asyncio
+import contextlib
+
+import numpy as np
+import pytest
+from company import COUNTED, counted_cartpole
+from scripted import GOOD, policy
+
+from promptpo.rollout import LocalExecutor, Settings, evaluate
+from promptpo.rollout.jobs import EpisodeData, ProofJob
+from promptpo.rollout.proof import prove, to_prove
+from promptpo.rollout.worker import Worker
+
+SEEDS = tuple(range(100, 110))
+
+
+@pytest.fixture(scope="module")
+def executor(tmp_path_factory):
+    spec = counted_cartpole(tmp_path_factory.mktemp("spec"))
+    with contextlib.closing(LocalExecutor(Settings(str(spec)), 1)) as running:
+        yield running
+
+
+def proven(executor, source, seeds=SEEDS[:4], group=2):
+    """A proof on held-out episodes, as a run makes it."""
+    keep = to_prove("test", seeds, group, "episode")
+
+    async def both():
+        run, episodes = await evaluate(executor, source, "test", seeds, group=group, keep=keep)
+        assert run.error is None
+        return await prove(executor, source, run, episodes, group=group, lifetime="episode")
+
+    return asyncio.run(both())
+
+
+def test_every_place_of_a_group_has_its_turn_the_last_one_first():
+    chosen = to_prove("test", range(50), 5, "episode")
+    assert chosen == [4, 8, 12, 16, 20, 29, 33, 37, 41, 45]
+
+
+@pytest.mark.parametrize(("count", "group", "chosen"), [
+    (3, 5, [2, 1]), (2, 5, [1]), (1, 5, []), (6, 5, [4, 3, 2]), (4, 1, []), (40, 99, 10),
+])  # fmt: skip
+def test_at_most_half_of_the_episodes_are_chosen_and_none_that_was_alone(count, group, chosen):
+    found = to_prove("test", range(count), group, "episode")
+    assert chosen in (found, len(found))
+    assert len(set(found)) == len(found)
+
+
+def test_where_a_policy_is_to_remember_nothing_is_chosen():
+    assert to_prove("test", SEEDS, 5, "evaluation") == []
+
+
+DRAWS = policy("return int(np.random.random() + self.r.random() < 1)", "self.r = random.Random()")
+KEEPS = policy("self.t += 1; return self.t % 2", "self.t = 0")
+
+
+@pytest.mark.parametrize("source", [GOOD, DRAWS, KEEPS])
+def test_a_policy_that_keeps_to_its_episode_is_independent(executor, source):
+    proof = proven(executor, source)
+    assert (proof.verdict, proof.mark) == ("independent", "")
+    assert proof.seeds == (101, 102)
+    assert proof.differing == ()
+
+
+def test_a_policy_that_counts_episodes_in_a_module_depends_on_them(executor):
+    proof = proven(executor, COUNTED)
+    assert proof.verdict == proof.mark == "depends on other episodes"
+    assert (proof.differing, proof.seed) == ((101,), 101)  # 102 was the first of its group
+    assert proof.action != proof.action_alone
+    assert proof.step >= 1
+
+
+def test_failing_alone_counts_as_depending(executor):
+    needs_company = COUNTED.replace("return 0\n", "raise ValueError('alone')\n")
+    run = fed(executor, needs_company, [1.0, 1.0], [1.0])
+    assert (run.step, run.repeats) == (1, True)
+    assert "alone" in run.error
+
+
+@pytest.mark.parametrize(("company", "step"), [(1, 1), (99, None)])
+def test_a_lone_policy_has_the_time_of_its_whole_company(company, step):
+    worker = Worker(Settings("cartpole", act_timeout=0.05))
+    slow = policy("\n        for x in range(10_000_000): pass\n        return 0")
+    with worker.host:
+        run = worker.prove(ProofJob(slow, episode([0.0, 0.0], [0.0]), company))
+    assert run.step == step
+
+
+def test_a_policy_that_differs_even_alone_is_said_not_to_repeat_itself(executor):
+    source = "import uuid\n" + policy("return uuid.uuid4().int >> 70 & 1")
+    proof = proven(executor, source)
+    assert proof.verdict == "does not repeat itself"
+
+
+def fed(executor, source, observations, actions, company=1):
+    """What becomes of a policy that is fed a made-up episode."""
+    job = ProofJob(source, episode(observations, actions), company)
+    return asyncio.run(executor.prove(job))
+
+
+def episode(observations, actions):
+    return EpisodeData(
+        observations=np.tile(np.array(observations)[:, None], 4),
+        actions=np.array(actions)[:, None],
+        rewards=np.zeros(len(actions)),
+        seed=1,
+        terminated=True,
+        truncated=False,
+        success=None,
+    )
+
+
+def test_a_difference_in_the_last_bit_is_one(executor):
+    source = policy("return 1")
+    agreeing = fed(executor, source, [0.1, 0.1], [1.0])
+    differing = fed(executor, source, [0.1, 0.1], [np.nextafter(1.0, 2.0)])
+    assert (agreeing.step, differing.step) == (None, 1)

@@ -6,11 +6,14 @@ Labels, flags and chances are withheld from the prompt: to find out what they me
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from promptpo.spec import Env, EnvSpec, Raw, Reference, field, load_spec
+
+from . import _noise_world_published as published_parts
 
 
 class Observation:
@@ -61,6 +64,9 @@ WITHHELD = (
     "milestone",
 )
 
+#: What the published prompts do not tell either, of the boards and of the reward.
+UNPUBLISHED = (*WITHHELD, "bad cell", "bad_cell", "great loss", "pays", "flag", "**")
+
 LEGEND = """
 What the labels mean: a move from a cell labelled 0 always succeeds; from 1 it may fail, the agent
 then stays in place; from 2 it may fail, the agent is then back at the start. Cells labelled 3 are
@@ -84,6 +90,7 @@ def board_spec(
     observation: type = Observation,
     reward: Callable[..., float] = reward,
     reward_inputs: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None,
+    published: Mapping[str, Any] = MappingProxyType({}),
 ) -> EnvSpec:
     """The spec of one board; title and description are its module's docstring.
 
@@ -110,7 +117,29 @@ def board_spec(
             "optimum": optimum,
         },
         withheld=WITHHELD,
+        published={**_published(side), **published},
     )
+
+
+def _published(side: int) -> Mapping[str, Any]:
+    """The parts that tell no more than the published prompts do."""
+
+    def hidden(info: Mapping[str, Any]) -> Mapping[str, Any]:
+        """How large the parts of the reward are is not told."""
+        return {
+            "goal_condition_met": info["success"],
+            "failed": info["entered_bad_cell"],
+            "step_cost": 1.0,
+            "gain": float(side**3),
+            "loss": float(side**5),
+        }
+
+    return {
+        "description": published_parts.DESCRIPTION.format(last=side - 1, horizon=side**2),
+        "reward": published_parts.reward,
+        "reward_inputs": hidden,
+        "withheld": UNPUBLISHED,
+    }
 
 
 def _entered_bad_cell(info: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -140,5 +169,6 @@ def revealed(board: int) -> EnvSpec:
         title=spec.title.removesuffix(".") + "; the labels explained.",
         description=told.strip(),
         withheld=(),
+        published={},
         path=None,
     )

@@ -8,6 +8,9 @@ import numpy as np
 from promptpo.spec import EnvSpec, Reference, field
 
 from . import _noise_world as family
+from . import _noise_world_published as published_parts
+
+TITLE = "NoiseWorld, board {}: cross a 10 x 10 grid of labelled cells to the goal."
 
 
 class Observation:
@@ -58,6 +61,10 @@ def board_spec(board: int, *, random: Reference, optimum: Reference) -> EnvSpec:
         observation=Observation,
         reward=reward,
         reward_inputs=hidden_from_policies,
+        published={
+            "title": TITLE.format(board),
+            "observation": published_parts.Observation,
+        },
     )
 
 

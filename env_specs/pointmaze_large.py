@@ -17,6 +17,7 @@ import numpy as np
 from promptpo.spec import Env, EnvSpec, Reference, field
 
 from . import _pointmaze as family
+from . import _pointmaze_published as published
 
 
 class Observation:
@@ -86,6 +87,10 @@ SPEC = EnvSpec(
     observe=family.observe,
     success=family.success,
     expert=family.expert(Observation.MAZE),
+    published=published.parts(
+        "PointMaze Large: push a ball through a maze to a goal.",
+        "Ball and goal are placed anew in each episode, at random; the ball is at rest.",
+    ),
     install="promptpo[pointmaze]",
     # Measured: python -m promptpo.spec.baselines pointmaze_large --episodes 1000
     references={

@@ -17,6 +17,7 @@ import numpy as np
 from promptpo.spec import Env, EnvSpec, Reference, field
 
 from . import _pointmaze as family
+from . import _pointmaze_published as published
 
 
 class Observation:
@@ -88,6 +89,11 @@ SPEC = EnvSpec(
     observe=family.observe,
     success=family.success,
     expert=family.expert(Observation.MAZE),
+    published=published.parts(
+        "PointMaze Large, diverse goals: push a ball through a maze to a goal.",
+        "The ball starts at rest, in one place; the goal is drawn anew in each episode, from\n"
+        "several places. Both are up to 0.25 m off in x and in y.",
+    ),
     install="promptpo[pointmaze]",
     # Measured: python -m promptpo.spec.baselines pointmaze_large_diverse_g --episodes 1000
     references={

@@ -52,6 +52,9 @@ class RunConfig:
         "", "spec file, name of a shipped spec, or family:member", metavar="SPEC", group="task"
     )
     method: str = option("promptpo", "search method", choices=("promptpo",), group="task")
+    published_prompt: bool = option(
+        False, "tell models no more of the task than its published prompt does", group="task"
+    )
     out: str = option(
         "runs", "folder that receives the run's own folder", metavar="DIR", group="task"
     )
@@ -192,7 +195,13 @@ class RunConfig:
 
 #: Named sets of values; what is given explicitly wins over them.
 PRESETS: Mapping[str, Mapping[str, Any]] = {
-    "paper": {"rounds": 10, "candidates": 10, "episodes": 5, "max_repairs": 10},
+    "paper": {
+        "rounds": 10,
+        "candidates": 10,
+        "episodes": 5,
+        "max_repairs": 10,
+        "published_prompt": True,
+    },
     "quick": {"rounds": 2, "candidates": 2, "episodes": 3, "test_episodes": 10},
 }
 

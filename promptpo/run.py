@@ -33,6 +33,7 @@ from promptpo.rollout import LocalExecutor, Settings, TaskInfo
 from promptpo.services import RunServices
 from promptpo.spec import EnvSpec, layout, load_spec
 from promptpo.spec.loading import spec_text
+from promptpo.spec.published import PUBLISHED
 from promptpo.store.events import EventLog, read_events
 from promptpo.store.folder import RunFolder
 from promptpo.store.past import digest
@@ -52,7 +53,7 @@ def configure(*layers: Mapping[str, Any]) -> RunConfig:
     the settings that the recording was made with. Raises UsageError, SpecError or ModelError.
     """
     config = build(*layers)
-    spec = load_spec(config.spec)
+    spec = load_spec(config.spec, published=config.published_prompt)
     model = config.model or default_model(spec.name, os.environ)
     recording = _recording_path(model, spec.name)
     header = load_header(recording) if recording else None
@@ -91,6 +92,13 @@ def settings_of(folder: RunFolder) -> dict[str, Any]:
     return settings
 
 
+def with_ref(config: RunConfig, spec: EnvSpec) -> RunConfig:
+    """The settings with what finds their spec from any folder."""
+    ref = spec.ref.removesuffix(PUBLISHED)
+    published = config.published_prompt or ref != spec.ref
+    return replace(config, spec=ref, published_prompt=published)
+
+
 @dataclass
 class _Run:
     config: RunConfig
@@ -102,8 +110,8 @@ class _Run:
             self.config = configure(self.config.as_dict())
         check_configured(self.config.model or "", self.config.api_base)
         check_ready(self.config.trackers)
-        spec = load_spec(self.config.spec)
-        self.config = replace(self.config, spec=spec.ref)
+        spec = load_spec(self.config.spec, published=self.config.published_prompt)
+        self.config = with_ref(self.config, spec)
         if self.config.policy_seed is None and self.resume is None:
             self.config = replace(self.config, policy_seed=_policy_seed(self.config, spec))
         executor = LocalExecutor(executor_settings(self.config, spec), self.config.workers)

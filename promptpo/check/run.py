@@ -9,6 +9,7 @@ from promptpo.check import episodes, parts
 from promptpo.check.action import check_action
 from promptpo.check.findings import Effort, Finding
 from promptpo.check.play import play
+from promptpo.check.published import check_published
 from promptpo.check.replay import Replays
 from promptpo.errors import SpecError
 from promptpo.spec import EnvSpec, Task
@@ -54,6 +55,7 @@ def _checks(task: Task, effort: Effort, replays: Replays, construct: float) -> I
     replayed = replays.next()
     yield from _safely("seeds", lambda: episodes.check_seeds(task, replayed, effort))
     yield from _safely("prompt", lambda: parts.check_prompt(task.spec))
+    yield from _safely("published", lambda: check_published(played))
     yield episodes.check_speed(played, construct)
     yield from _safely("references", lambda: episodes.check_references(task, effort))
 

@@ -49,7 +49,7 @@ def main(arguments: argparse.Namespace) -> int:
         raise UsageError("--episodes must be at least 1")
     from promptpo.spec import load_spec
 
-    spec = load_spec(settings.spec)
+    spec = load_spec(settings.spec, published=settings.published_prompt)
     rollout = asyncio.run(play(spec, settings, policy.source))
     if rollout.error is not None:
         raise PromptPOError(policy.failure(rollout.error))

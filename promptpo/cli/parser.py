@@ -114,6 +114,16 @@ def add_out(to: argparse._ActionsContainer) -> None:
     to.add_argument("--out", type=Path, default=Path(default), metavar="DIR", help=words)
 
 
+def add_preset(to: argparse._ActionsContainer) -> None:
+    """Add ``--preset``, whose help tells what each one sets."""
+    named = "; ".join(
+        f"{name}: " + ", ".join(k if v is True else f"{k} {v}" for k, v in values.items())
+        for name, values in config.PRESETS.items()
+    )
+    words = named.replace("_", " ")
+    to.add_argument("--preset", choices=tuple(config.PRESETS), metavar="NAME", help=words)
+
+
 def add_settings(
     parser: Parser,
     names: Iterable[str],
@@ -149,6 +159,7 @@ def add_settings(
 #: Settings of a run that matter where a policy is played again.
 PLAYING = (
     "spec",
+    "published_prompt",
     "test_episodes",
     "seed",
     "policy_seed",

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 
 from promptpo import config
-from promptpo.cli.parser import Parser, add_settings
+from promptpo.cli.parser import Parser, add_preset, add_settings
 
 #: The settings that show in a prompt.
-_SHOWN = ("act_timeout", "episode_timeout", "policy_lifetime")
+_SHOWN = ("published_prompt", "act_timeout", "episode_timeout", "policy_lifetime")
 
 
 def parser() -> Parser:
@@ -16,6 +16,7 @@ def parser() -> Parser:
     p = Parser("prompt")
     p.add_argument("spec", metavar="SPEC", help=config.fields()["spec"].metadata["help"])
     add_settings(p, _SHOWN)
+    add_preset(p.add_argument_group("where settings come from"))
     return p.finish()
 
 
@@ -25,7 +26,8 @@ def main(arguments: argparse.Namespace) -> int:
     from promptpo.prompts import render_all
     from promptpo.spec import load_spec
 
-    for stage, messages in render_all(load_spec(settings.spec), settings):
+    spec = load_spec(settings.spec, published=settings.published_prompt)
+    for stage, messages in render_all(spec, settings):
         print(f"{'=' * 20} {stage} {'=' * max(4, 78 - len(stage))}")
         for message in messages:
             print(f"{'-' * 20} {message.role}\n{message.content}\n")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo import config
 from promptpo.cli import runs
-from promptpo.cli.parser import COMMANDS, Parser, add_settings
+from promptpo.cli.parser import COMMANDS, Parser, add_preset, add_settings
 from promptpo.config import RunConfig
 from promptpo.errors import EXIT_INTERRUPTED, UsageError
 
@@ -35,9 +35,7 @@ def parser() -> Parser:
     p.usage = "promptpo --spec SPEC [options]\n       promptpo COMMAND ..."
     add_settings(p, config.fields())
     sources = p.add_argument_group("where settings come from, later ones winning")
-    sources.add_argument(
-        "--preset", choices=tuple(config.PRESETS), metavar="NAME", help=_presets_help()
-    )
+    add_preset(sources)
     sources.add_argument("--config", type=Path, metavar="FILE", help="TOML file of settings")
     action = p.add_argument_group("instead of a new run")
     action.add_argument(
@@ -126,11 +124,3 @@ def forecast_lines(settings: RunConfig, expected: Forecast) -> list[str]:
         ("  held-out", f"{f.test_steps:,}"),
     ]
     return [f"{label:11}  {words}" for label, words in rows]
-
-
-def _presets_help() -> str:
-    named = "; ".join(
-        f"{name}: " + ", ".join(f"{k} {v}" for k, v in values.items())
-        for name, values in config.PRESETS.items()
-    )
-    return named.replace("_", " ")

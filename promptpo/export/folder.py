@@ -74,7 +74,7 @@ def folder_files(run: RunRecord, *, sb3: bool = False) -> dict[str, str]:
 
 def spec_of(run: RunRecord) -> EnvSpec:
     """The spec of a run. Raises SpecError where it is gone, RunError where it has changed."""
-    spec = load_spec(run.config["spec"])
+    spec = load_spec(run.config["spec"], published=run.config.get("published_prompt", False))
     if spec.path and digest(spec.path.read_text(encoding="utf-8")) != run.run["spec"]["sha"]:
         raise RunError(
             f"{spec.path}: the spec has changed since {run.folder} began; put it back as it was"

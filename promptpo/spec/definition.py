@@ -105,6 +105,8 @@ class EnvSpec:
             one object for all episodes of an evaluation, which may learn from one to the next.
         extra_imports: modules that policies may import beyond the sandbox's own list.
         withheld: phrases that must not occur in the prompt, such as what hidden labels mean.
+        published: parts by name that replace these where a run asks for the published prompt
+            (``--published-prompt``): the same task, told no further than published prompts tell it.
         install: what to give to ``pip install`` when the environment's packages are missing.
         name: the spec's name; filled by ``load_spec``.
         title: one line; filled by ``load_spec`` from the module docstring's first line.
@@ -131,6 +133,7 @@ class EnvSpec:
     policy_lifetime: Literal["episode", "evaluation"] = "episode"
     extra_imports: tuple[str, ...] = ()
     withheld: tuple[str, ...] = ()
+    published: Mapping[str, Any] = field(default_factory=dict)
     install: str = ""
     name: str = ""
     title: str = ""

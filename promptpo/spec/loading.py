@@ -14,6 +14,7 @@ from promptpo.errors import SpecError
 from promptpo.spec.definition import EnvSpec
 from promptpo.spec.families import PREFIX, SHIPPED_FOLDER, Family, families, name_of, split
 from promptpo.spec.importing import import_file, import_text, line_of, text_file
+from promptpo.spec.published import PUBLISHED, published_form
 from promptpo.spec.source import PartError
 from promptpo.spec.validation import check_parts
 
@@ -28,15 +29,23 @@ def shipped_specs() -> list[str]:
     )
 
 
-def load_spec(ref: str | Path) -> EnvSpec:
+def load_spec(ref: str | Path, *, published: bool = False) -> EnvSpec:
     """Import a spec: a path to a Python file, the name of a shipped one, or ``family:member``.
 
     Returns the module's ``SPEC`` with ``name``, ``title``, ``path``, ``ref`` and ``description``
-    filled.
+    filled; with ``published``, or where the reference ends with ``@published``, its published form.
+    A spec that tells no more than is published is its own published form.
 
     Raises:
         SpecError: no such spec, it cannot be imported, or one of its parts is missing or wrong.
     """
+    plain = str(ref).removesuffix(PUBLISHED)
+    spec = _loaded(plain)
+    return published_form(spec) if published or plain != str(ref) else spec
+
+
+def _loaded(ref: str) -> EnvSpec:
+    """The spec as its file has it."""
     found = _find(ref)
     if isinstance(found, Path):
         spec = _checked(import_file(found), str(found), found.read_text(encoding="utf-8"))
@@ -54,7 +63,7 @@ def spec_text(spec: EnvSpec) -> str:
     """Text of the module that a loaded spec came from."""
     if spec.path is not None:
         return spec.path.read_text(encoding="utf-8")
-    return "".join(linecache.getlines(text_file(spec.ref)))
+    return "".join(linecache.getlines(text_file(spec.ref.removesuffix(PUBLISHED))))
 
 
 def _checked(module: ModuleType, where: str, text: str) -> EnvSpec:
@@ -71,6 +80,7 @@ def _checked(module: ModuleType, where: str, text: str) -> EnvSpec:
         )
     try:
         check_parts(spec)
+        check_parts(published_form(spec))
     except PartError as error:
         line = error.line or line_of(text, error.part)
         raise SpecError(f"{where}:{line}: {error}") from error

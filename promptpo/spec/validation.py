@@ -39,6 +39,7 @@ def _check_types(spec: EnvSpec) -> None:
         if problem := _reference_problem(name, value):
             raise PartError("references", f"references[{name!r}] {problem}")
     require("target", spec.target is None or _is_number(spec.target), "a finite number or None")
+    require("published", isinstance(spec.published, Mapping), 'a dict such as {"title": "..."}')
     require("deterministic", isinstance(spec.deterministic, bool), "True or False")
     lifetimes = ("episode", "evaluation")
     require("policy_lifetime", spec.policy_lifetime in lifetimes, '"episode" or "evaluation"')

@@ -45,9 +45,11 @@ def render_run(
     stored = settings_of(folder)
     asked = config.build(stored, settings or {})
     record = folder.read_info().get("test")
-    if any(getattr(asked, k) != stored.get(k) for k in ("spec", "policy_lifetime")):
+    changing = ("spec", "published_prompt", "policy_lifetime")
+    if any(getattr(asked, k) != stored.get(k) for k in changing):
         record = None
-    subject = Subject(PolicyFile.read(folder.best_policy), load_spec(asked.spec), asked, record)
+    spec = load_spec(asked.spec, published=asked.published_prompt)
+    subject = Subject(PolicyFile.read(folder.best_policy), spec, asked, record)
     target = Path(to) if to is not None else folder.path / "videos"
     return film_episodes(subject, options or Options(), target, watcher or Watcher())
 
@@ -75,6 +77,7 @@ def render_policy(
     asked = config.build(settings)
     if not asked.spec:
         raise UsageError(f"{path}: give the task that it is for with --spec")
-    subject = Subject(PolicyFile.read(path), load_spec(asked.spec), asked)
+    spec = load_spec(asked.spec, published=asked.published_prompt)
+    subject = Subject(PolicyFile.read(path), spec, asked)
     target = Path(to) if to is not None else path.parent / "videos"
     return film_episodes(subject, options or Options(), target, watcher or Watcher())

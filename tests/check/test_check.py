@@ -102,6 +102,17 @@ def test_a_true_spec_passes_every_check(verdicts):
     assert "0 of 10 test starts among 20 starts" in found["test seeds"].detail
 
 
+def published(parts):
+    """What gives the spec a published form of these parts, one of which may be ``Narrow``."""
+    narrow = """class Narrow:
+    position: float = field(unit="m", doc="0 in the middle")
+    last_step: np.ndarray = field(shape=(1,), high=0.5, doc="of the walker")
+
+
+SPEC = EnvSpec("""
+    return "SPEC = EnvSpec(", f"{narrow}published={{{parts}}},"
+
+
 WRONG = {
     "range": ("observation", ("high=1.0, doc", "high=0.9, doc"), "last_step[0] reaches 1, above"),
     "no doc": ("observation", (', doc="of the walker"', ""), "last_step has no doc"),
@@ -131,6 +142,12 @@ WRONG = {
     "chance": ("seeds", ("horizon=20", "horizon=20, deterministic=True"), "but 6 of 6 differ"),
     "withheld": ("prompt", ("in the middle", "without earthquake"), "contains 'earthquake'"),
     "constructor": ("prompt", ("go right along", "make() with Line() along"), "contains 'Line('"),
+    "published leak": ("published", published('"withheld": ("the way made",)'), "'the way made'"),
+    "published range": (
+        "published",
+        published('"title": "W.", "observation": Narrow'),
+        "last_step[0] reaches 1, above",
+    ),
     "return": ("reference: expert", ("Reference(20.0", "Reference(21.0"), "but stated 21"),
     "success": ("reference: zero action", ("(0.0, 0.0)", "(0.0, 0.9)"), "success 0.9 is stated"),
     "broken step": ("episodes", ("self.seen[0] + action", "self.sen[0] + action"), "sen"),

@@ -15,7 +15,7 @@ from sandbox.acting import Acting
 from sandbox.errors import REPORTED, PolicyError, ProgramError
 from sandbox.frames import Kind
 from sandbox.interface import Box, Interface, Limits, action_from_dict
-from sandbox.language.facades import Facade
+from sandbox.language.library import Loaded
 from sandbox.pipes import Closed, Pipes
 from sandbox.policy import PolicyProgram
 from sandbox.program import FeedbackProgram, Program, Task
@@ -95,7 +95,7 @@ _START, _ACT = int(Kind.START), int(Kind.ACT)
 class _Server:
     """One process: a program is loaded, then asked again and again."""
 
-    def __init__(self, pipes: Pipes, libraries: Mapping[str, Facade], watchdog: Watchdog) -> None:
+    def __init__(self, pipes: Pipes, libraries: Loaded, watchdog: Watchdog) -> None:
         self._pipes = pipes
         self._libraries = libraries
         self._watchdog = watchdog
@@ -159,7 +159,7 @@ class _Server:
         self._pipes.reply(Kind.FAULT, _fault(error, printed))
 
 
-def serve(read_fd: int, write_fd: int, libraries: Mapping[str, Facade], watchdog: Watchdog) -> None:
+def serve(read_fd: int, write_fd: int, libraries: Loaded, watchdog: Watchdog) -> None:
     """Answer requests until the host closes the pipe or the program fails."""
     _Server(Pipes(read_fd, write_fd), libraries, watchdog).run()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from operator import length_hint
@@ -12,7 +12,7 @@ from sandbox import actions
 from sandbox.errors import ProgramError
 from sandbox.interface import FloatArray
 from sandbox.language import Randomness
-from sandbox.language.facades import Facade
+from sandbox.language.library import Loaded
 from sandbox.program import Program, Task
 
 _Result = TypeVar("_Result")
@@ -37,7 +37,7 @@ class Group:
 class PolicyProgram(Program):
     """A program with a ``Policy`` class, acting in several slots."""
 
-    def __init__(self, task: Task, libraries: Mapping[str, Facade]) -> None:
+    def __init__(self, task: Task, libraries: Loaded) -> None:
         super().__init__(task, libraries)
         self._convert = actions.converter(task.interface.action)
         self._usual = actions.usual(task.interface.action)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import sys
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any
@@ -40,7 +40,7 @@ from sandbox.language import (
     quoted,
     readable,
 )
-from sandbox.language.facades import Facade
+from sandbox.language.library import Loaded, library_facades
 from sandbox.tracebacks import describe
 
 _MODULE = "policy"
@@ -59,7 +59,7 @@ class Task:
 class Program:
     """A compiled program and what its namespaces are made of."""
 
-    def __init__(self, task: Task, libraries: Mapping[str, Facade]) -> None:
+    def __init__(self, task: Task, libraries: Loaded) -> None:
         """Check and compile.
 
         Raises:
@@ -69,7 +69,7 @@ class Program:
             raise CompileError(f"the source is longer than {task.limits.source_chars} characters")
         self.task = task
         self.printer = Printer(task.limits.output_chars)
-        self._libraries = libraries
+        self._libraries = library_facades(libraries, task.extra_imports)
         self.compiled = compile_source(task.source, importable(task.extra_imports))
         self.observe = _observation_class(task.interface.observation_source)
         # dataclasses look their module up by name.
@@ -148,7 +148,7 @@ def _observation_class(source: str | None) -> Callable[[FloatArray], Any] | None
 class FeedbackProgram(Program):
     """A program with a ``Feedback`` class; one object serves all episodes."""
 
-    def __init__(self, task: Task, libraries: Mapping[str, Facade]) -> None:
+    def __init__(self, task: Task, libraries: Loaded) -> None:
         super().__init__(task, libraries)
         try:
             found = self.load(Randomness(0), task.interface.feedback_class, "summarize_trajectory")

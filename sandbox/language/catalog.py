@@ -5,9 +5,10 @@ from __future__ import annotations
 import functools
 import importlib
 import operator
+from collections.abc import Mapping
 
 from sandbox.language import names
-from sandbox.language.facades import Facade, public_members
+from sandbox.language.facades import Facade, facade, public_members
 from sandbox.language.replaced import REPLACED
 
 #: Modules of the standard library and the names that are offered. Left out is what reaches code,
@@ -85,23 +86,32 @@ def _stdlib_members(module: str) -> dict[str, object]:
 @functools.cache
 def shared_facades() -> dict[str, Facade]:
     """The facades that hold no state and serve every namespace of the process."""
-    found = {name: Facade(name, _stdlib_members(name)) for name in STDLIB}
-    found["collections"].__dict__["abc"] = found["collections.abc"]
-    for name in WHOLE:
-        found[name] = Facade(name, public_members(importlib.import_module(name), frozenset()))
-    operators = public_members(operator, frozenset())
-    found["operator"] = Facade("operator", {**operators, **REPLACED["operator"]})
-    found["warnings"] = Facade("warnings", REPLACED["warnings"])
+    members = {name: _stdlib_members(name) for name in STDLIB}
+    members |= {name: public_members(importlib.import_module(name), frozenset()) for name in WHOLE}
+    members["operator"] = {**public_members(operator, frozenset()), **REPLACED["operator"]}
+    members["warnings"] = REPLACED["warnings"]
+    return tree(members)
+
+
+def tree(members: Mapping[str, Mapping[str, object]]) -> dict[str, Facade]:
+    """A facade for each module, ``a.b`` being a member of ``a``, which is made where it is not."""
+    parents = {name[:i] for name in members for i, c in enumerate(name) if c == "."}
+    found: dict[str, Facade] = {}
+    for name in sorted({*members, *parents}, reverse=True):
+        inside = {
+            child.rpartition(".")[2]: below
+            for child, below in found.items()
+            if child.rpartition(".")[0] == name
+        }
+        found[name] = facade(name, {**members.get(name, {}), **inside})
     return found
 
 
-def library_facade(name: str) -> Facade:
-    """A facade over an installed library that is not in the lists above.
+def library_members(name: str) -> dict[str, object]:
+    """What an installed library that is not in the lists above offers.
 
     Raises:
         ImportError: it is not installed.
     """
     module = importlib.import_module(name)
-    return Facade(
-        name, public_members(module, _SCIPY_REFUSED | frozenset(names.REFUSED_ATTRIBUTES))
-    )
+    return public_members(module, _SCIPY_REFUSED | frozenset(names.REFUSED_ATTRIBUTES))

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 
 from sandbox.language import names
-from sandbox.language.catalog import SCIPY, STDLIB, WHOLE, library_facade, shared_facades
-from sandbox.language.facades import Facade
+from sandbox.language.catalog import SCIPY, STDLIB, WHOLE, library_members, shared_facades, tree
+from sandbox.language.facades import Facade, facade, member
 from sandbox.language.numpy_facade import HINTS, numpy_members
 from sandbox.language.randomness import Randomness, clock_facade
 
@@ -20,6 +20,10 @@ _BASE = frozenset(
     | {f"numpy.{name}" for name in _NUMPY}
 )
 _SCIPY_NAMES = frozenset({"scipy"} | {f"scipy.{name}" for name in SCIPY})
+
+
+#: Libraries that are loaded, by module: what of each is offered.
+Loaded = Mapping[str, Mapping[str, object]]
 
 
 @dataclass(frozen=True)
@@ -37,10 +41,10 @@ class Offer:
                 return None
             hint = HINTS.get(name)
             return f"not available: {hint}" if hint else "numpy has no such public name"
-        facade = shared_facades().get(module)
-        if facade is None or hasattr(facade, name):
+        found = shared_facades().get(module)
+        if found is None or hasattr(found, name):
             return None
-        there = ", ".join(sorted(n for n in vars(facade) if n[0] != "_"))
+        there = ", ".join(sorted(n for n in vars(found) if n[0] != "_"))
         return f"not available; {module} offers {there}"
 
 
@@ -74,29 +78,23 @@ def needed_libraries(source: str, extra: tuple[str, ...]) -> tuple[str, ...]:
     return scipy + extra
 
 
-def load_libraries(wanted: tuple[str, ...]) -> dict[str, Facade]:
-    """Facades over ``wanted``; what is not installed is left out."""
-    found: dict[str, Facade] = {}
+def load_libraries(wanted: tuple[str, ...]) -> Loaded:
+    """Import ``wanted``; what is not installed is left out."""
+    found: dict[str, dict[str, object]] = {}
     for name in wanted:
         try:
-            found[name] = library_facade(name)
+            found[name] = library_members(name)
         except ImportError:
             continue
-    for name in sorted(found):
-        _attach(found, name)
     return found
 
 
-def _attach(found: dict[str, Facade], name: str) -> None:
-    """Hang ``a.b`` under ``a``, making an empty ``a`` where there is none."""
-    parent, _, child = name.rpartition(".")
-    if parent:
-        facade = found.setdefault(parent, Facade(parent, {}))
-        facade.__dict__[child] = found[name]
-        _attach(found, parent)
+def library_facades(loaded: Loaded, extra: tuple[str, ...]) -> dict[str, Facade]:
+    """Facades for one program: of all that the process has loaded, what this program may import."""
+    return tree({n: members for n, members in loaded.items() if n in _SCIPY_NAMES or n in extra})
 
 
-_NOTHING = Facade("nothing", {})
+_NOTHING = facade("nothing", {})
 
 
 def import_hook(name: str, *rest: object) -> Facade:
@@ -118,8 +116,9 @@ class Library:
     """The importer of one namespace: shared facades plus those with an episode's own state."""
 
     def __init__(self, randomness: Randomness, extra: Mapping[str, Facade]) -> None:
+        """``extra``: what ``library_facades`` made for the program."""
         random = randomness.python_random
-        self.numpy = Facade(
+        self.numpy = facade(
             "numpy", numpy_members(), HINTS, lazy={"random": randomness.numpy_random}
         )
         self._modules: dict[str, Facade] = {**shared_facades(), **extra, "numpy": self.numpy}
@@ -128,18 +127,15 @@ class Library:
     def find(self, module: str, name: str | None = None) -> object:
         """What ``import module`` or ``from module import name`` binds.
 
+        Only facades are walked through, whatever the names are: a compile-time check is not needed.
+
         Raises:
             ImportError: there is no such module or name.
         """
         found = self._module(module)
-        if name is None:
-            return found
-        try:
-            return getattr(found, name)
-        except AttributeError as error:
-            raise ImportError(str(error)) from None
+        return found if name is None else _imported(found, name)
 
-    def _module(self, module: str) -> object:
+    def _module(self, module: str) -> Facade:
         known = self._modules.get(module)
         if known is None and module in self._lazy:
             known = self._modules[module] = self._lazy[module]()
@@ -148,4 +144,14 @@ class Library:
         parent, _, child = module.rpartition(".")
         if not parent:
             raise ImportError(f"`{names.readable(module)}` is not installed here")
-        return getattr(self._module(parent), child)
+        inner = _imported(self._module(parent), child)
+        if isinstance(inner, Facade):
+            return inner
+        raise ImportError(f"`{names.readable(module)}` is no module")
+
+
+def _imported(found: Facade, name: str) -> object:
+    try:
+        return member(found, name)
+    except AttributeError as error:
+        raise ImportError(str(error)) from None

@@ -7,7 +7,7 @@ import types
 
 import numpy as np
 
-from sandbox.language.facades import Facade, public_members
+from sandbox.language.facades import facade, public_members
 from sandbox.language.guards import Array
 from sandbox.language.names import words
 
@@ -64,18 +64,18 @@ def numpy_members() -> dict[str, object]:
     members |= {
         "newaxis": None,
         "set_printoptions": _ignored,
-        "linalg": Facade("numpy.linalg", _public(np.linalg)),
-        "fft": Facade("numpy.fft", _public(np.fft)),
-        "exceptions": Facade("numpy.exceptions", _public(np.exceptions)),
+        "linalg": facade("numpy.linalg", _public(np.linalg)),
+        "fft": facade("numpy.fft", _public(np.fft)),
+        "exceptions": facade("numpy.exceptions", _public(np.exceptions)),
         "ndarray": Array,
-        "typing": Facade(
+        "typing": facade(
             "numpy.typing", {"ArrayLike": object, "DTypeLike": object, "NDArray": Array}
         ),
-        "polynomial": Facade(
+        "polynomial": facade(
             "numpy.polynomial", {n: getattr(np.polynomial, n) for n in _POLYNOMIALS}
         ),
     }
     windows = {"sliding_window_view": np.lib.stride_tricks.sliding_window_view}
-    tricks = Facade("numpy.lib.stride_tricks", windows)
-    members["lib"] = Facade("numpy.lib", {"stride_tricks": tricks})
+    tricks = facade("numpy.lib.stride_tricks", windows)
+    members["lib"] = facade("numpy.lib", {"stride_tricks": tricks})
     return members

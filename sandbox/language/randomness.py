@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from sandbox.language import names
-from sandbox.language.facades import Facade
+from sandbox.language.facades import Facade, facade
 
 _NUMPY_FUNCTIONS = names.words(
     """
@@ -93,7 +93,7 @@ class Randomness:
             "Generator": np.random.Generator,
             "SeedSequence": np.random.SeedSequence,
         }
-        return Facade("numpy.random", members)
+        return facade("numpy.random", members)
 
     def python_random(self) -> Facade:
         """The stand-in for ``random``."""
@@ -109,7 +109,7 @@ class Randomness:
             value = int(self._derived().generate_state(1)[0]) if seed is None else seed
             return random.Random(value)  # noqa: S311 - policies need repeatable numbers
 
-        return Facade("random", {**members, "Random": make})
+        return facade("random", {**members, "Random": make})
 
 
 def clock_facade() -> Facade:
@@ -131,4 +131,4 @@ def clock_facade() -> Facade:
     clocks = ("time", "monotonic", "perf_counter", "process_time", "thread_time")
     members: dict[str, object] = dict.fromkeys(clocks, seconds)
     members |= dict.fromkeys([f"{name}_ns" for name in clocks], nanoseconds)
-    return Facade("time", {**members, "sleep": sleep})
+    return facade("time", {**members, "sleep": sleep})

@@ -14,13 +14,14 @@ from sandbox.language import (
     importable,
     make_builtins,
 )
-from sandbox.language.library import load_libraries, needed_libraries
+from sandbox.language.library import library_facades, load_libraries, needed_libraries
 
 
 def run_restricted(source: str, extra: tuple[str, ...] = ()) -> tuple[dict, Printer]:
     """The namespace after executing ``source`` as a program, and what it printed to."""
     printer = Printer(4000)
-    library = Library(Randomness(0), load_libraries(needed_libraries(source, extra)))
+    loaded = load_libraries(needed_libraries(source, extra))
+    library = Library(Randomness(0), library_facades(loaded, extra))
     sys.modules["policy"] = types.ModuleType("policy")
     namespace = {
         "__builtins__": make_builtins(printer, library.find, import_hook),

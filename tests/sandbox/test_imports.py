@@ -5,6 +5,7 @@ from restricted import run_restricted
 
 import sandbox
 from sandbox.language import importable
+from sandbox.language.library import library_facades, load_libraries
 
 
 @pytest.mark.parametrize("module", sandbox.ALLOWED_IMPORTS)
@@ -21,3 +22,57 @@ def test_nothing_that_is_offered_is_left_out_of_the_list():
 
     # Of these the list names the whole (numpy, collections) or each part (scipy).
     assert {name for name in unlisted if name.partition(".")[0] not in listed} == {"scipy"}
+
+
+PATHS = {
+    "a function's globals": "import numpy.__getattr__.__globals__ as g",
+    "a class's bases": "from collections.OrderedDict import __bases__ as g",
+    "a function as a module": "from numpy.mean import real as g",
+    "a class as a module": "from collections.Counter import update as g",
+    "a hidden name": "from numpy import \u01c0lazy as g",
+    "a private name": "from numpy._core import multiarray as g",
+    "a constant as a module": "import math.pi.real as g",
+}
+
+
+@pytest.mark.parametrize("path", PATHS.values(), ids=PATHS)
+def test_only_modules_are_walked_through_where_an_import_may_fail(path):
+    source = f"try:\n    {path}\nexcept ImportError:\n    g = None"
+    try:
+        namespace, _ = run_restricted(source)
+    except sandbox.CompileError:
+        return
+
+    assert namespace["g"] is None
+
+
+def test_a_program_reaches_its_own_extra_imports_and_no_others():
+    loaded = load_libraries(("colorsys", "scipy.optimize", "email.utils", "scipy.special"))
+
+    found = library_facades(loaded, ("colorsys", "scipy.special"))
+
+    assert set(found) == {"colorsys", "scipy", "scipy.optimize", "scipy.special"}
+    assert found["scipy"].special is found["scipy.special"]
+    assert found["scipy"].optimize is found["scipy.optimize"]
+
+
+SEALED = {
+    "made": "type(np)('x')",
+    "a base class": "class M(type(np)): pass",
+    "a base": "class M(np): pass",
+    "assigned": "np.sum = 1",
+    "copied": "import copy\ncopy.copy(np)",
+    "lazily": "type(np).random",
+}
+
+
+@pytest.mark.parametrize("source", SEALED.values(), ids=SEALED)
+def test_a_facade_is_sealed(source):
+    with pytest.raises((AttributeError, TypeError)):
+        run_restricted(source)
+
+
+def test_a_facade_cannot_be_filled_again():
+    namespace, _ = run_restricted("np.__init__('numpy', {'sum': 1})\ntotal = np.sum([1, 2])")
+
+    assert namespace["total"] == 3

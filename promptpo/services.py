@@ -82,7 +82,7 @@ class RunServices:
             self.folder.write_prompt(key, messages)
             self.log.emit("prompt", key=asdict(key), messages=[asdict(m) for m in messages])
             self.report("call", key=asdict(key), state="sent")
-            reply = _encodable(await self.model.ask(request))
+            reply = await self.model.ask(request)
         finally:
             self.ledger.release_call()
         self.log.emit("reply", **reply_event(request, reply), note=reply.note)
@@ -282,11 +282,6 @@ class RunServices:
 
 def _place(candidate: Candidate) -> Place:
     return candidate.round, candidate.index, candidate.repairs
-
-
-def _encodable(reply: Reply) -> Reply:
-    """The reply without lone surrogates, which no file and no later prompt could hold."""
-    return replace(reply, text=reply.text.encode("utf-8", "replace").decode("utf-8"))
 
 
 def unique(candidates: Sequence[Candidate]) -> list[Candidate]:

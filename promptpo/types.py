@@ -53,6 +53,10 @@ class Request:
     messages: tuple[Message, ...]
 
 
+#: The finish reason of an answer that was larger than what is read; the note says how large.
+TOO_LARGE = "too_large"
+
+
 @dataclass(frozen=True)
 class Reply:
     """What a language model answered, with the provider's numbers as they came.

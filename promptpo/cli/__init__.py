@@ -13,6 +13,8 @@ from collections.abc import Sequence
 
 from promptpo.cli.parser import COMMANDS, Parser, nearest
 from promptpo.errors import EXIT_INTERRUPTED, PromptPOError, UsageError
+from promptpo.plaintext import clean_line
+from promptpo.ui.terminal import say
 
 #: Exit code where the reader of the output has gone (128 + SIGPIPE), as other tools have it.
 EXIT_PIPE = 141
@@ -27,7 +29,7 @@ def main(argv: Sequence[str]) -> int:
     try:
         return _dispatch(list(argv))
     except PromptPOError as e:
-        print(f"promptpo: error: {e}", file=sys.stderr)
+        say(clean_line(f"promptpo: error: {e}".strip()), file=sys.stderr)
         return e.exit_code
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import warnings
 from typing import TYPE_CHECKING
 
 from promptpo.cli.parser import Parser
 from promptpo.errors import SpecError, UsageError
+from promptpo.ui.terminal import say
 
 if TYPE_CHECKING:
     from promptpo.check import Effort, Replays
@@ -50,7 +50,7 @@ def main(arguments: argparse.Namespace) -> int:
             if not _check(spec, effort, replays, may_lack=arguments.all):
                 wrong.append(spec.name)
     if wrong:
-        print(f"\n{len(wrong)} of {len(specs)} specs are not true: {', '.join(wrong)}")
+        say(f"\n{len(wrong)} of {len(specs)} specs are not true: {', '.join(wrong)}")
     return 1 if wrong else 0
 
 
@@ -58,16 +58,16 @@ def _check(spec: EnvSpec, effort: Effort, replays: Replays, *, may_lack: bool) -
     """Print the table of one spec; True if nothing failed."""
     from promptpo.check import check_spec
 
-    print(f"{spec.name}: {spec.title}", flush=True)
+    say(f"{spec.name}: {spec.title}")
     passed = True
     try:
         for finding in check_spec(spec, effort, replays):
             passed = passed and not finding.failed
-            print(f"  {finding.verdict:4}  {finding.check:22}  {finding.detail}", flush=True)
+            say(f"  {finding.verdict:4}  {finding.check:22}  {finding.detail}")
     except SpecError as error:
         if not (may_lack and is_missing_package(error)):
             raise
-        print(f"  skipped: {error}", file=sys.stdout)
+        say(f"  skipped: {error}")
     return passed
 
 

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 from promptpo.cli import runs
 from promptpo.cli.parser import Parser, add_out
 from promptpo.errors import UsageError
+from promptpo.plaintext import clean_line
 from promptpo.store.files import write_atomically
 from promptpo.ui import text
+from promptpo.ui.terminal import say
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -71,7 +73,7 @@ def main(arguments: argparse.Namespace) -> int:
     try:
         for name, content in contents.items():
             write_atomically(folder / name, content)
-            print(text.near_path(folder / name))
+            say(text.near_path(folder / name))
     except OSError as e:
         raise UsageError(
             f"{folder}: {e.strerror}; give --to a folder that can be written"
@@ -101,14 +103,16 @@ def show(found: Sequence[Panel]) -> None:
     width = shutil.get_terminal_size((_WIDTH, 24)).columns if sys.stdout.isatty() else _WIDTH
     console = Console(width=width, highlight=False, emoji=False, markup=False)
     for panel in found:
-        console.print(f"{panel.name}: held-out scores, mean and 95% interval", style="bold")
+        console.print(
+            f"{clean_line(panel.name)}: held-out scores, mean and 95% interval", style="bold"
+        )
         references = tables.reference_rows(panel)
         _print(console, tables.SCORES, tables.score_rows(panel), references)
         if rows := tables.contrast_rows(panel):
             _print(console, tables.CONTRASTS, rows)
         _print(console, tables.RUNS, tables.run_rows(panel))
     for note in tables.notes(found):
-        console.print(f"- {note}", style="dim")
+        console.print(f"- {clean_line(note)}", style="dim")
 
 
 def _print(console: Console, header: Row, rows: Sequence[Row], more: Sequence[Row] = ()) -> None:
@@ -126,6 +130,6 @@ def _print(console: Console, header: Row, rows: Sequence[Row], more: Sequence[Ro
         table.add_column(header[i], justify="right" if right else "left", overflow="fold")
     for number, row in enumerate([*rows, *more]):
         style = "dim" if number >= len(rows) else None
-        table.add_row(*(row[i] for i in used), style=style)
+        table.add_row(*(clean_line(row[i]) for i in used), style=style)
     console.print(table)
     console.print()

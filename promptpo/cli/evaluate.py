@@ -18,6 +18,7 @@ from promptpo.store.folder import RunFolder
 from promptpo.store.policy_file import PolicyFile
 from promptpo.ui import text
 from promptpo.ui.summary import Row, reference_rows
+from promptpo.ui.terminal import say
 
 if TYPE_CHECKING:
     from promptpo.spec import EnvSpec
@@ -54,7 +55,7 @@ def main(arguments: argparse.Namespace) -> int:
     if rollout.error is not None:
         raise PromptPOError(policy.failure(rollout.error))
     for label, words in report(spec, settings, policy.path, rollout):
-        print(f"{label:11}  {words}")
+        say(f"{label:11}  {words}")
     return 0
 
 

@@ -9,6 +9,7 @@ from promptpo.cli import runs
 from promptpo.cli.parser import Parser, add_out
 from promptpo.errors import UsageError
 from promptpo.ui import text
+from promptpo.ui.terminal import say
 
 
 def parser() -> Parser:
@@ -49,11 +50,11 @@ def main(arguments: argparse.Namespace) -> int:
     run = gather(runs.find(arguments.run, arguments.out))
     to = arguments.to or run.folder / "export"
     for file in write_folder(run, to, sb3=arguments.sb3, force=arguments.force):
-        print(text.near_path(file))
+        say(text.near_path(file))
     if arguments.minari:
         from promptpo.export.minari_dataset import write_dataset
 
         root = arguments.to / "minari" if arguments.to else None
         dataset = write_dataset(run, root, author=arguments.author, force=arguments.force)
-        print(f"{text.near_path(dataset.path)}  {dataset.use}")
+        say(f"{text.near_path(dataset.path)}  {dataset.use}")
     return 0

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 from promptpo.cli import runs
 from promptpo.cli.parser import Parser, add_out, nearest
 from promptpo.errors import PromptPOError, UsageError
+from promptpo.plaintext import clean_line
 from promptpo.store.folder import RunFolder
 from promptpo.ui import text
+from promptpo.ui.terminal import say
 
 if TYPE_CHECKING:
     import sandbox
@@ -34,14 +36,14 @@ def main(arguments: argparse.Namespace) -> int:
     if arguments.family is not None:
         return list_members(arguments.family.rstrip(":"))
     print_table(("spec", "horizon", "observation", "action", "recording", "task"), spec_rows())
-    print()
+    say()
     print_table(("family", "members", "for example", "tasks"), family_rows())
-    print()
+    say()
     rows = run_rows(arguments.out)
     if rows:
         print_table(("run", "status", "best", "held-out or search score"), rows)
     else:
-        print(f"no runs in {arguments.out} yet")
+        say(f"no runs in {arguments.out} yet")
     return 0
 
 
@@ -89,7 +91,7 @@ def list_members(name: str) -> int:
     if name not in known:
         raise UsageError(f"no family of specs is called '{name}'; {nearest(name, known)}")
     for member in known[name].members():
-        print(f"{name}:{member}")
+        say(f"{name}:{member}")
     return 0
 
 
@@ -130,7 +132,8 @@ def run_row(folder: Path) -> tuple[str, ...]:
 
 def print_table(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
     """Aligned columns; the last one may be as long as it likes."""
+    rows = [tuple(map(clean_line, row)) for row in rows]
     widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header) - 1)]
     for row in [header, *rows]:
         cells = [cell.ljust(width) for cell, width in zip(row[:-1], widths, strict=True)]
-        print("  ".join([*cells, row[-1]]).rstrip())
+        say("  ".join([*cells, row[-1]]).rstrip())

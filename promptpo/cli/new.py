@@ -8,6 +8,8 @@ from pathlib import Path
 
 from promptpo.cli.parser import Parser
 from promptpo.errors import SpecError, UsageError
+from promptpo.plaintext import clean
+from promptpo.ui.terminal import say
 
 
 def parser() -> Parser:
@@ -34,10 +36,10 @@ def main(arguments: argparse.Namespace) -> int:
     try:
         # "x": a file that has appeared since is not overwritten either.
         with file.open("x", encoding="utf-8") as out:
-            out.write(text)
+            out.write(clean(text))
     except OSError as e:
         raise UsageError(f"{file}: {e.strerror}; give --to a file that can be written") from None
-    print(next_steps(file))
+    say(next_steps(file))
     return 0
 
 

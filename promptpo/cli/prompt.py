@@ -6,6 +6,7 @@ import argparse
 
 from promptpo import config
 from promptpo.cli.parser import Parser, add_preset, add_settings
+from promptpo.ui.terminal import say
 
 #: The settings that show in a prompt.
 _SHOWN = ("published_prompt", "act_timeout", "episode_timeout", "policy_lifetime")
@@ -28,7 +29,7 @@ def main(arguments: argparse.Namespace) -> int:
 
     spec = load_spec(settings.spec, published=settings.published_prompt)
     for stage, messages in render_all(spec, settings):
-        print(f"{'=' * 20} {stage} {'=' * max(4, 78 - len(stage))}")
+        say(f"{'=' * 20} {stage} {'=' * max(4, 78 - len(stage))}")
         for message in messages:
-            print(f"{'-' * 20} {message.role}\n{message.content}\n")
+            say(f"{'-' * 20} {message.role}\n{message.content}\n")
     return 0

@@ -13,6 +13,7 @@ from promptpo.cli.parser import Parser, add_out
 from promptpo.errors import RunError, UsageError
 from promptpo.store.files import write_atomically
 from promptpo.store.folder import RunFolder
+from promptpo.ui.terminal import say
 
 
 def parser() -> Parser:
@@ -43,7 +44,7 @@ def main(arguments: argparse.Namespace) -> int:
         write_atomically(file, "".join([json.dumps(header) + "\n", *replies]))
     except OSError as e:
         raise UsageError(f"{file}: {e.strerror}; give --to a file that can be written") from None
-    print(f"{file}: {len(replies)} replies of {folder}")
+    say(f"{file}: {len(replies)} replies of {folder}")
     return 0
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from promptpo.cli import runs
 from promptpo.cli.parser import Parser, add_out
 from promptpo.ui import text
+from promptpo.ui.terminal import say
 
 #: Where the report of several runs goes unless --to says otherwise.
 _SEVERAL = Path("report.html")
@@ -40,7 +41,7 @@ def main(arguments: argparse.Namespace) -> int:
     folders = [runs.find(name, arguments.out) for name in arguments.runs or ["latest"]]
     to = arguments.to or (_SEVERAL if len(folders) > 1 else None)
     file = write_report(folders, to, inline_videos=arguments.inline_videos)
-    print(text.near_path(file))
+    say(text.near_path(file))
     if arguments.open:
         import webbrowser
 

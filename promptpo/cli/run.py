@@ -11,6 +11,7 @@ from promptpo.cli import runs
 from promptpo.cli.parser import COMMANDS, Parser, add_preset, add_settings
 from promptpo.config import RunConfig
 from promptpo.errors import EXIT_INTERRUPTED, UsageError
+from promptpo.ui.terminal import say
 
 if TYPE_CHECKING:
     from promptpo.forecast import Forecast
@@ -100,7 +101,7 @@ def _forecast(settings: RunConfig) -> int:
     from promptpo.forecast import forecast
 
     for line in forecast_lines(settings, forecast(settings)):
-        print(line)
+        say(line)
     return 0
 
 

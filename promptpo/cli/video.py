@@ -11,6 +11,7 @@ from typing import Any
 from promptpo.cli import runs
 from promptpo.cli.parser import PLAYING_NOTE, Parser, add_out, add_playing
 from promptpo.errors import UsageError
+from promptpo.ui.terminal import say
 
 _EPILOG = f"""\
 {PLAYING_NOTE}
@@ -87,7 +88,7 @@ def main(arguments: argparse.Namespace) -> int:
             films = render_run(folder, options, to=to, settings=given, watcher=watcher)
             problems = send(RunFolder.open(folder), films)
     for problem in problems:
-        print(problem, file=sys.stderr)
+        say(problem, file=sys.stderr)
     return 0
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from promptpo.cli import runs
 from promptpo.cli.parser import Parser, add_out, converter
 from promptpo.ui import text
+from promptpo.ui.terminal import say
 
 
 def parser() -> Parser:
@@ -50,7 +51,7 @@ def main(arguments: argparse.Namespace) -> int:
         site = Site(lambda: [folder], text.near_path(folder.parent), only=True)
     server = open_server(site, arguments.host, arguments.port, public=arguments.public)
     with contextlib.suppress(KeyboardInterrupt), server:
-        print(f"{server.url}  (Ctrl-C ends it)", flush=True)
+        say(f"{server.url}  (Ctrl-C ends it)")
         if arguments.open:
             import webbrowser
 

@@ -11,10 +11,12 @@ import ast
 import builtins
 import re
 import textwrap
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from promptpo import bounds
 from promptpo.errors import PromptPOError
-from promptpo.types import Reply
+from promptpo.plaintext import clean_line, control_character
+from promptpo.types import TOO_LARGE, Reply
 
 _FENCE = re.compile(r"^([ \t]*)(`{3,}|~{3,})[ \t]*([^`\n]*)$")
 _TAGS = "think|thinking|thought|reasoning"
@@ -23,6 +25,8 @@ _REASONING_START = re.compile(rf"\s*<(?:{_TAGS})>")
 _REASONING_END = re.compile(rf"^[ \t]*</(?:{_TAGS})>", re.MULTILINE)
 _CUT_OFF = {"length", "max_tokens"}
 _FILTERED = {"content_filter", "refusal"}
+#: Characters of a line that may be a fence, and blocks that are looked at, counted from the end.
+_FENCE_LINE, _MOST_BLOCKS = 200, 40
 
 
 class ReplyRejected(PromptPOError):
@@ -45,9 +49,32 @@ def extract_code(reply: Reply, class_name: str) -> str:
     """Return the Python source in ``reply`` that defines ``class_name`` at top level.
 
     The source need not parse: the compiler's message on it is better than one from here.
-    Raises ReplyRejected for a reply that is empty, cut off, without code or without the class.
+    Raises ReplyRejected for a reply that is empty, cut off or too long, without code or without
+    the class, and for code with control characters.
     """
+    _check_ending(reply)
+    text = _without_reasoning(reply.text.removeprefix("\ufeff").replace("\r\n", "\n"))
+    if not text.strip():
+        raise ReplyRejected("the reply was empty; answer with one ```python block")
+    blocks = _blocks(text)
+    if blocks and not blocks[-1].closed:
+        raise ReplyRejected(
+            "the reply was cut off: its last ``` block is not closed; write a shorter class"
+        )
+    codes = [block.code for block in blocks]
+    return _checked(_chosen(codes, class_name) if codes else _bare(text, class_name))
+
+
+def _check_ending(reply: Reply) -> None:
+    """Raise ReplyRejected for a reply that did not come whole, or is longer than any class."""
     reason = reply.finish_reason.lower()
+    if reason == TOO_LARGE:
+        raise ReplyRejected(f"{reply.note}; answer with one class and few words around it")
+    if len(reply.text) > bounds.REPLY:
+        raise ReplyRejected(
+            f"the reply has {len(reply.text):,} characters, and at most {bounds.REPLY:,} are read;"
+            " answer with one class and few words around it"
+        )
     if reason in _CUT_OFF:
         raise ReplyRejected(
             f"the reply was cut off at the token limit (finish reason {reason!r});"
@@ -55,23 +82,30 @@ def extract_code(reply: Reply, class_name: str) -> str:
         )
     if reason in _FILTERED:
         raise ReplyRejected(f"the provider withheld the reply (finish reason {reason!r})")
-    text = _without_reasoning(reply.text.replace("\r\n", "\n"))
-    if not text.strip():
-        raise ReplyRejected("the reply was empty; answer with one ```python block")
-    blocks = _blocks(text)
-    if not blocks:
-        return _bare(text, class_name)
-    if not blocks[-1].closed:
+
+
+def _checked(code: str) -> str:
+    """The code itself, where it is no longer than a class is and shows all that it holds."""
+    if len(code) > bounds.SOURCE:
         raise ReplyRejected(
-            "the reply was cut off: its last ``` block is not closed; write a shorter class"
+            f"the code has {len(code):,} characters, and at most {bounds.SOURCE:,} are taken;"
+            " write a shorter class"
         )
-    return _chosen([block.code for block in blocks], class_name)
+    if found := control_character(code):
+        line, name = found
+        raise ReplyRejected(
+            f"line {line}: the code holds the control character {name}, which a reader does not"
+            " see; leave it out, or write it as an escape in a string"
+        )
+    return code
 
 
 def _without_reasoning(text: str) -> str:
     """Drop reasoning that some models put before the answer, between tags."""
-    while found := _REASONING.match(text):
-        text = text[found.end() :]
+    start = 0
+    while found := _REASONING.match(text, start):
+        start = found.end()
+    text = text[start:]
     if _REASONING_START.match(text):
         raise ReplyRejected("the reply was cut off inside its reasoning; reason less, then answer")
     # Some chat templates swallow the opening tag and leave only the closing one.
@@ -84,13 +118,13 @@ def _blocks(text: str) -> list[_Block]:
     blocks: list[_Block] = []
     fence: str | None = None
     lines: list[str] = []
-    for line in text.splitlines():
-        found = _FENCE.match(line)
+    for line in text.split("\n"):
+        found = _FENCE.match(line) if len(line) <= _FENCE_LINE else None
         if fence is None:
             if found:
                 fence, lines = found[2], []
         elif found and found[2].startswith(fence) and not found[3].strip():
-            blocks.append(_Block(_code(lines), closed=True))
+            blocks.append(_Block("\n".join(lines), closed=True))
             fence = None
         else:
             lines.append(line)
@@ -99,12 +133,12 @@ def _blocks(text: str) -> list[_Block]:
         glued = bool(lines) and lines[-1].rstrip().endswith(fence)
         if glued:
             lines[-1] = lines[-1].rstrip().removesuffix(fence)
-        blocks.append(_Block(_code(lines), closed=glued))
-    return blocks
+        blocks.append(_Block("\n".join(lines), closed=glued))
+    return [replace(b, code=_dedented(b.code)) for b in blocks[-_MOST_BLOCKS:]]
 
 
-def _code(lines: list[str]) -> str:
-    return textwrap.dedent("\n".join(lines)).strip("\n") + "\n"
+def _dedented(code: str) -> str:
+    return textwrap.dedent(code).strip("\n") + "\n"
 
 
 def _chosen(codes: list[str], class_name: str) -> str:
@@ -123,6 +157,8 @@ def _chosen(codes: list[str], class_name: str) -> str:
 
 def _bare(text: str, class_name: str) -> str:
     """A reply without any fence counts where the whole of it is Python."""
+    if len(text) > bounds.SOURCE:
+        raise ReplyRejected("no code found; put the whole class into one ```python block")
     if _parsed(text) is None:
         shown = "not in a fenced block" if _defines(text, class_name) else "missing"
         raise ReplyRejected(
@@ -136,7 +172,8 @@ def _bare(text: str, class_name: str) -> str:
 
 def _no_class(codes: list[str], class_name: str) -> str:
     found = sorted(set(re.findall(r"^(?:class|def)\s+(\w+)", "\n".join(codes), re.MULTILINE)))
-    what = f"defines {', '.join(found)} but" if found else "has"
+    shown = ", ".join(clean_line(name)[:40] for name in found[:5])
+    what = f"defines {shown} but" if found else "has"
     return f"the reply's code {what} no class {class_name}; define class {class_name} at top level"
 
 
@@ -181,7 +218,9 @@ def _missing_names(code: str) -> set[str]:
 
 
 def _parsed(code: str) -> ast.Module | None:
-    """The syntax tree; None for what is no Python, or nests so deeply that the parser gives up."""
+    """The syntax tree; None for what is no Python, or is too long or nested for the parser."""
+    if len(code) > bounds.SOURCE:
+        return None
     try:
         return ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):

@@ -11,12 +11,15 @@ from typing import Any
 
 from promptpo.errors import ModelError
 from promptpo.llm.providers import KEYS, provider_of, shown_address, without_secrets
+from promptpo.plaintext import clean
 
 #: Client errors that pass by themselves: time-out, conflict, too early, rate limit.
 _PASSING = {408, 409, 425, 429}
 _NO_KEY = re.compile(r"(missing|no|set|provide|pass)\b.{0,60}\b(api[ _-]?key|credentials)", re.I)
 _BAD_KEY = re.compile(r"\bapi[ _-]?key\b", re.I)
 _JSON_MESSAGE = re.compile(r'"message"\s*:\s*"((?:[^"\\]|\\.)+)"')
+#: Characters of a provider's message that are looked at.
+_READ = 20_000
 _PREFIX = re.compile(r"^(?:litellm\.\w+: |\w+Error: |\w*Exception - )+")
 
 
@@ -151,7 +154,7 @@ def retry_after(headers: Mapping[str, Any] | None) -> float | None:
 
 def one_line(error: BaseException) -> str:
     """The message of an exception on one line, short, without secrets and litellm's prefixes."""
-    text = str(error).partition("Traceback (most recent call last)")[0]
+    text = clean(str(error)[:_READ]).partition("Traceback (most recent call last)")[0]
     if found := _JSON_MESSAGE.search(text):  # litellm shows some providers' bodies as they came
         text = found[1].replace("\\n", " ")
     text = _PREFIX.sub("", without_secrets(" ".join(text.split()))).strip().rstrip(".")

@@ -24,6 +24,7 @@ from promptpo.prompts import (
     feedback_messages,
     policy_messages,
     reflection_messages,
+    reflection_text,
     repair_messages,
 )
 from promptpo.types import CallKey, Candidate, Message, Reply, Round
@@ -68,7 +69,7 @@ class PromptPO:
     async def _reflect(self, rounds: Sequence[Round]) -> str:
         messages = reflection_messages(self.services.spec, self.config, rounds)
         reply = await self.services.ask(CallKey("reflection", len(rounds)), messages)
-        return reply.text.strip()
+        return reflection_text(reply.text)
 
     async def _candidate(self, round_: int, index: int, prompt: tuple[Message, ...]) -> Candidate:
         """Ask for one policy and roll it out, repairing it as often as the run allows."""

@@ -5,6 +5,7 @@ from promptpo.prompts.stages import (
     feedback_messages,
     policy_messages,
     reflection_messages,
+    reflection_text,
     render_all,
     repair_messages,
 )
@@ -13,6 +14,7 @@ __all__ = [
     "feedback_messages",
     "policy_messages",
     "reflection_messages",
+    "reflection_text",
     "render_all",
     "render_history",
     "repair_messages",

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
+from promptpo.plaintext import clean
 from promptpo.types import Candidate, Rollout, Round, best_round, successes_text
 
 #: Characters per token, on average, for English and Python. A rule of thumb: tokenizers differ
@@ -152,4 +153,5 @@ def _first_line(text: str) -> str:
 
 
 def _shortened(line: str) -> str:
+    line = clean(line)
     return line if len(line) <= 250 else line[:247] + "..."

@@ -8,7 +8,9 @@ from functools import cache
 from importlib.resources import files
 from string import Template
 
+from promptpo import bounds
 from promptpo.config import RunConfig
+from promptpo.plaintext import clean, shortened
 from promptpo.prompts.history import render_history
 from promptpo.rollout.jobs import SUMMARY_CHARS
 from promptpo.spec import EnvSpec, prompt_parts
@@ -69,9 +71,21 @@ def repair_messages(
     asked: Messages, reply: str, what: str, error: str, output: str = ""
 ) -> Messages:
     """Continue a conversation: the reply to ``asked`` failed with ``error``."""
-    printed = f"\nIt had printed:\n\n```\n{output.strip()}\n```\n" if output.strip() else ""
-    text = _template("repair").substitute(what=what, error=error.strip(), output=printed)
-    return (*asked, Message("assistant", reply), Message("user", text.strip()))
+    output, error = _told(output, bounds.ERROR), _told(error, bounds.ERROR)
+    printed = f"\nIt had printed:\n\n```\n{output}\n```\n" if output else ""
+    text = _template("repair").substitute(what=what, error=error, output=printed)
+    quoted = shortened(clean(reply), bounds.QUOTE)
+    return (*asked, Message("assistant", quoted), Message("user", text.strip()))
+
+
+def reflection_text(reply: str) -> str:
+    """What the prompts after a reflection quote of it."""
+    return _told(reply, bounds.REFLECTION)
+
+
+def _told(text: str, most: int) -> str:
+    """Text that a prompt quotes: without what surrounds it, control characters and excess."""
+    return shortened(clean(text.strip()), most)
 
 
 def render_all(spec: EnvSpec, config: RunConfig) -> list[tuple[str, Messages]]:

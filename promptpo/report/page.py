@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
+from promptpo.plaintext import clean
 from promptpo.report.records import LIVE, RunRecord
 from promptpo.report.rounds import Budget
 from promptpo.report.tables import Table, runs_table
@@ -87,10 +88,9 @@ def _views(
 def _render(template: str, *, live: bool, **values: Any) -> str:  # noqa: ANN401
     # live.js comes first, because it notes the page as the server sent it.
     style, script = _asset("report.css"), (_asset("live.js") if live else "") + _asset("report.js")
-    return (
-        _environment()
-        .get_template(template)
-        .render(
+    page = _environment().get_template(template)
+    return clean(
+        page.render(
             csp=_policy(style, script, live=live),
             style=Markup(style),  # noqa: S704 - our own file
             script=Markup(script),  # noqa: S704 - our own file

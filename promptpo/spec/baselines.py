@@ -25,6 +25,7 @@ from promptpo.spec.interface import place_of, spec_error
 from promptpo.spec.loading import load_spec
 from promptpo.spec.task import Task
 from promptpo.store.files import write_atomically
+from promptpo.ui.terminal import say
 
 #: Makes the controller of one episode: from the task and the episode's seed, a function from the
 #: raw observation to an action of the environment's own space.
@@ -159,7 +160,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 store(options.json, task.spec.ref, found)
             task.close()
     except PromptPOError as error:
-        print(error, file=sys.stderr)
+        say(error, file=sys.stderr)
         return error.exit_code
     except BrokenPipeError:
         from promptpo.cli import reader_gone
@@ -175,7 +176,7 @@ def _printed(task: Task, seeds: Sequence[int]) -> Iterator[tuple[str, Measured]]
         value = f"{score.mean_return:10.2f} +- {result.standard_error:.2f}"
         spread = f"  deviation {result.deviation:.4g}"
         line = f"{task.spec.name}  {name:12}{value}{spread}{success}  ({result.steps} steps)"
-        print(line, flush=True)
+        say(line)
         yield name, result
 
 

@@ -13,6 +13,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from promptpo.plaintext import clean_line
 from promptpo.types import Event, successes_text
 from promptpo.ui import summary, text
 from promptpo.ui.plain import event_lines
@@ -70,7 +71,7 @@ class LiveView:
             self._live.start()
         for line in lines:
             stamp = text.duration(event.time - self.progress.started)
-            self.console.print(Text(f"{stamp:>7}  ", "dim") + Text(line), soft_wrap=True)
+            self.console.print(Text(f"{stamp:>7}  ", "dim") + _text(line), soft_wrap=True)
 
     def _draw(self) -> RenderableType:
         with self._lock:
@@ -83,6 +84,11 @@ def picture(progress: Progress, now: float, height: int) -> RenderableType:
     if progress.candidates and progress.phase == "search":
         parts += [Text(), _candidates(progress, max(height - _OTHER_ROWS, 3))]
     return Group(*parts, Text(), _rows(_facts(progress)))
+
+
+def _text(words: str, style: str = "") -> Text:
+    """Words from outside: never markup, and without control characters."""
+    return Text(clean_line(words), style)
 
 
 def _head(progress: Progress, now: float) -> RenderableType:
@@ -107,7 +113,7 @@ def _head(progress: Progress, now: float) -> RenderableType:
     grid.add_column(no_wrap=True)
     grid.add_column(ratio=1)
     grid.add_column(no_wrap=True, justify="right")
-    title = Text(titles.get(progress.phase, ""), "bold")
+    title = _text(titles.get(progress.phase, ""), "bold")
     grid.add_row(title, ProgressBar(max(total, 1), done), Text(clock, "dim"))
     return grid
 
@@ -139,9 +145,9 @@ def _cells(view: CandidateView, *, with_success: bool) -> list[Text]:
     note = text.gist(view.error)
     if not note and view.repairs:
         note = text.plural(view.repairs, "repair")
-    cells = [Text(view.name), Text(f"{mark} {view.state}", _STYLES.get(view.state, "dim"))]
+    cells = [_text(view.name), Text(f"{mark} {view.state}", _STYLES.get(view.state, "dim"))]
     cells += [Text(hits)] if with_success else []
-    return [*cells, Text(mean), Text(steps, "dim"), Text(note, "dim")]
+    return [*cells, Text(mean), Text(steps, "dim"), _text(note, "dim")]
 
 
 def _facts(progress: Progress) -> list[Row]:
@@ -161,5 +167,5 @@ def _rows(rows: list[Row]) -> RenderableType:
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column(overflow="fold")
     for label, words in rows:
-        grid.add_row(label, Text(words, "bold" if label in ("best policy", "held-out") else ""))
+        grid.add_row(label, _text(words, "bold" if label in ("best policy", "held-out") else ""))
     return grid

@@ -6,10 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, TextIO
 
+from promptpo.plaintext import clean_line
 from promptpo.types import Event, successes_text
 from promptpo.ui import summary, text
 from promptpo.ui.progress import Progress, candidate_name
 from promptpo.ui.summary import Row
+from promptpo.ui.terminal import say
 
 _STREAMS = {"selection": "selection", "test": "held-out"}
 
@@ -49,7 +51,7 @@ class PlainView:
             self._write(f"{label:11}  {words}")
 
     def _write(self, line: str) -> None:
-        print(line.rstrip(), file=self.stream, flush=True)
+        say(clean_line(line.rstrip()), self.stream)
 
 
 def event_lines(event: Event, progress: Progress) -> list[str]:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from promptpo import bounds
 from promptpo.stats import Interval, mean_interval, success_interval
 
 
@@ -62,7 +63,8 @@ def gist(error: str) -> str:
     lines = [line.strip() for line in error.splitlines() if line.strip()]
     if not lines:
         return ""
-    return lines[-1] if any(line.startswith("Traceback") for line in lines) else lines[0]
+    told = lines[-1] if any(line.startswith("Traceback") for line in lines) else lines[0]
+    return told if len(told) <= bounds.LINE else f"{told[: bounds.LINE - 3]}..."
 
 
 def success_words(successes: Sequence[bool | None]) -> str:

@@ -9,6 +9,8 @@ from types import TracebackType
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
+from promptpo.plaintext import clean_line
+from promptpo.ui.terminal import say
 from promptpo.ui.text import near_path, plural
 from promptpo.video.options import Watcher
 
@@ -62,11 +64,11 @@ class Bars(Watcher):
         self._bars.update(self._tasks[label], visible=False)
         for file in files:
             self._bars.console.file.flush()
-            print(near_path(file), flush=True)
+            say(near_path(file))
 
     def warning(self, line: str) -> None:
         """Print a line that begins with ``warning``."""
         self._say(f"warning: {line}")
 
     def _say(self, line: str) -> None:
-        self._bars.console.print(line, soft_wrap=True, markup=False)
+        self._bars.console.print(clean_line(line), soft_wrap=True, markup=False, emoji=False)

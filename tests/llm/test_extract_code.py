@@ -1,11 +1,12 @@
 """What counts as code in a reply, and what a rejected reply is told."""
 
 import textwrap
+import time
 
 import pytest
 
 from promptpo.llm import ReplyRejected, extract_code
-from promptpo.types import Reply
+from promptpo.types import TOO_LARGE, Reply
 
 CLASS = "class Policy:\n    def act(self, obs):\n        return 0\n"
 
@@ -122,10 +123,67 @@ def test_a_class_whose_name_only_begins_alike_does_not_count():
     assert "no class Policy" in reason_for("```python\nclass PolicyBase:\n    pass\n```")
 
 
-@pytest.mark.parametrize("bomb", ["-" * 100_000 + "1", "x" + "(0)" * 50_000, "(" * 10_000])
+@pytest.mark.parametrize("bomb", ["-" * 90_000 + "1", "x" + "(0)" * 30_000, "(" * 10_000])
 def test_code_that_breaks_the_parser_is_left_to_the_sandbox(bomb):
     assert bomb in code_of(f"```python\nimport math\n```\n\n```python\n{CLASS}y = {bomb}\n```")
 
 
 def test_text_that_breaks_the_parser_is_no_code():
     assert "no code" in reason_for("-" * 100_000 + "1")
+
+
+@pytest.mark.parametrize("hidden", ["\x1b", "\r", "\x00", "\u202e", "\u2066", "\u200b", "\ud800"])
+def test_code_that_does_not_show_all_that_it_holds_is_refused_with_its_line(hidden):
+    code = CLASS.replace("return 0", f"return 0  # a{hidden}b")
+    reason = reason_for(f"```python\n{code}```")
+    assert f"line 3: the code holds the control character U+{ord(hidden):04X}" in reason
+
+
+def test_joiners_and_signs_of_every_script_are_no_control_characters():
+    code = CLASS.replace("return 0", "return 0  # \N{WOMAN}\u200d\N{PERSONAL COMPUTER} θ 東京")
+    assert code_of(f"```python\n{code}```") == code
+
+
+def test_line_separators_inside_a_string_do_not_end_the_line():
+    assert "U+2028" in reason_for(f"```python\n{CLASS}x = 'a\u2028b'\n```")
+
+
+MANY = "class B:\n    x = 1\n" * 40_000
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("x" * 3_000_000, "the reply has 3,000,000 characters"),
+        (f"```python\n{CLASS}#{'x' * 100_000}\n```", "the code has 100,0"),
+        ("x = 1\n" * 20_000, "no code found"),
+        (f"```python\n{MANY}```", "defines B but no class Policy"),
+    ],
+    ids=["reply", "code", "bare", "many classes"],
+)
+def test_what_is_far_too_long_is_refused_in_a_short_line(text, complaint):
+    reason = reason_for(text)
+    assert complaint in reason
+    assert len(reason) < 300
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<think></think>" * 60_000,
+        "```" + " " * 900_000 + "`\n",
+        "".join(f"```\nimport m{i}\n```\n" for i in range(30_000)),
+        "`" * 900_000 + "\n",
+    ],
+    ids=["tags", "spaces", "blocks", "backticks"],
+)
+def test_a_megabyte_before_the_class_takes_no_time(text):
+    started = time.process_time()
+    assert code_of(f"{text}```python\n{CLASS}```").endswith(CLASS)
+    assert time.process_time() - started < 2
+
+
+def test_an_answer_that_was_not_read_to_its_end_is_refused_with_its_note():
+    reply = Reply("", "m", TOO_LARGE, note="the answer has more than 33 MB")
+    with pytest.raises(ReplyRejected, match="more than 33 MB"):
+        extract_code(reply, "Policy")

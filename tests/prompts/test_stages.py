@@ -6,6 +6,7 @@ from promptpo.prompts import (
     feedback_messages,
     policy_messages,
     reflection_messages,
+    reflection_text,
     render_all,
     repair_messages,
 )
@@ -109,3 +110,17 @@ def test_the_time_limits_are_told():
     asked = text(policy_messages(CARTPOLE, RunConfig(act_timeout=0.25, episode_timeout=7.0)))
     assert "may take 0.25 s" in asked
     assert "episode 7 s" in asked
+
+
+def test_a_repair_quotes_megabytes_in_part_and_says_so():
+    megabytes = "x" * 3_000_000
+    asked = policy_messages(CARTPOLE, RunConfig())
+    messages = repair_messages(asked, megabytes, "policy", megabytes, megabytes)
+    assert len(text(messages[2:])) < 60_000
+    assert text(messages).count("of 3,000,000 characters left out") == 3
+
+
+def test_a_reflection_is_quoted_within_bounds_and_without_control_characters():
+    assert reflection_text(" It fell.\n") == "It fell."
+    assert len(reflection_text("x" * 3_000_000)) < 11_000
+    assert "\x1b" not in reflection_text("a\x1b[31mb")

@@ -1,0 +1,51 @@
+"""Text from outside (a model, a provider, a spec, a policy) made fit for terminals and files.
+
+Control characters move a terminal's cursor, colour it, write to its clipboard or turn the reading
+direction round, so that a reader does not see what is there. None of them is printed, none is
+written to a file that people read, and source code that holds one is refused.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+#: What takes the place of a control character.
+REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+
+# Unicode's categories Cc, Cf, Cs, Zl and Zp, but for newline, tab and the two joiners (U+200C,
+# U+200D), which scripts and emoji need and which no terminal acts on.
+_CONTROL = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e"
+    "\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff0-\ufffb"
+    "\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U000e0000-\U000e007f]"
+)
+
+
+def clean(text: str) -> str:
+    """The text with U+FFFD for each control character; newlines and tabs stay."""
+    return _CONTROL.sub(REPLACEMENT, text)
+
+
+def clean_line(text: str) -> str:
+    """The same on one line: a space for newlines and tabs."""
+    return re.sub(r"[\n\t]+", " ", clean(text))
+
+
+def control_character(text: str) -> tuple[int, str] | None:
+    """The line (from 1) and the name of the first control character of a text, or None."""
+    found = _CONTROL.search(text)
+    if found is None:
+        return None
+    name = unicodedata.name(found[0], "")
+    code = f"U+{ord(found[0]):04X}"
+    return text.count("\n", 0, found.start()) + 1, f"{code} ({name})" if name else code
+
+
+def shortened(text: str, most: int) -> str:
+    """The text, or where it has more than ``most`` characters its two ends and what is missing."""
+    if len(text) <= most:
+        return text
+    gap = f"\n[... {len(text) - most:,} of {len(text):,} characters left out ...]\n"
+    return text[: most - most // 3] + gap + text[len(text) - most // 3 :]

@@ -7,6 +7,7 @@ import pytest
 from restricted import programs, run_plain
 
 from sandbox import Box, Discrete, Host, Interface, Limits, MultiDiscrete
+from sandbox.seeds import slot_seed
 
 POLICIES = programs("policies")
 STEPS, EPISODES = 12, 3
@@ -45,8 +46,9 @@ def observations(kind, size):
 
 def plain_actions(source, interface, table, seed):
     """What one episode gives without any sandbox."""
-    np.random.seed([seed, 0])
-    random.seed(seed)
+    numbers = slot_seed(seed, b"")
+    np.random.seed([numbers & 0xFFFFFFFF, numbers >> 32])
+    random.seed(numbers)
     namespace = {"np": np}
     if interface.observation_source:
         exec(interface.observation_source, namespace)  # noqa: S102 - the tests' own text

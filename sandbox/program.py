@@ -8,15 +8,11 @@ and results do not depend on how many of them run together. Only a module withou
 
 from __future__ import annotations
 
-import math
 import sys
 import types
-from collections.abc import Callable
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any
-
-import numpy as np
 
 from sandbox import actions, trajectory
 from sandbox.errors import (
@@ -27,9 +23,10 @@ from sandbox.errors import (
     ProgramError,
     TimeLimit,
 )
-from sandbox.interface import FloatArray, Interface, Limits
+from sandbox.interface import Interface, Limits
 from sandbox.language import (
     FILENAME,
+    MODULE,
     Library,
     Printer,
     Randomness,
@@ -41,9 +38,8 @@ from sandbox.language import (
     readable,
 )
 from sandbox.language.library import Loaded, library_facades
+from sandbox.observing import observation_class
 from sandbox.tracebacks import describe
-
-_MODULE = "policy"
 
 
 @dataclass(frozen=True)
@@ -71,9 +67,9 @@ class Program:
         self.printer = Printer(task.limits.output_chars)
         self._libraries = library_facades(libraries, task.extra_imports)
         self.compiled = compile_source(task.source, importable(task.extra_imports))
-        self.observe = _observation_class(task.interface.observation_source)
+        self.observe = observation_class(task.interface.observation_source)
         # dataclasses look their module up by name.
-        sys.modules[_MODULE] = types.ModuleType(_MODULE)
+        sys.modules[MODULE] = types.ModuleType(MODULE)
 
     def load(self, randomness: Randomness, class_name: str, method: str) -> type[Any]:
         """Execute the module in a new namespace and return the class ``class_name``.
@@ -84,7 +80,7 @@ class Program:
         library = Library(randomness, self._libraries)
         namespace: dict[str, Any] = {
             "__builtins__": make_builtins(self.printer, library.find, import_hook),
-            "__name__": _MODULE,
+            "__name__": MODULE,
             "np": library.numpy,
             "math": library.find("math"),
         }
@@ -133,16 +129,6 @@ class Program:
             line=line if line >= 0 else None,
             slot=slot if slot >= 0 else None,
         )
-
-
-def _observation_class(source: str | None) -> Callable[[FloatArray], Any] | None:
-    """The class from trusted source text."""
-    if source is None:
-        return None
-    namespace: dict[str, Any] = {"np": np, "math": math, "__name__": "observation"}
-    exec(compile(source, "<observation>", "exec", dont_inherit=True), namespace)  # noqa: S102 - trusted: it comes with the task
-    found: Callable[[FloatArray], Any] = namespace["Observation"]
-    return found
 
 
 class FeedbackProgram(Program):

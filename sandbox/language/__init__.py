@@ -7,10 +7,12 @@ from sandbox.language.compiler import FILENAME, Compiled, compile_source, quoted
 from sandbox.language.guards import Printer, make_builtins
 from sandbox.language.library import Library, import_hook, importable
 from sandbox.language.names import readable
+from sandbox.language.ownership import MODULE
 from sandbox.language.randomness import Randomness
 
 __all__ = [
     "FILENAME",
+    "MODULE",
     "Compiled",
     "Library",
     "Printer",

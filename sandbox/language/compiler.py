@@ -63,7 +63,7 @@ def compile_source(source: str, importable: Importable) -> Compiled:
 def _compile(source: str, importable: Importable) -> Compiled:
     tree = ast.parse(source, FILENAME)
     without_state = stateless(tree)
-    transformer = PolicyTransformer(tree, importable)
+    transformer = PolicyTransformer(tree, importable, sealed=without_state)
     tree = transformer.visit(tree)
     if transformer.refusals:
         raise _refused(source, sorted(set(transformer.refusals)))

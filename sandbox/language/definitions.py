@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 
 from sandbox.language import names
-from sandbox.language.rewriter import Rewriter
+from sandbox.language.rewriter import Receiver, Rewriter
 
 _KEPT_ANNOTATIONS = frozenset({"InitVar", "KW_ONLY"})
 
@@ -32,6 +33,49 @@ def _asks_for_main(test: ast.expr) -> bool:
         and isinstance(other, ast.Constant)
         and other.value == "__main__"
     )
+
+
+def _rebinds(function: ast.FunctionDef, name: str) -> bool:
+    """Whether anything within a function binds ``name`` but its first parameter."""
+    names_bound = [
+        bound
+        for part in (function.args, *function.body)
+        for node in ast.walk(part)
+        for bound in _bound_by(node)
+    ]
+    return names_bound.count(name) != 1
+
+
+def _bound_by(node: ast.AST) -> Iterable[str | None]:
+    match node:
+        case (
+            ast.Name(name, ast.Store() | ast.Del())
+            | ast.arg(name)
+            | ast.FunctionDef(name)
+            | ast.ClassDef(name)
+            | ast.ExceptHandler(name=name)
+            | ast.MatchAs(name=name)
+            | ast.MatchStar(name)
+            | ast.MatchMapping(rest=name)
+        ):
+            return (name,)
+        case ast.alias(name, other):
+            return (other or name.partition(".")[0],)
+        case ast.Global(bound) | ast.Nonlocal(bound):
+            return bound
+    return ()
+
+
+def _receiver(function: ast.FunctionDef) -> str | None:
+    """The first parameter of a method, where it is what the method was called on to its end."""
+    parameters = [*function.args.posonlyargs, *function.args.args]
+    loose = any(
+        isinstance(d, ast.Name) and d.id in ("staticmethod", "classmethod")
+        for d in function.decorator_list
+    )
+    if loose or not parameters or _rebinds(function, parameters[0].arg):
+        return None
+    return parameters[0].arg
 
 
 class DefinitionRewriter(Rewriter):
@@ -67,14 +111,32 @@ class DefinitionRewriter(Rewriter):
         else:
             node.name = self.name_of(node, node.name)
         node.returns = None
+        method = self.in_class_body
+        inner = Receiver(_receiver(node)) if method else self.receiver
         if getattr(node, "type_params", None):
             node.type_params = []  # type: ignore[attr-defined,unused-ignore]
         node.decorator_list = [self.visit(d) for d in node.decorator_list]
         node.args = self.visit(node.args)
-        outer, self.in_class_body = self.in_class_body, False
+        outer = self.in_class_body, self.receiver
+        self.in_class_body, self.receiver = False, inner
+        self.functions += 1
         node.body = self.visit_list(node.body)
-        self.in_class_body = outer
+        self.functions -= 1
+        self.in_class_body, self.receiver = outer
+        if method and inner.written and not (self.sealed and self.functions == 0):
+            self._admit(node)
         return node
+
+    def _admit(self, node: ast.FunctionDef) -> None:
+        """Ask once, on entry, whether the receiver is the program's own."""
+        first = [*node.args.posonlyargs, *node.args.args][0].arg
+        documented = int(ast.get_docstring(node, clean=False) is not None)
+        admit = names.PREFIX + "admit"
+        text = f"if {names.PREFIX}kind({first}) not in {names.PREFIX}own: {admit}({first})"
+        check = ast.parse(text).body[0]
+        for part in ast.walk(check):
+            ast.copy_location(part, node)
+        node.body.insert(documented, check)
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
         """Parameters are renamed by ``visit_arg``."""
@@ -101,11 +163,12 @@ class DefinitionRewriter(Rewriter):
         node.decorator_list = self.visit_list(node.decorator_list)
         if getattr(node, "type_params", None):
             node.type_params = []  # type: ignore[attr-defined,unused-ignore]
-        outer, self.in_class_body = self.in_class_body, True
+        outer = self.in_class_body, self.receiver
+        self.in_class_body, self.receiver = True, Receiver(None)
         self.classes.append(original)
         node.body = self.visit_list([self._slots(child) for child in node.body])
         self.classes.pop()
-        self.in_class_body = outer
+        self.in_class_body, self.receiver = outer
         return node
 
     def _slots(self, node: ast.stmt) -> ast.stmt:

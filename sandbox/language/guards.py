@@ -14,6 +14,7 @@ from collections.abc import Callable
 import numpy as np
 
 from sandbox.language import names
+from sandbox.language.ownership import admission, target
 
 _HARMLESS = names.words(
     """
@@ -67,14 +68,16 @@ def guarded_setattr(obj: object, name: str, value: object) -> None:
     """``setattr`` under the compiler's rules."""
     if type(name) is str and names.is_dunder(name):
         raise AttributeError(f"`.{name}` cannot be assigned")
-    setattr(obj, _checked(obj, name), value)
+    name = _checked(obj, name)
+    setattr(target(obj, name), name, value)
 
 
 def guarded_delattr(obj: object, name: str) -> None:
     """``delattr`` under the compiler's rules."""
     if type(name) is str and names.is_dunder(name):
         raise AttributeError(f"`.{name}` cannot be deleted")
-    delattr(obj, _checked(obj, name))
+    name = _checked(obj, name)
+    delattr(target(obj, name), name)
 
 
 def guarded_attribute(obj: object, name: str) -> object:
@@ -242,8 +245,11 @@ def make_builtins(
         importer: what import statements call: ``importer(module, name=None)``.
         hook: ``__import__`` for C code that imports through the running frame.
     """
+    own: set[type] = set()
     return {
         **_SHARED,
+        names.PREFIX + "own": own,
+        names.PREFIX + "admit": admission(own),
         "print": printer.write,
         "__import__": hook,
         names.PREFIX + "import": importer,
@@ -261,6 +267,8 @@ _SHARED: dict[str, object] = {
     "dir": guarded_dir,
     "type": Type,
     names.PREFIX + "type": Type,
+    names.PREFIX + "kind": builtins.type,
+    names.PREFIX + "target": target,
     names.PREFIX + "attribute": guarded_attribute,
     names.PREFIX + "ABCMeta": ABCMeta,
 }

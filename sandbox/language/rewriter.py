@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Protocol, TypeVar
 
@@ -33,19 +34,34 @@ class Importable(Protocol):
         ...
 
 
+@dataclass
+class Receiver:
+    """Name of the parameter that a method is called on; whether attributes of it are written."""
+
+    name: str | None
+    written: bool = False
+
+
 class Rewriter(RestrictingNodeTransformer):
     """Collects refusals as ``(line, text)`` and knows where in the module the current node is."""
 
     _visitors: ClassVar[dict[type, Callable[[Any, Any], Any]]] = {}
 
-    def __init__(self, tree: ast.AST, importable: Importable) -> None:
-        """``tree``: the whole module; ``importable``: what it may import."""
+    def __init__(self, tree: ast.AST, importable: Importable, sealed: bool = False) -> None:
+        """The whole module, and what it may import.
+
+        ``sealed``: methods of its classes are called on nothing but objects of these classes.
+        """
         super().__init__()
         self.importable = importable
         self.refusals: list[tuple[int, str]] = []
         self.classes: list[str] = []
         self.in_class_body = False
         self.imports_optional = False
+        self.sealed = sealed
+        #: Functions around the current node, and the receiver of the innermost method.
+        self.functions = 0
+        self.receiver = Receiver(None)
         self._tree = tree
 
     @cached_property

@@ -4,6 +4,8 @@ Checks happen here, once, and not at each access: measured 1.02 of plain Python'
 2.5 for run-time guards. Why each relaxation is safe (the process layer stands behind all of them):
 
 =============================  ====================================================================
+attributes written             on the program's own objects alone: asked once in a method that
+                               writes to ``self``, each time elsewhere (``ownership``)
 attributes read directly       a refused name cannot be spelled (``names``), and what libraries
                                offer under a harmless name is decided by their facades
 ``a.b += v``, ``a[i] += v``    the same names in the same positions as ``a.b = a.b + v``
@@ -55,6 +57,7 @@ class PolicyTransformer(ImportRewriter, DefinitionRewriter):
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         """Check the name; the access itself stays plain Python."""
         reading = isinstance(node.ctx, ast.Load)
+        original = node.value.id if isinstance(node.value, ast.Name) else None
         if names.is_dunder(node.attr):
             if node.attr == "__class__" and reading:
                 return self.guard(node, "type", self.visit(node.value))
@@ -67,7 +70,16 @@ class PolicyTransformer(ImportRewriter, DefinitionRewriter):
         if node.attr in names.GUARDED_ATTRIBUTES and reading:
             return self.guard(node, "attribute", node.value, ast.Constant(node.attr))
         node.attr = self.name_of(node, node.attr)
+        if not reading:
+            self._written(node, original)
         return node
+
+    def _written(self, node: ast.Attribute, name: str | None) -> None:
+        """What is written to must be the program's own (``ownership``)."""
+        if name is not None and name == self.receiver.name:
+            self.receiver.written = True
+        else:
+            node.value = self.guard(node, "target", node.value, ast.Constant(node.attr))
 
     @staticmethod
     def _dunder_hint(name: str, reading: bool) -> str:

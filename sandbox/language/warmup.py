@@ -13,6 +13,7 @@ import numpy as np
 from sandbox.language.compiler import compile_source
 from sandbox.language.guards import Printer, make_builtins
 from sandbox.language.library import Library, import_hook, importable
+from sandbox.language.ownership import MODULE
 from sandbox.language.randomness import Randomness
 
 _SOURCE = """
@@ -68,10 +69,10 @@ def run() -> None:
     # What libraries draw from the global generators repeats from process to process.
     np.random.seed(0)
     random.seed(0)
-    sys.modules["policy"] = types.ModuleType("policy")
+    sys.modules[MODULE] = types.ModuleType(MODULE)
     library = Library(Randomness(0), {})
     namespace: dict[str, Any] = {
         "__builtins__": make_builtins(Printer(1000), library.find, import_hook),
-        "__name__": "policy",
+        "__name__": MODULE,
     }
     exec(compile_source(_SOURCE, importable()).code, namespace)  # noqa: S102 - our own source

@@ -6,6 +6,7 @@ import types
 from pathlib import Path
 
 from sandbox.language import (
+    MODULE,
     Library,
     Printer,
     Randomness,
@@ -22,10 +23,10 @@ def run_restricted(source: str, extra: tuple[str, ...] = ()) -> tuple[dict, Prin
     printer = Printer(4000)
     loaded = load_libraries(needed_libraries(source, extra))
     library = Library(Randomness(0), library_facades(loaded, extra))
-    sys.modules["policy"] = types.ModuleType("policy")
+    sys.modules[MODULE] = types.ModuleType(MODULE)
     namespace = {
         "__builtins__": make_builtins(printer, library.find, import_hook),
-        "__name__": "policy",
+        "__name__": MODULE,
         "np": library.numpy,
         "math": library.find("math"),
         "random": library.find("random"),

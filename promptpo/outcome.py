@@ -81,7 +81,9 @@ class Outcome:
             "usage": asdict(s.ledger.usage),
         }
         if result is not None and result.best is not None:
-            info["best"] = {"name": result.best.name, "search": score_data(result.best.score)}
+            best = result.best
+            search = score_data(best.score)
+            info["best"] = {"name": best.name, "search": search, "mark": best.mark}
         if result is not None and result.test is not None:
             info["test"] = test_data(result.test)
         if result is not None and result.proof is not None:

@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import contextlib
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,12 +18,12 @@ from promptpo.errors import PromptPOError, RunError, UsageError
 from promptpo.store.folder import RunFolder
 from promptpo.store.policy_file import PolicyFile
 from promptpo.ui import text
-from promptpo.ui.summary import Row, reference_rows
+from promptpo.ui.summary import Row, proof_rows, reference_rows
 from promptpo.ui.terminal import say
 
 if TYPE_CHECKING:
     from promptpo.spec import EnvSpec
-    from promptpo.types import Rollout
+    from promptpo.types import Proof, Rollout
 
 #: Episodes in lockstep: no result depends on it.
 _GROUP = 5
@@ -51,10 +52,11 @@ def main(arguments: argparse.Namespace) -> int:
     from promptpo.spec import load_spec
 
     spec = load_spec(settings.spec, published=settings.published_prompt)
-    rollout = asyncio.run(play(spec, settings, policy.source))
+    rollout, proof = asyncio.run(play(spec, settings, policy.source))
     if rollout.error is not None:
-        raise PromptPOError(policy.failure(rollout.error))
-    for label, words in report(spec, settings, policy.path, rollout):
+        alone = f" (with each episode alone: it {rollout.mark})" if rollout.mark else ""
+        raise PromptPOError(policy.failure(rollout.error) + alone)
+    for label, words in report(spec, settings, policy.path, rollout, proof):
         say(f"{label:11}  {words}")
     return 0
 
@@ -76,9 +78,10 @@ def find_policy(name: str, out: Path) -> tuple[PolicyFile, dict[str, Any]]:
     return PolicyFile.read(folder.best_policy), stored
 
 
-async def play(spec: EnvSpec, settings: RunConfig, source: str) -> Rollout:
-    """The held-out episodes of the seed: the same ones that a run with this seed reports."""
-    from promptpo.rollout import LocalExecutor, episode_seeds, evaluate
+async def play(spec: EnvSpec, settings: RunConfig, source: str) -> tuple[Rollout, Proof | None]:
+    """The held-out episodes of the seed, which a run with this seed reports, and their proof."""
+    from promptpo.rollout import LocalExecutor, episode_seeds
+    from promptpo.rollout.proof import evaluate_proven
     from promptpo.run import executor_settings
 
     seeds = episode_seeds(settings.seed, "test", settings.test_episodes)
@@ -86,11 +89,12 @@ async def play(spec: EnvSpec, settings: RunConfig, source: str) -> Rollout:
     with contextlib.closing(
         LocalExecutor(executor_settings(settings, spec), settings.workers)
     ) as e:
-        rollout, _ = await evaluate(e, source, "test", seeds, group=_GROUP, lifetime=lifetime)
-    return rollout
+        return await evaluate_proven(e, source, "test", seeds, group=_GROUP, lifetime=lifetime)
 
 
-def report(spec: EnvSpec, settings: RunConfig, policy: Path, rollout: Rollout) -> Sequence[Row]:
+def report(
+    spec: EnvSpec, settings: RunConfig, policy: Path, rollout: Rollout, proof: Proof | None
+) -> Sequence[Row]:
     """What the command prints, as labelled lines."""
     references = {
         name: {"mean_return": r.mean_return, "success_rate": r.success_rate}
@@ -103,6 +107,7 @@ def report(spec: EnvSpec, settings: RunConfig, policy: Path, rollout: Rollout) -
         ("episodes", f"{count} held-out ones of seed {settings.seed}, {rollout.steps:,} steps"),
         ("success", text.success_words(rollout.successes).removeprefix("success ")),
         ("return", text.return_words(rollout.returns).removeprefix("mean return ")),
+        *(proof_rows(asdict(proof)) if proof else ()),
         *reference_rows(references),
     ]
     if rollout.clipped:

@@ -124,6 +124,8 @@ def run_row(folder: Path) -> tuple[str, ...]:
         score = f"held-out {next(w for w in words if w)}"
     else:
         score = f"search {text.score(best['score'])}" if best.get("score") else ""
+    if mark := (test or best).get("mark"):
+        score += f"  ({mark})"
     status = str(info.get("status", "running"))
     if status == "running" and not RunFolder(folder).is_running:
         status = "killed"

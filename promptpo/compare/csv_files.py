@@ -28,7 +28,7 @@ def scores_csv(panels: Sequence[Panel]) -> str:
     """One line for each run: what it was, how it stands, what it scored and spent."""
     names = ("spec", "group", "run", "seed", "status", "reason", "best", "search_return",
              "search_success", "test_return", "test_success", "test_episodes", "search_steps",
-             "selection_steps", "test_steps", "calls", "cost")  # fmt: skip
+             "selection_steps", "test_steps", "calls", "cost", "mark")  # fmt: skip
     return _csv(names, (_run_values(p, g, h) for p in panels for g in p.groups for h in g.runs))
 
 
@@ -44,7 +44,7 @@ def _run_values(panel: Panel, group: Group, history: History) -> list[object]:
         *scores,
         len(test.returns) if test else 0,
         *steps,
-        *(run.usage.calls, run.usage.cost),
+        *(run.usage.calls, run.usage.cost, run.mark),
     ]
 
 

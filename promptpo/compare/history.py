@@ -9,7 +9,7 @@ from typing import Literal
 from promptpo.report.gather import gather
 from promptpo.report.records import RunRecord
 from promptpo.store.events import read_events
-from promptpo.types import Rollout, Score
+from promptpo.types import Candidate, Rollout, Score
 
 #: What a score is read as: the share of episodes that succeed, or the mean return of an episode.
 Measure = Literal["success", "return"]
@@ -58,6 +58,7 @@ def value(score: Score, measure: Measure) -> float:
 def read_history(folder: Path) -> History:
     """A run's history from its event log. Raises RunError where it cannot be read."""
     run = gather(folder)
+    marked = {trial.name for trial in run.trials if trial.candidate.mark}
     steps, cost, best = 0, 0.0, Score(failed=True)
     priced = True
     points = []
@@ -69,6 +70,9 @@ def read_history(folder: Path) -> History:
         elif event.type == "rollout" and data["stream"] == "search":
             steps += data["steps"]
         elif event.type == "candidate" and data["score"] is not None:
+            name = Candidate(data["round"], data["index"], None).name
+            if name in marked and not data.get("mark"):
+                continue  # a score that it has lost
             score = Score(data["score"]["mean_return"], data["score"]["success_rate"])
             best = max(best, score)
             points.append(Point(steps, cost if priced else None, best))

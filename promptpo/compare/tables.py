@@ -88,6 +88,8 @@ def _run_row(group: str, history: History) -> Row:
         score = text.score(vars(test.score))
     elif best is not None:
         score = f"{text.score(vars(best.score))} in search"
+    if run.mark:
+        score += " *"
     seed = str(run.config.get("seed", ""))
     steps = text.number(run.usage.steps.get("search", 0))
     return (run.folder.name, group, seed, run.status, score, steps, cost_words([run.usage]))
@@ -138,7 +140,11 @@ def notes(panels: Sequence[Panel]) -> list[str]:
     """What a reader of the tables must know of these runs."""
     histories = [run for panel in panels for group in panel.groups for run in group.runs]
     groups = [group for panel in panels for group in panel.groups]
-    found = []
+    found = [
+        f"* {run.spec}/{run.folder.name}: its policy {run.mark}; scored with each episode alone."
+        for run in (history.run for history in histories)
+        if run.mark
+    ]
     if any(run.run.replayed for run in histories):
         found.append(
             "Replayed replies: the spread over seeds is that of the episodes, not of the model."

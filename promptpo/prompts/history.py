@@ -14,6 +14,15 @@ from promptpo.types import Candidate, Rollout, Round, best_round, successes_text
 CHARS_PER_TOKEN = 4
 
 
+#: What a mark means and what to do about it; told only where there is one.
+_MARKED = (
+    "\nOf a policy marked {marks}, episodes were played again, each alone in a fresh process, and"
+    " the same observations led to other actions. Every episode is judged alone: such a policy is"
+    " scored so, and what it gained from other episodes is lost. Keep what an episode needs on"
+    " `self`; keep nothing in modules, classes, functions or libraries."
+)
+
+
 class Detail(IntEnum):
     """How much of a round is told."""
 
@@ -50,10 +59,11 @@ def render_history(rounds: Sequence[Round], budget: int) -> str:
 
 def score_line(candidate: Candidate) -> str:
     """A candidate's search score in words, or why it has none."""
+    alone = f", each episode alone ({candidate.mark})" if candidate.mark else ""
     if candidate.error is not None or candidate.rollout is None:
-        return f"failed: {_first_line(candidate.error or 'not rolled out')}"
+        return f"failed{alone}: {_first_line(candidate.error or 'not rolled out')}"
     told = _figures(candidate.rollout)
-    text = f"mean return {told.mean_return}"
+    text = f"mean return {told.mean_return}{alone}"
     return f"success {told.success}, {text}" if told.success else text
 
 
@@ -77,6 +87,9 @@ def _render(rounds: Sequence[Round], best: Round, detail: dict[int, Detail]) -> 
         f"Best so far: the winner of round {best.number}, {score_line(best.winner)}.",
     ]
     parts += [_render_round(r, r is best, detail[r.number]) for r in rounds]
+    marks = sorted({c.mark for r in rounds for c in r.candidates if c.mark})
+    if marks:
+        parts.append(_MARKED.format(marks=" or ".join(f'"{mark}"' for mark in marks)))
     return "\n".join(parts) + "\n\n"
 
 

@@ -15,8 +15,8 @@ from promptpo.llm.recording import reply_from_event
 from promptpo.report.records import LIVE, Call, FieldColumns, RoundRecord, RunRecord, Trial
 from promptpo.store.events import elapsed, key_from, read_events
 from promptpo.store.folder import RunFolder
-from promptpo.store.past import rollout_from_event
-from promptpo.types import CallKey, Candidate, Event, Message, Reply, Rollout, Stream, Usage
+from promptpo.store.past import proof_from_event, rollout_from_event
+from promptpo.types import CallKey, Candidate, Event, Message, Proof, Reply, Rollout, Stream, Usage
 from promptpo.usage import Tally
 
 
@@ -64,6 +64,7 @@ def _record(folder: RunFolder, events: Sequence[Event]) -> RunRecord:
         notices=tuple(str(e.data.get("text", "")) for e in events if e.type == "notice"),
         fields=_fields(run),
         videos=tuple(sorted((folder.path / "videos").glob("*.mp4"))),
+        proof=log.proofs.get(best or ""),
     )
 
 
@@ -75,11 +76,15 @@ class _Log:
         self.calls = _calls(events)
         self.attempts: dict[tuple[int, int], Mapping[str, Any]] = {}
         self.played: dict[tuple[Stream, int, int], Rollout] = {}
+        self.proofs: dict[str, Proof] = {}
         self.at_steps: dict[tuple[int, int], int] = defaultdict(int)
         self.steps: dict[Stream, int] = {"search": 0, "selection": 0, "test": 0}
         for event in events:
             if event.type == "rollout":
                 self._add_rollout(event.data)
+            elif event.type == "proof":
+                name = Candidate(event.data["round"], event.data["index"], None).name
+                self.proofs[name] = proof_from_event(event.data)
             elif event.type == "candidate":
                 place = (event.data["round"], event.data["index"])
                 self.attempts[place] = event.data

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from promptpo.types import CallKey, Candidate, Message, Reply, Rollout, Score, Usage
+from promptpo.types import CallKey, Candidate, Message, Proof, Reply, Rollout, Score, Usage
 
 #: How a run stands in words a reader knows; "killed" is a run that nothing is carrying on.
 LIVE = "running"
@@ -85,7 +85,8 @@ class FieldColumns:
 class RunRecord:
     """A run as its folder tells it.
 
-    ``test`` is the best policy's held-out rollout; ``usage`` and ``seconds`` are totals so far;
+    ``test`` is the best policy's held-out rollout, ``proof`` whether its episodes depend on each
+    other (None: not looked at); ``usage`` and ``seconds`` are totals so far;
     ``since`` is where the seconds of a running run count from, in seconds since the epoch (None:
     it has ended); ``opening`` are the calls before the first round; ``videos`` are MP4 files.
     """
@@ -107,6 +108,12 @@ class RunRecord:
     notices: tuple[str, ...] = ()
     fields: tuple[FieldColumns, ...] = ()
     videos: tuple[Path, ...] = field(default=())
+    proof: Proof | None = None
+
+    @property
+    def mark(self) -> str:
+        """What a proof found against the best policy; empty where nothing was found."""
+        return self.proof.mark if self.proof is not None else ""
 
     @property
     def spec(self) -> str:

@@ -112,13 +112,14 @@ _STATES = {"asked": "waiting for a reply", "playing": "being played", "scored": 
 
 def outcome_cell(trial: Trial, *, won: bool) -> Cell:
     """Winner, scored, or why not."""
+    mark = f", {trial.candidate.mark}" if trial.candidate.mark else ""
     if won:
-        return Cell("winner", "0", strong=True, kind="won")
+        return Cell(f"winner{mark}", "0", strong=True, kind="won")
     if trial.state == "failed":
         words = text.gist(trial.candidate.error or "failed")
         short = words if len(words) <= 110 else words[:109] + "…"
         return Cell(short, f"3 {short}", kind="failed")
-    words = _STATES[trial.state]
+    words = _STATES[trial.state] + mark
     return Cell(words, f"{1 if trial.state == 'scored' else 2} {words}")
 
 
@@ -153,6 +154,7 @@ def _run_row(run: RunRecord, href: str) -> tuple[Cell, ...]:
     best = run.best_trial
     score = run.test.score if run.test else best.score if best else Score(failed=True)
     source = "held-out" if run.test else "search" if best else ""
+    source += f"; {run.mark}" if run.mark else ""
     steps = run.usage.steps["search"]
     return (
         Cell(name, name, href=href),

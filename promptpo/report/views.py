@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from urllib.parse import quote
@@ -85,6 +85,15 @@ class RunView:
     def held_out(self) -> list[Fact]:
         """The held-out score; empty where there is none."""
         return _figures(self.run.test)
+
+    @cached_property
+    def proof(self) -> str:
+        """Whether the best policy's episodes depend on each other, in words; empty if unknown."""
+        found = self.run.proof
+        if found is None:
+            return ""
+        words = (text.proof(asdict(found)), text.scored_alone(asdict(found)))
+        return " ".join(w[0].upper() + w[1:] + "." for w in words if w)
 
     @cached_property
     def search(self) -> list[Fact]:

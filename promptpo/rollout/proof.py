@@ -8,15 +8,16 @@ so nothing that it keeps from episode to episode can be laid to the policy, and 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from promptpo.concurrency import all_of
-from promptpo.rollout.evaluate import groups_of
+from promptpo.rollout.evaluate import evaluate, groups_of
 from promptpo.rollout.executor import Executor
 from promptpo.rollout.jobs import EpisodeData, Lifetime, ProofJob, ProofRun
 from promptpo.types import Proof, Rollout, Stream
 
 #: Episodes that are fed again, at most: those of a round's winner, and of the run's.
-MOST: dict[Stream, int] = {"search": 2, "test": 10}
+MOST: dict[Stream, int] = {"search": 1, "test": 10}
 
 
 def to_prove(stream: Stream, seeds: Sequence[int], group: int, lifetime: Lifetime) -> list[int]:
@@ -56,6 +57,29 @@ async def prove(
     jobs = [ProofJob(source, recorded[seed], company[seed]) for seed in seeds]
     found = await all_of(executor.prove(job) for job in jobs)
     return _proof(run, [job.episode for job in jobs], found)
+
+
+async def evaluate_proven(
+    executor: Executor,
+    source: str,
+    stream: Stream,
+    seeds: Sequence[int],
+    *,
+    group: int,
+    lifetime: Lifetime,
+) -> tuple[Rollout, Proof | None]:
+    """Play the episodes, and play them again one by one where a proof says that they depend.
+
+    No proof comes with a rollout that failed in company.
+    """
+    play = partial(evaluate, executor, source, stream, seeds, group=group, lifetime=lifetime)
+    run, episodes = await play(keep=to_prove(stream, seeds, group, lifetime))
+    if run.error is not None:
+        return run, None
+    proof = await prove(executor, source, run, episodes, group=group, lifetime=lifetime)
+    if proof.mark:
+        run, _ = await play(mark=proof.mark)
+    return run, proof
 
 
 def _proof(run: Rollout, episodes: Sequence[EpisodeData], found: Sequence[ProofRun]) -> Proof:

@@ -9,6 +9,11 @@ from promptpo.store.inline import NotInlinable, inline
 from promptpo.types import Candidate, Rollout
 from promptpo.ui import text
 
+_MARKED = (
+    "{mark}: the same observations led to other actions when an episode was alone in a fresh"
+    " process, so each of these was played alone."
+)
+
 #: Episodes that the loop plays, with the returns that the run measured for them.
 _SHOWN = 3
 
@@ -117,7 +122,8 @@ def score_lines(candidate: Candidate, test: Rollout | None) -> list[str]:
     if played.error is not None:
         return [f"{kind}: failed, {text.gist(played.error)}"]
     words = (text.success_words(played.successes), text.return_words(played.returns))
-    return [f"{kind}: {line}." for line in words if line]
+    lines = [f"{kind}: {line}." for line in words if line]
+    return [*lines, _MARKED.format(mark=played.mark.capitalize())] if played.mark else lines
 
 
 def policy_loop(spec: EnvSpec, played: Rollout | None) -> tuple[str, str]:

@@ -5,7 +5,8 @@ Names follow what is usual: ``GROUP/VALUE``, over the environment steps of searc
     candidate/   mean_return, success_rate, failed (0 or 1): every policy that was written
     round/       mean_return, success_rate of the round's winner, and number
     best/        mean_return, success_rate of the best so far, by search episodes
-    test/        mean_return, success_rate of held-out episodes, each with _low and _high (95%)
+    test/        mean_return, success_rate of held-out episodes, each with _low and _high (95%);
+                 marked: 1 where a proof found that the policy depends on other episodes, else 0
     cost/        usd (where all prices are known), calls
     tokens/      prompt, completion
     steps/       search, selection, test
@@ -59,7 +60,8 @@ class Feed:
             self._sources[name] = data["source"]
         failed = data["score"] is None
         values = {"candidate/failed": float(failed), **_scores("candidate", data["score"])}
-        yield Delivery(f"candidate {name} {data['attempt']}", self._step, values)
+        alone = " alone" if data.get("mark") else ""  # it is told again, with another score
+        yield Delivery(f"candidate {name} {data['attempt']}{alone}", self._step, values)
 
     def _round(self, data: Mapping[str, Any]) -> Iterator[Delivery]:
         best = data["best"]
@@ -78,7 +80,8 @@ class Feed:
     def _test(self, data: Mapping[str, Any]) -> Iterator[Delivery]:
         if data["error"] is not None:
             return
-        values = {**_held_out(data["returns"], data["successes"]), **self._spent()}
+        held_out = _held_out(data["returns"], data["successes"])
+        values = {**held_out, "test/marked": float(bool(data.get("mark"))), **self._spent()}
         source = None if data["name"] == self._shown else self._sources.get(data["name"])
         yield Delivery("test", self._step, values, source)
 

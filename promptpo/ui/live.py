@@ -21,9 +21,10 @@ from promptpo.ui.progress import CandidateView, Progress
 from promptpo.ui.summary import Row
 
 #: Events whose line stays on the screen; the table shows the others while they matter.
-_KEPT = {"resumed", "notice", "feedback", "round", "selection"}
+_KEPT = {"resumed", "notice", "feedback", "proof", "round", "selection"}
 
 _STYLES = {"scored": "green", "failed": "red", "rolling out": "cyan", "checking": "cyan"}
+_ROW_STYLES = {"best policy": "bold", "held-out": "bold", "marked": "red"}
 _MARKS = {"scored": "✓", "failed": "✗"}
 
 #: Rows that the view needs besides those of the candidates.
@@ -167,5 +168,5 @@ def _rows(rows: list[Row]) -> RenderableType:
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column(overflow="fold")
     for label, words in rows:
-        grid.add_row(label, _text(words, "bold" if label in ("best policy", "held-out") else ""))
+        grid.add_row(label, _text(words, _ROW_STYLES.get(label, "")))
     return grid

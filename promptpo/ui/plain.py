@@ -82,6 +82,7 @@ def _reply(data: Mapping[str, Any], progress: Progress) -> list[str]:
 def _rollout(data: Mapping[str, Any], progress: Progress) -> list[str]:
     name = candidate_name(data)
     stream = "" if data["stream"] == "search" else f"{_STREAMS[data['stream']]} "
+    stream += "each alone  " if data.get("mark") else ""
     if data.get("error"):
         return [f"{name}  {stream}failed: {text.gist(data['error'])}"]
     returns = data["returns"]
@@ -89,6 +90,14 @@ def _rollout(data: Mapping[str, Any], progress: Progress) -> list[str]:
     score = f"success {hits:>5}  " if hits != "-" else ""
     mean = text.number(sum(returns) / len(returns))
     return [f"{name}  {stream}{score}return {mean:>9}  {data['steps']:>9,} steps"]
+
+
+def _proof(data: Mapping[str, Any], progress: Progress) -> list[str]:
+    if not data["differing"]:
+        return []
+    return [
+        f"{candidate_name(data)}  {data['verdict']}: {text.proof(data)}; played again, each alone"
+    ]
 
 
 def _candidate(data: Mapping[str, Any], progress: Progress) -> list[str]:
@@ -131,6 +140,7 @@ _WRITERS: dict[str, Callable[[Mapping[str, Any], Progress], list[str]]] = {
     "notice": _notice,
     "reply": _reply,
     "rollout": _rollout,
+    "proof": _proof,
     "candidate": _candidate,
     "feedback": _feedback,
     "round": _round,

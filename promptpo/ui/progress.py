@@ -45,6 +45,7 @@ class Progress:
     in_flight: set[tuple[Any, ...]] = field(default_factory=set)
     usage: Mapping[str, Any] = field(default_factory=dict)
     test: Mapping[str, Any] | None = None
+    proofs: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     finished: Mapping[str, Any] | None = None
 
     @property
@@ -117,6 +118,9 @@ class Progress:
             self.played.add(name)
         else:
             self.test, self.chosen = data, name
+
+    def _on_proof(self, data: Mapping[str, Any], time: float) -> None:
+        self.proofs[candidate_name(data)] = data
 
     def _on_round(self, data: Mapping[str, Any], time: float) -> None:
         self._enter_round(data["round"], time)

@@ -101,15 +101,27 @@ def _result(progress: Progress) -> list[Row]:
     rows = [("best policy", f"{shown}  ({progress.chosen})")]
     if test is None:
         rows.append(("search", f"{text.score(best['score'])}  (no held-out episodes played)"))
-        return rows
+    else:
+        rows += _held_out(test)
+    proof = progress.proofs.get(progress.chosen)
+    return [*rows, *proof_rows(proof)] if proof else rows
+
+
+def _held_out(test: Mapping[str, Any]) -> list[Row]:
     if test.get("error"):
-        rows.append(("held-out", f"failed: {text.gist(test['error'])}"))
-        return rows
+        return [("held-out", f"failed: {text.gist(test['error'])}")]
     words = [text.success_words(test.get("successes", ())), text.return_words(test["returns"])]
-    shown_words = [w for w in words if w]
-    rows.append(("held-out", shown_words[0]))
-    rows += [("", w) for w in shown_words[1:]]
-    return rows
+    return [("held-out" if i == 0 else "", w) for i, w in enumerate(filter(None, words))]
+
+
+def proof_rows(proof: Mapping[str, Any]) -> list[Row]:
+    """What playing episodes alone has shown, and what that means for the score."""
+    if not proof["differing"]:
+        return [("proof", text.proof(proof))]
+    return [
+        ("marked", f"{proof['verdict']}: {text.proof(proof)}"),
+        ("", text.scored_alone(proof)),
+    ]
 
 
 def reference_rows(references: Mapping[str, Any]) -> list[Row]:

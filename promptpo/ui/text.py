@@ -53,6 +53,33 @@ def score(data: Mapping[str, Any] | None) -> str:
     return text if rate is None else f"success {rate:.2f}, {text}"
 
 
+def proof(data: Mapping[str, Any]) -> str:
+    """What playing episodes again, each alone in a fresh process, has shown; not the verdict."""
+    count = len(data["seeds"])
+    kind = "held-out episode" if data["stream"] == "test" else "search episode"
+    if data["verdict"] == "not applicable":
+        return "not applicable, because one policy object plays all episodes, one after another"
+    if not data["differing"]:
+        if not count:
+            return "every episode was alone in its process"
+        return f"{plural(count, kind)} again, each alone in a fresh process: the same actions"
+    found = (
+        f"{len(data['differing'])} of {plural(count, kind)} had other actions when alone in a fresh"
+        f" process; first at step {data['step']} of seed {data['seed']}, where "
+    )
+    if data["error"] is not None:
+        return f"{found}it fails alone: {gist(data['error'])}"
+    both = [", ".join(map(number, data[key][:6])) for key in ("action", "action_alone")]
+    return f"{found}it is {both[1]} instead of {both[0]}"
+
+
+def scored_alone(data: Mapping[str, Any]) -> str:
+    """What the score of a policy is that a proof went against; empty for any other."""
+    if not data["differing"]:
+        return ""
+    return f"scored with each episode alone; in company it had {score(data['score'])}"
+
+
 def first_line(text: str) -> str:
     """The first line that says something."""
     return next((line.strip() for line in text.splitlines() if line.strip()), "")

@@ -10,6 +10,7 @@ from promptpo.rollout import LocalExecutor, Settings, evaluate
 from promptpo.rollout.jobs import EpisodeData, ProofJob
 from promptpo.rollout.proof import prove, to_prove
 from promptpo.rollout.worker import Worker
+from promptpo.types import Rollout
 
 SEEDS = tuple(range(100, 110))
 
@@ -47,8 +48,11 @@ def test_at_most_half_of_the_episodes_are_chosen_and_none_that_was_alone(count, 
     assert len(set(found)) == len(found)
 
 
-def test_where_a_policy_is_to_remember_nothing_is_chosen():
+def test_where_a_policy_is_to_remember_there_is_nothing_to_prove():
     assert to_prove("test", SEEDS, 5, "evaluation") == []
+    run = Rollout("test", SEEDS)
+    proof = asyncio.run(prove(None, GOOD, run, (), group=5, lifetime="evaluation"))
+    assert (proof.verdict, proof.mark) == ("not applicable", "")
 
 
 DRAWS = policy("return int(np.random.random() + self.r.random() < 1)", "self.r = random.Random()")

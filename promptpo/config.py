@@ -158,11 +158,11 @@ class RunConfig:
         resumable=True,
     )
     act_timeout: float = option(
-        5.0, "seconds that one act() may take", at_least=0.01, group="machine"
+        5.0, "seconds of processor time that one act() may take", at_least=0.01, group="machine"
     )
     episode_timeout: float = option(
         20.0,
-        "seconds that all act() calls of an episode may take together",
+        "seconds of processor time that all act() calls of an episode may take together",
         at_least=0.1,
         group="machine",
     )

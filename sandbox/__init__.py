@@ -10,6 +10,7 @@ Knows of observations, actions and episodes, and of nothing else.
 from sandbox.errors import (
     BadAction,
     CompileError,
+    Disturbed,
     IsolationUnavailable,
     MemoryLimit,
     PolicyError,
@@ -17,6 +18,7 @@ from sandbox.errors import (
     ProgramError,
     ProtocolError,
     SandboxError,
+    SandboxFailed,
     TimeLimit,
 )
 from sandbox.host import Host
@@ -31,6 +33,7 @@ __all__ = [
     "Box",
     "CompileError",
     "Discrete",
+    "Disturbed",
     "Episode",
     "Host",
     "Interface",
@@ -45,6 +48,7 @@ __all__ = [
     "ProgramError",
     "ProtocolError",
     "SandboxError",
+    "SandboxFailed",
     "Summarizer",
     "TimeLimit",
     "detect",

@@ -51,10 +51,21 @@ def _numbers(value: object, expected: str) -> np.ndarray[Any, Any]:
     return array
 
 
+def _expected(space: ActionSpace) -> str:
+    """What ``act`` must return."""
+    if isinstance(space, Box):
+        number = f"{space.size} finite number{'s' if space.size > 1 else ''}"
+        return f"{number} as an array of shape {space.shape}"
+    if isinstance(space, Discrete):
+        return f"one integer from {space.start} to {space.start + space.n - 1}"
+    pairs = zip(space.start, space.nvec, strict=True)
+    return f"{space.size} integers within {', '.join(f'{a}..{a + n - 1}' for a, n in pairs)}"
+
+
 def _box_converter(space: Box) -> Converter:
     shape = space.shape
     size = space.size
-    expected = f"{size} finite number{'s' if size > 1 else ''} as an array of shape {shape}"
+    expected = _expected(space)
 
     def convert(value: object) -> FloatArray:
         if type(value) is np.ndarray and value.dtype == np.float64:
@@ -84,7 +95,7 @@ def _integer(value: object, expected: str) -> int:
 
 def _discrete_converter(space: Discrete) -> Converter:
     low, high = space.start, space.start + space.n
-    expected = f"one integer from {low} to {high - 1}"
+    expected = _expected(space)
 
     def convert(value: object) -> int:
         number = _integer(value, expected)
@@ -95,11 +106,16 @@ def _discrete_converter(space: Discrete) -> Converter:
     return convert
 
 
+def _bounds(space: Discrete | MultiDiscrete) -> tuple[FloatArray, FloatArray]:
+    """Smallest and largest integer of each number of an action."""
+    low = np.atleast_1d(np.asarray(space.start, np.float64))
+    count = space.n if isinstance(space, Discrete) else space.nvec
+    return low, low + np.asarray(count, np.float64) - 1
+
+
 def _multi_discrete_converter(space: MultiDiscrete) -> Converter:
-    low = np.array(space.start, np.float64)
-    high = low + np.array(space.nvec, np.float64) - 1
-    ranges = ", ".join(f"{int(a)}..{int(b)}" for a, b in zip(low, high, strict=True))
-    expected = f"{space.size} integers within {ranges}"
+    low, high = _bounds(space)
+    expected = _expected(space)
 
     def convert(value: object) -> FloatArray:
         array = _numbers(value, expected).astype(np.float64)
@@ -107,7 +123,7 @@ def _multi_discrete_converter(space: MultiDiscrete) -> Converter:
             raise ActionError(f"act() must return {expected}, not {_shown(value)}")
         if not ((array == np.floor(array)) & (array >= low) & (array <= high)).all():
             raise ActionError(f"act() must return {expected}, not {array.tolist()}")
-        return array
+        return array + 0.0  # -0.0 is 0
 
     return convert
 
@@ -159,14 +175,44 @@ def _usual_vectors(size: int) -> Writer:
     return vectors
 
 
-def first_not_finite(rows: FloatArray) -> int | None:
-    """Index of the first row with a NaN or an infinity, or None."""
+#: Index of the first row of the actions that is no action, or None.
+Check = Callable[[], int | None]
+
+
+def check(space: ActionSpace, actions: FloatArray, reply: bytearray, start: int) -> Check:
+    """A look at actions ``(k, size)``, which lie in ``reply`` from byte ``start``.
+
+    For the host, which believes no process that it has converted them.
+    """
+    if isinstance(space, Box):
+        return lambda: _first_not_finite(actions)
+    legal = bytearray(actions.nbytes)
+    nearest = np.frombuffer(legal, np.float64).reshape(actions.shape)
+    low, high = (np.broadcast_to(x, actions.shape).copy() for x in _bounds(space))
+    fmax, fmin, rint = np.fmax, np.fmin, np.rint
+
+    def first_not_legal() -> int | None:
+        # The legal action nearest to each: a whole number in range even for a NaN. As fast as a
+        # look at whether they are finite.
+        fmax(actions, low, nearest)
+        fmin(nearest, high, nearest)
+        rint(nearest, nearest)
+        if reply.startswith(legal, start):
+            return None
+        return next(iter(np.flatnonzero((actions != nearest).any(axis=1)).tolist()), None)
+
+    return first_not_legal
+
+
+def _first_not_finite(rows: FloatArray) -> int | None:
     if np.logical_and.reduce(np.isfinite(rows), axis=None):
         return None
     return int(np.flatnonzero(~np.isfinite(rows).all(axis=1))[0])
 
 
-def not_finite(row: Sequence[float] | FloatArray) -> str:
-    """What is wrong with an action with a NaN or an infinity."""
+def no_action(row: Sequence[float] | FloatArray, space: ActionSpace) -> str:
+    """What is wrong with numbers that ``check`` has found."""
     shown = [float(x) for x in row][:8]
-    return f"act() returned {shown}: every number of an action must be finite"
+    if isinstance(space, Box):
+        return f"act() returned {shown}: every number of an action must be finite"
+    return f"act() must return {_expected(space)}, not {shown}"

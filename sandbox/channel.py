@@ -1,277 +1,247 @@
-"""The host's end of one sandboxed process: requests, deadlines, and its death."""
+"""The host's end of one sandboxed process: requests, their limits, and their answers."""
 
 from __future__ import annotations
 
-import io
-import os
-import select
-import signal
-import time
+import math
 from collections import deque
-from collections.abc import Callable
-from contextlib import suppress
+from itertools import islice
+from time import monotonic
 from typing import NamedTuple, NoReturn
 
 from sandbox import frames
-from sandbox.deaths import death
-from sandbox.errors import ProcessDied, ProtocolError, SandboxError, TimeLimit
+from sandbox.answers import READY, Answer
+from sandbox.clock import Exhausted, Patience, Stalled
+from sandbox.errors import (
+    ProcessDied,
+    ProgramError,
+    ProtocolError,
+    SandboxError,
+    SandboxFailed,
+    TimeLimit,
+)
 from sandbox.frames import HEADER, FrameError, Kind
 from sandbox.interface import Limits
+from sandbox.process import Process
 from sandbox.watchdog import GRACE
+from sandbox.wire import Wire
 
-_ENDED = "the process of this program has ended already"
+#: Processor time that being locked down may take, in seconds.
+_READY_SECONDS = 5.0
+#: So many times its limit of processor time, and Limits.wall_seconds, may a call take in wall time.
+_WALL = 10
+#: How often the clock of a process is read while it answers quickly, in seconds.
+_MARK = 0.1
+#: The first wait for an answer, which is not counted, in milliseconds.
+_FIRST_WAIT = 100
+
+_TROUBLE = (Exhausted, Stalled, FrameError, EOFError)
 
 
 class _Asked(NamedTuple):
-    """A request under way; times are of the monotonic clock, in seconds."""
+    """A request under way; ``allowed`` is processor time in seconds."""
 
     sequence: int
     what: str
-    sent: float
     allowed: float
-    deadline: float
+    answer: Answer
 
 
 class Channel:
-    """Owns the pipes and the life of one sandboxed process."""
+    """Owns one sandboxed process and the pipes to it."""
 
-    def __init__(
-        self,
-        pid: int,
-        pidfd: int,
-        pipes: tuple[int, int],
-        reap: Callable[[int], int],
-        limits: Limits,
-    ) -> None:
-        """``pipes``: the descriptors to read from and to write to; ``pidfd`` may be -1."""
-        self._pid = pid
-        self._pidfd = pidfd
-        self._reader, self._writer = pipes
-        self._reap = reap
+    def __init__(self, process: Process, pipes: tuple[int, int], limits: Limits) -> None:
+        """``pipes``: the descriptors to read from and to write to."""
+        self._process = process
+        self._wire = Wire(*pipes)
         self._limits = limits
-        self._left = limits.total_seconds
         self._sequence = 0
         self._pending: deque[_Asked] = deque()
-        self._last_reply = 0.0
-        self._poll = select.poll()
-        self._poll.register(self._reader, select.POLLIN)
+        #: The clock of the process was read at ``_marked`` and showed ``_shown``; the process may
+        #: have worked on the oldest request since ``_since``; ``_end`` is where its total ends.
+        self._clock = process.clock
+        self._marked = self._since = monotonic()
+        self._shown = self._clock.begun
+        self._end = self._shown + limits.total_seconds
+        self._gone: SandboxError = ProcessDied("the process of this program has ended already")
         self.alive = True
-        os.set_blocking(self._writer, False)
-        os.set_blocking(self._reader, False)
-        self._readinto = io.FileIO(self._reader, closefd=False).readinto
+
+    def await_ready(self) -> None:
+        """Wait until the process is locked down; its program's time begins then.
+
+        Raises:
+            IsolationUnavailable: it cannot be locked down as strictly as asked.
+            SandboxFailed, Disturbed: it ended, or does not answer.
+        """
+        self._end = math.inf
+        self._pending.append(_Asked(0, "being locked down", _READY_SECONDS, READY))
+        try:
+            self.receive()
+        except ProgramError as error:
+            raise SandboxFailed(f"the sandbox could not make a process: {error.message}") from None
+        self._mark(monotonic())
+        self._end = self._shown + self._limits.total_seconds
 
     def request(
-        self,
-        kind: Kind,
-        payload: bytes | bytearray,
-        expect: Kind,
-        seconds: float,
-        what: str,
-        size: int | None = None,
+        self, kind: Kind, payload: bytes | bytearray, answer: Answer, seconds: float, what: str
     ) -> memoryview:
-        """Send one request and wait for its reply.
+        """Send one request and wait for its answer.
 
         Args:
             kind: of the request.
             payload: of the request.
-            expect: kind of the reply.
-            seconds: until the reply must be there; the program's total caps it.
+            answer: what may come back.
+            seconds: of processor time; the program's total caps it.
             what: the call that is made, for messages, e.g. "act()".
-            size: bytes that the reply's payload must have (None: any up to the cap on texts).
 
         Returns:
-            The payload.
+            The payload of the answer.
 
         Raises:
-            ProgramError: whatever went wrong; the process is dead then.
+            ProgramError: the program is at fault; its process is dead then.
+            SandboxFailed, Disturbed: it is not, and its process is dead likewise.
         """
-        self.send(kind, frames.message(payload), seconds, what)
-        return self.receive(expect, size)
+        self.send(kind, frames.message(payload), answer, seconds, what)
+        return self.receive()
 
-    def send(self, kind: Kind, message: bytearray, seconds: float, what: str) -> None:
+    def send(
+        self, kind: Kind, message: bytearray, answer: Answer, seconds: float, what: str
+    ) -> None:
         """First half of ``request``: the process works on it while the caller does other things.
 
         ``message`` is the payload with room for the header before it (``frames.message``).
         Several requests may be under way; their replies come in the same order. The time of each
-        runs from when it is sent, or from when the time of the one before it is over.
+        runs from when it is sent, or from when the reply before it was read.
         """
         if not self.alive:
-            raise ProcessDied(_ENDED)
+            raise self._gone
+        now = monotonic()
+        if now - self._marked > _MARK:
+            self._mark(now)
+            if self._shown > self._end:
+                self._exhausted(what, seconds)
+        replies = 0
+        if self._pending:
+            replies = sum(HEADER.size + asked.answer.longest for asked in self._pending)
+        else:
+            self._since = now
         self._sequence += 1
-        now = time.monotonic()
-        begin = max(now, self._pending[-1].deadline - GRACE) if self._pending else now
-        allowed = min(seconds, self._left)
-        asked = _Asked(self._sequence, what, now, allowed, begin + allowed + GRACE)
+        asked = _Asked(self._sequence, what, seconds, answer)
         self._pending.append(asked)
         frames.put_header(message, kind, self._sequence)
         try:
-            self._write(message, asked.deadline)
-        except TimeoutError:
-            self._time_out(asked)
+            self._wire.write(message, self._patience_for_all, replies)
         except BrokenPipeError:
-            self._died(asked)
+            return  # why it has ended stands in its reply, or in its death
+        except _TROUBLE as trouble:
+            self._blame(trouble, asked)
 
-    def receive(self, expect: Kind, size: int | None = None) -> memoryview:
+    def receive(self) -> memoryview:
         """Second half of ``request``, for the oldest one that is under way."""
-        return self._receive(expect, size, b"")
+        return self._receive(b"")
 
-    def receive_into(self, reply: bytearray, expect: Kind) -> None:
+    def receive_into(self, reply: bytearray) -> None:
         """As ``receive``, of a reply that fills ``reply`` but for its last byte, header included.
 
         The usual reply comes in one piece, and is often there already: then this is one system
         call and one comparison.
         """
-        if not self.alive:
-            raise ProcessDied(_ENDED)
-        asked = self._pending[0]
         size = len(reply) - 1
-        room = reply if len(self._pending) == 1 else memoryview(reply)[:size]
-        got = self._readinto(room)
-        if got is None and self._wait(asked.deadline):
-            got = self._readinto(room)
-        if got == size and reply.startswith(
-            frames.header(expect, asked.sequence, size - HEADER.size)
-        ):
-            self._done(asked)
-            return
-        body = self._receive(expect, size - HEADER.size, bytes(reply[: got or 0]))
-        reply[HEADER.size : size] = body
+        got = None
+        wire = self._wire
+        if self.alive and not wire.early:
+            asked = self._pending[0]
+            room = reply if len(self._pending) == 1 else memoryview(reply)[:size]
+            got = wire.readinto(room)
+            if got is None and wire.poll.poll(_FIRST_WAIT):
+                got = wire.readinto(room)
+            if got == size and reply.startswith(
+                frames.header(asked.answer.kind, asked.sequence, size - HEADER.size)
+            ):
+                self._done()
+                return
+        reply[HEADER.size : size] = self._receive(bytes(reply[: got or 0]))
 
-    def _receive(self, expect: Kind, size: int | None, data: bytes) -> memoryview:
+    def _receive(self, data: bytes) -> memoryview:
+        """``data``: what of the reply was read already."""
         if not self.alive:
-            raise ProcessDied(_ENDED)
+            raise self._gone
         asked = self._pending[0]
+        alone = len(self._pending) == 1
+        error = None
         try:
-            reply, body = self._read_frame(asked, size, data)
-        except TimeoutError:
-            self._time_out(asked)
-        except FrameError as error:
+            kind, body = self._wire.read(
+                asked.sequence, asked.answer, self._patience(), data, alone
+            )
+            if kind == Kind.FAULT:
+                error = asked.answer.error(body)
+        except _TROUBLE as trouble:
+            self._blame(trouble, asked)
+        if error is not None:
             self.kill()
-            raise ProtocolError(f"the program broke the protocol: {error}") from None
-        except EOFError:
-            self._died(asked)
-        self._done(asked)
-        if reply == Kind.FAULT:
-            self._fault(body)
-        if reply != expect:
-            self.kill()
-            raise ProtocolError(f"the program broke the protocol: {reply.name} is no answer here")
+            raise error
+        self._done()
         return body
 
-    def _done(self, asked: _Asked) -> None:
-        """Its reply is there: what it took comes off the total."""
+    def _mark(self, now: float) -> None:
+        self._marked, self._shown = now, self._clock.read()
+
+    def _done(self) -> None:
+        """The oldest request is answered: the process works on the next one."""
         self._pending.popleft()
-        now = time.monotonic()
-        self._left -= now - max(asked.sent, self._last_reply)
-        self._last_reply = now
+        if self._pending:
+            self._since = monotonic()
+            if self._since - self._marked > _MARK:
+                self._mark(self._since)
 
-    def _write(self, message: bytearray, deadline: float) -> None:
-        try:
-            sent = os.write(self._writer, message)
-        except BlockingIOError:
-            sent = 0
-        if sent == len(message):
-            return
-        view = memoryview(bytes(message))[sent:]
-        while view:
-            wait = max(0.0, deadline - time.monotonic())
-            if not select.select([], [self._writer], [], wait)[1]:
-                raise TimeoutError
-            with suppress(BlockingIOError):
-                view = view[os.write(self._writer, view) :]
+    def _patience(self, requests: int = 1) -> Patience:
+        """The time that is left for so many of the oldest requests.
 
-    def _read_frame(self, asked: _Asked, size: int | None, data: bytes) -> tuple[Kind, memoryview]:
-        """Kind and payload of one whole frame: header, payload, and not a byte more.
-
-        ``data``: what of it was read already.
+        The clock showed at most ``begun`` when the process began them: never less time than due,
+        and no more than _MARK beyond it.
         """
-        # With no other request under way nothing may follow: room for one byte shows what does.
-        extra = 1 if len(self._pending) == 1 else 0
-        most = HEADER.size + (size or 0) + extra
-        data = self._read(data, HEADER.size, most, asked.deadline)
-        kind, length = frames.parse_header(data, asked.sequence)
-        if size is not None and length != size and kind != Kind.FAULT:
-            raise FrameError(f"a reply of {length} bytes where {size} were asked for")
-        total = HEADER.size + length
-        if len(data) < total:
-            data = self._read(data, total, total + extra, asked.deadline)
-        if len(data) > total:
-            raise FrameError("bytes follow the frame")
-        return kind, memoryview(data)[HEADER.size :]
+        allowed = sum(asked.allowed for asked in islice(self._pending, requests))
+        begun = self._shown + max(0.0, self._since - self._marked)
+        until = min(begun + allowed, self._end) + GRACE
+        extra, total = self._limits.wall_seconds, self._limits.total_seconds
+        wall = min(_WALL * allowed, _WALL * total - self._clock.waited) + extra
+        return Patience(self._clock, until, wall)
 
-    def _read(self, data: bytes, need: int, most: int, deadline: float) -> bytes:
-        """Read on until there are at least ``need`` bytes, and at most ``most``."""
-        while len(data) < need:
-            if not self._wait(deadline):
-                raise TimeoutError
-            got = os.read(self._reader, most - len(data))
-            if not got:
-                raise EOFError
-            data += got
-        return data
+    def _patience_for_all(self) -> Patience:
+        return self._patience(len(self._pending))
 
-    def _wait(self, deadline: float) -> bool:
-        """Whether there is something to read before the deadline."""
-        return bool(self._poll.poll(max(0.0, deadline - time.monotonic()) * 1000))
-
-    def _fault(self, body: memoryview) -> NoReturn:
-        try:
-            fault = frames.parse_fault(body)
-        except FrameError as error:
-            self.kill()
-            raise ProtocolError(f"the program broke the protocol: {error}") from None
+    def _blame(self, trouble: Exception, asked: _Asked) -> NoReturn:
+        """End the process and raise what went wrong."""
+        if isinstance(trouble, Exhausted):
+            self._exhausted(asked.what, asked.allowed)
+        if isinstance(trouble, Stalled):
+            error = self._process.silent(asked.what, asked.allowed)
+        elif isinstance(trouble, EOFError):
+            self._close()
+            error = self._process.died(asked.what, has_program=asked.answer is not READY)
+        else:
+            error = ProtocolError(f"the program broke the protocol: {trouble}")
+        if not isinstance(error, ProgramError):
+            self._gone = error
         self.kill()
-        raise fault.error()
+        raise error from None
 
-    def _time_out(self, asked: _Asked) -> NoReturn:
+    def _exhausted(self, what: str, allowed: float) -> NoReturn:
+        over = self._clock.read() > self._end
         self.kill()
-        what, allowed = asked.what, asked.allowed
-        if allowed >= self._left:
-            total = self._limits.total_seconds
-            raise TimeLimit(f"the program used up its {total:g} s in all, last in {what}")
-        raise TimeLimit(f"{what} did not return within {allowed:g} s; make it do less per call")
+        if over:
+            total = f"{self._limits.total_seconds:g} s of processor time in all"
+            raise TimeLimit(f"the program used up its {total}, last in {what}") from None
+        raise TimeLimit(
+            f"{what} did not return within {allowed:g} s of processor time; make it do less per"
+            " call"
+        ) from None
 
-    def _died(self, asked: _Asked) -> NoReturn:
-        status = self.kill(wait=True)
-        raise death(os.waitstatus_to_exitcode(status) if status is not None else 0, asked.what)
+    def kill(self) -> None:
+        """End the process; calling it twice is harmless."""
+        self._close()
+        self._process.kill()
 
-    def kill(self, wait: bool = False) -> int | None:
-        """End the process group and reap it; returns the wait status the first time.
-
-        ``wait``: it is ending by itself, let its own status show.
-        """
-        if not self.alive:
-            return None
-        self.alive = False
-        os.close(self._reader)
-        os.close(self._writer)
-        if not wait or not self._ended():
-            self._signal()
-        try:
-            return self._reap(self._pid)
-        except SandboxError:
-            return None
-        finally:
-            if self._pidfd >= 0:
-                os.close(self._pidfd)
-
-    def _ended(self) -> bool:
-        """Whether the process ends within a moment of closing its pipe."""
-        if self._pidfd < 0:
-            time.sleep(0.05)
-            return False
-        return bool(select.select([self._pidfd], [], [], 1.0)[0])
-
-    def _signal(self) -> None:
-        try:
-            if self._pidfd >= 0:
-                signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
-            else:
-                os.kill(self._pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-        try:
-            # Not reaped yet, so the number still names this group.
-            os.killpg(self._pid, signal.SIGKILL)
-        except OSError:
-            return
+    def _close(self) -> None:
+        if self.alive:
+            self.alive = False
+            self._wire.close()

@@ -10,21 +10,24 @@ from typing import Any
 
 import numpy as np
 
-from sandbox import frames, trajectory
+from sandbox import trajectory
 from sandbox.acting import Acting
-from sandbox.errors import REPORTED, PolicyError, ProgramError
+from sandbox.answers import reported
+from sandbox.errors import MemoryLimit, ProgramError
 from sandbox.frames import Kind
 from sandbox.interface import Box, Interface, Limits, action_from_dict
 from sandbox.language.library import Loaded
 from sandbox.pipes import Closed, Pipes
 from sandbox.policy import PolicyProgram
 from sandbox.program import FeedbackProgram, Program, Task
+from sandbox.tracebacks import late
 from sandbox.watchdog import Watchdog
 
 #: Set aside so that running out of memory can still be reported.
 _BALLAST = 1 << 20
 
 _NAMES: dict[int, str] = {
+    Kind.START: "loading the program",
     Kind.RESET: "making the policy object",
     Kind.ACT: "act()",
     Kind.SUMMARIZE: "summarize_trajectory()",
@@ -66,16 +69,6 @@ def _summarize(program: FeedbackProgram, payload: memoryview) -> tuple[Kind, byt
     return Kind.TEXT, program.summarize(episode).encode("utf-8", "replace")
 
 
-def _fault(error: ProgramError, printed: str) -> bytes:
-    def number(value: int | None) -> int:
-        return -1 if value is None else value
-
-    code = REPORTED.index(type(error))
-    places = (number(error.line), number(error.slot))
-    text = error.message[: frames.MAX_TEXT // 8]
-    return frames.pack_fault(frames.Fault(code, *places, text, printed))
-
-
 def _seconds(program: Program, kind: int, payload: memoryview) -> float:
     """The time that this request may take."""
     limits = program.task.limits
@@ -101,11 +94,13 @@ class _Server:
         self._watchdog = watchdog
         self._ballast = bytearray(_BALLAST)
         self._kind = 0
+        self._source = ""
         self._program: Program | None = None
         self._acting: Acting | None = None
 
     def run(self) -> None:
         """Answer requests until the host closes the pipe or the program fails."""
+        self._pipes.reply(Kind.READY)
         try:
             while True:
                 self._answer()
@@ -114,7 +109,7 @@ class _Server:
         except ProgramError as error:
             self._fail(error)
         except MemoryError:
-            self._fail(PolicyError("MemoryError"))
+            self._fail(MemoryLimit("MemoryError"))
 
     def _answer(self) -> None:
         pipes = self._pipes
@@ -126,6 +121,7 @@ class _Server:
             return
         if kind == _START:
             self._start(json.loads(bytes(pipes.payload)))
+            self._watchdog.rest()
             pipes.reply(Kind.DONE)
             return
         if self._program is None:
@@ -138,25 +134,30 @@ class _Server:
         pipes.reply(*answer)
 
     def _start(self, data: Mapping[str, Any]) -> None:
+        task = _task(data)
+        self._source = task.source
+        self._watch(task.limits.init_seconds)
         if data["role"] == "policy":
-            self._program = program = PolicyProgram(_task(data), self._libraries)
+            self._program = program = PolicyProgram(task, self._libraries)
             self._acting = Acting(program, self._pipes, self._watch)
         else:
-            self._program = FeedbackProgram(_task(data), self._libraries)
+            self._program = FeedbackProgram(task, self._libraries)
 
     def _watch(self, seconds: float) -> None:
         self._watchdog.watch(seconds, self._late)
 
     def _late(self, frame: FrameType | None) -> None:
-        if self._program is not None:
-            error = self._program.late(frame, _NAMES[self._kind])
-            self._pipes.reply(Kind.FAULT, _fault(error, self._program.printer.text))
+        slot = self._program.now() if self._program is not None else None
+        self._tell(late(frame, self._source, _NAMES[self._kind], slot))
 
     def _fail(self, error: ProgramError) -> None:
         self._watchdog.rest()
         del self._ballast
+        self._tell(error)
+
+    def _tell(self, error: ProgramError) -> None:
         printed = self._program.printer.text if self._program is not None else ""
-        self._pipes.reply(Kind.FAULT, _fault(error, printed))
+        self._pipes.reply(Kind.FAULT, reported(error, self._kind, printed))
 
 
 def serve(read_fd: int, write_fd: int, libraries: Loaded, watchdog: Watchdog) -> None:

@@ -1,7 +1,9 @@
-"""Everything that a sandboxed program can do wrong, as one exception tree.
+"""Everything that can go wrong, as one exception tree.
 
     SandboxError
     ├── IsolationUnavailable      the level that was asked for cannot be had on this machine
+    ├── SandboxFailed             "sandbox"     the warm parent died, hangs, or cannot fork
+    ├── Disturbed                 "disturbed"   something outside killed or stopped the process
     └── ProgramError              the program is at fault; its process is dead
         ├── CompileError          "compile"     refused, or not Python
         ├── PolicyError           "exception"   raised while it ran
@@ -9,10 +11,11 @@
         ├── TimeLimit             "timeout"
         ├── MemoryLimit           "memory"
         ├── ProtocolError         "protocol"    the process wrote something that is no reply
-        └── ProcessDied           "died"        a signal ended the process
+        └── ProcessDied           "died"        it crashed, or ended itself
 
-``message`` is written for the author of the program: it names lines of that program and what to
-write instead, never a path of the host.
+After SandboxFailed and Disturbed the same program may be tried once more: it is not at fault.
+The ``message`` of a ProgramError is written for the author of the program: it names lines of that
+program and what to write instead, never a path of the host.
 """
 
 from __future__ import annotations
@@ -34,6 +37,18 @@ class IsolationUnavailable(SandboxError):
     """The isolation level that was asked for is not available here; one line."""
 
     kind = "isolation"
+
+
+class SandboxFailed(SandboxError):
+    """The sandbox's own processes failed. All programs of that warm parent are gone."""
+
+    kind = "sandbox"
+
+
+class Disturbed(SandboxError):
+    """Something outside ended a program's process, or kept it from running."""
+
+    kind = "disturbed"
 
 
 class ProgramError(SandboxError):

@@ -9,8 +9,10 @@ import numpy as np
 
 from sandbox import frames
 from sandbox.acting import ACT_HEAD
-from sandbox.frames import HEADER
-from sandbox.interface import FloatArray
+from sandbox.actions import Check, check
+from sandbox.answers import Answer, Answers
+from sandbox.frames import HEADER, Kind
+from sandbox.interface import FloatArray, Interface
 
 _MAX_FORMS = 64
 
@@ -20,22 +22,27 @@ class Form:
     """A request to act for certain slots and its reply, both in place.
 
     Observations go into ``table`` (k, n), a part of ``message``; ``actions`` (k, m) are a part of
-    ``reply``, which has room for a byte that must not come. ``acts``: how often, since the reset.
+    ``reply``, which has room for a byte that must not come. ``check`` looks at them. ``acts``: how
+    often, since the reset.
     """
 
     slots: tuple[int, ...]
+    answer: Answer
     message: bytearray
     table: FloatArray
     reply: bytearray
     actions: FloatArray
+    check: Check
     acts: int = 0
 
 
 class Forms:
     """The forms of one program: the same slots act together again and again."""
 
-    def __init__(self, observation_size: int, action_size: int) -> None:
-        self._sizes = observation_size, action_size
+    def __init__(self, interface: Interface, answers: Answers) -> None:
+        self._width = interface.observation_size or 0
+        self._space = interface.action
+        self._answers = answers
         self._forms: dict[tuple[int, ...], Form] = {}
         #: Acts of each slot that its forms do not count any more.
         self._steps: dict[int, int] = {}
@@ -67,12 +74,19 @@ class Forms:
             form.acts = 0
 
     def _new(self, slots: tuple[int, ...]) -> Form:
-        count, (width, size) = len(slots), self._sizes
+        count, width, size = len(slots), self._width, self._space.size
         head = ACT_HEAD.pack(count, 0) + np.asarray(slots, np.int64).tobytes()
         message = frames.message(head + bytes(8 * count * width))
         table = np.frombuffer(message, np.float64, -1, HEADER.size + len(head))
         reply = bytearray(HEADER.size + 8 * count * size + 1)
-        actions = np.frombuffer(reply, np.float64, count * size, HEADER.size)
+        flat = np.frombuffer(reply, np.float64, count * size, HEADER.size)
+        actions = flat.reshape(count, size)
         return Form(
-            slots, message, table.reshape(count, width), reply, actions.reshape(count, size)
+            slots,
+            self._answers.to(Kind.ACT, actions.nbytes, slots),
+            message,
+            table.reshape(count, width),
+            reply,
+            actions,
+            check(self._space, actions, reply, HEADER.size),
         )

@@ -3,9 +3,11 @@
     header    magic, kind, sequence number, payload length     4 x uint32, little endian
     payload   raw int64 / float64 arrays, or UTF-8 text
 
-The host numbers its requests; a reply carries the number of its request. Requests are trusted by
-the sandboxed process. Replies are not trusted by the host: whatever does not parse exactly raises
-``FrameError`` and costs the program its life. Nothing here is ever unpickled.
+The host numbers its requests from 1; a reply carries the number of its request. A process says
+once, by a reply to request 0, that it is locked down; it has no program yet. Requests are trusted
+by the sandboxed process. Replies are not trusted by the host: whatever does not parse exactly, or
+is no answer to the request (``answers``), raises ``FrameError`` and costs the program its life.
+Nothing here is ever unpickled.
 """
 
 from __future__ import annotations
@@ -14,14 +16,11 @@ import struct
 from dataclasses import dataclass
 from enum import IntEnum
 
-from sandbox.errors import REPORTED, ProgramError
+from sandbox.errors import REPORTED
 
 HEADER = struct.Struct("<IIII")
 MAGIC = 0x31504F50
-_FAULT = struct.Struct("<IiiII")
-
-#: Longest error message and printed output that the host reads, in bytes.
-MAX_TEXT = 1 << 20
+FAULT_HEAD = struct.Struct("<IiiII")
 
 
 class Kind(IntEnum):
@@ -36,6 +35,7 @@ class Kind(IntEnum):
     ACTIONS = 18
     TEXT = 19
     FAULT = 20
+    READY = 21
 
 
 class FrameError(Exception):
@@ -51,19 +51,6 @@ class Fault:
     slot: int
     message: str
     output: str
-
-    def error(self) -> ProgramError:
-        """The exception that the host raises for it."""
-
-        def known(value: int) -> int | None:
-            return value if value >= 0 else None
-
-        return REPORTED[self.code](
-            self.message,
-            line=known(self.line),
-            slot=known(self.slot),
-            output=self.output,
-        )
 
 
 def header(kind: int, sequence: int, length: int) -> bytes:
@@ -98,8 +85,6 @@ def parse_header(data: bytes | bytearray | memoryview, sequence: int) -> tuple[K
         raise FrameError(f"frame kind {kind} is no reply")
     if got != sequence & 0xFFFFFFFF:
         raise FrameError(f"reply number {got} does not answer request number {sequence}")
-    if length > MAX_TEXT and kind != Kind.ACTIONS:
-        raise FrameError(f"a text of {length} bytes is too long")
     return reply, length
 
 
@@ -111,7 +96,7 @@ def pack_fault(fault: Fault) -> bytes:
     message = fault.message.encode("utf-8", "replace")
     output = fault.output.encode("utf-8", "replace")
     numbers = (fault.code, fault.line, fault.slot, len(message), len(output))
-    return _FAULT.pack(*numbers) + message + output
+    return FAULT_HEAD.pack(*numbers) + message + output
 
 
 def parse_fault(payload: bytes | memoryview) -> Fault:
@@ -121,20 +106,23 @@ def parse_fault(payload: bytes | memoryview) -> Fault:
         FrameError: lengths that do not add up, or an unknown code.
     """
     data = bytes(payload)
-    if len(data) < _FAULT.size:
+    if len(data) < FAULT_HEAD.size:
         raise FrameError("a fault report is too short")
-    code, line, slot, message, output = _FAULT.unpack_from(data)
+    code, line, slot, message, output = FAULT_HEAD.unpack_from(data)
     if code >= len(REPORTED):
         raise FrameError(f"fault code {code} is unknown")
-    if _FAULT.size + message + output != len(data):
+    if FAULT_HEAD.size + message + output != len(data):
         raise FrameError("the lengths in a fault report do not add up")
-    middle = _FAULT.size + message
-    return Fault(code, line, slot, clean(data[_FAULT.size : middle]), clean(data[middle:]))
+    middle = FAULT_HEAD.size + message
+    return Fault(code, line, slot, clean(data[FAULT_HEAD.size : middle]), clean(data[middle:]))
 
 
-def clean(data: bytes) -> str:
-    """Text from the sandbox: decoded leniently, without control characters but newline and tab."""
-    text = data.decode("utf-8", "replace")
+def clean(data: bytes | memoryview, most: int | None = None) -> str:
+    """Text from the sandbox, decoded leniently.
+
+    No control characters but newline and tab, and no more than ``most`` characters.
+    """
+    text = bytes(data).decode("utf-8", "replace")[:most]
     if text.isascii() and text.isprintable():
         return text
     return "".join(

@@ -101,13 +101,15 @@ class Interface:
 
 @dataclass(frozen=True)
 class Limits:
-    """What one program may use.
+    """What one program may use. Seconds are processor time of its process.
 
     Args:
-        act_seconds: wall time of one ``act`` or ``summarize_trajectory`` call; k lockstep acts
-            get k times as long.
-        init_seconds: wall time to load the program, and to construct or reset one policy object.
-        total_seconds: wall time spent waiting for one program in all.
+        act_seconds: for one ``act`` or ``summarize_trajectory`` call; k lockstep acts get k times
+            as long.
+        init_seconds: to load the program, and to construct or reset one policy object.
+        total_seconds: for all that one program does.
+        wall_seconds: wall time that the host waits for an answer beyond ten times the limit in
+            force: for a process that neither computes nor answers.
         memory_mb: memory that the program may add to the bare interpreter's.
         output_chars: printed text that is kept.
         text_chars: length of a summary that is kept.
@@ -117,6 +119,7 @@ class Limits:
     act_seconds: float = 5.0
     init_seconds: float = 10.0
     total_seconds: float = 120.0
+    wall_seconds: float = 60.0
     memory_mb: int = 1024
     output_chars: int = 4000
     text_chars: int = 4000

@@ -15,9 +15,11 @@ same limits as the last one.
 
 from __future__ import annotations
 
+import fcntl
 import gc
 import json
 import os
+import resource
 import select
 import signal
 import socket
@@ -206,9 +208,20 @@ def _kill_group(pid: int) -> None:
             continue
 
 
+def _low(control: socket.socket) -> socket.socket:
+    """The same socket where children are sure to close it; no descriptor can be higher later."""
+    low = socket.socket(fileno=fcntl.fcntl(control, fcntl.F_DUPFD_CLOEXEC, 0))
+    control.close()
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = lockdown.HIGHEST_FD
+    most = wanted if most == resource.RLIM_INFINITY else min(wanted, most)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    return low
+
+
 def main(descriptor: int) -> None:
     """Entry point of the exec'ed process."""
-    control = socket.socket(fileno=descriptor)
+    control = _low(socket.socket(fileno=descriptor))
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         Parent(control).run()

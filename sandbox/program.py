@@ -11,7 +11,6 @@ from __future__ import annotations
 import sys
 import types
 from dataclasses import dataclass
-from types import FrameType
 from typing import Any
 
 from sandbox import actions, trajectory
@@ -21,11 +20,9 @@ from sandbox.errors import (
     MemoryLimit,
     PolicyError,
     ProgramError,
-    TimeLimit,
 )
 from sandbox.interface import Interface, Limits
 from sandbox.language import (
-    FILENAME,
     MODULE,
     Library,
     Printer,
@@ -34,8 +31,6 @@ from sandbox.language import (
     import_hook,
     importable,
     make_builtins,
-    quoted,
-    readable,
 )
 from sandbox.language.library import Loaded, library_facades
 from sandbox.observing import observation_class
@@ -95,21 +90,6 @@ class Program:
         if not callable(getattr(found, method, None)):
             raise CompileError(f"class {class_name} must define a method `{method}`")
         return found
-
-    def late(self, frame: FrameType | None, what: str) -> TimeLimit:
-        """The report about a call that takes too long; ``frame`` is where it is now."""
-        slot = self.now()
-        lines = []
-        while frame is not None:
-            if frame.f_code.co_filename == FILENAME:
-                lines.append((frame.f_lineno, frame.f_code.co_name))
-            frame = frame.f_back
-        text = f"{what} did not return in time; make it do less per call"
-        if not lines:
-            return TimeLimit(text, slot=slot)
-        line, function = lines[0]
-        place = f"\nit was at line {line}, in {readable(function)}"
-        return TimeLimit(text + place + quoted(self.task.source, line), line=line, slot=slot)
 
     def now(self) -> int | None:
         """The slot that runs now, where there is such."""

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from sandbox import frames
 from sandbox.acting import ACT_HEAD
-from sandbox.actions import first_not_finite, not_finite
+from sandbox.actions import no_action
+from sandbox.answers import Answer, Answers
 from sandbox.channel import Channel
 from sandbox.child import EPISODE_HEAD, RESET_HEAD
 from sandbox.errors import BadAction, ProgramError
@@ -50,17 +51,19 @@ class _Session:
             "extra_imports": extra_imports,
         }
         data = json.dumps(task).encode()
-        self._request(Kind.START, data, Kind.DONE, limits.init_seconds, "loading the program", 0)
+        self._answers = Answers(source, limits)
+        answer = self._answers.to(Kind.START)
+        try:
+            self._request(Kind.START, data, answer, limits.init_seconds, "loading the program")
+        except BaseException:
+            channel.kill()
+            raise
 
     def _request(
-        self, kind: Kind, payload: bytes, expect: Kind, seconds: float, what: str, size: int | None
+        self, kind: Kind, payload: bytes, answer: Answer, seconds: float, what: str
     ) -> memoryview:
-        self._channel.send(kind, frames.message(payload), seconds, what)
-        return self._receive(expect, size)
-
-    def _receive(self, expect: Kind, size: int | None) -> memoryview:
         try:
-            return self._channel.receive(expect, size)
+            return self._channel.request(kind, payload, answer, seconds, what)
         except ProgramError as error:
             self._output = error.output or self._output
             raise
@@ -70,12 +73,12 @@ class _Session:
         """What the program has printed, capped, with a note where it was cut."""
         if self._channel.alive:
             try:
-                reply = self._request(
-                    Kind.OUTPUT, b"", Kind.TEXT, _OUTPUT_SECONDS, "reading the output", None
-                )
+                answer = self._answers.to(Kind.OUTPUT)
+                what = "reading the output"
+                reply = self._request(Kind.OUTPUT, b"", answer, _OUTPUT_SECONDS, what)
             except ProgramError:
                 return self._output
-            self._output = frames.clean(bytes(reply))
+            self._output = frames.clean(reply, self._answers.output_chars)
         return self._output
 
     def close(self) -> None:
@@ -109,7 +112,7 @@ class Policy(_Session):
         super().__init__("policy", channel, source, interface, limits, extra_imports)
         self._seed_key = seed_key
         self._asked: deque[Form] = deque()
-        self._forms = Forms(interface.observation_size or 0, interface.action.size)
+        self._forms = Forms(interface, self._answers)
 
     def reset(self, slots: Sequence[int], seeds: Sequence[int], fresh: bool = True) -> None:
         """Begin an episode in each slot.
@@ -135,7 +138,8 @@ class Policy(_Session):
             )
         )
         seconds = self._limits.init_seconds * max(1, len(slots))
-        self._request(Kind.RESET, payload, Kind.DONE, seconds, "making the policy object", 0)
+        answer = self._answers.to(Kind.RESET, slots=slots)
+        self._request(Kind.RESET, payload, answer, seconds, "making the policy object")
         self._forms.begin(slots)
 
     def act(
@@ -173,30 +177,32 @@ class Policy(_Session):
             if table.shape != form.table.shape:
                 raise ValueError(f"observations have shape {table.shape}, not {form.table.shape}")
             form.table[:] = table
-        self._channel.send(Kind.ACT, message, self._limits.act_seconds * len(slots), "act()")
+        seconds = self._limits.act_seconds * len(slots)
+        self._channel.send(Kind.ACT, message, form.answer, seconds, "act()")
         self._asked.append(form)
 
     def finish(self) -> NDArray[np.float64]:
         """Second half of ``act``: waits for the actions of the oldest ``begin``."""
         form = self._asked.popleft()
         try:
-            self._channel.receive_into(form.reply, Kind.ACTIONS)
+            self._channel.receive_into(form.reply)
         except ProgramError as error:
             self._output = error.output or self._output
             self._place(error, form)
             raise
-        bad = first_not_finite(form.actions)
+        bad = form.check()
         if bad is not None:
-            raise self._not_finite(form, bad)
+            raise self._no_action(form, bad)
         form.acts += 1
         return form.actions.copy()
 
-    def _not_finite(self, form: Form, row: int) -> BadAction:
-        """Found here and not by the program's process, whose numbers are checked in any case."""
+    def _no_action(self, form: Form, row: int) -> BadAction:
+        """Found here and not by the program's process, which is not believed in any case."""
         if not self._asked:
             _ = self.output
         self.close()
-        error = BadAction(not_finite(form.actions[row]), slot=form.slots[row], output=self._output)
+        text = no_action(form.actions[row], self._interface.action)
+        error = BadAction(text, slot=form.slots[row], output=self._output)
         self._place(error, form)
         return error
 
@@ -252,9 +258,8 @@ class Summarizer(_Session):
         reply = self._request(
             Kind.SUMMARIZE,
             payload,
-            Kind.TEXT,
+            self._answers.to(Kind.SUMMARIZE),
             self._limits.act_seconds,
             "summarize_trajectory()",
-            None,
         )
-        return frames.clean(bytes(reply))
+        return frames.clean(reply, self._answers.text_chars)

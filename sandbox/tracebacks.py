@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from types import TracebackType
+from types import FrameType, TracebackType
 
+from sandbox.errors import TimeLimit
 from sandbox.language import FILENAME, quoted, readable
 
 _MAX_FRAMES = 12
@@ -47,3 +48,15 @@ def describe(error: BaseException, source: str) -> tuple[str, int]:
         lines.append("(in the call of the method itself: check its parameters)")
     lines.append(summary(error))
     return "\n".join(lines), line
+
+
+def late(frame: FrameType | None, source: str, what: str, slot: int | None) -> TimeLimit:
+    """The report about the call ``what`` that takes too long; ``frame`` is where it is now."""
+    text = f"{what} did not return in time; make it do less per call"
+    while frame is not None and frame.f_code.co_filename != FILENAME:
+        frame = frame.f_back
+    if frame is None:
+        return TimeLimit(text, slot=slot)
+    line = frame.f_lineno
+    place = f"\nit was at line {line}, in {readable(frame.f_code.co_name)}"
+    return TimeLimit(text + place + quoted(source, line), line=line, slot=slot)

@@ -1,9 +1,9 @@
 """Tells the author of a slow program where it was; runs inside the sandboxed process.
 
-The host's deadline is what ends a program. But the host cannot see inside; so a little earlier a
-timer looks whether the current call is late, and if so reports the line and ends the process. It
-raises nothing, so no ``except`` can swallow it. A loop inside C code never lets it run: then the
-host's deadline does its work, without a line.
+The host's limit is what ends a program. But the host cannot see inside; so a little earlier a timer
+looks whether the current call has used up its processor time, and if so reports the line and ends
+the process. It raises nothing, so no ``except`` can swallow it. A loop inside C code never lets it
+run: then the host's limit does its work, without a line.
 """
 
 from __future__ import annotations
@@ -14,34 +14,47 @@ import time
 from collections.abc import Callable
 from types import FrameType
 
+#: Processor time between two looks, in seconds.
 _TICK = 0.05
 
-#: How long the host waits beyond a limit for the report, in seconds.
+#: How much more processor time the host allows beyond a limit for the report, in seconds.
 GRACE = 0.25
 
 
 class Watchdog:
-    """A timer that runs from before the lock-down to the end of the process."""
+    """A timer that runs from before the lock-down to the end of the process.
+
+    It runs on processor time, and nothing reads a clock but the timer itself: a call costs two
+    assignments, and its time counts from the timer's first look at it.
+    """
 
     def __init__(self) -> None:
-        self._deadline: float | None = None
+        self._seconds: float | None = None
+        self._until: float | None = None
         self._report: Callable[[FrameType | None], None] | None = None
-        signal.signal(signal.SIGALRM, self._tick)
-        signal.setitimer(signal.ITIMER_REAL, _TICK, _TICK)
+        signal.signal(signal.SIGPROF, self._tick)
+        signal.setitimer(signal.ITIMER_PROF, _TICK, _TICK)
 
     def watch(self, seconds: float, report: Callable[[FrameType | None], None]) -> None:
         """Call ``report`` with the running frame if ``rest`` is not called within ``seconds``."""
         self._report = report
-        self._deadline = time.monotonic() + seconds
+        self._until = None
+        self._seconds = seconds
 
     def rest(self) -> None:
         """The call is over."""
-        self._deadline = None
+        self._seconds = None
 
     def _tick(self, number: int, frame: FrameType | None) -> None:
-        if self._deadline is None or self._report is None or time.monotonic() < self._deadline:
+        if self._seconds is None or self._report is None:
             return
-        self._deadline = None
+        now = time.process_time()
+        if self._until is None:
+            self._until = now + self._seconds
+            return
+        if now < self._until:
+            return
+        self._seconds = None
         try:
             self._report(frame)
         finally:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Fresh = Callable[[], AbstractContextManager["sandbox.Policy"]]
 
 #: Faults that the machine may have brought about: they count only where they come again.
-_CHANCE = ("timeout", "memory", "died", "protocol")
+_CHANCE = ("timeout", "memory", "died", "protocol", "disturbed")
 
 
 @dataclass
@@ -75,6 +75,6 @@ def _fed(episode: EpisodeData, task: Task, fresh: Fresh) -> _Lone:
             policy.reset([0], [episode.seed])
             for row in episode.observations[:-1]:
                 lone.actions.append(task.received(policy.act([0], row[None])[0]))
-    except sandbox.SandboxError as e:
+    except (sandbox.ProgramError, sandbox.Disturbed) as e:
         lone.error, lone.error_kind = e.message, e.kind
     return lone

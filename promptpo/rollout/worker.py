@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from promptpo.errors import IsolationError
 from promptpo.rollout.cores import claim_core
 from promptpo.rollout.jobs import (
     SUMMARY_CHARS,
@@ -28,6 +27,7 @@ from promptpo.rollout.jobs import (
     SummaryRun,
     TaskInfo,
 )
+from promptpo.rollout.steady import steadily
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -64,10 +64,7 @@ class Worker:
         import sandbox
 
         if self._host is None:
-            try:
-                self._host = sandbox.Host(require=self.settings.sandbox)
-            except sandbox.IsolationUnavailable as e:
-                raise IsolationError(str(e)) from None
+            self._host = steadily(lambda: sandbox.Host(require=self.settings.sandbox))
         return self._host
 
     def open_tasks(self, count: int) -> Sequence[Task]:
@@ -114,6 +111,12 @@ class Worker:
     def run_policy(self, job: PolicyJob) -> PolicyRun:
         """Play a job's episodes; a policy that fails is a result, never an exception."""
         import sandbox
+
+        disturbed = sandbox.Disturbed.kind
+        return steadily(lambda: self._play(job), lambda run: run.error_kind == disturbed)
+
+    def _play(self, job: PolicyJob) -> PolicyRun:
+        import sandbox
         from promptpo.rollout.lockstep import EnvironmentFault, run_lockstep
 
         groups = [job.seeds]
@@ -133,12 +136,12 @@ class Worker:
                     if fault is not None:
                         break
                 output = policy.output
-        except sandbox.SandboxError as e:
+        except (sandbox.ProgramError, sandbox.Disturbed) as e:
             fault = e
         done = replace(done, seeds=job.seeds, output=output)
         if fault is None:
             return done
-        if isinstance(fault, sandbox.SandboxError):
+        if isinstance(fault, sandbox.ProgramError | sandbox.Disturbed):
             return replace(done, error=fault.message, error_kind=fault.kind)
         if isinstance(fault, EnvironmentFault):
             return replace(done, error=str(fault), error_kind="environment")
@@ -162,19 +165,28 @@ class Worker:
         limits = self.limits(job.company)
         limits = replace(limits, act_seconds=limits.act_seconds * job.company)
         (task,) = self.open_tasks(1)
-        return held_against(job.episode, task, lambda: self._policy(job.source, limits))
+        return steadily(
+            lambda: held_against(job.episode, task, lambda: self._policy(job.source, limits))
+        )
 
     def summarize(self, job: SummaryJob) -> SummaryRun:
         """One text per episode from a Feedback class."""
         import sandbox
 
-        texts = []
         try:
-            limits = self.limits(len(job.episodes))
-            extra = tuple(self.spec.extra_imports)
-            with self.host.summarizer(job.source, self.interface, limits, extra) as summarizer:
-                for e in job.episodes:
-                    episode = sandbox.Episode(
+            return SummaryRun(steadily(lambda: self._texts(job)))
+        except (sandbox.ProgramError, sandbox.Disturbed) as e:
+            return SummaryRun(error=e.message)
+
+    def _texts(self, job: SummaryJob) -> tuple[str, ...]:
+        import sandbox
+
+        limits = self.limits(len(job.episodes))
+        extra = tuple(self.spec.extra_imports)
+        with self.host.summarizer(job.source, self.interface, limits, extra) as summarizer:
+            return tuple(
+                summarizer.summarize(
+                    sandbox.Episode(
                         observations=e.observations,
                         actions=e.actions,
                         rewards=e.rewards,
@@ -182,10 +194,9 @@ class Worker:
                         truncated=e.truncated,
                         success=e.success,
                     )
-                    texts.append(summarizer.summarize(episode))
-        except sandbox.SandboxError as e:
-            return SummaryRun(error=e.message)
-        return SummaryRun(tuple(texts))
+                )
+                for e in job.episodes
+            )
 
 
 def _joined(a: PolicyRun, b: PolicyRun) -> PolicyRun:

@@ -31,8 +31,8 @@ REQUIRED = (
 )
 ADDITIONAL = ("own user id", "empty root directory", "own network namespace", "not traceable")
 
-#: The parent never has more than a few descriptors.
-_HIGHEST_FD = 4096
+#: The parent has only a few descriptors, all of them below this.
+HIGHEST_FD = 4096
 
 _NOT_LINUX = "a Linux facility"
 
@@ -122,7 +122,7 @@ def apply(preparation: Preparation, parent: int, memory: int, cpu_seconds: float
         report["Landlock"] = preparation.ruleset_missing
     else:
         attempt("Landlock", lambda: landlock.enforce(ruleset))
-    attempt("closed descriptors", lambda: os.closerange(WRITE_FD + 1, _HIGHEST_FD))
+    attempt("closed descriptors", lambda: os.closerange(WRITE_FD + 1, HIGHEST_FD))
     program = preparation.program
     if program is None:
         report["seccomp"] = "no call table for this system"

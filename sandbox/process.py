@@ -1,0 +1,101 @@
+"""One sandboxed process as the host holds it: its clock, its end, and what that end says."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+from sandbox.clock import ProcessClock
+from sandbox.deaths import death, silence
+from sandbox.errors import IsolationUnavailable, ProcessDied, SandboxError, SandboxFailed
+from sandbox.parent import NOT_STRICT
+
+#: How long a process that has closed its pipes may take to end by itself, in seconds.
+_ENDING = 5.0
+
+
+class Process:
+    """Owns the life of one process."""
+
+    def __init__(
+        self,
+        pid: int,
+        pidfd: int,
+        reap: Callable[[int], int],
+        out_of_memory: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """Take over a process.
+
+        Args:
+            pid: of the process, leader of its group.
+            pidfd: of the process, or -1.
+            reap: gives the wait status of the ended process; raises SandboxFailed.
+            out_of_memory: whether the kernel has ended processes for want of memory.
+        """
+        self._pid = pid
+        self._pidfd = pidfd
+        self._reap = reap
+        self._out_of_memory = out_of_memory
+        self.clock = ProcessClock(pid)
+        self.alive = True
+
+    def kill(self) -> None:
+        """End the process and its group."""
+        if self.alive:
+            with suppress(SandboxFailed):
+                self._finish()
+
+    def died(self, what: str, has_program: bool) -> SandboxError:
+        """The error for a process that has closed its pipe in the call ``what``.
+
+        Before it is given a program, and only then, it is believed about protections.
+        """
+        own = self._ends_by_itself()
+        try:
+            code = os.waitstatus_to_exitcode(self._finish())
+        except SandboxFailed as error:
+            return error
+        if not own and code == -signal.SIGKILL:
+            return ProcessDied(f"the process of the program closed its pipe in {what}")
+        if code == NOT_STRICT and not has_program:
+            return IsolationUnavailable("a process could not be locked down as strictly as asked")
+        return death(code, what, self._out_of_memory())
+
+    def silent(self, what: str, allowed: float) -> SandboxError:
+        """The error for a process that has not answered; it is killed."""
+        error = silence(self._pid, what, allowed)
+        self.kill()
+        return error
+
+    def _finish(self) -> int:
+        """Kill it, whether it has ended or not, and return the wait status."""
+        self.alive = False
+        self._signal()
+        try:
+            return self._reap(self._pid)
+        finally:
+            if self._pidfd >= 0:
+                os.close(self._pidfd)
+
+    def _ends_by_itself(self) -> bool:
+        if self._pidfd < 0:
+            time.sleep(0.05)
+            return False
+        ending = select.poll()  # select() would fail where there are over 1024 descriptors
+        ending.register(self._pidfd, select.POLLIN)
+        return bool(ending.poll(_ENDING * 1000))
+
+    def _signal(self) -> None:
+        try:
+            if self._pidfd >= 0:
+                signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
+            else:
+                os.kill(self._pid, signal.SIGKILL)
+        except ProcessLookupError:
+            return  # its parent is gone, and it was reaped: the number may be another's by now
+        with suppress(OSError):
+            os.killpg(self._pid, signal.SIGKILL)

@@ -1,0 +1,201 @@
+"""The host's end of the warm parent: a process of trusted code that forks the others.
+
+What it answers is believed, but bounded in time and size; and after anything odd it is ended for
+good, so that no late answer is taken for another.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import select
+import socket
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from sandbox.channel import Channel
+from sandbox.clock import Patience, ProcessClock, Stalled
+from sandbox.deaths import OutOfMemoryKills
+from sandbox.errors import SandboxFailed
+from sandbox.interface import Limits
+from sandbox.isolation import Isolation
+from sandbox.process import Process
+
+#: Wall time that an answer may take, in seconds, and its length, in bytes.
+_ANSWER_SECONDS = 60.0
+_LONGEST = 1 << 16
+_BOOT = "import sys; sys.path += {paths!r}; from sandbox.parent import main; main(int(sys.argv[1]))"
+
+#: Variables that choose numeric kernels: without them a policy's arithmetic could differ from the
+#: host's in the last bit.
+_KERNELS = (
+    "OPENBLAS_CORETYPE",
+    "OPENBLAS_L2_SIZE",
+    "MKL_CBWR",
+    "MKL_ENABLE_INSTRUCTIONS",
+    "NPY_DISABLE_CPU_FEATURES",
+    "NPY_ENABLE_CPU_FEATURES",
+)
+
+
+def _package_folders() -> list[str]:
+    """Where the isolated interpreter finds this package and what it needs."""
+    folders = []
+    for name in ("sandbox", "numpy", "RestrictedPython"):
+        spec = find_spec(name)
+        if spec is not None and spec.origin is not None:
+            folders.append(str(Path(spec.origin).resolve().parent.parent))
+    return list(dict.fromkeys(folders))
+
+
+def _environment() -> dict[str, str]:
+    """All that the warm parent knows of the world."""
+    threads = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+    kernels = {name: os.environ[name] for name in _KERNELS if name in os.environ}
+    fixed = {"LC_ALL": "C.UTF-8", "PYTHONHASHSEED": "0"}
+    return {**kernels, **dict.fromkeys(threads, "1"), **fixed}
+
+
+def _start(control: socket.socket) -> subprocess.Popen[bytes]:
+    """Exec the warm parent with one end of the control socket."""
+    fd = control.fileno()
+    boot = _BOOT.format(paths=_package_folders())
+    try:
+        return subprocess.Popen(  # noqa: S603 - our own interpreter and module
+            # No user packages, no current directory. As -I, which would ignore the hash seed too.
+            [sys.executable, "-s", "-P", "-B", "-c", boot, str(fd)],
+            env=_environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            pass_fds=[fd],
+            start_new_session=True,
+            cwd="/",
+        )
+    except OSError as error:
+        raise SandboxFailed(f"the sandbox's warm parent cannot be started: {error}") from None
+
+
+class WarmParent:
+    """One warm parent, until it fails or is closed.
+
+    Attributes:
+        isolation: what it reported about the processes that it makes.
+        lost: it is gone, or was ended because it did not answer as it should.
+    """
+
+    def __init__(self) -> None:
+        """Start it.
+
+        Raises:
+            SandboxFailed: it did not start.
+        """
+        self._control, theirs = socket.socketpair()
+        self._control.setblocking(False)
+        self._poll = select.poll()
+        self._poll.register(self._control, select.POLLIN)
+        self._out_of_memory = OutOfMemoryKills()
+        self.lost = False
+        with theirs:
+            try:
+                self._process = _start(theirs)
+            except SandboxFailed:
+                self._control.close()
+                raise
+        self._clock = ProcessClock(self._process.pid)
+        reply, _ = self._asked(None)
+        self.isolation = Isolation.from_report(reply["isolation"])
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self._process.pid
+
+    def spawn(self, libraries: list[str], limits: Limits, strict: bool) -> Channel:
+        """A fresh process, locked down and without a program.
+
+        Raises:
+            IsolationUnavailable: it is not as strictly locked down as asked.
+            SandboxFailed: this parent is of no use any more.
+            Disturbed: the process was ended from outside.
+        """
+        request = {
+            "op": "spawn",
+            "libraries": libraries,
+            "memory": limits.memory_mb << 20,
+            "cpu": limits.total_seconds + limits.init_seconds,
+            "strict": strict,
+        }
+        reply, fds = self._asked(request)
+        if len(fds) < 2:
+            for fd in fds:
+                os.close(fd)
+            raise self._lose("cannot hand over a process: too many files are open here")
+        reader, writer, *handle = fds
+        process = Process(
+            reply["pid"], handle[0] if handle else -1, self._reap, self._out_of_memory.happened
+        )
+        channel = Channel(process, (reader, writer), limits)
+        try:
+            channel.await_ready()
+        except BaseException:
+            channel.kill()
+            raise
+        return channel
+
+    def _reap(self, pid: int) -> int:
+        reply, _ = self._asked({"op": "reap", "pid": pid})
+        return int(reply["status"])
+
+    def _asked(self, request: dict[str, Any] | None) -> tuple[dict[str, Any], list[int]]:
+        """The answer to a request (None: what it says first), with descriptors."""
+        if self.lost:
+            raise SandboxFailed("the sandbox's warm parent is gone")
+        try:
+            if request is not None:
+                self._control.sendall(json.dumps(request).encode() + b"\n")
+            reply, fds = self._answer()
+        except Stalled:
+            raise self._lose(f"has not answered for {_ANSWER_SECONDS:g} s") from None
+        except (OSError, EOFError):
+            raise self._lose("is gone") from None
+        except BaseException:  # Ctrl-C, say: the answer would be taken for the next one's
+            self._lose("was left in the middle of an answer")
+            raise
+        if "error" in reply:
+            raise self._lose(f"failed: {reply['error']}")
+        return reply, fds
+
+    def _answer(self) -> tuple[dict[str, Any], list[int]]:
+        patience = Patience(self._clock, math.inf, _ANSWER_SECONDS)
+        data, fds = b"", []
+        while not data.endswith(b"\n"):
+            patience.wait(self._poll)
+            flags = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
+            more, got, _, _ = socket.recv_fds(self._control, _LONGEST, 3, flags)
+            fds += got
+            data += more
+            if not more or len(data) > _LONGEST:
+                raise EOFError
+        return dict(json.loads(data)), fds
+
+    def _lose(self, why: str) -> SandboxFailed:
+        """End it at once; with it end all its processes, where the system does that."""
+        self.lost = True
+        self._process.kill()
+        self.close()
+        return SandboxFailed(f"the sandbox's warm parent {why}")
+
+    def close(self) -> None:
+        """End it and all its children; calling it twice is harmless."""
+        self.lost = True
+        self._control.close()
+        try:
+            self._process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()

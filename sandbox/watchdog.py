@@ -15,7 +15,7 @@ from collections.abc import Callable
 from types import FrameType
 
 #: Processor time between two looks, in seconds.
-_TICK = 0.05
+_TICK = 0.02
 
 #: How much more processor time the host allows beyond a limit for the report, in seconds.
 GRACE = 0.25

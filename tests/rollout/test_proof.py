@@ -85,7 +85,7 @@ def test_failing_alone_counts_as_depending(executor):
 @pytest.mark.parametrize(("company", "step"), [(1, 1), (99, None)])
 def test_a_lone_policy_has_the_time_of_its_whole_company(company, step):
     worker = Worker(Settings("cartpole", act_timeout=0.05))
-    slow = policy("\n        for x in range(10_000_000): pass\n        return 0")
+    slow = policy("\n        for x in range(20_000_000): pass\n        return 0")
     with worker.host:
         run = worker.prove(ProofJob(slow, episode([0.0, 0.0], [0.0]), company))
     assert run.step == step

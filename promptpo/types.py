@@ -53,7 +53,7 @@ class Request:
     messages: tuple[Message, ...]
 
 
-#: The finish reason of an answer that was larger than what is read; the note says how large.
+#: The finish reason of a reply that was larger than what is read; its text is left out.
 TOO_LARGE = "too_large"
 
 

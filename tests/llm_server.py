@@ -14,6 +14,8 @@ As a process, for runs that are killed (prints its port, logs one JSON line per 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import gzip
 import hashlib
 import json
 import socket
@@ -35,7 +37,9 @@ class Answer:
     """What one request gets.
 
     ``kind``: "reply" a completion or, for a ``status`` of 400 and above, an error body;
-    "reset" closes the connection with RST; "hang" never answers; "garbage" sends ``text`` as it is.
+    "reset" closes the connection with RST; "hang" never answers; "garbage" sends ``text`` as it is;
+    "endless" sends it again and again until the client goes. ``members`` replace those of the
+    completion (None: the member is left out), ``packed`` sends it as gzip, asked or not.
     """
 
     text: str | None = DEFAULT_TEXT
@@ -43,7 +47,9 @@ class Answer:
     finish_reason: str = "stop"
     headers: Mapping[str, str] = field(default_factory=dict)
     latency: float = 0.0
-    kind: Literal["reply", "reset", "hang", "garbage"] = "reply"
+    kind: Literal["reply", "reset", "hang", "garbage", "endless"] = "reply"
+    members: Mapping[str, Any] = field(default_factory=dict)
+    packed: bool = False
     error: Mapping[str, Any] = field(default_factory=lambda: {"message": "scripted fault"})
 
 
@@ -206,6 +212,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
             self.close_connection = True
             self.connection.close()
+        elif answer.kind == "endless":
+            self.send_endless((answer.text or "x").encode())
         else:
             self.send_body(answer, self.content(request, answer).encode())
             request.answered = answer.status < 400
@@ -220,25 +228,36 @@ class _Handler(BaseHTTPRequestHandler):
         message = {"role": "assistant", "content": answer.text}
         asked = sum(len(m["content"]) for m in request.body["messages"]) // 4
         written = len(answer.text or "") // 4
-        return json.dumps(
-            {
-                "id": f"chatcmpl-{request.number}",
-                "object": "chat.completion",
-                "created": int(time.time()),
-                "model": request.body["model"],
-                "choices": [
-                    {"index": 0, "message": message, "finish_reason": answer.finish_reason}
-                ],
-                "usage": {
-                    "prompt_tokens": asked,
-                    "completion_tokens": written,
-                    "total_tokens": asked + written,
-                },
-            }
-        )
+        completion = {
+            "id": f"chatcmpl-{request.number}",
+            "object": "chat.completion",
+            "created": int(time.time()),
+            "model": request.body["model"],
+            "choices": [{"index": 0, "message": message, "finish_reason": answer.finish_reason}],
+            "usage": {
+                "prompt_tokens": asked,
+                "completion_tokens": written,
+                "total_tokens": asked + written,
+            },
+        }
+        merged = {**completion, **answer.members}
+        return json.dumps({k: v for k, v in merged.items() if v is not None})
+
+    def send_endless(self, piece: bytes) -> None:
+        self.close_connection = True
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.end_headers()
+        piece *= max(1, (1 << 16) // len(piece))
+        with contextlib.suppress(OSError):  # the client has gone
+            while not self.server.owner.stopping.is_set():
+                self.wfile.write(piece)
 
     def send_body(self, answer: Answer, body: bytes) -> None:
         self.send_response(answer.status)
+        if answer.packed:
+            body = gzip.compress(body)
+            self.send_header("Content-Encoding", "gzip")
         for name, value in answer.headers.items():
             self.send_header(name, value)
         self.send_header("Content-Type", "application/json")

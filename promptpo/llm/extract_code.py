@@ -69,7 +69,10 @@ def _check_ending(reply: Reply) -> None:
     """Raise ReplyRejected for a reply that did not come whole, or is longer than any class."""
     reason = reply.finish_reason.lower()
     if reason == TOO_LARGE:
-        raise ReplyRejected(f"{reply.note}; answer with one class and few words around it")
+        raise ReplyRejected(
+            f"the reply has more than {bounds.ANSWER_BYTES >> 20} MiB and was not read to its end;"
+            " answer with one class and few words around it"
+        )
     if len(reply.text) > bounds.REPLY:
         raise ReplyRejected(
             f"the reply has {len(reply.text):,} characters, and at most {bounds.REPLY:,} are read;"

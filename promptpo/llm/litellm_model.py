@@ -14,20 +14,27 @@ import random
 import time
 import warnings
 import weakref
+from dataclasses import replace
 from typing import Any
 
 import tenacity
 
 from promptpo.errors import ModelError, ModelUnavailable
-from promptpo.llm import providers
+from promptpo.llm import answers, providers
 from promptpo.llm.failures import Endpoint, PassingFailure, classify, one_line, withheld
 from promptpo.llm.providers import EXAMPLES
 from promptpo.llm.settings import ModelSettings
-from promptpo.types import Reply, Request
+from promptpo.llm.waiting import Wait
+from promptpo.llm.wire import Heard, listening
+from promptpo.types import TOO_LARGE, Reply, Request
+from promptpo.usage import dollars, tokens_of
 
 #: Seconds: the longest pause between two tries (unless the server asks for more), the time that
 #: setting up a connection may take, and the least time between two notices of the same trouble.
 MAX_PAUSE, CONNECT_TIMEOUT, NOTICE_EVERY = 30.0, 20.0, 30.0
+
+#: Seconds that httpx may wait for an answer: the deadline has one owner, ``Wait``.
+_NEVER = 1e7
 
 EMPTY_ANSWER = "the server's answer holds no completion"
 
@@ -83,16 +90,16 @@ class LiteLLMModel:
         limit = self._settings.call_timeout
         started = time.monotonic()
         failures: list[str] = []
+        wait = Wait(limit)
         retrying = tenacity.AsyncRetrying(
             retry=tenacity.retry_if_exception_type(PassingFailure),
             wait=_pause,
-            stop=tenacity.stop_before_delay(limit),
+            stop=lambda state: state.upcoming_sleep >= wait.left,
             before_sleep=self._tell,
             reraise=True,
         )
         try:
-            async with asyncio.timeout(limit):
-                return await retrying(self._try_once, request, failures)
+            return await wait.until_done(retrying(self._try_once, request, failures, wait))
         except PassingFailure as e:
             tries, reason = len(failures), e.reason
         except TimeoutError:
@@ -105,31 +112,43 @@ class LiteLLMModel:
             " nothing is lost, --resume continues"
         )
 
-    async def _try_once(self, request: Request, failures: list[str]) -> Reply:
+    async def _try_once(self, request: Request, failures: list[str], wait: Wait) -> Reply:
+        if wait.broken_off:
+            raise asyncio.CancelledError
         started = time.monotonic()
+        wait.sent = True
         try:
-            response = await self._litellm.acompletion(**self._arguments(request))
+            with listening() as heard:
+                response = await self._litellm.acompletion(**self._arguments(request))
+            reply = self._reply(response, heard)
         except Exception as e:
-            if withheld(e):  # this one prompt is refused, not the run: a failed candidate
-                return Reply("", self.name, "content_filter", note=one_line(e))
-            failure = classify(e, self._endpoint)
-            if isinstance(failure, PassingFailure):
-                failures.append(failure.reason)
-            raise failure from None
-        if not response.choices:
-            failures.append(EMPTY_ANSWER)
-            raise PassingFailure(EMPTY_ANSWER)
-        return self._reply(response, time.monotonic() - started)
+            kept = self._kept(e, heard)
+            if kept is None:
+                failure = e if isinstance(e, PassingFailure) else classify(e, self._endpoint)
+                if isinstance(failure, PassingFailure):
+                    failures.append(failure.reason)
+                raise failure from None
+            reply = kept
+        finally:
+            wait.sent = False
+        return replace(reply, latency=time.monotonic() - started)
+
+    def _kept(self, error: Exception, heard: Heard) -> Reply | None:
+        """The reply that came although the call failed, if it did: it was paid for."""
+        if heard.too_large:
+            return Reply("", self.name, TOO_LARGE)
+        if withheld(error):  # this one prompt is refused, not the run: a failed candidate
+            return Reply("", self.name, "content_filter", note=one_line(error))
+        data = answers.read_answer(heard.body) if heard.whole else {}
+        return answers.saved_reply(data, self._model)
 
     def _arguments(self, request: Request) -> dict[str, Any]:
         """What ``litellm.acompletion`` is called with."""
         import httpx
 
         settings = self._settings
-        # The deadline is kept above; this one is the same for all calls, as litellm keeps one
-        # connection pool for every value.
-        limit = settings.call_timeout
-        timeout = httpx.Timeout(limit, connect=min(limit, CONNECT_TIMEOUT))
+        # The same for all calls, as litellm keeps one connection pool for every value.
+        timeout = httpx.Timeout(_NEVER, connect=min(settings.call_timeout, CONNECT_TIMEOUT))
         arguments: dict[str, Any] = {
             "model": self._model,
             "messages": [{"role": m.role, "content": m.content} for m in request.messages],
@@ -149,22 +168,27 @@ class LiteLLMModel:
                 arguments["api_key"] = "none"  # the SDK insists on a key, the server does not
         return arguments
 
-    def _reply(self, response: Any, latency: float) -> Reply:  # noqa: ANN401 - litellm's own type
-        choice = response.choices[0]
-        usage = getattr(response, "usage", None)
+    def _reply(self, response: Any, heard: Heard) -> Reply:  # noqa: ANN401 - litellm's own type
+        if not response.choices:
+            raise PassingFailure(EMPTY_ANSWER)
+        data = answers.read_answer(heard.body) if heard.whole else {}
+        usage = answers.usage_of(data, getattr(response, "usage", None))
+        told = [(answers.text_of(c.message.content), c) for c in response.choices]
+        text, choice = next((t for t in told if t[0]), told[0])
         return Reply(
-            text=choice.message.content or "",
-            model=_model_name(self._model, response.model),
-            finish_reason=choice.finish_reason or "stop",
-            usage=None if usage is None else usage.model_dump(mode="json", exclude_none=True),
-            cost=self._cost(response),
-            latency=latency,
+            text=text,
+            model=answers.model_name(self._model, response.model),
+            finish_reason=answers.finish_reason(choice.finish_reason),
+            usage=usage,
+            cost=self._cost(response, usage),
         )
 
-    def _cost(self, response: Any) -> float | None:  # noqa: ANN401 - litellm's own type
+    def _cost(self, response: Any, usage: object) -> float | None:  # noqa: ANN401 - see above
         """US dollars by litellm's price table; None where it has no price, or 0 for one."""
+        if None in tokens_of(usage):
+            return None
         try:
-            return self._litellm.completion_cost(response, model=self._model) or None
+            return dollars(self._litellm.completion_cost(response, model=self._model)) or None
         except Exception:  # litellm raises bare Exceptions for models without a price
             return None
 
@@ -191,14 +215,6 @@ def _pause(state: tenacity.RetryCallState) -> float:
     return pause
 
 
-def _model_name(asked: str, answered: str | None) -> str:
-    """The name that the provider answered under (often dated), with the provider before it."""
-    provider, slash, _ = asked.partition("/")
-    if not answered or not slash or answered.startswith(f"{provider}/"):
-        return answered or asked
-    return f"{provider}/{answered}"
-
-
 def _import_litellm() -> Any:  # noqa: ANN401 - untyped for mypy, imported late
     """Import litellm without its downloads, prints, telemetry and log lines."""
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # no price table download
@@ -207,6 +223,7 @@ def _import_litellm() -> Any:  # noqa: ANN401 - untyped for mypy, imported late
     import litellm
     import openai.resources  # noqa: F401 - else loaded in the first call, holding up the event loop
 
+    litellm.disable_aiohttp_transport = True  # answers are bounded in httpx's transport
     litellm.suppress_debug_info = True
     litellm.telemetry = False
     if "LITELLM_LOG" not in os.environ:

@@ -1,6 +1,7 @@
 """The real client against a real server on loopback."""
 
 import asyncio
+import json
 import signal
 import socket
 import subprocess
@@ -17,8 +18,10 @@ from llm_server import DEFAULT_TEXT, Answer, ScriptedServer
 
 from promptpo.errors import ModelError, ModelUnavailable
 from promptpo.llm import ModelSettings, open_model
+from promptpo.llm.answers import read_answer, saved_reply
 from promptpo.llm.litellm_model import _pause
-from promptpo.types import CallKey, Message, Request
+from promptpo.types import TOO_LARGE, CallKey, Message, Request
+from promptpo.usage import tokens_of
 
 
 @pytest.fixture(autouse=True)
@@ -73,6 +76,123 @@ def test_a_reply_comes_with_its_usage_and_an_unknown_price_is_none():
     assert (reply.model, reply.finish_reason, reply.cost) == ("openai/local", "stop", None)
     assert reply.usage["completion_tokens"] == len(DEFAULT_TEXT) // 4
     assert reply.latency > 0
+
+
+def completion(content, **more):
+    return {"choices": [{"message": {"content": content, **more}, "finish_reason": "stop"}]}
+
+
+NUMBERS = {"prompt_tokens": 5, "completion_tokens": 7}
+ODD_ANSWERS = {
+    "no usage": {"usage": None},
+    "a list": {"usage": [1, 2]},
+    "a string": {"usage": "many"},
+    "a number": {"usage": 7},
+    "true": {"usage": True},
+    "strings": {"usage": {"prompt_tokens": "12", "completion_tokens": "x"}},
+    "floats": {"usage": {"prompt_tokens": 1.5, "completion_tokens": 2.0}},
+    "negative": {"usage": {"prompt_tokens": -5, "completion_tokens": -3}},
+    "not finite": {"usage": {"prompt_tokens": float("nan"), "completion_tokens": float("inf")}},
+    "huge": {"usage": {"prompt_tokens": 10**300, "completion_tokens": 10**30}},
+    "nested": {"usage": {"prompt_tokens": {"a": [1]}, "completion_tokens": [[3]]}},
+}
+ODD_PARTS = {
+    "details": {"usage": NUMBERS | {"prompt_tokens_details": "x"}},
+    "model": {"model": [1]},
+    "id": {"id": {}, "created": "yesterday", "object": 5},
+    "finish reason": {"choices": [{"message": {"content": DEFAULT_TEXT}, "finish_reason": [5]}]},
+    "no role": {"choices": [{"message": {"content": DEFAULT_TEXT}}]},
+    "old form": {"choices": [{"text": DEFAULT_TEXT}]},
+    "a bare message": {"choices": [{"message": DEFAULT_TEXT}]},
+    "parts": completion([{"type": "thinking", "text": "hm"}, {"text": DEFAULT_TEXT}]),
+    "an object": completion({"text": DEFAULT_TEXT}),
+    "reasoning": completion(DEFAULT_TEXT, reasoning_content=[1], thinking_blocks="x"),
+    "tool calls": completion(DEFAULT_TEXT, tool_calls=[5]),
+    "several": {"choices": [{"message": {"role": "assistant", "content": None}},
+                            {"message": {"role": "assistant", "content": DEFAULT_TEXT}}]},
+    "choices by name": {"choices": {"0": {"message": {"content": DEFAULT_TEXT}}}},
+    "an error beside it": {"error": {"message": "bad", "code": 500}},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ODD_ANSWERS)
+def test_a_usage_of_any_shape_is_recorded_and_no_reason_to_ask_again(name):
+    with ScriptedServer(default=Answer(members=ODD_ANSWERS[name])) as server:
+        reply = ask_one(settings(server, name="openai/gpt-4o"))
+    assert len(server.requests) == 1
+    assert (reply.text, reply.cost) == (DEFAULT_TEXT, None)
+    assert tokens_of(reply.usage) == (None, None)
+    assert json.loads(json.dumps(reply.usage, allow_nan=False)) == reply.usage
+
+
+@pytest.mark.parametrize("name", ODD_PARTS)
+def test_a_reply_is_kept_whatever_types_the_rest_of_the_answer_has(name):
+    with ScriptedServer(default=Answer(members=ODD_PARTS[name])) as server:
+        reply = ask_one(settings(server))
+    assert len(server.requests) == 1
+    assert (reply.text, reply.finish_reason) == (DEFAULT_TEXT, "stop")
+    assert reply.model.startswith("openai/")
+
+
+@pytest.mark.parametrize(
+    "usage",
+    ['{"prompt_tokens": %s}' % ("9" * 6000), "[" * 100_000 + "]" * 100_000, '{"a": tru}'],
+    ids=["digits", "depth", "no JSON"],
+)
+def test_a_usage_that_no_parser_takes_costs_nothing_but_itself(usage):
+    message = json.dumps({"message": {"content": 'a "b" {[,:'}})
+    text = f'{{"model": "local", "usage": {usage}, "choices": [{message}]}}'
+    with ScriptedServer(default=Answer(kind="garbage", text=text)) as server:
+        reply = ask_one(settings(server))
+    assert len(server.requests) == 1
+    assert reply.text == 'a "b" {[,:'
+    assert tokens_of(reply.usage) == (None, None)
+    assert len(json.dumps(reply.usage)) < 1000
+
+
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [
+        ({"type": "message", "content": [{"type": "text", "text": "A"}], "usage": 1}, "A"),
+        ({"candidates": [{"content": {"parts": [{"text": "G"}]}}], "usageMetadata": 1}, "G"),
+        ({"message": {"role": "assistant", "content": "O"}, "eval_count": "x"}, "O"),
+        ({"output": [{"type": "reasoning", "content": "hm"}, {"content": [{"text": "R"}]}]}, "R"),
+    ],
+    ids=["anthropic", "gemini", "ollama", "responses"],
+)
+def test_the_text_is_found_in_every_providers_form(answer, text):
+    assert saved_reply(read_answer(json.dumps(answer).encode()), "a/b").text == text
+
+
+@pytest.mark.parametrize(
+    "answer", [{}, {"choices": []}, {"choices": [None]}, {"message": "Not found", "error": {}}]
+)
+def test_an_answer_without_a_completion_is_no_reply(answer):
+    assert saved_reply(read_answer(json.dumps(answer).encode()), "a/b") is None
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [Answer(kind="endless"), Answer(text="x" * 50_000_000, packed=True)],
+    ids=["endless", "packed"],
+)
+def test_an_answer_without_end_is_read_up_to_a_bound_and_once(answer):
+    with ScriptedServer(default=answer) as server:
+        reply = ask_one(settings(server))
+    assert len(server.requests) == 1
+    assert (reply.text, reply.finish_reason) == ("", TOO_LARGE)
+
+
+def test_an_answer_that_is_packed_unasked_is_read():
+    with ScriptedServer(default=Answer(packed=True)) as server:
+        assert ask_one(settings(server)).text == DEFAULT_TEXT
+    assert server.requests[0].headers["accept-encoding"] == "identity"
+
+
+def test_an_error_of_megabytes_is_a_short_line():
+    error = {"message": "no " * 2_000_000}
+    with ScriptedServer(default=Answer(status=400, error=error)) as server:
+        assert len(refusal(settings(server))) < 500
 
 
 def test_a_known_price_is_counted():
@@ -256,6 +376,65 @@ def test_a_server_that_hangs_is_given_up_at_the_deadline():
     assert time.monotonic() - started < 2
 
 
+def test_a_reply_that_came_while_the_process_was_stopped_is_taken():
+    ask_one_warm()
+
+    async def go(server):
+        # What the event loop sees of SIGSTOP and SIGCONT: nothing runs, and the clock goes on.
+        asyncio.get_running_loop().call_later(0.2, time.sleep, 2.5)
+        model = open_model(settings(server, call_timeout=1))
+        try:
+            return await model.ask(request())
+        finally:
+            await model.close()
+
+    with ScriptedServer(latency=0.5) as server:
+        assert asyncio.run(go(server)).text == DEFAULT_TEXT
+    assert len(server.requests) == 1
+
+
+@pytest.mark.slow
+def test_a_reply_that_came_between_sigstop_and_sigcont_is_taken(tmp_path):
+    with ScriptedServer(latency=1.0) as server:
+        process = start(tmp_path, server, "print(len(await asyncio.gather(*asks)))", timeout=2)
+        while len(server.requests) < 2 and process.poll() is None:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(5)
+        process.send_signal(signal.SIGCONT)
+        assert process.communicate(timeout=60) == ("2\n", "")
+        assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize(("latency", "recorded"), [(0.3, 1), (5.0, 0)])
+def test_a_reply_that_arrives_just_after_an_interruption_is_handed_over(latency, recorded):
+    ask_one_warm()
+    taken = []
+
+    async def go(server):
+        model = open_model(settings(server, max_concurrency=1))
+
+        async def call(candidate):
+            taken.append(await model.ask(request(candidate)))
+            await asyncio.sleep(60)
+
+        calls = [asyncio.create_task(call(c)) for c in (1, 2)]
+        while not server.requests:
+            await asyncio.sleep(0.01)
+        for task in calls:
+            task.cancel()
+        started = time.monotonic()
+        ends = await asyncio.gather(*calls, return_exceptions=True)
+        await model.close()
+        return ends, time.monotonic() - started
+
+    with ScriptedServer(latency=latency) as server:
+        ends, took = asyncio.run(go(server))
+    assert [type(e) for e in ends] == [asyncio.CancelledError] * 2
+    assert took < 2
+    assert (len(taken), len(server.requests)) == (recorded, 1)
+
+
 def ask_one_warm():
     """Have litellm imported, so that the import does not count."""
     with ScriptedServer() as server:
@@ -322,14 +501,14 @@ def test_closing_one_model_leaves_the_calls_of_another_alone():
         assert asyncio.run(go(server)).text == DEFAULT_TEXT
 
 
-def start(tmp_path, server, body):
+def start(tmp_path, server, body, timeout=60):
     """A Python process of its own that runs ``body`` with a model, as a user's program would."""
     code = f"""
     import asyncio
     from promptpo.llm import ModelSettings, open_model
     from promptpo.types import CallKey, Message, Request
     async def main():
-        model = open_model(ModelSettings("openai/x", {server.url!r}, call_timeout=60))
+        model = open_model(ModelSettings("openai/x", {server.url!r}, call_timeout={timeout}))
         messages = (Message("user", "Hello"),)
         asks = [model.ask(Request(CallKey("policy", 1, c), messages)) for c in (1, 2)]
         try:

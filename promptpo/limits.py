@@ -4,47 +4,64 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict
 
 from promptpo.config import RunConfig
 from promptpo.methods.base import GoalReached, LimitReached
-from promptpo.types import Reply, Round, Stream, Usage, best_round
+from promptpo.store.events import EventLog
+from promptpo.types import CallKey, Event, Reply, Round, Stream, Usage, best_round
 from promptpo.ui.text import plural
 from promptpo.usage import Tally
 
 
-@dataclass
 class Ledger:
-    """Counts calls, tokens, cost and steps, and knows what the limits still allow.
+    """Knows what a run has spent in all its sessions, and what the limits still allow.
 
-    ``earlier`` is the time in seconds that earlier sessions of a resumed run took.
+    ``past`` are the events of earlier sessions: all that they spent counts from the start, whether
+    or not this session asks for it again. Limits forbid what is new, never what is on record.
+    ``earlier`` is the time in seconds that those sessions took. ``reached`` sums only what this
+    session has come across so far, recorded or new: where the search stands.
     """
 
-    config: RunConfig
-    horizon: int
-    earlier: float = 0.0
-    spent: Tally = field(default_factory=Tally)
-    steps: dict[Stream, int] = field(
-        default_factory=lambda: {"search": 0, "selection": 0, "test": 0}
-    )
-    _started: float = field(default_factory=time.monotonic)
-    _asked: int = 0
+    def __init__(
+        self, config: RunConfig, horizon: int, past: Sequence[Event] = (), earlier: float = 0.0
+    ) -> None:
+        self.config = config
+        self.spent = Tally.of(past)
+        self.reached = Tally()
+        self._each = config.episodes * horizon
+        self._earlier = earlier
+        self._started = time.monotonic()
+        # Calls that are sent and not answered. Those that a kill cut short are asked again, and
+        # keep their place until then: a resumed run decides as one that was never killed.
+        sent = [CallKey.of(e.data["key"]) for e in past if e.type == "prompt"]
+        answered = {CallKey.of(e.data["key"]) for e in past if e.type == "reply"}
+        self._open = set(sent) - answered
+        self._search: dict[tuple[int, int], int] = {}
+        self._shares: dict[int, int] = {}
+        for event in past:
+            if event.type == "rollout" and event.data["stream"] == "search":
+                place = (event.data["round"], event.data["index"])
+                self._search[place] = self._search.get(place, 0) + event.data["steps"]
 
     @property
     def elapsed(self) -> float:
         """Seconds that the run has taken, earlier sessions included."""
-        return self.earlier + time.monotonic() - self._started
+        return self._earlier + time.monotonic() - self._started
 
     @property
     def usage(self) -> Usage:
-        """The totals as a record."""
-        return self.spent.usage(self.steps)
+        """The totals of all sessions."""
+        return self.spent.usage
 
-    def count_reply(self, reply: Reply) -> list[str]:
-        """A reply has come; one of unknown tokens or price makes that total unknown.
+    def count_reply(self, reply: Reply, *, new: bool = True) -> list[str]:
+        """A reply has come, a ``new`` one or one on record; unknown parts make a total unknown.
 
         Returns what the user should be told: limits that do not see all of the run any more.
         """
+        self.reached.count(reply.usage, reply.cost)
+        if not new:
+            return []
         before = self.usage
         self.spent.count(reply.usage, reply.cost)
         now = self.usage
@@ -55,23 +72,34 @@ class Ledger:
             lost.append(f"{reply.model} does not tell its tokens: --max-tokens counts the others")
         return lost
 
-    def count_steps(self, stream: Stream, steps: int) -> None:
-        """Environment steps were taken."""
-        self.steps[stream] += steps
+    def count_steps(
+        self, stream: Stream, steps: int, place: tuple[int, int] = (0, 0), *, new: bool = True
+    ) -> None:
+        """Steps of the candidate at ``place`` (round, index), ``new`` ones or those on record."""
+        self.reached.step(stream, steps)
+        if new:
+            self.spent.step(stream, steps)
+            if stream == "search":
+                self._search[place] = self._search.get(place, 0) + steps
 
-    def reserve_call(self) -> None:
+    def report(self, log: EventLog) -> None:
+        """Tell the listeners of a log the totals, and where in them the search stands."""
+        reached = asdict(self.reached.usage)
+        log.emit(
+            "usage", transient=True, **asdict(self.usage), reached=reached, elapsed=self.elapsed
+        )
+
+    def reserve_call(self, key: CallKey) -> None:
         """Note that a call is about to be made. Raises LimitReached where none may be."""
         self.check()
-        if (
-            self.config.max_calls is not None
-            and self.spent.calls + self._asked >= self.config.max_calls
-        ):
-            raise LimitReached(f"the limit of {self.config.max_calls} model calls is reached")
-        self._asked += 1
+        limit = self.config.max_calls
+        if limit is not None and self.spent.calls + len(self._open - {key}) >= limit:
+            raise LimitReached(f"the limit of {limit} model calls is reached")
+        self._open.add(key)
 
-    def release_call(self) -> None:
+    def release_call(self, key: CallKey) -> None:
         """A reserved call has ended, with a reply or without."""
-        self._asked -= 1
+        self._open.discard(key)
 
     def check(self) -> None:
         """Raises LimitReached once cost, tokens or time are used up, as far as they are known."""
@@ -83,22 +111,35 @@ class Ledger:
         if c.max_time is not None and self.elapsed >= c.max_time:
             raise LimitReached(f"the limit of {c.max_time:g} s is reached")
 
-    def candidates_allowed(self) -> int:
-        """Candidates that the step limit allows next, each taking whole episodes at worst.
+    def candidates_allowed(self, round_: int, begun: int = 0) -> int:
+        """Candidates that the step limit allows in a round, each taking whole episodes at worst.
 
+        What is left is shared out among them, and their repairs have to do with it: so nothing
+        depends on whose reply comes first. ``begun`` candidates are on record already and stay.
         Raises LimitReached where not one fits.
         """
         limit = self.config.max_env_steps
         if limit is None:
             return self.config.candidates
-        each = self.config.episodes * self.horizon
-        allowed = (limit - self.steps["search"]) // each
+        left = limit - sum(steps for (r, _), steps in self._search.items() if r < round_)
+        allowed = max(min(left // self._each, self.config.candidates), begun)
         if allowed < 1:
             raise LimitReached(
                 f"the limit of {limit:,} environment steps leaves no room for a candidate's"
-                f" {each:,}"
+                f" {self._each:,}"
             )
-        return min(allowed, self.config.candidates)
+        self._shares[round_] = left // allowed
+        return allowed
+
+    def check_attempt(self, round_: int, index: int) -> None:
+        """Raises LimitReached where one more attempt could take a candidate beyond its share."""
+        share = self._shares.get(round_)
+        used = self._search.get((round_, index), 0)
+        if share is not None and used + self._each > share:
+            raise LimitReached(
+                f"the limit of {self.config.max_env_steps:,} environment steps leaves no room for"
+                f" another attempt's {self._each:,}"
+            )
 
     def check_progress(self, rounds: Sequence[Round]) -> None:
         """Raises GoalReached when the target is met or the patience is at its end."""

@@ -46,26 +46,40 @@ class Outcome:
     def interrupted(self) -> Result:
         """What there is of a run that was interrupted."""
         s = self.services
-        best = best_round(s.rounds).winner if s.rounds else None
-        best = best if best and not best.score.failed else None
+        best, test = self.standing()
         return Result(
-            s.folder.path, "interrupted", "interrupted", best, None, s.ledger.usage, s.rounds
-        )
+            s.folder.path, "interrupted", "interrupted", best, test, s.ledger.usage, s.rounds,
+            s.proof_on(best) if best else None,
+        )  # fmt: skip
+
+    def standing(self) -> tuple[Candidate | None, Rollout | None]:
+        """The policy in ``best/``: the last with held-out episodes, else the best so far."""
+        s = self.services
+        if s.past.tested is not None:
+            return s.past.tested.candidate, s.past.tested.rollout
+        best = best_round(s.rounds).winner if s.rounds else None
+        return (None if best is None or best.score.failed else best), None
 
     def finish(self, result: Result) -> None:
         """Write the best policy and ``run.json``, and tell that the run has ended."""
         if result.best is not None:
             self.services.write_best(result.best, result.test)
-        self.write(result.status, result.reason, result)
+        self._write(result.status, result.reason, result.best, result.test)
         self.services.record_end(
+            result.test,
             status=result.status,
             reason=result.reason,
             best=result.best.name if result.best else None,
             score=score_data(result.best.score) if result.best else None,
         )
 
-    def write(self, status: str, reason: str = "", result: Result | None = None) -> None:
-        """Replace ``run.json``."""
+    def write(self, status: str, reason: str = "") -> None:
+        """Replace ``run.json`` while the run goes on, or where it has failed."""
+        self._write(status, reason, *self.standing())
+
+    def _write(
+        self, status: str, reason: str, best: Candidate | None, test: Rollout | None
+    ) -> None:
         s = self.services
         info: dict[str, Any] = {
             **{k: v for k, v in self.run.items() if k != "spec"},
@@ -80,14 +94,14 @@ class Outcome:
             "seconds": round(s.ledger.elapsed, 1),
             "usage": asdict(s.ledger.usage),
         }
-        if result is not None and result.best is not None:
-            best = result.best
+        if best is not None:
             search = score_data(best.score)
             info["best"] = {"name": best.name, "search": search, "mark": best.mark}
-        if result is not None and result.test is not None:
-            info["test"] = test_data(result.test)
-        if result is not None and result.proof is not None:
-            info["proof"] = asdict(result.proof)
+            proof = s.proof_on(best)
+            if proof is not None:
+                info["proof"] = asdict(proof)
+        if test is not None:
+            info["test"] = test_data(test)
         s.folder.write_info(info)
 
 

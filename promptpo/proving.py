@@ -55,6 +55,13 @@ class Prover:
         self.latest[place] = proof
         return proof
 
+    def latest_on(self, place: Place, source: str) -> Proof | None:
+        """The proof on the policy's held-out episodes, in this session or before, else its last."""
+        latest = self.latest.get(place)
+        if latest is not None and latest.stream == "test":
+            return latest
+        return self.past.proof("test", place, source) or latest
+
 
 def _name(place: Place) -> str:
     return Candidate(place[0], place[1], None).name

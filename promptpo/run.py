@@ -118,7 +118,7 @@ class _Run:
         with contextlib.closing(executor), contextlib.ExitStack() as stack:
             task = await executor.describe()
             folder, log, started = self._open_folder(spec, task, stack)
-            ledger = Ledger(self.config, spec.horizon, log.elapsed())
+            ledger = Ledger(self.config, spec.horizon, log.past, log.elapsed())
             model = open_model(_model_settings(self.config, spec, folder, log))
             services = RunServices(spec, self.config, model, executor, log, folder, ledger)
             try:

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, cast
 
+from promptpo.asking import Asker
 from promptpo.concurrency import all_of
 from promptpo.config import RunConfig
 from promptpo.limits import Ledger
-from promptpo.llm.prompt_hash import prompt_hash
-from promptpo.llm.recording import reply_event
+from promptpo.methods.base import LimitReached
 from promptpo.proving import Prover
 from promptpo.rollout.evaluate import evaluate
 from promptpo.rollout.executor import Executor
@@ -25,7 +25,7 @@ from promptpo.store.events import EventLog
 from promptpo.store.export import export
 from promptpo.store.files import write_atomically
 from promptpo.store.folder import RunFolder
-from promptpo.store.past import Past, Place, digest
+from promptpo.store.past import Past, Place, Tested, digest
 from promptpo.types import (
     CallKey,
     Candidate,
@@ -33,7 +33,6 @@ from promptpo.types import (
     Message,
     Proof,
     Reply,
-    Request,
     Rollout,
     Round,
     Score,
@@ -63,37 +62,15 @@ class RunServices:
     rounds: tuple[Round, ...] = ()
 
     def __post_init__(self) -> None:
-        self.past = Past(self.log)
+        self.past = Past(self.log.past)
         group, lifetime = self.config.episodes, self.lifetime
         parts = (self.executor, self.past, self.folder)
         self.prover = Prover(*parts, group, lifetime, self._record)
+        self._asker = Asker(self.model, self.log, self.folder, self.ledger, self.past, self._record)
 
     async def ask(self, key: CallKey, messages: Sequence[Message]) -> Reply:
         """The recorded reply to this call, or the model's."""
-        request = Request(key, tuple(messages))
-        if key in self.past.replies:
-            recorded = self.past.replies[key]
-            if recorded.prompt_sha256 != prompt_hash(messages):
-                self.notice(f"{key}: the prompt has changed since the run recorded its reply")
-            self._count(recorded.reply)
-            return recorded.reply
-        self.ledger.reserve_call()
-        try:
-            self.folder.write_prompt(key, messages)
-            self.log.emit("prompt", key=asdict(key), messages=[asdict(m) for m in messages])
-            self.report("call", key=asdict(key), state="sent")
-            reply = await self.model.ask(request)
-        finally:
-            self.ledger.release_call()
-        self.log.emit("reply", **reply_event(request, reply), note=reply.note)
-        self.folder.write_reply(key, reply.text)
-        self._count(reply)
-        return reply
-
-    def _count(self, reply: Reply) -> None:
-        for notice in self.ledger.count_reply(reply):
-            self.notice(notice)
-        self.report_usage()
+        return await self._asker.ask(key, messages)
 
     async def roll_out(self, round_: int, index: int, attempt: int, source: str) -> Rollout:
         """Search episodes; the seeds of a round are fresh and shared by its candidates."""
@@ -107,7 +84,12 @@ class RunServices:
         run, source = candidate.rollout, candidate.source
         if run is None or source is None or self.lifetime == "evaluation":
             return None
-        proven = await self._proven(_place(candidate), source, run)
+        try:
+            proven = await self._proven(_place(candidate), source, run)
+        except LimitReached as limit:
+            mark = self.prover.latest[_place(candidate)].mark
+            error = f"its score does not stand ({mark}), and {limit}"
+            proven = replace(run, error=error, error_kind="limit", mark=mark)
         if proven is run:
             return None
         scored = replace(candidate, rollout=proven, error=proven.error)
@@ -128,9 +110,12 @@ class RunServices:
     ) -> Rollout:
         round_, index, attempt = place
         name = f"r{round_:02d}_c{index:02d}"
-        run = self.past.rollout(stream, place, source, seeds, mark)
+        recorded = self.past.rollout(stream, place, source, seeds, mark)
+        if recorded is None and stream == "search":
+            self.ledger.check_attempt(round_, index)
         keep = self.prover.keep(stream, seeds, mark)
         stored = not keep or self.prover.stored(stream, place, source, mark)
+        run = recorded
         if run is None or (run.error is None and not stored):
             run, episodes = await evaluate(
                 self.executor,
@@ -144,10 +129,12 @@ class RunServices:
             )
             if episodes and run.error is None:
                 self.folder.write_episodes(name, episodes, stream)
+        run = recorded or run  # what was played again to restore files counts as it did
+        new = recorded is None
         data = {"round": round_, "index": index, "attempt": attempt, "source_sha": digest(source)}
-        self._record("rollout", **data, **asdict(run))
-        self.ledger.count_steps(stream, run.steps)
-        self.report_usage()
+        self.log.emit("rollout", transient=not new, **data, **asdict(run))
+        self.ledger.count_steps(stream, run.steps, (round_, index), new=new)
+        self.ledger.report(self.log)
         return run
 
     @property
@@ -183,7 +170,10 @@ class RunServices:
         """The best of all rounds: their winners meet again on episodes that none has seen."""
         finalists = unique([r.winner for r in rounds if not r.winner.score.failed])
         if len(finalists) < 2 or not self.config.selection_episodes:
-            return best_round(rounds).winner if finalists else None
+            best = best_round(rounds).winner if finalists else None
+            if self.past.has("selection"):  # of rounds that do not count any more
+                self._record("selection", finalists=[], winner=best.name if best else None)
+            return best
         seeds = episode_seeds(self.config.seed, "selection", self.config.selection_episodes)
         self.report("state", state="selecting", finalists=[c.name for c in finalists])
         runs = []
@@ -209,18 +199,23 @@ class RunServices:
         place, source = _place(candidate), candidate.source
         run = await self._evaluated("test", place, source, seeds, candidate.mark)
         run = await self._proven(place, source, run)
-        self.report("test", name=candidate.name, **asdict(run))
+        self._record("test", name=candidate.name, **asdict(run))
+        if run.error is None:
+            self.past.tested = Tested(candidate, run)
         return run
 
     def proof_on(self, candidate: Candidate) -> Proof | None:
         """What its latest proof showed: the one on held-out episodes, if there is one."""
-        return self.prover.latest.get(_place(candidate))
+        return self.prover.latest_on(_place(candidate), candidate.source or "")
 
     def may_start(self, rounds: Sequence[Round]) -> int:
-        """How many candidates the next round may have."""
+        """How many candidates the next round may have; one that has begun is seen through."""
         self.ledger.check_progress(rounds)
-        self.ledger.check()
-        return self.ledger.candidates_allowed()
+        number = len(rounds) + 1
+        begun = self.past.begun(number)
+        if not begun:
+            self.ledger.check()
+        return self.ledger.candidates_allowed(number, begun)
 
     def record_candidate(self, candidate: Candidate, attempt: int) -> None:
         """Write one attempt's source and result where people look."""
@@ -252,14 +247,19 @@ class RunServices:
         )
 
     def write_best(self, candidate: Candidate, test: Rollout | None) -> None:
-        """Write the best policy as a module that stands alone, and how to use it."""
+        """Write the best policy as a module that stands alone, and how to use it.
+
+        One with held-out episodes gives way only to another with held-out episodes.
+        """
+        if test is None and self.past.tested is not None:
+            return
         for name, content in export(self.spec, candidate, test, self.folder.path.name).items():
             write_atomically(self.folder.path / name, content)
 
-    def record_end(self, **data: object) -> None:
+    def record_end(self, test: Rollout | None, **data: object) -> None:
         """Write down that the run has ended; an interruption is no end."""
         if data["status"] == "interrupted":
-            self.report("finished", **data)
+            self.report("finished", **data, test=asdict(test) if test else None)
         else:
             self._record("finished", **data)
 
@@ -270,14 +270,6 @@ class RunServices:
     def report(self, event: str, **data: object) -> None:
         """Tell the listeners; nothing is written down."""
         self.log.emit(event, transient=True, **data)
-
-    def report_usage(self) -> None:
-        """Tell the listeners the running totals."""
-        self.report("usage", **asdict(self.ledger.usage), elapsed=self.ledger.elapsed)
-
-    def notice(self, text: str) -> None:
-        """One line that the user should see."""
-        self.log.emit("notice", text=text)
 
 
 def _place(candidate: Candidate) -> Place:

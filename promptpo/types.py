@@ -28,6 +28,11 @@ class CallKey:
     candidate: int = 0
     attempt: int = 0
 
+    @classmethod
+    def of(cls, data: Mapping[str, Any]) -> CallKey:
+        """The key that an event's ``key`` object names."""
+        return cls(data["role"], data["round"], data["candidate"], data["attempt"])
+
     def __str__(self) -> str:
         """As used in file names and event logs, e.g. ``r02_c03_repair1``."""
         text = f"r{self.round:02d}"

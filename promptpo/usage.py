@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
-from promptpo.types import Stream, Usage
+from promptpo.types import Event, Stream, Usage
 
 #: A provider's number above this is no count of tokens.
 _MOST_TOKENS = 10**12
@@ -37,7 +37,7 @@ def dollars(cost: object) -> float | None:
 
 @dataclass
 class Tally:
-    """Counts calls, tokens and dollars; a total is unknown once any part of it is.
+    """Counts calls, tokens, dollars and steps; a total is unknown once any part of it is.
 
     ``known_tokens`` and ``known_cost`` are what is known of them, the least that was spent.
     """
@@ -48,6 +48,20 @@ class Tally:
     cost: float | None = 0.0
     known_tokens: int = 0
     known_cost: float = 0.0
+    steps: dict[Stream, int] = field(
+        default_factory=lambda: {"search": 0, "selection": 0, "test": 0}
+    )
+
+    @classmethod
+    def of(cls, events: Iterable[Event]) -> Tally:
+        """All that the events of a log tell of: what a run has spent."""
+        tally = cls()
+        for event in events:
+            if event.type == "reply":
+                tally.count(event.data.get("usage"), event.data.get("cost"))
+            elif event.type == "rollout":
+                tally.step(event.data["stream"], event.data["steps"])
+        return tally
 
     def count(self, usage: object, cost: object) -> None:
         """Add one reply."""
@@ -60,9 +74,16 @@ class Tally:
         self.known_tokens += (prompt or 0) + (completion or 0)
         self.known_cost += price or 0.0
 
-    def usage(self, steps: Mapping[Stream, int]) -> Usage:
-        """The totals as a record, with environment steps by stream."""
-        return Usage(self.calls, self.prompt_tokens, self.completion_tokens, self.cost, {**steps})
+    def step(self, stream: Stream, steps: int) -> None:
+        """Add environment steps."""
+        self.steps[stream] = self.steps.get(stream, 0) + steps
+
+    @property
+    def usage(self) -> Usage:
+        """The totals as a record."""
+        return Usage(
+            self.calls, self.prompt_tokens, self.completion_tokens, self.cost, {**self.steps}
+        )
 
 
 def _sum(total: int | None, part: int | None) -> int | None:

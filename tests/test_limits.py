@@ -1,3 +1,4 @@
+from dataclasses import asdict
 from types import MappingProxyType
 
 import pytest
@@ -5,8 +6,10 @@ import pytest
 from promptpo.config import RunConfig
 from promptpo.limits import Ledger
 from promptpo.methods.base import GoalReached, LimitReached
-from promptpo.types import Candidate, Reply, Rollout, Round
+from promptpo.types import CallKey, Candidate, Event, Reply, Rollout, Round, Usage
 from promptpo.usage import dollars, tokens_of
+
+CALLS = [CallKey("policy", 1, index) for index in (1, 2, 3)]
 
 
 def ledger(**settings):
@@ -24,21 +27,45 @@ def won(number, mean_return):
 
 def test_calls_in_flight_count_against_the_limit():
     book = ledger(max_calls=2)
-    book.reserve_call()
-    book.reserve_call()
+    book.reserve_call(CALLS[0])
+    book.reserve_call(CALLS[1])
     with pytest.raises(LimitReached, match="2 model calls"):
-        book.reserve_call()
-    book.release_call()
-    book.reserve_call()
+        book.reserve_call(CALLS[2])
+    book.release_call(CALLS[0])
+    book.reserve_call(CALLS[2])
+
+
+def test_a_call_that_a_kill_cut_short_keeps_its_place():
+    sent = [Event("prompt", {"key": asdict(key)}) for key in CALLS[:2]]
+    book = Ledger(RunConfig(max_calls=2), 100, sent)
+    with pytest.raises(LimitReached, match="2 model calls"):
+        book.reserve_call(CALLS[2])
+    book.reserve_call(CALLS[1])
+
+
+def test_what_earlier_sessions_spent_counts_from_the_start():
+    usage = {"prompt_tokens": 3, "completion_tokens": 4}
+    past = [
+        Event("reply", {"key": asdict(CALLS[0]), "usage": usage, "cost": 0.5}),
+        Event("rollout", {"stream": "search", "round": 1, "index": 1, "steps": 7}),
+        Event("rollout", {"stream": "test", "round": 1, "index": 1, "steps": 9}),
+    ]
+    book = Ledger(RunConfig(max_cost=0.5), 100, past)
+    book.count_reply(reply(usage=usage, cost=0.5), new=False)
+    book.count_steps("search", 7, new=False)
+    assert book.usage == Usage(1, 3, 4, 0.5, {"search": 7, "selection": 0, "test": 9})
+    assert book.reached.usage == Usage(1, 3, 4, 0.5, {"search": 7, "selection": 0, "test": 0})
+    with pytest.raises(LimitReached, match=r"\$0\.5"):
+        book.check()
 
 
 def test_cost_stops_further_calls():
     book = ledger(max_cost=0.5)
     book.count_reply(reply(cost=0.4))
-    book.reserve_call()
+    book.reserve_call(CALLS[0])
     book.count_reply(reply(cost=0.2))
     with pytest.raises(LimitReached, match=r"\$0\.5"):
-        book.reserve_call()
+        book.reserve_call(CALLS[0])
 
 
 def test_one_unknown_price_makes_the_total_unknown():
@@ -95,16 +122,38 @@ def test_earlier_sessions_count_as_time():
 
 def test_the_step_limit_admits_whole_candidates_only():
     book = ledger(max_env_steps=1600, episodes=5, candidates=4)
-    assert book.candidates_allowed() == 3
-    book.count_steps("search", 1101)
+    assert book.candidates_allowed(1) == 3
+    book.count_steps("search", 1101, (1, 1))
     with pytest.raises(LimitReached, match="1,600 environment steps"):
-        book.candidates_allowed()
+        book.candidates_allowed(2)
+
+
+def test_a_candidate_and_its_repairs_have_to_do_with_their_share():
+    book = ledger(max_env_steps=2400, episodes=5, candidates=2)
+    book.candidates_allowed(1)  # 1,200 each, 500 an attempt
+    book.check_attempt(1, 1)
+    book.count_steps("search", 500, (1, 1))
+    book.check_attempt(1, 1)
+    book.count_steps("search", 201, (1, 1))
+    book.check_attempt(1, 2)
+    with pytest.raises(LimitReached, match="another attempt's 500"):
+        book.check_attempt(1, 1)
+
+
+def test_a_round_that_has_begun_is_shared_out_as_it_was():
+    past = [
+        Event("rollout", {"stream": "search", "round": r, "index": 1, "steps": 600}) for r in (1, 2)
+    ]
+    book = Ledger(RunConfig(max_env_steps=1650, episodes=5, candidates=2), 100, past)
+    assert [book.candidates_allowed(1), book.candidates_allowed(2)] == [2, 2]
+    with pytest.raises(LimitReached, match="no room"):
+        book.candidates_allowed(3)
 
 
 def test_only_search_steps_count_against_the_step_limit():
     book = ledger(max_env_steps=2000)
     book.count_steps("test", 5000)
-    assert book.candidates_allowed() == 4
+    assert book.candidates_allowed(1) == 4
 
 
 def test_a_target_that_is_met_ends_the_search():

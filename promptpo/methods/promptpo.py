@@ -88,6 +88,7 @@ class PromptPO:
             except LimitReached as limit:
                 if candidate.error is None:
                     candidate = Candidate(round_, index, None, error=f"not written: {limit}")
+                    self.services.record_candidate(candidate, attempt)
                 break
             if candidate.error is None or candidate.source is None:
                 break

@@ -13,10 +13,10 @@ from typing import Any
 from promptpo.errors import RunError
 from promptpo.llm.recording import reply_from_event
 from promptpo.report.records import LIVE, Call, FieldColumns, RoundRecord, RunRecord, Trial
-from promptpo.store.events import elapsed, key_from, read_events
+from promptpo.store.events import elapsed, read_events
 from promptpo.store.folder import RunFolder
 from promptpo.store.past import proof_from_event, rollout_from_event
-from promptpo.types import CallKey, Candidate, Event, Message, Proof, Reply, Rollout, Stream, Usage
+from promptpo.types import CallKey, Candidate, Event, Message, Proof, Reply, Rollout, Stream
 from promptpo.usage import Tally
 
 
@@ -57,7 +57,7 @@ def _record(folder: RunFolder, events: Sequence[Event]) -> RunRecord:
         best=best,
         test=test,
         selection=log.last("selection").get("finalists", ()),
-        usage=log.usage(),
+        usage=Tally.of(events).usage,
         seconds=seconds,
         since=since,
         opening=tuple(c for c in log.calls.values() if c.key.round == 0),
@@ -103,21 +103,15 @@ class _Log:
 
     def best(self, finished: Mapping[str, Any]) -> tuple[str | None, Rollout | None]:
         """The policy that stands, so far or in the end, and its held-out episodes."""
+        if test := self.last("test"):
+            return test["name"], rollout_from_event(test)
         tests = [(k, r) for k, r in self.played.items() if k[0] == "test"]
-        if tests:
+        if tests:  # a log of an older version
             (_, round_, index), rollout = tests[-1]
             return Candidate(round_, index, None).name, rollout
         last_round = self.last("round").get("best") or {}
         so_far = last_round.get("name") if last_round.get("score") else None
         return finished.get("best") or self.last("selection").get("winner") or so_far, None
-
-    def usage(self) -> Usage:
-        """Totals over all replies and rollouts."""
-        spent = Tally()
-        for call in self.calls.values():
-            if call.reply is not None:
-                spent.count(call.reply.usage, call.reply.cost)
-        return spent.usage(self.steps)
 
     def rounds(self) -> tuple[RoundRecord, ...]:
         """All rounds that have begun, in order."""
@@ -182,7 +176,7 @@ def _calls(events: Sequence[Event]) -> dict[CallKey, Call]:
     calls: dict[CallKey, Call] = {}
     for event in events:
         if event.type == "prompt":
-            key = key_from(event.data["key"])
+            key = CallKey.of(event.data["key"])
             messages = tuple(Message(m["role"], m["content"]) for m in event.data["messages"])
             calls[key] = Call(key, messages)
         elif event.type == "reply":

@@ -11,12 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from promptpo.errors import RunError
-from promptpo.types import CallKey, Event, Listener
-
-
-def key_from(data: dict[str, Any]) -> CallKey:
-    """The CallKey that an event's ``key`` object names."""
-    return CallKey(data["role"], data["round"], data["candidate"], data["attempt"])
+from promptpo.types import Event, Listener
 
 
 def read_events(path: Path) -> tuple[list[Event], int]:

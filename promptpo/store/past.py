@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 from promptpo.llm.recording import RecordedReply, reply_from_event
+from promptpo.methods.base import LimitReached
 from promptpo.rollout.jobs import SummaryRun
-from promptpo.store.events import EventLog
-from promptpo.types import CallKey, Proof, Rollout, Stream
+from promptpo.types import CallKey, Candidate, Event, Proof, Rollout, Stream
 
 #: Round, candidate and attempt.
 Place = tuple[int, int, int]
 
 _ROLLOUT_FIELDS = {f.name for f in fields(Rollout)}
-_IDENTITY = (
-    *("status", "reason", "stream", "round", "index", "attempt", "source_sha", "feedback_sha"),
-    "winner",
-    "mark",
-)
+
+#: What an event is about; of two events about the same thing the later one holds.
+_SUBJECT = ("stream", "round", "index", "attempt", "source_sha", "feedback_sha", "mark", "key")
+
+#: Decisions in their order: each rests on the ones before, and falls when one of them is new.
+_DECISIONS = ("round", "selection", "test", "finished")
 
 
 def digest(text: str) -> str:
@@ -44,35 +46,62 @@ def _plain(data: Mapping[str, Any]) -> dict[str, Any]:
     return {k: tuple(v) if isinstance(v, list) else v for k, v in data.items()}
 
 
-class Past:
-    """Replies, rollouts and summaries of a run's earlier sessions; empty for a new run."""
+@dataclass(frozen=True)
+class Tested:
+    """A policy and its held-out episodes: the best-documented one that a run has."""
 
-    def __init__(self, log: EventLog) -> None:
-        self.replies: dict[CallKey, RecordedReply] = dict(
-            reply_from_event(data) for data in log.of_type("reply")
-        )
-        self._rollouts = {
-            (data["stream"], *_place(data), data.get("mark", "")): data
-            for data in log.of_type("rollout")
-        }
-        self._proofs = {
-            (data["stream"], *_place(data), data["source_sha"]): data
-            for data in log.of_type("proof")
-        }
-        self._summaries = {
-            (data["round"], data["index"], data["feedback_sha"]): data
-            for data in log.of_type("feedback")
-        }
-        self._told = {_identity(e.type, e.data) for e in log.past}
+    candidate: Candidate
+    rollout: Rollout
+
+
+class Past:
+    """Replies, rollouts and decisions of a run's earlier sessions; empty for a new run."""
+
+    def __init__(self, events: Sequence[Event]) -> None:
+        self.replies: dict[CallKey, RecordedReply] = {}
+        self._begun: dict[int, int] = {}
+        self._refused: dict[CallKey, str] = {}
+        self._rollouts: dict[tuple[object, ...], Mapping[str, Any]] = {}
+        self._held_out: Mapping[str, Any] | None = None
+        self._proofs: dict[tuple[object, ...], Mapping[str, Any]] = {}
+        self._summaries: dict[tuple[object, ...], Mapping[str, Any]] = {}
+        self._candidates: dict[str, Mapping[str, Any]] = {}
+        self._last: dict[tuple[str, ...], str] = {}
+        self.tested: Tested | None = None
+        for event in events:
+            self._take(event.type, event.data)
+
+    def _take(self, kind: str, data: Mapping[str, Any]) -> None:
+        if kind in ("prompt", "reply"):
+            call = CallKey.of(data["key"])
+            self._begun[call.round] = max(self.begun(call.round), call.candidate)
+            if kind == "reply":
+                self.replies[call] = reply_from_event(data)[1]
+            return
+        self.repeats(kind, data)
+        if kind == "refused":
+            self._refused[CallKey.of(data["key"])] = data["reason"]
+        elif kind == "candidate":
+            self._candidates[_name(data)] = data
+        elif kind == "feedback":
+            self._summaries[(data["round"], data["index"], data["feedback_sha"])] = data
+        elif kind == "proof":
+            self._proofs[_played(data)] = data
+        elif kind == "rollout":
+            self._rollouts[(*_played(data), tuple(data["seeds"]), data.get("mark", ""))] = data
+            self._held_out = data if data["stream"] == "test" else self._held_out
+        elif kind == "test":
+            self._held_out = None
+            self._document(data["name"], data)
+        elif kind == "finished" and self._held_out:  # logs of older versions have no more of it
+            self._document(_name(self._held_out), self._held_out)
 
     def rollout(
         self, stream: Stream, place: Place, source: str, seeds: Sequence[int], mark: str = ""
     ) -> Rollout | None:
         """What this very source did on these very seeds, alone where there is a mark against it."""
-        data = self._rollouts.get((stream, *place, mark))
-        if not data or data["source_sha"] != digest(source) or data["seeds"] != list(seeds):
-            return None
-        return rollout_from_event(data)
+        data = self._rollouts.get((stream, *place, digest(source), tuple(seeds), mark))
+        return rollout_from_event(data) if data else None
 
     def proof(self, stream: Stream, place: Place, source: str) -> Proof | None:
         """What playing this very source alone has shown."""
@@ -84,17 +113,56 @@ class Past:
         data = self._summaries.get((round_, index, feedback_sha))
         return SummaryRun(tuple(data["texts"]), data["error"]) if data else None
 
+    def begun(self, round_: int) -> int:
+        """How many candidates of a round have been asked for."""
+        return self._begun.get(round_, 0)
+
+    def check_allowed(self, key: CallKey) -> None:
+        """Raises LimitReached where a limit forbade the call and the search went on without it.
+
+        What was built on that stays as it was, whatever the limits are now.
+        """
+        if key in self._refused and self.begun(key.round + 1):
+            raise LimitReached(self._refused[key])
+
     def repeats(self, event: str, data: Mapping[str, Any]) -> bool:
-        """Whether the log holds this event already; from now on it does."""
-        identity = _identity(event, data)
-        known = identity in self._told
-        self._told.add(identity)
+        """Whether this is the log's last word on its subject already; from now on it is."""
+        names = () if event in _DECISIONS[1:] else _SUBJECT
+        subject = (event, *(json.dumps(data.get(name) or None) for name in names))
+        content = digest(json.dumps(data, sort_keys=True))
+        known = self._last.get(subject) == content
+        self._last[subject] = content
+        if not known and event in _DECISIONS:
+            later = _DECISIONS[_DECISIONS.index(event) + 1 :]
+            self._last = {k: v for k, v in self._last.items() if k[0] not in later}
         return known
 
+    def has(self, event: str) -> bool:
+        """Whether a decision of this kind holds."""
+        return (event,) in self._last
 
-def _place(data: Mapping[str, Any]) -> Place:
-    return data["round"], data["index"], data["attempt"]
+    def _document(self, name: str, test: Mapping[str, Any]) -> None:
+        """Note that a candidate has held-out episodes, where the log still has the rest of it."""
+        written = self._candidates.get(name)
+        if test["error"] is not None or written is None or written["source"] is None:
+            return
+        place = (written["round"], written["index"])
+        sha = digest(written["source"])
+        search = None
+        for (stream, *where, _, source_sha, _, _), data in self._rollouts.items():
+            if (stream, tuple(where), source_sha) == ("search", place, sha):
+                search = rollout_from_event(data)  # the last: played alone, where it had to be
+        candidate = Candidate(
+            *place, written["source"], search, written["error"], repairs=written["attempt"]
+        )
+        self.tested = Tested(candidate, rollout_from_event(test))
 
 
-def _identity(event: str, data: Mapping[str, Any]) -> tuple[object, ...]:
-    return (event, *(data.get(name) or None for name in _IDENTITY))
+def _played(data: Mapping[str, Any]) -> tuple[object, ...]:
+    """What was played: stream, round, candidate, attempt and source."""
+    place = (data["round"], data["index"], data["attempt"])
+    return (data["stream"], *place, data["source_sha"])
+
+
+def _name(data: Mapping[str, Any]) -> str:
+    return Candidate(data["round"], data["index"], None).name

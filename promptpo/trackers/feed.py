@@ -52,7 +52,13 @@ class Feed:
 
     @property
     def _step(self) -> int:
-        return int(self._usage.get("steps", {}).get("search", 0))
+        return int(self._reached.get("steps", {}).get("search", 0))
+
+    @property
+    def _reached(self) -> Mapping[str, Any]:
+        """What had been spent where the run stands: a resumed one tells its past again."""
+        reached: Mapping[str, Any] = self._usage.get("reached", self._usage)
+        return reached
 
     def _candidate(self, data: Mapping[str, Any]) -> Iterator[Delivery]:
         name = f"r{data['round']:02d}_c{data['index']:02d}"
@@ -69,7 +75,7 @@ class Feed:
             "round/number": float(data["round"]),
             **_scores("round", data["score"]),
             **_scores("best", best["score"]),
-            **self._spent(),
+            **self._spent(self._reached),
         }
         source = None
         if best["score"] is not None and best["name"] != self._shown:
@@ -80,20 +86,19 @@ class Feed:
     def _test(self, data: Mapping[str, Any]) -> Iterator[Delivery]:
         if data["error"] is not None:
             return
-        held_out = _held_out(data["returns"], data["successes"])
-        values = {**held_out, "test/marked": float(bool(data.get("mark"))), **self._spent()}
+        held_out, spent = _held_out(data["returns"], data["successes"]), self._spent(self._usage)
+        values = {**held_out, "test/marked": float(bool(data.get("mark"))), **spent}
         source = None if data["name"] == self._shown else self._sources.get(data["name"])
         yield Delivery("test", self._step, values, source)
 
-    def _spent(self) -> dict[str, float]:
-        """What the run has cost so far; an unknown price is left out."""
-        u = self._usage
+    def _spent(self, u: Mapping[str, Any]) -> dict[str, float]:
+        """What the run has cost by some totals; an unknown price is left out."""
         found = {
             "cost/usd": u.get("cost"),
             "cost/calls": u.get("calls"),
             "tokens/prompt": u.get("prompt_tokens"),
             "tokens/completion": u.get("completion_tokens"),
-            "time/seconds": u.get("elapsed"),
+            "time/seconds": self._usage.get("elapsed"),
             **{f"steps/{stream}": count for stream, count in u.get("steps", {}).items()},
         }
         return {name: float(value) for name, value in found.items() if value is not None}

@@ -138,6 +138,9 @@ class Progress:
 
     def _on_finished(self, data: Mapping[str, Any], time: float) -> None:
         self.phase, self.finished = "finished", data
+        if data.get("test"):  # interrupted: what is in best/ was tested in an earlier session
+            self.test, self.chosen = data["test"], data["best"]
+            self.best = {"name": data["best"], "score": data["score"]}
 
     def _candidate(self, data: Mapping[str, Any], time: float) -> CandidateView:
         self._enter_round(data["round"], time)

@@ -44,7 +44,7 @@ def expected(events):
     steps, points = 0, []
     for event in events:
         if event.type == "usage":
-            steps = event.data["steps"].get("search", 0)
+            steps = event.data["reached"]["steps"]["search"]
         elif event.type == "candidate" and event.data["score"]:
             points.append((steps, event.data["score"]["mean_return"]))
     return points

@@ -70,6 +70,8 @@ def test_a_recording_replays_with_unchanged_prompts(tmp_path, spec):
     notices = [n["text"] for n in data_of(events, "notice")]
     assert [text for text in notices if "prompt that has changed" not in text] == []
     assert len(replayed) == len(load_recording(find_recording(spec)).replies)
+    # Their policies plan, filter and draw random numbers, and none of it is taken for dependence.
+    assert [p["verdict"] for p in data_of(events, "proof")] == ["independent"] * header.rounds
 
 
 @pytest.mark.parametrize("spec", RECORDED)

@@ -127,6 +127,7 @@ def test_trackers_are_told(late):
     assert len({d.key for d in deliveries}) == len(deliveries)
 
 
+@pytest.mark.slow
 def test_eval_says_what_was_proven(spec, tmp_path, capsys):
     rows = evaluated(GOOD, spec, tmp_path, capsys)
     assert rows["proof"].startswith("3 held-out episodes again, each alone in a fresh process: the")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Fresh = Callable[[], AbstractContextManager["sandbox.Policy"]]
 
 #: Faults that the machine may have brought about: they count only where they come again.
-_CHANCE = ("timeout", "memory", "died", "protocol", "disturbed")
+_CHANCE = ("timeout", "memory", "died", "protocol")
 
 
 @dataclass
@@ -48,7 +48,8 @@ class _Lone:
 def held_against(episode: EpisodeData, task: Task, fresh: Fresh) -> ProofRun:
     """How a lone policy's actions differ from the recorded ones.
 
-    A policy that differs is alone once more, to tell whether it does so every time.
+    A policy that differs is alone once more, to tell whether it does so every time. Raises
+    Disturbed where something outside ended its process, which says nothing about the policy.
     """
     lone = _fed(episode, task, fresh)
     step = lone.leaves(episode)
@@ -75,6 +76,6 @@ def _fed(episode: EpisodeData, task: Task, fresh: Fresh) -> _Lone:
             policy.reset([0], [episode.seed])
             for row in episode.observations[:-1]:
                 lone.actions.append(task.received(policy.act([0], row[None])[0]))
-    except (sandbox.ProgramError, sandbox.Disturbed) as e:
+    except sandbox.ProgramError as e:
         lone.error, lone.error_kind = e.message, e.kind
     return lone

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from promptpo.errors import PromptPOError
 from promptpo.rollout.cores import claim_core
 from promptpo.rollout.jobs import (
     SUMMARY_CHARS,
@@ -160,14 +161,18 @@ class Worker:
 
     def prove(self, job: ProofJob) -> ProofRun:
         """Feed an episode to a lone policy; a policy that fails is a result, never an exception."""
+        import sandbox
         from promptpo.rollout.alone import held_against
 
         limits = self.limits(job.company)
         limits = replace(limits, act_seconds=limits.act_seconds * job.company)
         (task,) = self.open_tasks(1)
-        return steadily(
-            lambda: held_against(job.episode, task, lambda: self._policy(job.source, limits))
-        )
+        try:
+            return steadily(
+                lambda: held_against(job.episode, task, lambda: self._policy(job.source, limits))
+            )
+        except sandbox.Disturbed as e:
+            raise PromptPOError(f"a policy could not be played alone: {e.message}") from None
 
     def summarize(self, job: SummaryJob) -> SummaryRun:
         """One text per episode from a Feedback class."""

@@ -6,6 +6,8 @@ import pytest
 from company import COUNTED, counted_cartpole
 from scripted import GOOD, policy
 
+import sandbox
+from promptpo.errors import PromptPOError
 from promptpo.rollout import LocalExecutor, Settings, evaluate
 from promptpo.rollout.jobs import EpisodeData, ProofJob
 from promptpo.rollout.proof import prove, to_prove
@@ -120,3 +122,13 @@ def test_a_difference_in_the_last_bit_is_one(executor):
     agreeing = fed(executor, source, [0.1, 0.1], [1.0])
     differing = fed(executor, source, [0.1, 0.1], [np.nextafter(1.0, 2.0)])
     assert (agreeing.step, differing.step) == (None, 1)
+
+
+def test_a_policy_that_is_killed_from_outside_is_not_taken_for_dependent(monkeypatch):
+    def killed(*_):
+        raise sandbox.Disturbed("something killed the process")
+
+    worker = Worker(Settings("cartpole"))
+    monkeypatch.setattr(worker, "_policy", killed)
+    with worker.host, pytest.raises(PromptPOError, match="something killed the process"):
+        worker.prove(ProofJob(GOOD, episode([0.0, 0.0], [0.0]), 1))

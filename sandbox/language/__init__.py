@@ -4,7 +4,8 @@ It gives good errors and takes away tools. It is not the boundary: the process l
 """
 
 from sandbox.language.compiler import FILENAME, Compiled, compile_source, quoted
-from sandbox.language.guards import Printer, make_builtins
+from sandbox.language.formatting import Printer
+from sandbox.language.guards import make_builtins
 from sandbox.language.library import Library, import_hook, importable
 from sandbox.language.names import readable
 from sandbox.language.ownership import MODULE

@@ -7,8 +7,9 @@ import importlib
 import operator
 from collections.abc import Mapping
 
-from sandbox.language import names
+from sandbox.language import classes, names
 from sandbox.language.facades import Facade, facade, public_members
+from sandbox.language.generated import GENERATED
 from sandbox.language.replaced import REPLACED
 
 #: Modules of the standard library and the names that are offered. Left out is what reaches code,
@@ -23,8 +24,8 @@ STDLIB: dict[str, str] = {
         "Mapping MutableMapping MutableSequence MutableSet Reversible Sequence Set Sized ValuesView"
     ),
     "copy": "copy deepcopy",
-    "dataclasses": "InitVar KW_ONLY FrozenInstanceError asdict astuple dataclass field fields "
-    "is_dataclass replace",
+    "dataclasses": "InitVar KW_ONLY MISSING FrozenInstanceError asdict astuple dataclass field "
+    "fields is_dataclass replace",
     "decimal": (
         "Decimal Context localcontext DecimalException DivisionByZero InvalidOperation Overflow "
         "ROUND_CEILING ROUND_DOWN ROUND_FLOOR ROUND_HALF_DOWN ROUND_HALF_EVEN ROUND_HALF_UP "
@@ -80,7 +81,7 @@ def _stdlib_members(module: str) -> dict[str, object]:
     real = importlib.import_module(module)
     wanted = STDLIB[module].split()
     members = {name: getattr(real, name) for name in wanted if hasattr(real, name)}
-    return {**members, **REPLACED.get(module, {})}
+    return {**members, **REPLACED.get(module, {}), **GENERATED.get(module, {})}
 
 
 @functools.cache
@@ -97,6 +98,8 @@ def tree(members: Mapping[str, Mapping[str, object]]) -> dict[str, Facade]:
     """A facade for each module, ``a.b`` being a member of ``a``, which is made where it is not."""
     parents = {name[:i] for name in members for i, c in enumerate(name) if c == "."}
     found: dict[str, Facade] = {}
+    for inside in members.values():
+        classes.offer(inside.values())
     for name in sorted({*members, *parents}, reverse=True):
         inside = {
             child.rpartition(".")[2]: below

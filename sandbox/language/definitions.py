@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
+from typing import Any
 
 from sandbox.language import names
 from sandbox.language.rewriter import Receiver, Rewriter
@@ -78,6 +79,31 @@ def _receiver(function: ast.FunctionDef) -> str | None:
     return parameters[0].arg
 
 
+def _literal(value: ast.expr) -> list[Any] | None:
+    """The strings of a string or of a collection of strings that is written out."""
+    parts = [value]
+    if isinstance(value, ast.Tuple | ast.List | ast.Set):
+        parts = value.elts
+    elif isinstance(value, ast.Dict):
+        parts = [key or value for key in value.keys]
+    constants = [p for p in parts if isinstance(p, ast.Constant) and isinstance(p.value, str)]
+    return constants if len(constants) == len(parts) else None
+
+
+def _ours(text: str, name: str, node: ast.AST) -> ast.stmt:
+    """A statement of the compiler's own about the variable ``name``, in the place of ``node``."""
+    statement = ast.parse(text.format(name, names.PREFIX)).body[0]
+    for part in ast.walk(statement):
+        ast.copy_location(part, node)
+    return statement
+
+
+def _begin(function: ast.FunctionDef, text: str, name: str) -> None:
+    """Let a function begin with such a statement."""
+    documented = int(ast.get_docstring(function, clean=False) is not None)
+    function.body.insert(documented, _ours(text, name, function))
+
+
 class DefinitionRewriter(Rewriter):
     """The part of the transformer that knows of class bodies."""
 
@@ -91,8 +117,10 @@ class DefinitionRewriter(Rewriter):
         """Drop the annotation; a field of a class keeps the key with the value None."""
         kind = _last_name(node.annotation)
         if self.in_class_body and isinstance(node.target, ast.Name) and kind != "ClassVar":
-            none = ast.copy_location(ast.Constant(None), node.annotation)
-            node.annotation = self.visit(node.annotation) if kind in _KEPT_ANNOTATIONS else none
+            kept: ast.expr = ast.Constant(None)
+            if kind in _KEPT_ANNOTATIONS:
+                kept = ast.Name(names.PREFIX + kind, ast.Load())
+            node.annotation = ast.copy_location(kept, node.annotation)
             node.target = self.visit(node.target)
             node.value = self.visit(node.value) if node.value else None
             return node
@@ -123,24 +151,26 @@ class DefinitionRewriter(Rewriter):
         node.body = self.visit_list(node.body)
         self.functions -= 1
         self.in_class_body, self.receiver = outer
+        if node.args.kwarg is not None:
+            _begin(node, "{0} = {1}collected({0})", node.args.kwarg.arg)
         if method and inner.written and not (self.sealed and self.functions == 0):
-            self._admit(node)
+            # Asked once, on entry: whether the receiver is the program's own.
+            first = [*node.args.posonlyargs, *node.args.args][0].arg
+            _begin(node, "if {1}kind({0}) not in {1}own: {1}admit({0})", first)
+        if method and node.name == "__exit__":
+            hide = ast.Name(names.PREFIX + "exit", ast.Load())
+            node.decorator_list.insert(0, ast.copy_location(hide, node))
         return node
-
-    def _admit(self, node: ast.FunctionDef) -> None:
-        """Ask once, on entry, whether the receiver is the program's own."""
-        first = [*node.args.posonlyargs, *node.args.args][0].arg
-        documented = int(ast.get_docstring(node, clean=False) is not None)
-        admit = names.PREFIX + "admit"
-        text = f"if {names.PREFIX}kind({first}) not in {names.PREFIX}own: {admit}({first})"
-        check = ast.parse(text).body[0]
-        for part in ast.walk(check):
-            ast.copy_location(part, node)
-        node.body.insert(documented, check)
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
         """Parameters are renamed by ``visit_arg``."""
-        return self.node_contents_visit(node)
+        self.node_contents_visit(node)
+        if node.args.kwarg is not None:
+            text = "({0} := {1}collected({0}), 0)[1]"
+            value = _ours(text, node.args.kwarg.arg, node).value  # type: ignore[attr-defined]
+            value.value.elts[1] = node.body
+            node.body = value
+        return node
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
         """Check the name and the keywords, then visit the body as a class body."""
@@ -166,17 +196,26 @@ class DefinitionRewriter(Rewriter):
         outer = self.in_class_body, self.receiver
         self.in_class_body, self.receiver = True, Receiver(None)
         self.classes.append(original)
-        node.body = self.visit_list([self._slots(child) for child in node.body])
+        node.body = self.visit_list([self._listed(child) for child in node.body])
         self.classes.pop()
         self.in_class_body, self.receiver = outer
         return node
 
-    def _slots(self, node: ast.stmt) -> ast.stmt:
-        """The strings in ``__slots__`` are attribute names: rename them as such."""
-        if isinstance(node, ast.Assign) and any(
-            isinstance(t, ast.Name) and t.id == "__slots__" for t in node.targets
-        ):
-            for child in ast.walk(node.value):
-                if isinstance(child, ast.Constant) and isinstance(child.value, str):
-                    child.value = self.name_of(child, child.value)
-        return node
+    def _listed(self, node: ast.stmt) -> ast.stmt:
+        """Names that ``__slots__`` or ``_ignore_`` hold as strings: rename them as attributes.
+
+        They are written out, so that all of them are seen here.
+        """
+        target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
+        value = getattr(node, "value", None)
+        if not isinstance(target, ast.Name) or target.id not in names.LISTED or value is None:
+            return node
+        listed = _literal(value)
+        if listed is None or isinstance(node, ast.AugAssign):
+            return node
+        for constant in listed:
+            # An enum's names may stand in one string; a slot without a name is Python's to refuse.
+            parts = constant.value.split(" ") if target.id == "_ignore_" else [constant.value]
+            constant.value = " ".join(self.name_of(node, p) if p else p for p in parts)
+        self.written_out.add(target)
+        return ast.copy_location(ast.Assign([target], value), node)

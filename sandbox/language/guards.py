@@ -7,13 +7,14 @@ differently) and apply the rules of ``names`` to it, renaming included.
 from __future__ import annotations
 
 import builtins
-import string
+import dataclasses
 from abc import ABCMeta
 from collections.abc import Callable
 
-import numpy as np
-
-from sandbox.language import names
+from sandbox.language import attributes, classes, names
+from sandbox.language.building import build_class
+from sandbox.language.calls import call, collected
+from sandbox.language.formatting import Printer
 from sandbox.language.ownership import admission, target
 
 _HARMLESS = names.words(
@@ -21,7 +22,7 @@ _HARMLESS = names.words(
     abs all any ascii bin bool bytearray bytes callable chr classmethod complex dict divmod
     enumerate filter float format frozenset hash hex id int isinstance issubclass iter len list map
     max min next object oct ord pow property range repr reversed round set slice sorted
-    staticmethod str sum super tuple zip Ellipsis NotImplemented __build_class__
+    staticmethod str sum super tuple zip Ellipsis NotImplemented
 """
 )
 
@@ -43,15 +44,15 @@ def _checked(obj: object, name: object) -> str:
 
 def guarded_getattr(obj: object, name: str, *default: object) -> object:
     """``getattr`` under the compiler's rules."""
-    if type(name) is str and name in names.GUARDED_ATTRIBUTES:
+    if type(name) is str and name in attributes.GUARDED:
         try:
-            return guarded_attribute(obj, name)
+            return attributes.read(obj, name)
         except AttributeError:
             if default:
                 return default[0]
             raise
     if type(name) is str and name == "__class__":
-        return Type(obj)
+        return classes.shown(type(obj))
     return getattr(obj, _checked(obj, name), *default)
 
 
@@ -80,110 +81,6 @@ def guarded_delattr(obj: object, name: str) -> None:
     delattr(target(obj, name), name)
 
 
-def guarded_attribute(obj: object, name: str) -> object:
-    """Read one of the attributes that are harmless on most objects and refused on a few."""
-    if name == "format" and (isinstance(obj, str) or obj is str):
-        return _SafeFormatter(obj) if isinstance(obj, str) else _safe_format
-    if name == "mro" and isinstance(obj, type):
-        raise AttributeError("`.mro` is not available: use isinstance or issubclass")
-    if name == "obj" and isinstance(obj, BaseException):
-        raise AttributeError("`.obj` of an exception is not available: use str(error)")
-    if name in ("resize", "dump", "dumps") and _is_array(obj):
-        hint = "use np.resize(a, shape)" if name == "resize" else "a policy has no files"
-        raise AttributeError(f"`.{name}` of an array is not available: {hint}")
-    return getattr(obj, name)
-
-
-def _is_array(obj: object) -> bool:
-    kinds = (np.ndarray, np.generic)
-    return (
-        obj is Array or isinstance(obj, kinds) or (isinstance(obj, type) and issubclass(obj, kinds))
-    )
-
-
-def _safe_format(template: str, *args: object, **kwargs: object) -> str:
-    """``str.format`` whose fields are plain names or numbers: no attribute, no item access."""
-    text = str.__str__(template)
-    _check_fields(text)
-    return text.format(*args, **kwargs)
-
-
-def _check_fields(text: str, depth: int = 0) -> None:
-    for _, field, spec, _ in string.Formatter().parse(text):
-        if field and ("." in field or "[" in field):
-            raise AttributeError(f"str.format field {{{field}}} is not available; use an f-string")
-        if spec and depth < 2:
-            _check_fields(spec, depth + 1)
-
-
-class _SafeFormatter:
-    """What ``"...".format`` is here: callable, nothing else."""
-
-    __slots__ = ("__text",)
-
-    def __init__(self, text: str) -> None:
-        self.__text = text
-
-    def __call__(self, *args: object, **kwargs: object) -> str:
-        return _safe_format(self.__text, *args, **kwargs)
-
-
-class _TypeMeta(type):
-    """Makes ``isinstance(x, type)`` mean what it says."""
-
-    def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, builtins.type)
-
-    def __subclasscheck__(cls, subclass: type) -> bool:
-        return issubclass(subclass, builtins.type)
-
-
-class Type(metaclass=_TypeMeta):
-    """``type`` with one argument; a class's own class is this again, never a metaclass."""
-
-    __slots__ = ()
-
-    def __new__(cls, *args: object) -> type:  # type: ignore[misc]
-        """The class of the one argument."""
-        if len(args) != 1:
-            raise TypeError("type() with three arguments is not available: write a class statement")
-        kind = builtins.type(args[0])
-        if kind is np.ndarray:
-            return Array
-        return Type if issubclass(kind, builtins.type) else kind
-
-
-class _ArrayMeta(type):
-    """Makes ``isinstance(x, np.ndarray)`` mean what it says."""
-
-    def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, np.ndarray)
-
-    def __subclasscheck__(cls, subclass: type) -> bool:
-        return subclass is cls or issubclass(subclass, np.ndarray)
-
-    def __getattr__(cls, name: str) -> object:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return getattr(np.ndarray, name)
-
-
-class Array(metaclass=_ArrayMeta):
-    """``np.ndarray`` to be named, not called: the real one turns any bytes into object pointers."""
-
-    __slots__ = ()
-
-    def __new__(cls, *args: object, **options: object) -> Array:
-        """Refused."""
-        raise TypeError("np.ndarray() is not available: write np.zeros(shape) or np.array(values)")
-
-    def __class_getitem__(cls, item: object) -> type[Array]:
-        return cls
-
-
-Array.__name__ = Array.__qualname__ = "ndarray"
-
-
 def guarded_dir(*args: object) -> list[str]:
     """The public names of an object."""
     if not args:
@@ -199,40 +96,6 @@ def _exceptions() -> dict[str, object]:
         if isinstance(value, type) and issubclass(value, BaseException)
         if not name.endswith("Group")
     }
-
-
-class Printer:
-    """``print``: keeps the first ``limit`` characters that were printed."""
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._parts: list[str] = []
-        self._kept = 0
-        self._dropped = 0
-
-    def write(
-        self,
-        *args: object,
-        sep: str | None = None,
-        end: str | None = None,
-        file: object = None,
-        flush: bool = False,
-    ) -> None:
-        """As the builtin; ``file`` and ``flush`` have no meaning here."""
-        text = (" " if sep is None else sep).join(map(str, args)) + ("\n" if end is None else end)
-        room = self._limit - self._kept
-        if room > 0:
-            self._parts.append(text[:room])
-            self._kept += min(room, len(text))
-        self._dropped += max(0, len(text) - room)
-
-    @property
-    def text(self) -> str:
-        """What is kept, with a note where it was cut."""
-        kept = names.readable("".join(self._parts))
-        if self._dropped:
-            return f"{kept}\n[output cut here: {self._dropped} more characters]"
-        return kept
 
 
 def make_builtins(
@@ -256,19 +119,35 @@ def make_builtins(
     }
 
 
+def _exit(method: Callable[..., object]) -> Callable[..., object]:
+    """``__exit__`` of a program's class: the traceback, which holds frames, is kept from it."""
+
+    def leave(self: object, kind: object, value: object, trace: object) -> object:
+        return method(self, kind, value, None)
+
+    return leave
+
+
 _SHARED: dict[str, object] = {
     **{name: getattr(builtins, name) for name in _HARMLESS},
     **_exceptions(),
     "__debug__": True,
+    "__build_class__": build_class,
     "getattr": guarded_getattr,
     "hasattr": guarded_hasattr,
     "setattr": guarded_setattr,
     "delattr": guarded_delattr,
     "dir": guarded_dir,
-    "type": Type,
-    names.PREFIX + "type": Type,
     names.PREFIX + "kind": builtins.type,
     names.PREFIX + "target": target,
-    names.PREFIX + "attribute": guarded_attribute,
+    "type": classes.Type,
+    names.PREFIX + "type": classes.Type,
+    names.PREFIX + "attribute": attributes.read,
     names.PREFIX + "ABCMeta": ABCMeta,
+    names.PREFIX + "call": call,
+    names.PREFIX + "collected": collected,
+    names.PREFIX + "exit": _exit,
+    names.PREFIX + "InitVar": dataclasses.InitVar,
+    names.PREFIX + "KW_ONLY": dataclasses.KW_ONLY,
 }
+classes.offer(_SHARED.values())

@@ -13,14 +13,21 @@ from __future__ import annotations
 #: Latin letter dental click: valid in identifiers, unchanged by NFKC, in no library's names.
 PREFIX = "\u01c0"
 
-#: Names with an underscore that are public interfaces: the throw-away variable, named tuples.
-KEPT = frozenset({"_", "_replace", "_asdict", "_fields", "_make"})
+#: Names with an underscore that are public interfaces: the throw-away variable, those of named
+#: tuples, those of enums (each names a value, a hook or an order of the program's own enum).
+KEPT = frozenset(
+    {"_", "_replace", "_asdict", "_fields", "_make"}
+    | {"_missing_", "_value_", "_name_", "_generate_next_value_", "_ignore_", "_order_"}
+)
 
 
 def words(text: str) -> tuple[str, ...]:
     """The words of a list that is written as text."""
     return tuple(text.split())
 
+
+#: Names of classes whose values hold names; they are written out in the class body.
+LISTED = frozenset({"__slots__", "_ignore_"})
 
 _OPERATORS = words("add sub mul matmul truediv floordiv mod divmod pow lshift rshift and or xor")
 #: Special methods that a class may define, and anybody may call by name: each does what an
@@ -38,8 +45,12 @@ DEFINABLE = frozenset(
     }
 )
 
-#: Dunder attributes that may be read besides the definable ones (``__class__`` through a guard).
+#: Dunder attributes that may be read besides the definable ones (``__class__`` and ``__init__``
+#: through guards).
 READABLE = DEFINABLE | {"__name__", "__qualname__", "__doc__", "__members__"}
+
+#: Characters of a name that messages show.
+_SHOWN = 80
 
 _FILES = "a policy has no files; keep the values in attributes of self"
 _MEMORY = "it reaches into raw memory; use indexing, slicing, astype() or copy()"
@@ -59,7 +70,7 @@ REFUSED_ATTRIBUTES: dict[str, str] = {
     **dict.fromkeys(words("tofile fromfile memmap"), _FILES),
     **dict.fromkeys(
         words(
-            "ctypes cffi as_strided getfield setfield setflags newbyteorder bit_generator "
+            "ctypes cffi capsule as_strided getfield setfield setflags newbyteorder bit_generator "
             "getbuffer_info"
         ),
         _MEMORY,
@@ -68,9 +79,6 @@ REFUSED_ATTRIBUTES: dict[str, str] = {
     "seterr": "write `with np.errstate(divide='ignore', invalid='ignore'):` around the expression",
     "seterrcall": "write `with np.errstate(...):` around the expression",
 }
-
-#: Attributes that are harmless on most objects and refused on a few: checked when they are read.
-GUARDED_ATTRIBUTES = frozenset({"format", "mro", "obj", "resize", "dump", "dumps"})
 
 #: Builtins that do not exist here, with what to write instead.
 REFUSED_BUILTINS: dict[str, str] = {
@@ -99,6 +107,11 @@ def renamed(name: str, class_name: str = "") -> str:
     if owner and name.startswith("__") and not name.endswith("__"):
         return f"{PREFIX}_{owner}{name}"
     return PREFIX + name
+
+
+def shortened(text: str) -> str:
+    """A name for a message: names may be as long as the source."""
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
 def readable(text: str) -> str:

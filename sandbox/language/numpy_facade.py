@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import functools
 import types
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from sandbox.language import classes
 from sandbox.language.facades import facade, public_members
-from sandbox.language.guards import Array
 from sandbox.language.names import words
 
 _FILES = "a policy has no files"
-_MEMORY = "it reaches into raw memory; use indexing, slicing or astype"
+_MEMORY = "it reaches into raw memory; use indexing, slicing, astype or np.ndindex"
 _STATE = "it changes settings for everybody; use `with np.errstate(...)`"
 _OUTSIDE = "it leads out of numpy"
 
@@ -25,7 +27,7 @@ HINTS: dict[str, str] = {
         ),
         _FILES,
     ),
-    **dict.fromkeys(words("from_dlpack nested_iters"), _MEMORY),
+    **dict.fromkeys(words("from_dlpack nested_iters nditer"), _MEMORY),
     **dict.fromkeys(words("seterr seterrcall setbufsize geterrcall getbufsize"), _STATE),
     **dict.fromkeys(
         words(
@@ -57,11 +59,33 @@ def _public(
     return public_members(module, refused)
 
 
+def _no_array(*args: object, **options: object) -> object:
+    # The real one turns any bytes into pointers to objects.
+    raise TypeError("np.ndarray() is not available: write np.zeros(shape) or np.array(values)")
+
+
+#: ``np.ndarray`` to be named, not called.
+Array = classes.replace(np.ndarray, _no_array)
+
+
+def _frombuffer(buffer: Any, *args: Any, **options: Any) -> NDArray[Any]:  # noqa: ANN401 - as the original
+    """``np.frombuffer``, but not over pointers to objects, which could then be written to."""
+    if "O" in memoryview(buffer).format:
+        raise TypeError("np.frombuffer of an array of objects is not available: use np.array")
+    return np.frombuffer(buffer, *args, **options)
+
+
 @functools.cache
 def numpy_members() -> dict[str, object]:
     """What every numpy facade holds; ``random`` is added for each episode."""
-    members = _public(np, frozenset(HINTS) | {"random"})
+    members = _public(np, frozenset(HINTS) | {"random", "ndarray"})
+    for name, value in members.items():
+        if isinstance(value, type) and issubclass(value, np.ndarray):
+            # A base class in C whose attributes a program's own could hide behind.
+            members[name] = classes.replace(value, value)
+    polynomials = {name: getattr(np.polynomial, name) for name in _POLYNOMIALS}
     members |= {
+        "frombuffer": _frombuffer,
         "newaxis": None,
         "set_printoptions": _ignored,
         "linalg": facade("numpy.linalg", _public(np.linalg)),
@@ -71,11 +95,10 @@ def numpy_members() -> dict[str, object]:
         "typing": facade(
             "numpy.typing", {"ArrayLike": object, "DTypeLike": object, "NDArray": Array}
         ),
-        "polynomial": facade(
-            "numpy.polynomial", {n: getattr(np.polynomial, n) for n in _POLYNOMIALS}
-        ),
+        "polynomial": facade("numpy.polynomial", polynomials),
     }
     windows = {"sliding_window_view": np.lib.stride_tricks.sliding_window_view}
     tricks = facade("numpy.lib.stride_tricks", windows)
     members["lib"] = facade("numpy.lib", {"stride_tricks": tricks})
+    classes.offer([*members.values(), *polynomials.values()])
     return members

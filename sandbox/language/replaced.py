@@ -1,21 +1,21 @@
-"""Own versions of library functions that would reach attributes or run text by name."""
+"""Own versions of library functions that would reach attributes by name, or write to what is given.
+
+What generates code stands in ``generated``.
+"""
 
 from __future__ import annotations
 
-import collections
-import dataclasses
-import enum
+import abc
+import copy
 import functools
-import keyword
-import types
 import typing
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, TypeVar
 
-from sandbox.language import names
+from sandbox.language import ownership
 from sandbox.language.guards import guarded_getattr
 
-_Wrapper = TypeVar("_Wrapper")
+_Object = TypeVar("_Object")
 
 
 def _attrgetter(*wanted: str) -> Callable[[object], object]:
@@ -38,83 +38,89 @@ def _methodcaller(name: str, *args: object, **kwargs: object) -> Callable[[objec
     return call
 
 
-def _wraps(wrapped: object) -> Callable[[_Wrapper], _Wrapper]:
+def _wraps(wrapped: object) -> Callable[[_Object], _Object]:
     """``functools.wraps`` for names and docstrings only: the real one copies any attribute."""
 
-    def decorate(wrapper: _Wrapper) -> _Wrapper:
-        for attribute in ("__name__", "__qualname__", "__doc__"):
-            if isinstance(wrapper, types.FunctionType):
-                setattr(wrapper, attribute, getattr(wrapped, attribute, None))
+    def decorate(wrapper: _Object) -> _Object:
+        if ownership.is_own_function(wrapper):
+            for attribute in ("__name__", "__qualname__", "__doc__"):
+                value = getattr(wrapped, attribute, None)
+                if type(value) is str:
+                    setattr(wrapper, attribute, value)
         return wrapper
 
     return decorate
 
 
-def _update_wrapper(wrapper: _Wrapper, wrapped: object) -> _Wrapper:
+def _update_wrapper(wrapper: _Object, wrapped: object) -> _Object:
     """``functools.update_wrapper`` likewise."""
     return _wraps(wrapped)(wrapper)
 
 
-def _check_fields(fields: Iterable[object]) -> None:
-    """Field names end up in generated source, and in what class patterns read."""
-    for name in fields:
-        plain = type(name) is str and name.isidentifier() and not keyword.iskeyword(name)
-        if not plain or name in names.REFUSED_ATTRIBUTES or names.is_dunder(str(name)):
-            raise ValueError(f"{name!r} cannot be the name of a field")
+class _CachedProperty:
+    """``functools.cached_property``: whoever chose its ``attrname`` could set any attribute."""
+
+    __slots__ = ("_function", "_name")
+
+    def __init__(self, function: Callable[[Any], object]) -> None:
+        self._function = function
+        self._name = ""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        # Names in class bodies are checked when compiling.
+        self._name = self._name or name
+
+    def __get__(self, instance: Any, owner: type | None = None) -> object:  # noqa: ANN401 - any object
+        if instance is None:
+            return self
+        if not self._name or not ownership.is_own_class(type(instance)):
+            raise TypeError("a cached_property belongs into a class body")
+        value = vars(instance)[self._name] = self._function(instance)
+        return value
 
 
-def _dataclass(cls: type | None = None, /, **options: bool) -> object:
-    """``dataclasses.dataclass``, after a look at every name that it would write into source."""
+def _copy(x: _Object) -> _Object:
+    """``copy.copy``."""
+    return copy.copy(x)
+
+
+def _deepcopy(x: _Object) -> _Object:
+    """``copy.deepcopy`` without ``memo``: whoever fills it chooses the parts of the copy."""
+    return copy.deepcopy(x)
+
+
+def _abstractmethod(function: _Object) -> _Object:
+    """``abc.abstractmethod`` for functions of the program."""
+    if not ownership.is_own_function(function):
+        raise TypeError("@abstractmethod is for functions that are defined in this program")
+    marked: _Object = abc.abstractmethod(function)  # type: ignore[type-var]
+    return marked
+
+
+def _for_own_classes(decorator: Callable[[Any], Any]) -> Callable[[type], type]:
+    """A class decorator that sets attributes, for classes of the program alone."""
 
     def decorate(kind: type) -> type:
-        for base in kind.__mro__:
-            _check_fields(vars(base).get("__annotations__", ()))
-            for field in vars(base).get("__dataclass_fields__", {}).values():
-                _check_fields([field.name])
-        make: Callable[[type], type] = dataclasses.dataclass(**options)
-        return make(kind)
+        if not isinstance(kind, type) or not ownership.is_own_class(kind):
+            raise TypeError("this decorator is for classes that are defined in this program")
+        made: type = decorator(kind)
+        return made
 
-    return decorate if cls is None else decorate(cls)
+    return decorate
 
 
-def _namedtuple(typename: str, field_names: str | Iterable[str], **options: object) -> type:
-    """``collections.namedtuple``, after a look at the field names."""
-    if isinstance(field_names, str):
-        field_names = str.replace(field_names, ",", " ").split()
-    field_names = list(field_names)
-    _check_fields(field_names)
-    make: Any = collections.namedtuple
-    made: type = make(typename, field_names, **options)
-    return made
+def _same(x: _Object) -> _Object:
+    """``typing.final`` marks what it is given; nothing here reads the mark."""
+    return x
 
 
-class _EnumType(enum.EnumType):
-    """Enums are written as classes; made by a call they could be given any special method."""
+def _overload(function: object) -> Callable[..., None]:
+    """``typing.overload`` keeps a register of all functions; nothing here reads it."""
 
-    def __call__(  # type: ignore[override]
-        cls, value: object, *names: object, **options: object
-    ) -> object:
-        """The member with this value."""
-        if names or options:
-            raise TypeError("an enum made by a call is not available: write `class X(Enum):`")
-        return super().__call__(value)
+    def overloaded(*args: object, **kwargs: object) -> None:
+        raise NotImplementedError("an overload without an implementation after it")
 
-
-def _enum(base: type[enum.Enum]) -> type[enum.Enum]:
-    made: type[enum.Enum] = types.new_class(base.__name__, (base,), {"metaclass": _EnumType})
-    return made
-
-
-class _ClassOnly:
-    """A base class to inherit from; the form that is called takes names as text."""
-
-    def __init__(self, real: object) -> None:
-        self.__real: Any = real
-
-    def __mro_entries__(self, bases: tuple[object, ...]) -> tuple[type, ...]:
-        """What ``class X(NamedTuple)`` really inherits from."""
-        entries: tuple[type, ...] = self.__real.__mro_entries__((self.__real,))
-        return entries
+    return overloaded
 
 
 def _quiet(*args: object, **kwargs: object) -> None:
@@ -123,6 +129,8 @@ def _quiet(*args: object, **kwargs: object) -> None:
 
 class _CatchWarnings:
     """``warnings.catch_warnings``: an empty context."""
+
+    __slots__ = ()
 
     def __init__(self, **kwargs: object) -> None:
         """Takes what the real one takes."""
@@ -137,20 +145,24 @@ class _CatchWarnings:
 class _ABCMeta:
     """``abc.ABCMeta`` to be named in ``metaclass=ABCMeta``, where the compiler knows it."""
 
+    __slots__ = ()
 
+
+#: By module; ``names`` are those of the real functions.
 REPLACED: dict[str, dict[str, object]] = {
-    "abc": {"ABCMeta": _ABCMeta()},
-    "collections": {"namedtuple": _namedtuple},
-    "dataclasses": {"dataclass": _dataclass},
-    "enum": {
-        kind.__name__: _enum(kind)
-        for kind in (enum.Enum, enum.Flag, enum.IntEnum, enum.IntFlag, enum.StrEnum)
+    "abc": {"ABCMeta": _ABCMeta(), "abstractmethod": _abstractmethod},
+    "copy": {"copy": _copy, "deepcopy": _deepcopy},
+    "functools": {
+        "cached_property": _CachedProperty,
+        "total_ordering": _for_own_classes(functools.total_ordering),
+        "update_wrapper": _update_wrapper,
+        "wraps": _wraps,
     },
-    "functools": {"wraps": _wraps, "update_wrapper": _update_wrapper},
     "operator": {"attrgetter": _attrgetter, "methodcaller": _methodcaller},
     "typing": {
-        "NamedTuple": _ClassOnly(typing.NamedTuple),
-        "TypedDict": _ClassOnly(typing.TypedDict),
+        "final": _same,
+        "overload": _overload,
+        "runtime_checkable": _for_own_classes(typing.runtime_checkable),
     },
     "warnings": {
         **dict.fromkeys(("filterwarnings", "simplefilter", "warn"), _quiet),

@@ -19,6 +19,11 @@ _INERT = frozenset(
     for kind in base.__subclasses__()
 )
 _Node = TypeVar("_Node", bound=ast.AST)
+_UNTOUCHABLE = frozenset(
+    {"__builtins__", "__import__", "__build_class__", "__loader__", "__spec__"}
+)
+#: Characters of a refusal that are kept: names may be as long as the source.
+_REFUSAL = 1000
 
 
 class Importable(Protocol):
@@ -62,6 +67,8 @@ class Rewriter(RestrictingNodeTransformer):
         #: Functions around the current node, and the receiver of the innermost method.
         self.functions = 0
         self.receiver = Receiver(None)
+        #: Targets whose names have been looked at: `__slots__` and the like.
+        self.written_out: set[ast.AST] = set()
         self._tree = tree
 
     @cached_property
@@ -79,7 +86,7 @@ class Rewriter(RestrictingNodeTransformer):
 
     def error(self, node: ast.AST, info: str) -> None:
         """Record a refusal with its line."""
-        self.refusals.append((getattr(node, "lineno", 1), info))
+        self.refusals.append((getattr(node, "lineno", 1), info[:_REFUSAL]))
 
     def not_allowed(self, node: ast.AST) -> None:
         """Refuse syntax that nobody has looked at."""
@@ -120,14 +127,19 @@ class Rewriter(RestrictingNodeTransformer):
         """The name to use for the program's ``name``; refusals are recorded."""
         if name[0] != "_" and name.isascii() and not self.in_class_body:
             return name
+        short = names.shortened(name)
         if names.PREFIX in name:
-            self.error(node, f"the name `{name}` holds a reserved character; rename it")
+            self.error(node, f"the name `{short}` holds a reserved character; rename it")
+        elif name in names.LISTED and self.in_class_body:
+            self.error(node, f"`{name}` must be assigned a list of names that is written out")
         elif names.is_dunder(name):
-            if name in ("__builtins__", "__import__", "__build_class__", "__loader__", "__spec__"):
-                self.error(node, f"`{name}` is not available; policies import with `import`")
-            elif name not in names.DEFINABLE and name not in ("__name__", "__slots__", "__doc__"):
+            if name in _UNTOUCHABLE:
+                self.error(node, f"`{short}` is not available; policies import with `import`")
+            elif name == "__name__":
+                self.error(node, "`__name__` cannot be assigned here; use another name")
+            elif name not in names.DEFINABLE and name != "__doc__":
                 if self.in_class_body:
-                    self.error(node, f"`{name}` cannot be set in a class here; leave it out")
+                    self.error(node, f"`{short}` cannot be set in a class here; leave it out")
                 return names.PREFIX + name
         elif self.in_class_body and name in names.REFUSED_ATTRIBUTES:
             # Class patterns read attributes by the names of fields.

@@ -32,10 +32,16 @@ import ast
 from typing import TypeVar
 
 from sandbox.language import names
+from sandbox.language.attributes import GUARDED
 from sandbox.language.definitions import DefinitionRewriter
 from sandbox.language.imports import ImportRewriter
 
 _Node = TypeVar("_Node", bound=ast.AST)
+
+
+def _is_super(value: ast.expr) -> bool:
+    """Whether it is a call of ``super``."""
+    return isinstance(value, ast.Call) and getattr(value.func, "id", None) == "super"
 
 
 class PolicyTransformer(ImportRewriter, DefinitionRewriter):
@@ -51,6 +57,10 @@ class PolicyTransformer(ImportRewriter, DefinitionRewriter):
                 self.error(node, f"`{node.id}` is not available; {hint}")
         if node.id == "__class__" and isinstance(node.ctx, ast.Load):
             self.error(node, "`__class__` on its own is not available; write type(self)")
+        if node.id == "__exit__" and self.in_class_body:
+            self.error(node, "`__exit__` is defined with `def`")
+        if node in self.written_out or (node.id == "__name__" and isinstance(node.ctx, ast.Load)):
+            return node
         node.id = self.name_of(node, node.id)
         return node
 
@@ -66,10 +76,12 @@ class PolicyTransformer(ImportRewriter, DefinitionRewriter):
         elif node.attr in names.REFUSED_ATTRIBUTES:
             hint = names.REFUSED_ATTRIBUTES[node.attr]
             self.error(node, f"`.{node.attr}` is not available: {hint}")
+        plain = node.attr == "__init__" and _is_super(node.value)
         node.value = self.visit(node.value)
-        if node.attr in names.GUARDED_ATTRIBUTES and reading:
+        if node.attr in GUARDED and reading and not plain:
             return self.guard(node, "attribute", node.value, ast.Constant(node.attr))
-        node.attr = self.name_of(node, node.attr)
+        if not names.is_dunder(node.attr):
+            node.attr = self.name_of(node, node.attr)
         if not reading:
             self._written(node, original)
         return node
@@ -107,6 +119,16 @@ class PolicyTransformer(ImportRewriter, DefinitionRewriter):
         node.value = self.visit(node.value)
         return node
 
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """Private keywords, and those that are known when running, are put right then."""
+        marked = any(k.arg is None or k.arg.startswith("_") for k in node.keywords)
+        self.node_contents_visit(node)
+        if marked:
+            call = ast.Name(names.PREFIX + "call", ast.Load())
+            node.args.insert(0, node.func)
+            node.func = ast.copy_location(call, node)
+        return node
+
     def visit_Global(self, node: ast.Global) -> ast.AST:
         """Rename the names."""
         node.names = [self.name_of(node, name) for name in node.names]
@@ -129,7 +151,6 @@ class PolicyTransformer(ImportRewriter, DefinitionRewriter):
         return self.node_contents_visit(node)
 
     visit_Subscript = _plain
-    visit_Call = _plain
     visit_Assign = _plain
     visit_For = _plain
     visit_comprehension = _plain
@@ -169,7 +190,7 @@ class PolicyTransformer(ImportRewriter, DefinitionRewriter):
     def visit_MatchClass(self, node: ast.MatchClass) -> ast.AST:
         """Keywords of a class pattern read attributes without an Attribute node."""
         for name in node.kwd_attrs:
-            refused = name in names.REFUSED_ATTRIBUTES or name in names.GUARDED_ATTRIBUTES
+            refused = name in names.REFUSED_ATTRIBUTES or name in GUARDED
             if refused or names.is_dunder(name):
                 self.error(node, f"`{name}=` cannot be matched; compare the attribute in an if")
         node.kwd_attrs = [self.name_of(node, name) for name in node.kwd_attrs]

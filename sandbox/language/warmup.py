@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from sandbox.language.compiler import compile_source
-from sandbox.language.guards import Printer, make_builtins
+from sandbox.language.formatting import Printer
+from sandbox.language.guards import make_builtins
 from sandbox.language.library import Library, import_hook, importable
 from sandbox.language.ownership import MODULE
 from sandbox.language.randomness import Randomness

@@ -58,6 +58,7 @@ def test_a_program_reaches_its_own_extra_imports_and_no_others():
 
 SEALED = {
     "made": "type(np)('x')",
+    "filled again": "np.__init__('numpy', {'sum': 1})",
     "a base class": "class M(type(np)): pass",
     "a base": "class M(np): pass",
     "assigned": "np.sum = 1",
@@ -70,9 +71,3 @@ SEALED = {
 def test_a_facade_is_sealed(source):
     with pytest.raises((AttributeError, TypeError)):
         run_restricted(source)
-
-
-def test_a_facade_cannot_be_filled_again():
-    namespace, _ = run_restricted("np.__init__('numpy', {'sum': 1})\ntotal = np.sum([1, 2])")
-
-    assert namespace["total"] == 3

@@ -6,15 +6,14 @@ Resuming is running the method again: what the event log holds is answered from 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any, cast
 
 from promptpo.asking import Asker
 from promptpo.concurrency import all_of
 from promptpo.config import RunConfig
 from promptpo.limits import Ledger
-from promptpo.methods.base import LimitReached
-from promptpo.proving import Prover
+from promptpo.proving import Effects, Lockstep, Prover, place_of
 from promptpo.rollout.evaluate import evaluate
 from promptpo.rollout.executor import Executor
 from promptpo.rollout.jobs import Lifetime, SummaryJob, SummaryRun
@@ -63,9 +62,13 @@ class RunServices:
 
     def __post_init__(self) -> None:
         self.past = Past(self.log.past)
-        group, lifetime = self.config.episodes, self.lifetime
-        parts = (self.executor, self.past, self.folder)
-        self.prover = Prover(*parts, group, lifetime, self._record)
+        self.prover = Prover(
+            self.executor,
+            self.past,
+            self.folder,
+            Lockstep(self.config.episodes, self.lifetime),
+            Effects(self._record, self.record_candidate, self._evaluated),
+        )
         self._asker = Asker(self.model, self.log, self.folder, self.ledger, self.past, self._record)
 
     async def ask(self, key: CallKey, messages: Sequence[Message]) -> Reply:
@@ -81,29 +84,11 @@ class RunServices:
 
     async def prove(self, candidate: Candidate) -> Candidate | None:
         """The candidate scored anew, each episode alone, where its actions depend on others."""
-        run, source = candidate.rollout, candidate.source
-        if run is None or source is None or self.lifetime == "evaluation":
-            return None
-        try:
-            proven = await self._proven(_place(candidate), source, run)
-        except LimitReached as limit:
-            mark = self.prover.latest[_place(candidate)].mark
-            error = f"its score does not stand ({mark}), and {limit}"
-            proven = replace(run, error=error, error_kind="limit", mark=mark)
-        if proven is run:
-            return None
-        scored = replace(candidate, rollout=proven, error=proven.error)
-        self.record_candidate(scored, candidate.repairs)
-        return scored
+        return await self.prover.rescored(candidate)
 
-    async def _proven(self, place: Place, source: str, run: Rollout) -> Rollout:
-        """The rollout if its actions stand alone, else one that was played alone."""
-        if run.error is not None or run.mark:
-            return run
-        proof = await self.prover.proof(place, source, run)
-        if not proof.mark:
-            return run
-        return await self._evaluated(run.stream, place, source, run.seeds, proof.mark)
+    async def review(self, rounds: Sequence[Round]) -> list[Round]:
+        """The rounds, their winners scored anew where held-out episodes have found them out."""
+        return await self.prover.review(rounds)
 
     async def _evaluated(
         self, stream: Stream, place: Place, source: str, seeds: tuple[int, ...], mark: str = ""
@@ -179,7 +164,7 @@ class RunServices:
         runs = []
         for c in finalists:
             assert c.source is not None  # noqa: S101 - only candidates with a source have a score
-            runs.append(self._evaluated("selection", _place(c), c.source, seeds, c.mark))
+            runs.append(self._evaluated("selection", place_of(c), c.source, seeds, c.mark))
         played = await all_of(runs)
         scored = list(zip(finalists, played, strict=True))
         winner, _ = max(scored, key=lambda x: (x[1].score, x[0].score, -x[0].round))
@@ -196,9 +181,12 @@ class RunServices:
             return None
         seeds = episode_seeds(self.config.seed, "test", self.config.test_episodes)
         self.report("state", state="testing", finalists=[candidate.name])
-        place, source = _place(candidate), candidate.source
+        place, source = place_of(candidate), candidate.source
         run = await self._evaluated("test", place, source, seeds, candidate.mark)
-        run = await self._proven(place, source, run)
+        if run.error is None and not run.mark:
+            proof = await self.prover.proof(place, source, run)
+            if proof.mark:
+                run = await self._evaluated("test", place, source, seeds, proof.mark)
         self._record("test", name=candidate.name, **asdict(run))
         if run.error is None:
             self.past.tested = Tested(candidate, run)
@@ -206,7 +194,7 @@ class RunServices:
 
     def proof_on(self, candidate: Candidate) -> Proof | None:
         """What its latest proof showed: the one on held-out episodes, if there is one."""
-        return self.prover.latest_on(_place(candidate), candidate.source or "")
+        return self.prover.latest_on(place_of(candidate), candidate.source or "")
 
     def may_start(self, rounds: Sequence[Round]) -> int:
         """How many candidates the next round may have; one that has begun is seen through."""
@@ -270,10 +258,6 @@ class RunServices:
     def report(self, event: str, **data: object) -> None:
         """Tell the listeners; nothing is written down."""
         self.log.emit(event, transient=True, **data)
-
-
-def _place(candidate: Candidate) -> Place:
-    return candidate.round, candidate.index, candidate.repairs
 
 
 def unique(candidates: Sequence[Candidate]) -> list[Candidate]:

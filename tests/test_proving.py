@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 from company import COUNTED, counted_cartpole
-from scripted import GOOD, data_of, replies, run
+from scripted import BAD, GOOD, data_of, replies, run
 
 import promptpo
 from promptpo.cli import main
@@ -44,7 +44,8 @@ def late(spec, tmp_path_factory):
     """A run whose winner is found out by its held-out episodes only."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(proof.MOST, "search", 0)
-        return run(tmp_path_factory.mktemp("late"), replies([COUNTED]), spec=spec)
+        script = replies([COUNTED], [BAD])
+        return run(tmp_path_factory.mktemp("late"), script, spec=spec, rounds=1)
 
 
 def test_a_rounds_winner_is_scored_alone_once_it_is_found_out(marked):
@@ -164,6 +165,19 @@ def test_a_run_killed_around_its_proof_ends_as_if_it_had_not_been(kind, after, r
         result = promptpo.optimize(resume=folder)
     assert (result.test, result.proof) == (whole.test, whole.proof)
     assert told(folder) == told(whole.folder)
+
+
+@pytest.mark.slow
+def test_an_extended_run_tells_the_model_what_held_out_episodes_found(late, tmp_path):
+    folder = shutil.copytree(late[0].folder, tmp_path / "run")
+    extended = promptpo.optimize(resume=folder, rounds=2)
+    assert extended.rounds[0].winner.mark == MARK
+    assert extended.rounds[0].winner.score.mean_return < 11
+    prompt = (folder / "prompts/r02_c01_policy.prompt.md").read_text()
+    assert f"each episode alone ({MARK})" in prompt
+    before = told(folder)
+    assert promptpo.optimize(resume=folder) == extended
+    assert told(folder) == before
 
 
 def told(folder):

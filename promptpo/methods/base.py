@@ -54,6 +54,13 @@ class Services(Protocol):
         """
         ...
 
+    async def review(self, rounds: Sequence[Round]) -> list[Round]:
+        """The rounds as they stand before the next one.
+
+        In a run that goes on after its end, a winner may have been found out since.
+        """
+        ...
+
     async def summarize(self, candidate: Candidate, feedback: str | None) -> SummaryRun:
         """Texts on a candidate's search episodes, by a Feedback source or (None) the built-in."""
         ...

@@ -45,6 +45,7 @@ class PromptPO:
         try:
             await self._write_feedback()
             while len(rounds) < self.config.rounds:
+                rounds = await self.services.review(rounds)
                 allowed = self.services.may_start(rounds)
                 rounds.append(await self._round(rounds, min(allowed, self.config.candidates)))
                 self.services.record_round(rounds)

@@ -64,6 +64,8 @@ class Past:
         self._rollouts: dict[tuple[object, ...], Mapping[str, Any]] = {}
         self._held_out: Mapping[str, Any] | None = None
         self._proofs: dict[tuple[object, ...], Mapping[str, Any]] = {}
+        self._late: dict[tuple[object, ...], int] = {}
+        self._rounds = 0
         self._summaries: dict[tuple[object, ...], Mapping[str, Any]] = {}
         self._candidates: dict[str, Mapping[str, Any]] = {}
         self._last: dict[tuple[str, ...], str] = {}
@@ -87,6 +89,9 @@ class Past:
             self._summaries[(data["round"], data["index"], data["feedback_sha"])] = data
         elif kind == "proof":
             self._proofs[_played(data)] = data
+            self._late.setdefault(_played(data), self._rounds)
+        elif kind == "round":
+            self._rounds = max(self._rounds, data["round"])
         elif kind == "rollout":
             self._rollouts[(*_played(data), tuple(data["seeds"]), data.get("mark", ""))] = data
             self._held_out = data if data["stream"] == "test" else self._held_out
@@ -107,6 +112,15 @@ class Past:
         """What playing this very source alone has shown."""
         data = self._proofs.get((stream, *place, digest(source)))
         return proof_from_event(data) if data else None
+
+    def found_late(self, place: Place, source: str, rounds: int) -> str:
+        """The mark that held-out episodes gave a policy when the run had so many rounds, or fewer.
+
+        Prompts of these rounds did not tell it; those of an extended run do.
+        """
+        proof = self.proof("test", place, source)
+        played = ("test", *place, digest(source))
+        return proof.mark if proof is not None and self._late[played] <= rounds else ""
 
     def summary(self, round_: int, index: int, feedback_sha: str) -> SummaryRun | None:
         """What a Feedback class made of a candidate's episodes."""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
-import tomllib
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, get_args, get_type_hints
 
+from promptpo.config_values import check_value, listed, shown
 from promptpo.errors import UsageError
 
 
@@ -20,25 +19,30 @@ def option(
     *,
     metavar: str | None = None,
     choices: tuple[str, ...] | None = None,
-    at_least: float | None = None,
+    within: tuple[float, float] | None = None,
     group: str = "search",
     resumable: bool = False,
     several: bool = False,
 ) -> Any:  # noqa: ANN401
     """Declare one setting; ``resumable`` ones and limits may change when a run is resumed.
 
+    ``within``: the least and the most that a number may be; beyond them it is a slip of the hand.
     ``several``: a comma-separated list of ``choices``.
     """
     meta = {
         "help": help,
         "metavar": metavar,
         "choices": choices,
-        "at_least": at_least,
+        "within": within,
         "group": group,
         "resumable": resumable or group == "limits",
         "several": several,
     }
     return dataclasses.field(default=default, metadata=meta)
+
+
+#: Seconds of a day: no single wait is longer.
+DAY = 86_400
 
 
 @dataclass(frozen=True)
@@ -78,43 +82,54 @@ class RunConfig:
         None, "address of an OpenAI-compatible server", metavar="URL", group="model", resumable=True
     )
     temperature: float | None = option(
-        None, "sampling temperature (default: the provider's)", at_least=0, group="model"
+        None,
+        "sampling temperature (default: the provider's)",
+        within=(0, 10),
+        group="model",
     )
     max_concurrency: int | None = option(
         None,
         "model calls in flight at once (default: one per candidate)",
-        at_least=1,
+        within=(1, 1000),
         group="model",
         resumable=True,
     )
     call_timeout: float = option(
         600.0,
         "seconds that one model call may take, retries included",
-        at_least=1,
+        within=(1, DAY),
         group="model",
         resumable=True,
     )
 
-    rounds: int = option(5, "rounds of candidates", at_least=1, resumable=True)
-    candidates: int = option(4, "policies written per round (N in the paper)", at_least=1)
-    episodes: int = option(5, "search episodes per candidate (E in the paper)", at_least=1)
+    rounds: int = option(5, "rounds of candidates", within=(1, 1000), resumable=True)
+    candidates: int = option(4, "policies written per round (N in the paper)", within=(1, 200))
+    episodes: int = option(5, "search episodes per candidate (E in the paper)", within=(1, 10_000))
     selection_episodes: int = option(
-        20, "episodes that choose among the round winners; 0: trust their search scores", at_least=0
+        20,
+        "episodes that choose among the round winners; 0: trust their search scores",
+        within=(0, 100_000),
     )
     test_episodes: int = option(
-        50, "held-out episodes behind the reported score; 0: report none", at_least=0
+        50,
+        "held-out episodes behind the reported score; 0: report none",
+        within=(0, 100_000),
     )
-    seed: int = option(0, "seed of all episode streams", at_least=0)
+    seed: int = option(0, "seed of all episode streams", within=(0, 2**63 - 1))
     policy_seed: int | None = option(
         None,
         "seed of the policies' own random numbers (default: drawn, so that no policy can know it,"
         " and recorded)",
-        at_least=0,
+        within=(0, 2**63 - 1),
     )
     reflection: bool = option(True, "ask for a reflection before each later round")
-    max_repairs: int = option(3, "times a failing candidate is sent back for repair", at_least=0)
+    max_repairs: int = option(
+        3, "times a failing candidate is sent back for repair", within=(0, 100)
+    )
     history_tokens: int = option(
-        24_000, "token budget of the history in the prompt; oldest sources go first", at_least=500
+        24_000,
+        "token budget of the history in the prompt; oldest sources go first",
+        within=(500, 10**7),
     )
 
     target: float | None = option(
@@ -126,27 +141,36 @@ class RunConfig:
     patience: int | None = option(
         None,
         "stop after this many rounds without a better search score",
-        at_least=1,
+        within=(1, 1000),
         group="limits",
     )
     max_cost: float | None = option(
-        None, "stop before model calls cost more US dollars than this", at_least=0, group="limits"
+        None,
+        "stop before model calls cost more US dollars than this",
+        within=(0, 10**9),
+        group="limits",
     )
     max_tokens: int | None = option(
-        None, "stop once prompts and replies have used this many tokens", at_least=1, group="limits"
+        None,
+        "stop once prompts and replies have used this many tokens",
+        within=(1, 10**15),
+        group="limits",
     )
-    max_calls: int | None = option(None, "model calls, at most", at_least=1, group="limits")
+    max_calls: int | None = option(None, "model calls, at most", within=(1, 10**9), group="limits")
     max_env_steps: int | None = option(
-        None, "stop once search has used this many environment steps", at_least=1, group="limits"
+        None,
+        "stop once search has used this many environment steps",
+        within=(1, 10**15),
+        group="limits",
     )
     max_time: float | None = option(
-        None, "stop the search after this many seconds", at_least=0, group="limits"
+        None, "stop the search after this many seconds", within=(0, 10**9), group="limits"
     )
 
     workers: int | None = option(
         None,
         "environment processes (default: one per available core)",
-        at_least=1,
+        within=(1, max(32, 8 * (os.cpu_count() or 1))),
         group="machine",
         resumable=True,
     )
@@ -158,12 +182,15 @@ class RunConfig:
         resumable=True,
     )
     act_timeout: float = option(
-        5.0, "seconds of processor time that one act() may take", at_least=0.01, group="machine"
+        5.0,
+        "seconds of processor time that one act() may take",
+        within=(0.01, DAY),
+        group="machine",
     )
     episode_timeout: float = option(
         20.0,
         "seconds of processor time that all act() calls of an episode may take together",
-        at_least=0.1,
+        within=(0.1, DAY),
         group="machine",
     )
     policy_lifetime: str | None = option(
@@ -174,9 +201,8 @@ class RunConfig:
     )
 
     def __post_init__(self) -> None:
-        hints = get_type_hints(type(self))
-        for f in dataclasses.fields(self):
-            _check(f, hints[f.name], getattr(self, f.name))
+        for name in fields():
+            check_setting(name, getattr(self, name))
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, as stored in ``run.json``."""
@@ -190,7 +216,7 @@ class RunConfig:
     @property
     def trackers(self) -> tuple[str, ...]:
         """The names in ``track``, each once."""
-        return tuple(dict.fromkeys(_listed(self.track)))
+        return tuple(dict.fromkeys(listed(self.track)))
 
 
 #: Named sets of values; what is given explicitly wins over them.
@@ -224,30 +250,6 @@ def value_type(name: str) -> type:
     return kinds[0] if kinds else hint
 
 
-def load_toml(path: Path) -> dict[str, Any]:
-    """Settings from a TOML file; keys may be spelled with dashes or underscores.
-
-    Raises UsageError for a file that cannot be read and for a key that does not exist,
-    naming the nearest one that does.
-    """
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as e:
-        raise UsageError(f"{path}: {e.strerror or e}; give --config a TOML file") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as e:
-        raise UsageError(f"{path}: not valid TOML: {e}") from None
-    known = [*fields(), "preset"]
-    settings = {}
-    for key, value in table.items():
-        name = key.replace("-", "_")
-        if name not in known:
-            near = difflib.get_close_matches(name, known, 1, 0.5)
-            hint = f"did you mean '{near[0]}'?" if near else f"known keys: {', '.join(known)}"
-            raise UsageError(f"{path}:{_line_of(path, key)}: unknown key '{key}'; {hint}")
-        settings[name] = value
-    return settings
-
-
 def build(*layers: Mapping[str, Any], below: Mapping[str, Any] = MappingProxyType({})) -> RunConfig:
     """A RunConfig from layers of settings, later ones winning.
 
@@ -258,40 +260,13 @@ def build(*layers: Mapping[str, Any], below: Mapping[str, Any] = MappingProxyTyp
         merged.update({k: v for k, v in layer.items() if v is not None})
     preset = merged.pop("preset", None)
     if preset is not None:
-        if preset not in PRESETS:
-            raise UsageError(f"unknown preset '{preset}'; presets: {', '.join(PRESETS)}")
+        if preset not in list(PRESETS):
+            raise UsageError(f"unknown preset {shown(preset)}; presets: {', '.join(PRESETS)}")
         merged = {**PRESETS[preset], **merged}
     return RunConfig(**{**below, **merged})
 
 
-def _line_of(path: Path, key: str) -> int:
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-        if line.strip().strip('"').startswith(key):
-            return number
-    return 1
-
-
-def _check(f: dataclasses.Field[Any], hint: Any, value: Any) -> None:  # noqa: ANN401
-    if value is None and type(None) in get_args(hint):
-        return
-    wanted = value_type(f.name)
-    fits = isinstance(value, (int, float) if wanted is float else wanted)
-    if not fits or (isinstance(value, bool) and wanted is not bool):
-        raise UsageError(f"{f.name} must be {_words(wanted)}, not {value!r}")
-    choices, least = f.metadata["choices"], f.metadata["at_least"]
-    for word in _listed(value) if f.metadata["several"] else [value]:
-        if choices and word not in choices:
-            near = difflib.get_close_matches(word, choices, 1)
-            hint_text = f"did you mean '{near[0]}'?" if near else f"one of: {', '.join(choices)}"
-            raise UsageError(f"{f.name}: '{word}' is not known; {hint_text}")
-    if least is not None and not value >= least:
-        raise UsageError(f"{f.name} must be at least {least:g}, not {value!r}")
-
-
-def _listed(text: str) -> list[str]:
-    """The words of a comma-separated list."""
-    return [word.strip() for word in text.split(",") if word.strip()]
-
-
-def _words(kind: type) -> str:
-    return {int: "a whole number", float: "a number", str: "a string", bool: "true or false"}[kind]
+def check_setting(name: str, value: object) -> None:
+    """Raise UsageError unless a setting may have this value."""
+    if value is not None or type(None) not in get_args(get_type_hints(RunConfig)[name]):
+        check_value(name, value_type(name), fields()[name].metadata, value)

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from promptpo import config
-from promptpo.config import PRESETS, RunConfig, build, flag, load_toml
+from promptpo.config import PRESETS, RunConfig, build, flag
+from promptpo.config_file import load_toml
 from promptpo.errors import UsageError
 
 
@@ -59,7 +60,20 @@ def test_unknown_preset() -> None:
         ({"rounds": 2.5}, "rounds must be a whole number, not 2.5"),
         ({"rounds": True}, "rounds must be a whole number, not True"),
         ({"temperature": -1}, "temperature must be at least 0, not -1"),
-        ({"max_cost": float("nan")}, "max_cost must be at least 0, not nan"),
+        ({"max_cost": float("nan")}, "max_cost must be a finite number, not nan"),
+        ({"max_time": float("inf")}, "max_time must be a finite number, not inf"),
+        ({"target": float("-inf")}, "target must be a finite number, not -inf"),
+        ({"rounds": 10**30}, "rounds must be at most 1,000, not 1000000"),
+        ({"workers": 1000}, "workers must be at most"),
+        ({"seed": 10**400}, "seed must be a finite number, not 1000"),
+        ({"seed": 10**9000}, "seed must be a finite number, not a number of thousands of digits"),
+        ({"call_timeout": 1e9}, "call_timeout must be at most 86,400"),
+        ({"spec": {"rounds": [1] * 999}}, "spec must be a string, not {'rounds'"),
+        ({"spec": "a\0b"}, r"spec must not hold control characters \(U\+0000\): 'a\\x00b'"),
+        ({"out": "a\nb"}, r"out must not hold control characters \(a line break\)"),
+        ({"model": "m\x1b[31m"}, r"model must not hold control characters \(U\+001B\)"),
+        ({"model": "m" * 9999}, "model has 9,999 characters"),
+        ({"preset": {"a": 1}}, "unknown preset {'a': 1}; presets: paper, quick"),
         ({"reflection": 1}, "reflection must be true or false, not 1"),
         ({"spec": 3}, "spec must be a string, not 3"),
         ({"sandbox": "strct"}, "did you mean 'strict'"),
@@ -97,10 +111,74 @@ def test_a_key_like_no_other_lists_what_there_is(tmp_path: Path) -> None:
         load_toml(toml(tmp_path, "zzz = 1\n"))
 
 
-@pytest.mark.parametrize("text", ["rounds = \n", "\x00", "[a\n"])
-def test_a_file_that_is_not_toml(tmp_path: Path, text: str) -> None:
-    with pytest.raises(UsageError, match="not valid TOML"):
-        load_toml(toml(tmp_path, text))
+def complaint(path: Path) -> str:
+    """What is said of a file, without its name; one line."""
+    with pytest.raises(UsageError) as e:
+        load_toml(path)
+    line = str(e.value)
+    assert "\n" not in line
+    assert len(line) < 700
+    assert line.startswith(f"{path}:")
+    return line.removeprefix(str(path))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("seed = 1\nrounds = \n", ":2: not valid TOML: Invalid value (column 10)"),
+        ("\x00", ":1: not valid TOML"),
+        ("[a\n", ":1: not valid TOML"),
+        ("a = " + "[" * 5000, ": not valid TOML: nested too deeply"),
+        ("seed = " + "9" * 5000, ": not valid TOML: Exceeds the limit"),
+        ("seed = 1\nseed = 2\n", ":2: not valid TOML: Cannot overwrite a value"),
+        ("max-cost = 1\nmax_cost = 2\n", ":2: 'max_cost' is given twice"),
+        ("seed = 1\n[rounds]\nx = 1\n", ":2: rounds is a setting, not a table; write rounds = "),
+        ("seed = 1\nrounds.x = 1\n", ":2: rounds is a setting, not a table"),
+        ("[run]\nrounds = 1\n", ":1: unknown key 'run'; did you mean 'rounds'?"),
+        ("seed = 1\n\nrounds = 0\n", ":3: rounds must be at least 1, not 0"),
+        ("max_time = inf\n", ":1: max_time must be a finite number, not inf"),
+        ("rounds = 1979-05-27\n", ":1: rounds must be a whole number, not datetime.date"),
+        ("rounds = [1]\n", ":1: rounds must be a whole number, not [1]"),
+        ("preset = 3\n", ":1: unknown preset 3"),
+        ("rounds = 1\nround = 2\n", ":2: unknown key 'round'; did you mean 'rounds'?"),
+        ('"round\\u0073" = 0\n', ":1: rounds must be at least 1"),
+    ],
+)
+def test_a_file_that_does_not_fit_names_its_line(tmp_path: Path, text: str, message: str) -> None:
+    assert complaint(toml(tmp_path, text)).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ("seed = 1\n# caf\xe9\n".encode("latin-1"), ":2: the byte 0xe9 is not UTF-8"),
+        ("seed = 1\n".encode("utf-16"), ":1: the file is UTF-16; save it as UTF-8"),
+        ("seed = 1\n".encode("utf-32"), ":1: the file is UTF-32; save it as UTF-8"),
+        (b"#" * (5 << 20), ": larger than 4 MiB"),
+    ],
+    ids=["latin-1", "utf-16", "utf-32", "large"],
+)
+def test_a_file_that_is_no_utf_8_says_so(tmp_path: Path, data: bytes, message: str) -> None:
+    path = tmp_path / "run.toml"
+    path.write_bytes(data)
+    assert complaint(path).startswith(message)
+
+
+def test_a_byte_order_mark_and_windows_line_ends_are_fine(tmp_path: Path) -> None:
+    path = tmp_path / "run.toml"
+    path.write_bytes("\ufeffseed = 1\r\nrounds = 2\r\n".encode())
+    assert load_toml(path) == {"seed": 1, "rounds": 2}
+
+
+def test_a_folder_is_no_file_of_settings(tmp_path: Path) -> None:
+    assert "give --config a TOML file" in complaint(tmp_path)
+
+
+def test_every_number_has_a_least_and_a_most() -> None:
+    kinds = {name: config.value_type(name) for name in config.fields()}
+    numbers = {name for name, kind in kinds.items() if kind in (int, float)}
+    bounded = {name for name in numbers if config.fields()[name].metadata["within"]}
+    assert numbers - bounded == {"target"}  # a return may be any number
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:

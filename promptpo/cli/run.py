@@ -10,6 +10,7 @@ from promptpo import config
 from promptpo.cli import runs
 from promptpo.cli.parser import COMMANDS, Parser, add_preset, add_settings
 from promptpo.config import RunConfig
+from promptpo.config_file import load_toml
 from promptpo.errors import EXIT_INTERRUPTED, UsageError
 from promptpo.ui.terminal import say
 
@@ -53,7 +54,7 @@ def main(arguments: argparse.Namespace) -> int:
     given = vars(arguments)
     resume, dry_run = given.pop("resume"), given.pop("dry_run")
     toml = given.pop("config")
-    layers = [config.load_toml(toml)] if toml else []
+    layers = [load_toml(toml)] if toml else []
     layers.append(given)
     if resume is not None:
         settings, folder = _resumed(resume, layers)

@@ -10,7 +10,8 @@ import threading
 import pytest
 
 from promptpo.cli.run import parser
-from promptpo.config import RunConfig, load_toml
+from promptpo.config import RunConfig
+from promptpo.config_file import load_toml
 
 SMALL = ("--spec", "cartpole", "--rounds", "1", "--test-episodes", "3", "--workers", "1")
 

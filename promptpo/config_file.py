@@ -1,0 +1,76 @@
+"""Settings from a TOML file."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from promptpo.config import PRESETS, check_setting, fields
+from promptpo.config_values import shown
+from promptpo.errors import UsageError
+from promptpo.textfile import NotText, read_text
+
+
+def load_toml(path: Path) -> dict[str, Any]:
+    """Settings from a TOML file; keys may be spelled with dashes or underscores.
+
+    Raises UsageError, with file and line, for a file that cannot be read, for a key that does not
+    exist, naming the nearest one that does, and for a value that does not fit.
+    """
+    try:
+        text = read_text(path)
+        table = tomllib.loads(text)
+    except OSError as e:
+        raise UsageError(f"{path}: {e.strerror or e}; give --config a TOML file") from None
+    except NotText as e:
+        raise UsageError(str(e)) from None
+    except (ValueError, RecursionError) as e:
+        raise UsageError(_no_toml(path, e)) from None
+    known = [*fields(), "preset"]
+    settings: dict[str, Any] = {}
+    for key, value in table.items():
+        name, where = key.replace("-", "_"), f"{path}:{_line_of(text, key)}"
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1, 0.5)
+            hint = f"did you mean '{near[0]}'?" if near else f"known keys: {', '.join(known)}"
+            raise UsageError(f"{where}: unknown key '{key}'; {hint}")
+        if name in settings:
+            raise UsageError(f"{where}: '{key}' is given twice; leave one of them out")
+        try:
+            _check(name, value)
+        except UsageError as e:
+            raise UsageError(f"{where}: {e}") from None
+        settings[name] = value
+    return settings
+
+
+def _check(name: str, value: object) -> None:
+    if isinstance(value, dict):
+        raise UsageError(f"{name} is a setting, not a table; write {name} = VALUE above all tables")
+    if name != "preset":
+        check_setting(name, value)
+    elif value not in list(PRESETS):
+        raise UsageError(f"unknown preset {shown(value)}; presets: {', '.join(PRESETS)}")
+
+
+def _no_toml(path: Path, error: Exception) -> str:
+    """What is wrong with a file that is no TOML, on one line, with the line if it is known."""
+    if isinstance(error, RecursionError):
+        return f"{path}: not valid TOML: nested too deeply"
+    said = str(error)
+    found = re.search(r" \(at line (\d+), column (\d+)\)$", said)
+    if found is None:
+        return f"{path}: not valid TOML: {said}"
+    return f"{path}:{found[1]}: not valid TOML: {said[: found.start()]} (column {found[2]})"
+
+
+def _line_of(text: str, key: str) -> int:
+    """The line on which a key of the top level stands; 1 where it is spelled with escapes."""
+    spelled = rf"""[ \t]*(?:\[[ \t]*)*["']?{re.escape(key)}["']?[ \t]*(?:[=.\]]|$)"""
+    for number, line in enumerate(text.split("\n"), 1):
+        if re.match(spelled, line):
+            return number
+    return 1

@@ -1,0 +1,45 @@
+"""Text files that people write: UTF-8, with a byte-order mark or without, and not endless."""
+
+from __future__ import annotations
+
+import codecs
+from pathlib import Path
+
+#: Bytes of a file that a person may have written.
+MOST_BYTES = 4 << 20
+
+_MARKS = {
+    codecs.BOM_UTF32_LE: "UTF-32",
+    codecs.BOM_UTF32_BE: "UTF-32",
+    codecs.BOM_UTF16_LE: "UTF-16",
+    codecs.BOM_UTF16_BE: "UTF-16",
+}
+
+
+class NotText(ValueError):
+    """A file that is no UTF-8 text; the message names file, line and remedy."""
+
+
+def read_text(path: Path, most: int = MOST_BYTES) -> str:
+    """The text of a file, its line ends as newlines. Raises OSError or NotText."""
+    with path.open("rb") as file:
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise NotText(f"{path}: larger than {most >> 20} MiB; is this the right file?")
+    return decoded(data, path)
+
+
+def decoded(data: bytes, path: Path) -> str:
+    """The text of a file's bytes. Raises NotText."""
+    for mark, name in _MARKS.items():
+        if data.startswith(mark):
+            raise NotText(f"{path}:1: the file is {name}; save it as UTF-8")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as e:
+        line = data.count(b"\n", 0, e.start) + 1
+        raise NotText(
+            f"{path}:{line}: the byte 0x{data[e.start]:02x} is not UTF-8 (is the file Latin-1?);"
+            " save it as UTF-8"
+        ) from None
+    return text.replace("\r\n", "\n").replace("\r", "\n")

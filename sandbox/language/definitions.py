@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
 from typing import Any
 
 from sandbox.language import names
+from sandbox.language.binding import bound_by
 from sandbox.language.rewriter import Receiver, Rewriter
 
 _KEPT_ANNOTATIONS = frozenset({"InitVar", "KW_ONLY"})
@@ -42,29 +42,9 @@ def _rebinds(function: ast.FunctionDef, name: str) -> bool:
         bound
         for part in (function.args, *function.body)
         for node in ast.walk(part)
-        for bound in _bound_by(node)
+        for bound in bound_by(node)
     ]
     return names_bound.count(name) != 1
-
-
-def _bound_by(node: ast.AST) -> Iterable[str | None]:
-    match node:
-        case (
-            ast.Name(name, ast.Store() | ast.Del())
-            | ast.arg(name)
-            | ast.FunctionDef(name)
-            | ast.ClassDef(name)
-            | ast.ExceptHandler(name=name)
-            | ast.MatchAs(name=name)
-            | ast.MatchStar(name)
-            | ast.MatchMapping(rest=name)
-        ):
-            return (name,)
-        case ast.alias(name, other):
-            return (other or name.partition(".")[0],)
-        case ast.Global(bound) | ast.Nonlocal(bound):
-            return bound
-    return ()
 
 
 def _receiver(function: ast.FunctionDef) -> str | None:

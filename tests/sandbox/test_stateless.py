@@ -35,6 +35,13 @@ YES = {
     f"class Policy(Base):{ACT}"
     "try:\n            raise Lost\n        except Lost:\n            super().__init__()\n"
     "        return obs if isinstance(self, (Policy, Base)) else -obs",
+    "static methods, properties, patterns": "import enum\nclass Phase(enum.IntEnum):\n    A = 1\n"
+    "class K:\n    __slots__ = ['x']\n    SIGNS = (-1, Phase.A)\n    def __init__(self, x):\n"
+    "        self.x = x\n    @property\n    def half(self):\n        return self.x / 2\n"
+    "    @half.setter\n    def half(self, x):\n        self.x = 2 * x\n"
+    "    @staticmethod\n    def clip(x):\n        return min(x, 1)\n"
+    f"class Policy:{ACT}k = K(obs[0])\n        match k:\n            case K(x=x):\n"
+    "                return [K.clip(x) * K.SIGNS[0]]\n        raise ValueError",
     "changes inside of functions": f"class Policy:{ACT}"
     "seen = {}\n        seen['a'] = [1]\n        seen['a'].append(2)\n"
     "        def inner(x, cache=[]):\n            cache.append(x)\n            return cache\n"
@@ -80,6 +87,83 @@ NO = {
     "a usual function of its own": "def float(x):\n    return [x]\nA = float(1)\n" + POLICY,
     "a usual decorator of its own": "from functools import lru_cache as property\n" + POLICY,
     "a member of a table": "TABLE = ([], [])\n" + POLICY,
+    "a factory with a default": "from dataclasses import dataclass, field\n@dataclass\n"
+    "class P:\n    steps: list = field(default_factory=lambda kept=[]: kept)\n" + POLICY,
+    "a factory that is a class of its own": "from dataclasses import dataclass, field\n"
+    "class K:\n    pass\n@dataclass\nclass P:\n    k: K = field(default_factory=K)\n" + POLICY,
+    "self in a pattern": f"class Policy:{ACT}match Policy:\n            case self:\n"
+    "                self.n = 1\n        return obs",
+    "self in a starred pattern": f"class Policy:{ACT}match [obs]:\n            case [*self]:\n"
+    "                pass\n        return obs",
+    "self as an exception": f"class Policy:{ACT}try:\n            pass\n"
+    "        except ValueError as self:\n            pass\n        return obs",
+    "self imported": f"class Policy:{ACT}import math as self\n        return obs",
+    "self of a function": "class K:\n    pass\ndef mark(self):\n    self.n = 1\n" + POLICY,
+    "self of a function inside": f"class Policy:{ACT}def mark(self):\n"
+    "            self.n = 1\n        return obs",
+    "self of a static method": "class K:\n    @staticmethod\n    def mark(self):\n"
+    "        self.n = 1\n" + POLICY,
+    "self as another parameter": "class K:\n    def mark(me, self):\n        self.n = 1\n" + POLICY,
+    "self of a class inside": f"class Policy:{ACT}class K:\n            def mark(self):\n"
+    "                self.n = 1\n        return obs",
+    "a method taken off its class": "class K:\n    def mark(self):\n        self.n = 1\n"
+    f"class Policy:{ACT}mark = K.mark\n        return obs",
+    "a method called on something else": "class K:\n    def mark(self):\n        self.n = 1\n"
+    f"class Policy:{ACT}K.mark(obs)\n        return obs",
+    "a method by another name": "class Policy:\n    def act(self, obs):\n        return obs\n"
+    "    other = act\n",
+    "a method as a default": "class Policy:\n    def mark(self):\n        self.n = 1\n"
+    "    def act(self, obs, mark=mark):\n        return obs\n",
+    "a getter of a property": "class K:\n    @property\n    def p(self):\n        self.n = 1\n"
+    f"class Policy:{ACT}return K.p\n",
+    "a mixin of an enumeration": "from enum import Enum\nclass Base:\n    def mark(self):\n"
+    "        self.n = 1\nclass P(Base, Enum):\n    A = 1\n" + POLICY,
+    "an enumeration by another name": "from enum import Enum as E\nclass P(E):\n    A = 1\n"
+    "    def mark(self):\n        self.n = 1\n" + POLICY,
+    "an enumeration of a renamed module": "import enum as e\nclass P(e.Enum):\n    A = 1\n"
+    "    def mark(self):\n        self.n = 1\n" + POLICY,
+    "an enumeration below another": "from enum import Enum\nclass P(Enum):\n    pass\n"
+    "class Q(P):\n    A = 1\n    def mark(self):\n        self.n = 1\n" + POLICY,
+    "an attribute of a member": "from enum import Enum\nclass P(Enum):\n    A = 1\n"
+    f"class Policy:{ACT}P.A.n = 1\n        return obs",
+    "attrgetter": "from operator import attrgetter\nimport numpy as np\n"
+    f"class Policy:{ACT}return obs * attrgetter('random')(np).rand()",
+    "attrgetter of the module": "import operator as o\nimport numpy as np\n"
+    f"class Policy:{ACT}return obs * o.attrgetter('random')(np).rand()",
+    "methodcaller": "from operator import methodcaller as m\n" + POLICY,
+    "numpy's random in a pattern": f"import numpy as np\nclass Policy:{ACT}match np:\n"
+    "            case object(random=r):\n                return obs * r.rand()",
+    "wraps": "from functools import wraps\n" + POLICY,
+    "abstractmethod as a function": "from abc import abstractmethod\n"
+    f"class Policy:{ACT}abstractmethod(self.act)\n        return obs",
+    "a class method": f"class Policy:\n    @classmethod\n    def mark(cls):\n"
+    f"        cls.n = 1{ACT}return obs",
+    "a cache as a decorator": f"import functools\nclass Policy:\n    @functools.cache{ACT}return 1",
+    "a decorator's argument": "from dataclasses import dataclass\n"
+    "@dataclass(frozen=bool(kept := []))\nclass P:\n    x: float = 0.0\n" + POLICY,
+    "a base that is computed": "class Policy((kept := [], object)[1]):\n    def act(self, obs):\n"
+    "        return obs\n",
+    "an annotation that binds": "from dataclasses import InitVar, dataclass\n@dataclass\n"
+    "class P:\n    x: InitVar[(kept := [])] = 0\n" + POLICY,
+    "an array by an operator": "import numpy as np\nT = np.True_ + (1, 2)\n" + POLICY,
+    "an array by an imported operand": "from numpy import True_\nT = True_ + (1, 2)\n" + POLICY,
+    "an array by an imported function": "from numpy import round\nT = round((1.5, 2))\n" + POLICY,
+    "an array by a subscript": "import numpy as np\nT = np.r_[0:3]\n" + POLICY,
+    "a usual decorator from elsewhere": "from functools import cache as dataclass\n" + POLICY,
+    "a name bound twice": "A = 1\ndef A(x):\n    return x\nB = A\n" + POLICY,
+    "an iterator": "import itertools\nN = itertools.count()\n" + POLICY,
+    "a lambda": "f = lambda kept=[]: kept\n" + POLICY,
+    "a lambda in a class": f"class Policy:\n    f = lambda self: self{ACT}return obs",
+    "a walrus in a class": f"class Policy:\n    (kept := []){ACT}return obs",
+    "a loop in a class": f"class Policy:\n    for kept in ([],):\n        pass{ACT}return obs",
+    "a with in a class": "import numpy as np\nclass Policy:\n    with np.errstate() as kept:\n"
+    f"        pass{ACT}return obs",
+    "a partial method": "from functools import partialmethod\nclass Policy:\n"
+    "    def act(self, obs):\n        return obs\n    other = partialmethod(act)\n",
+    "a function handed to a library": "def f(x):\n    return x\n"
+    f"class Policy:{ACT}return sorted(obs, key=f)",
+    "a class handed to a library": f"class K:\n    pass\nclass Policy:{ACT}"
+    "list(map(K, obs))\n        return obs",
 }
 
 

@@ -193,6 +193,13 @@ class RunConfig:
         within=(0.1, DAY),
         group="machine",
     )
+    env_timeout: float = option(
+        60.0,
+        "seconds that one call of the environment (make, reset or step) may take",
+        within=(0.1, DAY),
+        group="machine",
+        resumable=True,
+    )
     policy_lifetime: str | None = option(
         None,
         "one policy object per 'episode' or per 'evaluation' (default: what the spec says)",

@@ -209,6 +209,7 @@ def executor_settings(config: RunConfig, spec: EnvSpec) -> Settings:
         sandbox=cast('Literal["auto", "strict"]', config.sandbox),  # RunConfig has checked it
         act_timeout=config.act_timeout,
         episode_timeout=config.episode_timeout,
+        env_timeout=config.env_timeout,
         policy_seed=config.policy_seed,
     )
 

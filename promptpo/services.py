@@ -112,6 +112,8 @@ class RunServices:
                 keep=keep,
                 mark=mark,
             )
+            if run.error_kind == "environment" and stream == "search":
+                await self.executor.rehearse(seeds)
             if episodes and run.error is None:
                 self.folder.write_episodes(name, episodes, stream)
         run = recorded or run  # what was played again to restore files counts as it did

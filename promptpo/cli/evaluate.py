@@ -89,7 +89,12 @@ async def play(spec: EnvSpec, settings: RunConfig, source: str) -> tuple[Rollout
     with contextlib.closing(
         LocalExecutor(executor_settings(settings, spec), settings.workers)
     ) as e:
-        return await evaluate_proven(e, source, "test", seeds, group=_GROUP, lifetime=lifetime)
+        rollout, proof = await evaluate_proven(
+            e, source, "test", seeds, group=_GROUP, lifetime=lifetime
+        )
+        if rollout.error_kind == "environment":
+            await e.rehearse(seeds)
+    return rollout, proof
 
 
 def report(

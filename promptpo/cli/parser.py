@@ -167,6 +167,7 @@ PLAYING = (
     "sandbox",
     "act_timeout",
     "episode_timeout",
+    "env_timeout",
     "policy_lifetime",
 )
 

@@ -19,6 +19,8 @@ SUMMARY_CHARS = 1500
 class Settings:
     """What every worker of an executor needs to know. Times are in seconds.
 
+    ``env_timeout``: how long one call of the environment may take, or the import of the spec.
+
     ``policy_seed``: with an episode's seed it gives the policy's own random numbers (None: the
     policy's text does).
     """
@@ -27,6 +29,7 @@ class Settings:
     sandbox: Literal["auto", "strict"] = "auto"
     act_timeout: float = 5.0
     episode_timeout: float = 20.0
+    env_timeout: float = 60.0
     policy_seed: int | None = None
 
 
@@ -85,6 +88,19 @@ class PolicyRun:
     error: str | None = None
     error_kind: str | None = None
     episodes: tuple[EpisodeData, ...] = ()
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """Play seeds without a policy, by one of the ``controllers`` of ``promptpo.spec.baselines``."""
+
+    seeds: tuple[int, ...]
+    controller: Literal["zero action", "random"]
+
+    @property
+    def words(self) -> str:
+        """What is done, in words."""
+        return "random actions" if self.controller == "random" else "zero actions"
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,16 @@ and one brings back their actions, so its cost is shared.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from promptpo.errors import SpecError
 from promptpo.rollout.jobs import EpisodeData, PolicyRun
+from promptpo.spec.doing import CALL, IDLE, STEP, STEPS, doing
+from promptpo.spec.faults import EnvironmentFault
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -64,7 +66,17 @@ class _Episode:
         if self.keep:
             self.observations.append(np.array(self.observation))
             self.actions.append(self.task.received(action))
-        return self.terminated or self.truncated
+        if self.terminated or self.truncated:
+            self._check_end()
+            return True
+        return False
+
+    def _check_end(self) -> None:
+        """What no policy gets to see, and what only adds up to something wrong."""
+        self.task.require_finite(self.observation)
+        if not math.isfinite(self.total):
+            problem = f"the rewards of an episode add up to {self.total}"
+            raise EnvironmentFault(self.task.spec.where, problem, "make rewards smaller")
 
     def data(self) -> EpisodeData:
         return EpisodeData(
@@ -76,10 +88,6 @@ class _Episode:
             truncated=self.truncated,
             success=self.success,
         )
-
-
-class EnvironmentFault(Exception):
-    """The environment raised in a step, on an action that had passed the checks."""
 
 
 def run_lockstep(
@@ -115,27 +123,62 @@ def run_lockstep(
 
 
 def _play(episodes: list[_Episode], policy: SlotPolicy, fresh: bool) -> None:
-    for episode in episodes:
-        episode.start()
+    for slot, episode in enumerate(episodes):
+        try:
+            episode.start()
+        except EnvironmentFault as fault:
+            raise fault.at(f"in episode slot {slot}") from fault
+    cells = doing.cells
+    cells[CALL] = IDLE
     slots = list(range(len(episodes)))
     policy.reset(slots, [e.seed for e in episodes], fresh)
     batch = np.empty((len(episodes), len(episodes[0].observation)))
+    rows, numbers, zeros = _views(batch, slots)
+    steps = cells[STEPS]
     while slots:
-        rows = batch[: len(slots)]
+        if len(rows) != len(slots):
+            rows, numbers, zeros = _views(batch, slots)
         for row, slot in enumerate(slots):
             rows[row] = episodes[slot].observation
+        if numbers.dot(zeros) != 0.0:  # 0 times NaN or infinity is NaN: one look at all numbers
+            _name_nonfinite([(slot, episodes[slot]) for slot in slots])
+        cells[CALL] = IDLE
         actions = policy.act(slots, rows)
+        cells[CALL] = STEP
+        cells[STEPS] = steps = steps + len(slots)
         still = []
         for row, slot in enumerate(slots):
+            episode = episodes[slot]
             try:
-                over = episodes[slot].step(actions[row])
-            except SpecError:  # the spec author's mistake, not the policy's
-                raise
-            except Exception as e:
-                raise EnvironmentFault(
-                    f"the environment raised {type(e).__name__}: {e}"
-                    f" on action {actions[row].tolist()} at step {len(episodes[slot].rewards)}"
-                ) from e
+                over = episode.step(actions[row])
+            except EnvironmentFault as fault:
+                raise fault.at(_place(slot, episode, actions[row])) from fault
             if not over:
                 still.append(slot)
         slots = still
+
+
+def _views(
+    batch: NDArray[np.float64], slots: Sequence[int]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """The rows of a batch that are in use, all their numbers in a line, and so many zeros."""
+    rows = batch[: len(slots)]
+    rows[:] = 0.0
+    return rows, rows.reshape(-1), np.zeros(rows.size)
+
+
+def _name_nonfinite(episodes: Sequence[tuple[int, _Episode]]) -> None:
+    for slot, episode in episodes:
+        try:
+            episode.task.require_finite(episode.observation)
+        except EnvironmentFault as fault:
+            raise fault.at(_place(slot, episode)) from fault
+
+
+def _place(slot: int, episode: _Episode, action: NDArray[np.float64] | None = None) -> str:
+    """Where in which episode, for a policy's eyes: the seed is not told."""
+    place = f"at step {episode.task.steps} of episode slot {slot}"
+    if action is None:
+        return place
+    text = str(action.tolist())
+    return f"{place}, on action {text if len(text) <= 200 else text[:200] + '...'}"

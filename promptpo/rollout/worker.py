@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import hashlib
 import os
-import signal
+import queue
 import threading
+import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,12 +24,15 @@ from promptpo.rollout.jobs import (
     PolicyRun,
     ProofJob,
     ProofRun,
+    Rehearsal,
     Settings,
     SummaryJob,
     SummaryRun,
     TaskInfo,
 )
 from promptpo.rollout.steady import steadily
+from promptpo.spec.doing import CALL, IDLE, doing
+from promptpo.spec.faults import EnvironmentFault
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -104,9 +108,8 @@ class Worker:
         """Open everything once, so that what is missing is said before any model call."""
         interface = self.interface
         host = self.host
+        self.rehearse(Rehearsal((0,), "zero action"), steps=1)
         (task,) = self.open_tasks(1)
-        task.reset(0)
-        task.step(np.zeros(task.action_size))
         return TaskInfo(task.observation_size, str(interface.action), host.isolation.as_dict())
 
     def run_policy(self, job: PolicyJob) -> PolicyRun:
@@ -118,7 +121,7 @@ class Worker:
 
     def _play(self, job: PolicyJob) -> PolicyRun:
         import sandbox
-        from promptpo.rollout.lockstep import EnvironmentFault, run_lockstep
+        from promptpo.rollout.lockstep import run_lockstep
 
         groups = [job.seeds]
         if job.lifetime == "evaluation":
@@ -145,8 +148,31 @@ class Worker:
         if isinstance(fault, sandbox.ProgramError | sandbox.Disturbed):
             return replace(done, error=fault.message, error_kind=fault.kind)
         if isinstance(fault, EnvironmentFault):
-            return replace(done, error=str(fault), error_kind="environment")
+            error = f"the environment failed under this policy: {fault.problem}"
+            return replace(done, error=error, error_kind="environment")
         raise fault
+
+    def rehearse(self, job: Rehearsal, steps: int | None = None) -> None:
+        """Play whole episodes, or so many ``steps`` of them, without a policy.
+
+        Raises EnvironmentFault where the environment fails.
+        """
+        from promptpo.spec.baselines import MEASURED
+
+        (task,) = self.open_tasks(1)
+        for seed in job.seeds:
+            try:
+                task.reset(seed)
+                choose = MEASURED[job.controller](task, seed)
+                over, left = False, steps if steps is not None else task.horizon
+                while left and not over:
+                    row = np.asarray(choose(task.raw), dtype=np.float64).reshape(-1)
+                    flat, _, terminated, truncated, _ = task.step(row)
+                    task.require_finite(flat)
+                    over, left = terminated or truncated, left - 1
+            except EnvironmentFault as fault:
+                place = f"at step {task.steps} of seed {seed}, with {job.words}"
+                raise fault.at(place) from fault
 
     def _policy(self, source: str, limits: sandbox.Limits) -> sandbox.Policy:
         """A policy in a fresh process of its own."""
@@ -216,50 +242,38 @@ def _joined(a: PolicyRun, b: PolicyRun) -> PolicyRun:
     )
 
 
-_worker: Worker | None = None
-
-
-def start(settings: Settings, leash: Connection, own_core: bool) -> None:
-    """Prepare this process; it ends when the other end of ``leash`` closes, however that comes.
+def serve(connection: Connection, settings: Settings, own_core: bool) -> None:
+    """Answer the jobs that come, as ("done", answer) or ("raised", exception), until the end.
 
     ``own_core``: keep to a core of its own where one is free.
     """
-    global _worker  # noqa: PLW0603 - one worker is one process
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_exit_with_parent, args=(leash,), daemon=True).start()
+    jobs: queue.SimpleQueue[tuple[str, tuple[Any, ...]]] = queue.SimpleQueue()
+    threading.Thread(target=_receive, args=(connection, jobs), daemon=True).start()
     if own_core:
         claim_core()
-    _worker = Worker(settings)
+    worker = Worker(settings)
+    while True:
+        function, args = jobs.get()
+        try:
+            answer: tuple[str, object] = ("done", getattr(worker, function)(*args))
+        except BaseException as error:
+            answer = ("raised", _portable(error))
+        doing.cells[CALL] = IDLE
+        connection.send(answer)
 
 
-def _exit_with_parent(leash: Connection) -> None:
-    try:
-        leash.recv_bytes()
-    except (EOFError, OSError):
-        os._exit(0)
+def _receive(connection: Connection, jobs: queue.SimpleQueue[Any]) -> None:
+    """Take jobs in; the process ends when the other end is closed, however that comes."""
+    while True:
+        try:
+            jobs.put(connection.recv())
+        except (EOFError, OSError):
+            os._exit(0)
 
 
-def _current() -> Worker:
-    if _worker is None:
-        raise RuntimeError("start() has not run in this process")
-    return _worker
-
-
-def describe() -> TaskInfo:
-    """See Worker.describe."""
-    return _current().describe()
-
-
-def run_policy(job: PolicyJob) -> PolicyRun:
-    """See Worker.run_policy."""
-    return _current().run_policy(job)
-
-
-def prove(job: ProofJob) -> ProofRun:
-    """See Worker.prove."""
-    return _current().prove(job)
-
-
-def summarize(job: SummaryJob) -> SummaryRun:
-    """See Worker.summarize."""
-    return _current().summarize(job)
+def _portable(error: BaseException) -> Exception:
+    """An exception that another process can raise; a bug's traceback goes with it."""
+    if isinstance(error, PromptPOError):
+        return error
+    trace = "".join(traceback.format_exception(error))
+    return RuntimeError(f"in an environment process: {error!r}\n{trace}")

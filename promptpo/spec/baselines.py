@@ -21,7 +21,8 @@ import numpy as np
 from promptpo.errors import PromptPOError, SpecError
 from promptpo.spec.definition import Reference
 from promptpo.spec.families import expanded
-from promptpo.spec.interface import place_of, spec_error
+from promptpo.spec.faults import raised, reraise_interrupt
+from promptpo.spec.interface import place_of
 from promptpo.spec.loading import load_spec
 from promptpo.spec.task import Task
 from promptpo.store.files import write_atomically
@@ -69,8 +70,9 @@ def spec_expert(task: Task, seed: int) -> Callable[[Any], Any]:
     where = place_of(spec, spec.expert)
     try:
         act = spec.expert(task.env)
-    except Exception as error:
-        raise spec_error(spec, "expert(env) failed", error) from error
+    except BaseException as error:
+        reraise_interrupt(error)
+        raise raised(spec, "expert(env) failed", error) from error
     if not callable(act):
         kind = type(act).__name__
         message = f"expert(env) returned {kind}, not a function act(raw); end it with: return act"
@@ -79,8 +81,9 @@ def spec_expert(task: Task, seed: int) -> Callable[[Any], Any]:
     def checked(raw: Any) -> Any:  # noqa: ANN401 - the environment's own observation and action
         try:
             action = act(raw)
-        except Exception as error:
-            raise spec_error(spec, "the expert failed", error) from error
+        except BaseException as error:
+            reraise_interrupt(error)
+            raise raised(spec, "the expert failed", error) from error
         if action is None or np.size(action) != task.action_size:
             got = "None" if action is None else f"an action of size {np.size(action)}"
             need = f"one of size {task.action_size}"

@@ -22,6 +22,8 @@ from types import ModuleType
 
 from promptpo.errors import SpecError
 from promptpo.spec.definition import EnvSpec
+from promptpo.spec.doing import IMPORT, doing
+from promptpo.spec.faults import reraise_interrupt
 from promptpo.spec.trouble import explain
 
 
@@ -34,9 +36,11 @@ def import_file(path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(found)
     sys.modules[name] = module
     try:
-        found.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
+        with doing.call(IMPORT):
+            found.loader.exec_module(module)
+    except BaseException as error:
         sys.modules.pop(name, None)
+        reraise_interrupt(error)
         raise SpecError(import_message(str(path), path.read_text("utf-8"), error)) from error
     return module
 
@@ -54,9 +58,11 @@ def import_text(text: str, ref: str, name: str, folder: Path) -> ModuleType:
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
     sys.modules[module.__name__] = module
     try:
-        exec(compile(text, filename, "exec"), vars(module))  # noqa: S102 - written by a family
-    except (Exception, SystemExit) as error:
+        with doing.call(IMPORT):
+            exec(compile(text, filename, "exec"), vars(module))  # noqa: S102 - written by a family
+    except BaseException as error:
         sys.modules.pop(module.__name__, None)
+        reraise_interrupt(error)
         raise SpecError(import_message(ref, text, error)) from error
     return module
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import Any
 
 from promptpo.errors import SpecError
 from promptpo.spec.definition import Env, EnvSpec, Raw
+from promptpo.spec.faults import EnvironmentFault
 from promptpo.spec.source import PartError, source_of
-from promptpo.spec.trouble import explain
 
 #: What is needed of an environment, and how it may be written.
 _REMEDIES = {
@@ -20,12 +18,6 @@ _REMEDIES = {
     "observation_space": "observation_space = gymnasium.spaces.Box(-1.0, 1.0, (3,)); "
     "or give EnvSpec an observe(raw, env) that returns the fields",
 }
-
-
-def spec_error(spec: EnvSpec, problem: str, error: BaseException) -> SpecError:
-    """The line for an exception of a spec or its environment, with the spec's line where known."""
-    where, reason = explain(error, spec.path or Path(spec.where), spec.install)
-    return SpecError(f"{where}: {problem}: {reason}")
 
 
 def place_of(spec: EnvSpec, function: object) -> str:
@@ -48,7 +40,7 @@ def require_members(spec: EnvSpec, env: Env) -> None:
     for member, remedy in _REMEDIES.items():
         if member == "observation_space" and spec.observe is not None:
             continue
-        owner = f"{_where(spec, env)}: the environment {type(_inner(env)).__name__}"
+        owner = f"{place_of_method(spec, env)}: the environment {type(_inner(env)).__name__}"
         if not hasattr(env, member):
             raise SpecError(f"{owner} has no {member}; add {remedy}")
         if member.endswith("space") and not isinstance(getattr(env, member), Space):
@@ -69,7 +61,7 @@ def observation_of_reset(spec: EnvSpec, env: Env, seed: int) -> Raw:
     except TypeError as error:
         if "keyword argument 'seed'" not in str(error):
             raise
-        where = _where(spec, env, "reset")
+        where = place_of_method(spec, env, "reset")
         raise SpecError(
             f"{where}: reset takes no seed; write def reset(self, *, seed=None, options=None), "
             "and draw all chance from a generator of that seed"
@@ -77,9 +69,9 @@ def observation_of_reset(spec: EnvSpec, env: Env, seed: int) -> Raw:
     if isinstance(answer, tuple) and len(answer) == 2 and isinstance(answer[1], Mapping):
         return answer[0]
     got = f"{len(answer)} values" if isinstance(answer, tuple) else type(answer).__name__
-    raise SpecError(
-        f"{_where(spec, env, 'reset')}: reset returns {got}, not an observation and a dict; "
-        "end it with: return observation, {}"
+    problem = f"reset returns {got}, not an observation and a dict"
+    raise EnvironmentFault(
+        place_of_method(spec, env, "reset"), problem, "end it with: return observation, {}"
     )
 
 
@@ -98,28 +90,17 @@ def _of_own_reset(spec: EnvSpec, env: Env, raw: Raw) -> Raw:
     return raw
 
 
-def step_error(spec: EnvSpec, env: Env, answer: object) -> SpecError | None:
-    """What is wrong with an answer of ``step``; None if it has the form of Gymnasium."""
+def step_fault(spec: EnvSpec, env: Env, answer: object) -> EnvironmentFault | None:
+    """What is wrong with the form of an answer of ``step``; None if it is that of Gymnasium."""
     remedy = "end it with: return observation, reward, terminated, truncated, info"
     if not isinstance(answer, tuple | list):
-        problem = f"returns {type(answer).__name__}, not 5 values; {remedy}"
+        problem = f"step returns {type(answer).__name__}, not 5 values"
     elif len(answer) != 5:
-        old = " (old Gym's done is terminated)" if len(answer) == 4 else ""
-        problem = f"returns {len(answer)} values, not 5; {remedy}{old}"
-    elif not _is_number(answer[1]):
-        kind = type(answer[1]).__name__
-        problem = f"returns {kind} as the reward, not a number; make it a float"
+        remedy += " (old Gym's done is terminated)" if len(answer) == 4 else ""
+        problem = f"step returns {len(answer)} values, not 5"
     else:
         return None
-    return SpecError(f"{_where(spec, env, 'step')}: step {problem}")
-
-
-def _is_number(value: Any) -> bool:  # noqa: ANN401 - whatever an environment returned
-    try:
-        float(value)
-    except (TypeError, ValueError):
-        return False
-    return True
+    return EnvironmentFault(place_of_method(spec, env, "step"), problem, remedy)
 
 
 def _layers(env: Env) -> Iterator[Env]:
@@ -134,7 +115,7 @@ def _inner(env: Env) -> Env:
     return list(_layers(env))[-1]
 
 
-def _where(spec: EnvSpec, env: Env, method: str = "") -> str:
+def place_of_method(spec: EnvSpec, env: Env, method: str = "") -> str:
     """The spec's file, and the line of the environment's class or method if it is written there."""
     for layer in _layers(env):
         kind = type(layer)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from promptpo.spec.definition import Raw
+from promptpo.spec.values import vector
 
 if TYPE_CHECKING:
     import sandbox
@@ -35,11 +36,11 @@ def flattener(space: Space) -> Callable[[Raw], Flat]:
     from gymnasium import spaces
 
     if isinstance(space, spaces.Discrete):
-        return lambda raw: np.array([raw], dtype=np.float64)
+        return _one_number
     if isinstance(space, spaces.Box | spaces.MultiBinary | spaces.MultiDiscrete):
         if len(space.shape or ()) == 1:
-            return lambda raw: np.array(raw, dtype=np.float64)
-        return lambda raw: np.array(raw, dtype=np.float64).reshape(-1)
+            return vector
+        return lambda raw: vector(raw).reshape(-1)
     if isinstance(space, spaces.Dict):
         named = [(key, flattener(part)) for key, part in space.spaces.items()]
         return lambda raw: np.concatenate([flat(raw[key]) for key, flat in named])
@@ -52,6 +53,12 @@ def flattener(space: Space) -> Callable[[Raw], Flat]:
         f"observation space {type(space).__name__} has no fixed size; "
         "give EnvSpec an observe(raw, env) that returns the fields"
     )
+
+
+def _one_number(raw: Raw) -> Flat:
+    if isinstance(raw, int | np.integer):
+        return np.array([raw], dtype=np.float64)
+    return vector(raw).reshape(-1)
 
 
 class ActionCodec:

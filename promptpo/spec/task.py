@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from promptpo.errors import SpecError
 from promptpo.spec.definition import Env, EnvSpec, Raw
-from promptpo.spec.interface import observation_of_reset, require_members, spec_error, step_error
-from promptpo.spec.observation import layout, observation_size
-from promptpo.spec.spaces import ActionCodec, Flat, UnsupportedSpace, flattener
-from promptpo.spec.trouble import line_in
+from promptpo.spec.doing import CLOSE, MAKE, RESET, STEP, doing
+from promptpo.spec.faults import EnvironmentFault, raised, reraise_interrupt
+from promptpo.spec.filling import flat_function, nonfinite
+from promptpo.spec.interface import (
+    observation_of_reset,
+    place_of,
+    place_of_method,
+    require_members,
+    step_fault,
+)
+from promptpo.spec.observation import observation_size
+from promptpo.spec.spaces import ActionCodec, Flat, UnsupportedSpace
+from promptpo.spec.values import BadValue, real, truth
 
 if TYPE_CHECKING:
     from promptpo.spec.spaces import SandboxAction
@@ -26,6 +35,7 @@ class Task:
         env: the environment, without Gymnasium's wrappers that only cost time.
         raw: the environment's own latest observation, as a spec's ``expert`` reads it.
         info: the latest step's ``info``.
+        steps: steps of the episode so far, the one under way included.
         observation_size: length of the flat observations.
         horizon: steps after which an episode is truncated.
     """
@@ -40,10 +50,12 @@ class Task:
         self._owner = env
         self._codec = ActionCodec(env.action_space)
         self._decode = self._codec.decode
-        self._flat = self._flat_function()
+        self._flat = flat_function(spec, self.env)
+        self._shape = (self.observation_size,)
         self._step = self.env.step
         self._success = spec.success
-        self._steps = 0
+        self.steps = 0
+        doing.add(self)
 
     @classmethod
     def open(cls, spec: EnvSpec) -> Task:
@@ -53,15 +65,18 @@ class Task:
             SpecError: it does not construct, a package or a member of the environment is
                 missing, or a space is not supported.
         """
-        try:
-            env = spec.make()
-        except (Exception, SystemExit) as error:
-            raise spec_error(spec, "the environment does not construct", error) from error
-        require_members(spec, env)
-        try:
-            return cls(spec, env)
-        except UnsupportedSpace as error:
-            raise SpecError(f"{spec.where}: {error}") from error
+        with doing.call(MAKE):
+            try:
+                env = spec.make()
+                require_members(spec, env)
+                return cls(spec, env)
+            except SpecError:
+                raise
+            except UnsupportedSpace as error:
+                raise SpecError(f"{spec.where}: {error}") from error
+            except BaseException as error:
+                reraise_interrupt(error)
+                raise raised(spec, "the environment does not construct", error) from error
 
     @property
     def action(self) -> SandboxAction:
@@ -88,24 +103,24 @@ class Task:
         Returns the first observation, a fresh float64 vector of ``observation_size``.
 
         Raises:
-            SpecError: the environment or ``observe`` raised, its answer has not Gymnasium's form,
-                or its size is not the fields'.
+            EnvironmentFault: the environment or ``observe`` raised, its answer has not
+                Gymnasium's form, or its numbers are not the fields'.
         """
-        try:
-            self.raw = observation_of_reset(self.spec, self.env, seed)
-            flat = self._flat(self.raw)
-        except SpecError:
-            raise
-        except Exception as error:
-            raise spec_error(self.spec, "the environment cannot be reset", error) from error
-        self._steps = 0
-        if flat.shape != (self.observation_size,):
-            filler = "observe" if self.spec.observe else "the environment"
-            raise SpecError(
-                f"{self.spec.where}: {filler} gives {flat.size} numbers, but the fields of "
-                f"{self.spec.observation.__name__} take {self.observation_size}; "
-                "make the fields' shapes those of the observation"
-            )
+        with doing.call(RESET, then=STEP):
+            try:
+                self.raw = observation_of_reset(self.spec, self.env, seed)
+                flat = self._flat(self.raw)
+            except SpecError:
+                raise
+            except BadValue as error:
+                raise self._misfilled("reset", error) from error
+            except BaseException as error:
+                reraise_interrupt(error)
+                raise raised(self.spec, "the environment cannot be reset", error) from error
+        self.steps = 0
+        if flat.shape != self._shape:
+            raise self._missized(flat)
+        self.require_finite(flat)
         return flat
 
     def step(self, action: Flat) -> tuple[Flat, float, bool, bool, bool | None]:
@@ -113,33 +128,46 @@ class Task:
 
         Returns the next observation (a fresh float64 vector), the environment's reward, whether
         it terminated, whether it was truncated (the horizon counts), and whether this step met
-        the task's success test (None where the task defines none).
+        the task's success test (None where the task defines none). Whether the observation is
+        finite is for the caller to see: ``require_finite``.
 
         Raises:
-            SpecError: the spec's own code raised, or the environment's answer has not
-                Gymnasium's form. What the environment itself raises passes through, for an
-                action may have brought it about.
+            EnvironmentFault: the environment or the spec's own code raised, its answer has not
+                Gymnasium's form, or the reward is not finite.
         """
         answer: Any = ...
+        success = None
+        self.steps += 1
         try:
             answer = self._step(self._decode(action))
             self.raw, reward, terminated, truncated, self.info = answer
             flat = self._flat(self.raw)
-            reward = float(reward)
-            success = None
+            reward = float(reward) if isinstance(reward, float | int) else real(reward)
+            if terminated is not False and terminated is not True:
+                terminated = truth(terminated, "terminated")
+            if truncated is not False and truncated is not True:
+                truncated = truth(truncated, "truncated")
             if self._success is not None:
-                success = bool(self._success(self.info, reward, terminated))
-        except Exception as error:
-            form = None if answer is ... else step_error(self.spec, self.env, answer)
-            if form is not None:
-                raise form from error
-            if self.spec.path is None or line_in(error, self.spec.path) is None:
-                raise
-            raise spec_error(self.spec, "the spec failed in a step", error) from error
-        self._steps += 1
-        if self._steps >= self.horizon and not terminated:
+                success = truth(self._success(self.info, reward, terminated), "success")
+            # One expression for the three that hardly ever occur; NaN - NaN and inf - inf are NaN.
+            if flat.shape != self._shape or reward - reward != 0.0 or type(self.info) is not dict:
+                self._require_sound(flat, reward)
+        except BaseException as error:
+            reraise_interrupt(error)
+            raise self._fault_in_step(answer, error) from error
+        if self.steps >= self.horizon and not terminated:
             truncated = True
-        return flat, reward, bool(terminated), bool(truncated), success
+        return flat, reward, terminated, truncated, success
+
+    def require_finite(self, flat: Flat) -> None:
+        """Raise EnvironmentFault for an observation that holds NaN or an infinity."""
+        found = nonfinite(self.spec, flat)
+        if found:
+            when = f"after step {self.steps}" if self.steps else "after reset"
+            filler = self.spec.observe
+            where = place_of(self.spec, filler) if filler else self._place("step")
+            problem = f"the observation's field {found} {when}"
+            raise EnvironmentFault(where, problem, "return finite numbers")
 
     def close(self) -> None:
         """Release the environment, if it has a ``close``.
@@ -147,46 +175,54 @@ class Task:
         Raises:
             SpecError: the environment raised.
         """
-        close = getattr(self._owner, "close", None)
-        if close is None:
-            return
-        try:
-            close()
-        except Exception as error:
-            raise spec_error(self.spec, "the environment cannot be closed", error) from error
+        with doing.call(CLOSE):
+            try:
+                close = getattr(self._owner, "close", None)
+                if close is not None:
+                    close()
+            except BaseException as error:
+                reraise_interrupt(error)
+                raise raised(self.spec, "the environment cannot be closed", error) from error
 
-    def _flat_function(self) -> Callable[[Raw], Flat]:
-        """Return the way from a raw observation to a fresh flat vector."""
-        observe = self.spec.observe
-        if observe is None:
-            return flattener(self.env.observation_space)
-        env = self.env
-        fields = layout(self.spec.observation)
-        size = self.observation_size
+    def _require_sound(self, flat: Flat, reward: float) -> None:
+        if flat.shape != self._shape:
+            raise self._missized(flat)
+        if not np.isfinite(reward):
+            problem = f"step returns {reward:g} as the reward"
+            raise EnvironmentFault(self._place("step"), problem, "make it a finite number")
+        if not isinstance(self.info, Mapping):
+            problem = f"step returns {type(self.info).__name__} as info, not a dict"
+            raise EnvironmentFault(self._place("step"), problem, "return {}")
 
-        def fill(raw: Raw) -> Flat:
-            seen = observe(raw, env)
-            if not isinstance(seen, dict):
-                return np.array(seen, dtype=np.float64).reshape(-1)
-            if seen.keys() != names:
-                _name_difference(names, seen.keys())
-            flat = np.empty(size)
-            for item in fields:
-                value = seen[item.name]
-                flat[item.start : item.stop] = (
-                    np.reshape(value, -1) if item.kind == "array" else value
-                )
-            return flat
+    def _fault_in_step(self, answer: object, error: BaseException) -> EnvironmentFault:
+        if isinstance(error, EnvironmentFault):
+            return error
+        fault = None if answer is ... else step_fault(self.spec, self.env, answer)
+        if fault is not None:
+            return fault
+        if isinstance(error, BadValue):
+            return self._misfilled("step", error)
+        words = "step failed" if answer is ... else "the spec failed in a step"
+        return raised(self.spec, words, error)
 
-        names = {item.name for item in fields}
-        return fill
+    def _misfilled(self, call: str, error: BadValue) -> EnvironmentFault:
+        """The fault for a value that is none, told with the function that returned it."""
+        own = {"observation": ("observe", self.spec.observe), "success": ("success", self._success)}
+        who, function = own.get(error.part, (call, None))
+        where = place_of(self.spec, function) if function else self._place(call)
+        return EnvironmentFault(where, f"{who if function else call} returns {error}", error.remedy)
 
+    def _missized(self, flat: Flat) -> EnvironmentFault:
+        filler = "observe" if self.spec.observe else "the environment"
+        return EnvironmentFault(
+            self.spec.where,
+            f"{filler} gives {flat.size} numbers, but the fields of "
+            f"{self.spec.observation.__name__} take {self.observation_size}",
+            "make the fields' shapes those of the observation",
+        )
 
-def _name_difference(names: set[str], given: Iterable[str]) -> None:
-    missing, unknown = sorted(names - set(given)), sorted(set(given) - names)
-    parts = [f"lacks {', '.join(missing)}"] if missing else []
-    parts += [f"has no field for {', '.join(unknown)}"] if unknown else []
-    raise ValueError(f"observe's mapping {' and '.join(parts)}")
+    def _place(self, method: str) -> str:
+        return place_of_method(self.spec, self.env, method)
 
 
 def _without_idle_wrappers(env: Env, horizon: int) -> Env:

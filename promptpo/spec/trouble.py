@@ -21,7 +21,12 @@ _PIP_NAMES = {
 
 def one_line(error: BaseException, limit: int = 300) -> str:
     """Return type and message of an exception on one line."""
-    text = " ".join(str(error).split())
+    if isinstance(error, SystemExit):
+        return f"sys.exit({'' if error.code is None else repr(error.code)}) was called"
+    try:
+        text = " ".join(str(error).split())
+    except Exception:  # its own __str__ raised
+        text = ""
     text = text if len(text) <= limit else f"{text[:limit]}..."
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 

@@ -55,8 +55,7 @@ def _check_types(spec: EnvSpec) -> None:
 
 
 def _is_number(value: object) -> bool:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return number and math.isfinite(value)
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _reference_problem(name: object, value: object) -> str:

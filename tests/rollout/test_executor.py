@@ -12,10 +12,9 @@ import pytest
 from scripted import FEEDBACK, GOOD, policy
 
 import promptpo
-from promptpo.errors import PromptPOError, SpecError
+from promptpo.errors import SpecError
 from promptpo.rollout import LocalExecutor, PolicyJob, Settings, evaluate
 from promptpo.rollout.jobs import SummaryJob
-from promptpo.spec import load_spec
 
 NOISY = policy("return int(np.random.random() < 0.5)")
 
@@ -111,18 +110,6 @@ def test_a_worker_that_dies_is_replaced_and_the_job_done_again(executor):
     assert asyncio.run(killed_once()).error is None
 
 
-def test_a_job_that_kills_every_worker_is_an_error_in_one_line(tmp_path):
-    spec = tmp_path / "mine.py"
-    spec.write_text(
-        cartpole_source().replace("import gymnasium\n", "import os\n\n    os._exit(1)\n")
-    )
-    with (
-        contextlib.closing(LocalExecutor(Settings(str(spec)), 1)) as running,
-        pytest.raises(PromptPOError, match="died twice under the same job"),
-    ):
-        asyncio.run(running.describe())
-
-
 def test_nothing_is_left_running_when_the_caller_is_killed(tmp_path):
     script = tmp_path / "caller.py"
     script.write_text(CALLER)
@@ -160,15 +147,12 @@ asyncio.run(main())
 """
 
 
-def cartpole_source():
-    return load_spec("cartpole").path.read_text()
-
-
 def children(pid):
-    try:
-        return [int(p) for p in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    except OSError:
-        return []
+    found = []
+    for thread in Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(OSError):
+            found += map(int, thread.read_text().split())
+    return found
 
 
 def descendants(pid):

@@ -200,7 +200,7 @@ def test_what_an_environment_raises_in_a_step_is_not_taken_for_its_form(room):
     fields = ("heat: float = field(", "heat: np.ndarray = field(shape=(3,), ")
     task = Task.open(load_spec(room(pendulum, fields)))
     task.reset(0)
-    with pytest.raises(ValueError, match="reshape"):
+    with pytest.raises(SpecError, match=r"room\.py: step failed: ValueError: cannot reshape"):
         task.step(np.zeros(5))
 
 

@@ -1,0 +1,59 @@
+"""How long a call in another process has stood still."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from pathlib import Path
+
+from promptpo.spec.doing import BEGUN, CALL, IDLE, SEEN, STEPS
+
+
+class Standstill:
+    """Looks at the cells of a process from time to time; see ``promptpo.spec.doing``.
+
+    Attributes:
+        seconds: how often to look.
+    """
+
+    def __init__(self, cells: memoryview, pid: int, limit: float) -> None:
+        self.seconds = self.period(limit)
+        self._cells, self._limit = cells, limit
+        self._folder = Path(f"/proc/{pid}")
+        self.start()
+
+    @staticmethod
+    def period(limit: float) -> float:
+        """Seconds between two looks, where so many seconds are allowed."""
+        return min(1.0, limit / 4)
+
+    def start(self) -> None:
+        """Something new begins."""
+        self._seen: tuple[int, ...] = ()
+        self._still = 0.0
+        self._looked, self._waited = time.monotonic(), self._core_wait()
+
+    def too_long(self) -> bool:
+        """Whether the call under way has stood still beyond the limit."""
+        now, waited = time.monotonic(), self._core_wait()
+        # Who looks may have been stopped, too: then more time has passed than between two looks.
+        passed = min(now - self._looked, 2 * self.seconds)
+        seen = tuple(self._cells[cell] for cell in (CALL, BEGUN, STEPS, SEEN))
+        if seen != self._seen or seen[0] == IDLE:
+            self._still = 0.0
+        elif not self._is_stopped():
+            self._still += max(0.0, passed - (waited - self._waited))
+        self._seen, self._looked, self._waited = seen, now, waited
+        return self._still >= self._limit
+
+    def _is_stopped(self) -> bool:
+        """Whether it has been stopped by a signal, or by a debugger."""
+        with contextlib.suppress(OSError, IndexError):
+            return (self._folder / "stat").read_text().rpartition(")")[2].split()[0] in "Tt"
+        return False
+
+    def _core_wait(self) -> float:
+        """Seconds for which its main thread could have run, but had no core."""
+        with contextlib.suppress(OSError, IndexError, ValueError):
+            return int((self._folder / "schedstat").read_text().split()[1]) / 1e9
+        return 0.0

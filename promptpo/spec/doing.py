@@ -1,0 +1,64 @@
+"""What this process is doing for a spec, in memory that another process may watch.
+
+A simulator can hang, crash or end its process, with Python's lock held. So the process that
+started this one has to see in which call, and whether there is progress; and that must cost a step
+nothing. The call under way is therefore a number in shared memory, and steps are counted by
+looking at the tasks from time to time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+import weakref
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from promptpo.spec.task import Task
+
+#: Calls of a spec and its environment, by their number; no number: something else is under way.
+CALLS = ("", "import", "make", "reset", "step", "close")
+IDLE, IMPORT, MAKE, RESET, STEP, CLOSE = range(len(CALLS))
+
+#: Cells of the memory: the call under way, calls begun, steps of the job, steps seen by ``look``.
+CALL, BEGUN, STEPS, SEEN = range(4)
+
+#: Bytes of the memory that the cells take.
+SIZE = mmap.PAGESIZE
+
+
+class Doing:
+    """The cells of this process: its own memory until ``share`` gives it some that is watched."""
+
+    def __init__(self) -> None:
+        self.cells = memoryview(bytearray(SIZE)).cast("q")
+        self._tasks: weakref.WeakSet[Task] = weakref.WeakSet()
+
+    def share(self, fd: int) -> None:
+        """Write into the file ``fd`` of SIZE bytes or more from now on."""
+        self.cells = memoryview(mmap.mmap(fd, SIZE)).cast("q")
+
+    @contextlib.contextmanager
+    def call(self, call: int, then: int = IDLE) -> Iterator[None]:
+        """Note that a call is under way, and what comes after it."""
+        before = self.cells[CALL] if then == IDLE else then
+        self.cells[CALL] = call
+        self.cells[BEGUN] += 1
+        try:
+            yield
+        finally:
+            self.cells[CALL] = before
+
+    def add(self, task: Task) -> None:
+        """Count the steps of a task, as long as it lives."""
+        self._tasks.add(task)
+
+    def look(self) -> None:
+        """Note how many steps the tasks have taken; for a thread that does so now and then."""
+        with contextlib.suppress(RuntimeError):  # a task was added just now
+            self.cells[SEEN] = sum(task.steps for task in tuple(self._tasks))
+
+
+#: Of this process.
+doing = Doing()

@@ -24,7 +24,7 @@ from sandbox.frames import Kind
 from sandbox.interface import Episode, FloatArray, Interface, Limits, action_as_dict
 from sandbox.seeds import slot_seed
 
-_OUTPUT_SECONDS = 1.0
+_OUTPUT_SECONDS = 0.1
 
 
 class _Session:

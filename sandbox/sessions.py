@@ -69,6 +69,11 @@ class _Session:
             raise
 
     @property
+    def pid(self) -> int:
+        """Process id of the program's process."""
+        return self._channel.pid
+
+    @property
     def output(self) -> str:
         """What the program has printed, capped, with a note where it was cut."""
         if self._channel.alive:

@@ -84,7 +84,7 @@ PAYLOADS = st.one_of(
 
 
 @STATES
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(kind=st.sampled_from([*Kind, 0, 255]), payload=PAYLOADS, more=st.sampled_from([-1, 0, 0, 1]))
 def test_any_reply_is_an_answer_or_a_fault_that_can_be(request_kind, kind, payload, more):
     answer = ANSWER_TO[request_kind]
@@ -117,7 +117,7 @@ def test_a_process_without_a_program_is_believed_about_protections():
 
 @pytest.mark.parametrize(
     "script",
-    ["os._exit(1)", "say(DONE)", "say(21, b'more')", "fault(1, b'what')", "say(21); say(21)"],
+    ["os._exit(1)", "say(DONE)", "say(21, b'more')", "fault(1, b'what')"],
 )
 def test_a_process_that_cannot_be_made_ready_is_the_sandbox_s_fault(script):
     channel, process = forger(script + "\ntime.sleep(60)")

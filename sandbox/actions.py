@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sandbox.interface import ActionSpace, Box, Discrete, FloatArray, MultiDiscrete
+from sandbox.language.names import readable, shortened
 
 #: Turns one returned value into a number or a vector of ``action.size`` numbers.
 Converter = Callable[[object], int | FloatArray]
@@ -37,7 +38,7 @@ def _shown(value: object) -> str:
         return repr(value)[:60]
     if type(value) in (list, tuple):
         return f"a {type(value).__name__} of length {len(value)}"  # type: ignore[arg-type]
-    return f"an object of class {type(value).__name__}"
+    return f"an object of class {shortened(readable(type(value).__name__))}"
 
 
 def _numbers(value: object, expected: str) -> np.ndarray[Any, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+import sys
 from collections.abc import Callable, Mapping
 from types import FrameType
 from typing import Any
@@ -16,6 +17,7 @@ from sandbox.answers import reported
 from sandbox.errors import MemoryLimit, ProgramError
 from sandbox.frames import Kind
 from sandbox.interface import Box, Interface, Limits, action_from_dict
+from sandbox.language.formatting import Stream
 from sandbox.language.library import Loaded
 from sandbox.pipes import Closed, Pipes
 from sandbox.policy import PolicyProgram
@@ -142,6 +144,7 @@ class _Server:
             self._acting = Acting(program, self._pipes, self._watch)
         else:
             self._program = FeedbackProgram(task, self._libraries)
+        sys.stdout = sys.stderr = Stream(self._program.printer)
 
     def _watch(self, seconds: float) -> None:
         self._watchdog.watch(seconds, self._late)

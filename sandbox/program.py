@@ -31,6 +31,8 @@ from sandbox.language import (
     import_hook,
     importable,
     make_builtins,
+    readable,
+    shortened,
 )
 from sandbox.language.library import Loaded, library_facades
 from sandbox.observing import observation_class
@@ -131,9 +133,9 @@ class FeedbackProgram(Program):
         except BaseException as error:
             raise self.failed(error) from None
         if not isinstance(text, str):
-            name = type(text).__name__
+            name = shortened(readable(type(text).__name__))
             raise PolicyError(f"summarize_trajectory() must return a string, not {name}")
-        text = str.__str__(text)
+        text = readable(str.__str__(text))
         limit = self.task.limits.text_chars
         if len(text) <= limit:
             return text

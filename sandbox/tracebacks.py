@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import FrameType, TracebackType
 
 from sandbox.errors import TimeLimit
-from sandbox.language import FILENAME, quoted, readable
+from sandbox.language import FILENAME, quoted, readable, shortened
 
 _MAX_FRAMES = 12
 _MAX_MESSAGE = 2000
@@ -25,10 +25,10 @@ def own_frames(trace: TracebackType | None) -> list[tuple[int, str]]:
 def summary(error: BaseException) -> str:
     """Class and message of an exception whose ``__str__`` may be hostile."""
     try:
-        text = str(error)
+        text = str.__str__(str(error))  # a subclass of str could lie about its length
     except BaseException:
         text = "<its message could not be read>"
-    name = type(error).__name__
+    name = shortened(type(error).__name__)
     return readable(f"{name}: {text[:_MAX_MESSAGE]}" if text else name)
 
 
@@ -42,7 +42,7 @@ def describe(error: BaseException, source: str) -> tuple[str, int]:
     for index, (line, function) in enumerate(shown):
         if len(frames) > _MAX_FRAMES and index == _MAX_FRAMES // 2:
             lines.append(f"  [{len(frames) - _MAX_FRAMES} more calls]")
-        lines.append(f"  line {line}, in {readable(function)}{quoted(source, line)}")
+        lines.append(f"  line {line}, in {shortened(readable(function))}{quoted(source, line)}")
     line = frames[-1][0] if frames else -1
     if not frames and isinstance(error, TypeError):
         lines.append("(in the call of the method itself: check its parameters)")
@@ -58,5 +58,5 @@ def late(frame: FrameType | None, source: str, what: str, slot: int | None) -> T
     if frame is None:
         return TimeLimit(text, slot=slot)
     line = frame.f_lineno
-    place = f"\nit was at line {line}, in {readable(frame.f_code.co_name)}"
+    place = f"\nit was at line {line}, in {shortened(readable(frame.f_code.co_name))}"
     return TimeLimit(text + place + quoted(source, line), line=line, slot=slot)

@@ -7,7 +7,7 @@ from sandbox.language.compiler import FILENAME, Compiled, compile_source, quoted
 from sandbox.language.formatting import Printer
 from sandbox.language.guards import make_builtins
 from sandbox.language.library import Library, import_hook, importable
-from sandbox.language.names import readable
+from sandbox.language.names import readable, shortened
 from sandbox.language.ownership import MODULE
 from sandbox.language.randomness import Randomness
 
@@ -24,4 +24,5 @@ __all__ = [
     "make_builtins",
     "quoted",
     "readable",
+    "shortened",
 ]

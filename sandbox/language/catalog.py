@@ -7,10 +7,9 @@ import importlib
 import operator
 from collections.abc import Mapping
 
-from sandbox.language import classes, names
+from sandbox.language import classes, names, scipy_library
 from sandbox.language.facades import Facade, facade, public_members
 from sandbox.language.generated import GENERATED
-from sandbox.language.hardening import harden
 from sandbox.language.replaced import REPLACED
 
 #: Modules of the standard library and the names that are offered. Left out is what reaches code,
@@ -66,20 +65,6 @@ STDLIB: dict[str, str] = {
 #: Modules of which every public name is offered.
 WHOLE = ("math", "cmath")
 
-SCIPY = (
-    "linalg",
-    "optimize",
-    "interpolate",
-    "signal",
-    "spatial",
-    "spatial.distance",
-    "spatial.transform",
-)
-_SCIPY_REFUSED = frozenset(
-    {"test", "show_options", "spline_filter", "LowLevelCallable"}
-    | {"get_blas_funcs", "get_lapack_funcs"}  # raw Fortran, with attributes of its own
-)
-
 
 def _stdlib_members(module: str) -> dict[str, object]:
     real = importlib.import_module(module)
@@ -104,7 +89,6 @@ def tree(members: Mapping[str, Mapping[str, object]]) -> dict[str, Facade]:
     found: dict[str, Facade] = {}
     for inside in members.values():
         classes.offer(inside.values())
-        harden(inside.values())
     for name in sorted({*members, *parents}, reverse=True):
         inside = {
             child.rpartition(".")[2]: below
@@ -122,4 +106,8 @@ def library_members(name: str) -> dict[str, object]:
         ImportError: it is not installed.
     """
     module = importlib.import_module(name)
-    return public_members(module, _SCIPY_REFUSED | frozenset(names.REFUSED_ATTRIBUTES))
+    refused = frozenset(names.REFUSED_ATTRIBUTES)
+    if name.startswith("scipy."):
+        scipy_library.prepare()
+        refused |= scipy_library.REFUSED
+    return public_members(module, refused)

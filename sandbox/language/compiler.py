@@ -17,6 +17,8 @@ from sandbox.language.transformer import PolicyTransformer
 FILENAME = "<policy>"
 
 _MAX_REFUSALS = 8
+#: Characters of a source line or a name that messages show.
+_SHOWN = 160
 #: Deep enough for long sums and else-if chains; pure Python recursion needs no C stack.
 _PARSE_DEPTH = 4000
 
@@ -47,7 +49,8 @@ def compile_source(source: str, importable: Importable) -> Compiled:
             return _compile(source, importable)
     except SyntaxError as error:
         line = error.lineno or 1
-        message = f"line {line}: this is not valid Python: {error.msg}{quoted(source, line)}"
+        message = f"line {line}: this is not valid Python: {error.msg[:_SHOWN]}"
+        message += quoted(source, line)
         raise CompileError(message, line=line) from None
     except (RecursionError, MemoryError):
         raise CompileError(
@@ -80,8 +83,8 @@ def _refused(source: str, refusals: list[tuple[int, str]]) -> CompileError:
 
 def quoted(source: str, line: int) -> str:
     """The source line, ready to follow a message about it."""
-    lines = source.splitlines()
+    lines = source.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     if not 1 <= line <= len(lines):
         return ""
     text = lines[line - 1].strip()
-    return f"\n    {text[:160]}" if text else ""
+    return f"\n    {text[:_SHOWN]}" if text else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import string
 
 from sandbox.language import names
@@ -72,6 +73,19 @@ class Printer:
         if self._dropped:
             return f"{kept}\n[output cut here: {self._dropped} more characters]"
         return kept
+
+
+class Stream(io.TextIOBase):
+    """The file to which libraries print."""
+
+    def __init__(self, printer: Printer) -> None:
+        super().__init__()
+        self._printer = printer
+
+    def write(self, text: str) -> int:
+        """As for any file."""
+        self._printer.write(text, end="")
+        return len(text)
 
 
 def _plain(name: str, text: object, default: str) -> str:

@@ -8,10 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 
-from sandbox.language import names
-from sandbox.language.catalog import SCIPY, STDLIB, WHOLE, library_members, shared_facades, tree
+from sandbox.language import names, scipy_library
+from sandbox.language.catalog import STDLIB, WHOLE, library_members, shared_facades, tree
 from sandbox.language.facades import Facade, facade, member
-from sandbox.language.hardening import forget
 from sandbox.language.numpy_facade import HINTS, numpy_members
 from sandbox.language.randomness import Randomness, clock_facade
 
@@ -20,7 +19,7 @@ _BASE = frozenset(
     {*STDLIB, *WHOLE, "operator", "warnings", "random", "time", "numpy", "numpy.lib"}
     | {f"numpy.{name}" for name in _NUMPY}
 )
-_SCIPY_NAMES = frozenset({"scipy"} | {f"scipy.{name}" for name in SCIPY})
+_SCIPY_NAMES = frozenset({"scipy"} | {f"scipy.{name}" for name in scipy_library.MODULES})
 
 
 #: Libraries that are loaded, by module: what of each is offered.
@@ -75,7 +74,7 @@ ALLOWED_IMPORTS = _listed()
 
 def needed_libraries(source: str, extra: tuple[str, ...]) -> tuple[str, ...]:
     """Modules to load before the process is locked down, for this source."""
-    scipy = tuple(f"scipy.{name}" for name in SCIPY) if "scipy" in source else ()
+    scipy = tuple(f"scipy.{name}" for name in scipy_library.MODULES) if "scipy" in source else ()
     return scipy + extra
 
 
@@ -87,7 +86,6 @@ def load_libraries(wanted: tuple[str, ...]) -> Loaded:
             found[name] = library_members(name)
         except ImportError:
             continue
-    forget()
     return found
 
 

@@ -13,7 +13,6 @@ import numpy as np
 from sandbox.language.compiler import compile_source
 from sandbox.language.formatting import Printer
 from sandbox.language.guards import make_builtins
-from sandbox.language.hardening import forget
 from sandbox.language.library import Library, import_hook, importable
 from sandbox.language.ownership import MODULE
 from sandbox.language.randomness import Randomness
@@ -57,6 +56,7 @@ try:
     np.linalg.inv(np.zeros((2, 2)))
 except np.linalg.LinAlgError as error:
     str(error)
+\u03b8 = "\\N{GREEK SMALL LETTER THETA}"
 np.array([1.0]) / np.array([0.0]), np.log(np.array([-1.0])), np.float64(1) / np.float64(0)
 """
 
@@ -77,5 +77,4 @@ def run() -> None:
         "__builtins__": make_builtins(Printer(1000), library.find, import_hook),
         "__name__": MODULE,
     }
-    forget()
     exec(compile_source(_SOURCE, importable()).code, namespace)  # noqa: S102 - our own source

@@ -1,0 +1,58 @@
+"""What programs get of scipy, and what has to be loaded and mended for it in the warm parent."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+from typing import Any
+
+from sandbox.language import names
+
+#: The modules that are offered.
+MODULES = names.words(
+    "linalg optimize interpolate signal spatial spatial.distance spatial.transform"
+)
+#: Public names that are left out: of the test suite and the documentation, plots (there is no
+#: matplotlib), wrappers that read a module's attributes by name and lead to raw memory, what always
+#: fails, and what prints past ``print``.
+REFUSED = frozenset(
+    names.words(
+        "test show_options spline_filter LowLevelCallable convex_hull_plot_2d delaunay_plot_2d "
+        "voronoi_plot_2d get_blas_funcs get_lapack_funcs find_best_blas_type interp2d "
+        "linprog_verbose_callback"
+    )
+)
+#: Modules that functions of these import when they are called: after the lock-down nothing can be
+#: loaded. Those that this version of scipy has not are passed over.
+_LATE = names.words(
+    "multiprocessing scipy._lib.cobyqa scipy._lib.pyprima scipy._lib.pyprima.common.infos "
+    "scipy._lib.pyprima.common.message scipy.linalg._matfuncs_inv_ssq scipy.optimize.elementwise "
+    "scipy.sparse._spfuncs"
+)
+
+
+def prepare() -> None:
+    """Load what functions load late, and take attributes by special names from results."""
+    for module in _LATE:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(module)
+    # Reads its direction numbers from a file, and goes on with zeros where it cannot.
+    importlib.import_module("scipy.stats.qmc").Sobol(1, scramble=False).random(1)
+    _mend_results()
+
+
+def _mend_results() -> None:
+    """Results are dicts whose items are attributes.
+
+    Anybody could put ``__array_interface__`` or ``__deepcopy__`` into one: numpy would then read
+    any memory that it names, and ``copy`` would call it.
+    """
+    result: Any = importlib.import_module("scipy.optimize").OptimizeResult
+    base = next(kind for kind in result.__mro__ if "__getattr__" in vars(kind))
+
+    def read(self: dict[str, object], name: str) -> object:
+        if not names.is_dunder(name) and name in self:
+            return self[name]
+        raise AttributeError(name)
+
+    base.__getattr__ = read

@@ -1,0 +1,99 @@
+"""What the facades offer of scipy works after the lock-down, where nothing more can be loaded."""
+
+import ast
+import re
+import subprocess
+import sys
+from importlib.util import resolve_name
+from pathlib import Path
+
+import numpy as np
+import pytest
+from restricted import programs
+
+from sandbox import Box, Host, Interface, Limits
+from sandbox.language.catalog import library_members
+from sandbox.language.scipy_library import MODULES
+
+FAMILIES = programs("scipy")
+POLICY = """import numpy as np
+import scipy.linalg as la, scipy.optimize as op, scipy.interpolate as ip
+import scipy.signal as sg, scipy.spatial as sp
+class Policy:
+    def act(self, obs):
+        family()
+        return [1.0]
+def family():
+"""
+
+
+@pytest.fixture(scope="module")
+def host():
+    with Host() as running:
+        yield running
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_family_of_functions_works_in_a_locked_down_process(host, family):
+    source = POLICY + "".join(f"    {line}\n" for line in FAMILIES[family].splitlines())
+
+    limits = Limits(act_seconds=30, init_seconds=60)
+    with host.policy(source, Interface(1, None, Box((1,))), limits) as policy:
+        policy.reset([0], [0])
+        assert policy.act([0], np.zeros((1, 1))).tolist() == [[1.0]]
+
+
+def test_what_libraries_print_is_the_programs_output(host):
+    source = POLICY + "    op.minimize(op.rosen, [0.9, 0.9], options={'disp': True})\n"
+
+    with host.policy(source, Interface(1, None, Box((1,))), Limits(init_seconds=60)) as policy:
+        policy.reset([0], [0])
+        policy.act([0], np.zeros((1, 1)))
+        assert "Current function value" in policy.output
+
+
+def test_each_name_that_is_offered_stands_in_the_families():
+    words = set(re.findall(r"\w+", " ".join(FAMILIES.values())))
+
+    offered = {n for module in MODULES for n in library_members(f"scipy.{module}")}
+
+    assert offered - words == set()
+
+
+@pytest.mark.slow
+def test_nothing_of_scipy_is_loaded_later_than_in_the_warm_parent():
+    probe = """
+import sys
+from sandbox.language.library import load_libraries
+from sandbox.language.scipy_library import MODULES
+load_libraries(tuple(f"scipy.{module}" for module in MODULES))
+print("\\n".join(f"{m.__package__} {m.__file__}" for m in list(sys.modules.values())
+    if getattr(m, "__file__", None) and m.__name__.startswith("scipy.")))
+print(*sys.modules)
+"""
+    command = [sys.executable, "-c", probe]
+    *files, loaded = subprocess.check_output(command, text=True).splitlines()
+
+    late = {name for line in files for name in late_imports(*line.split(" ", 1))}
+
+    # Of the test suite and the documentation, of array libraries that are not installed, and of
+    # functions that are not offered.
+    absent = {"cffi", "cupy", "cupyx", "dask", "jax", "matplotlib", "pytest", "sparse", "torch"}
+    absent |= {"psutil", "yaml", "sphinx", "numpy"}
+    left_out = {"scipy._lib.array_api_compat.dask"}
+    missing = late - set(loaded.split(" ")) - left_out
+    assert {name for name in missing if name.partition(".")[0] not in absent} == set()
+
+
+def late_imports(package, path):
+    """Modules that functions of a Python file import when they are called."""
+    if not path.endswith(".py"):
+        return
+    for function in ast.walk(ast.parse(Path(path).read_text())):
+        if not isinstance(function, ast.FunctionDef):
+            continue
+        for node in ast.walk(function):
+            if isinstance(node, ast.Import):
+                yield from (alias.name for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                yield resolve_name("." * node.level + (node.module or ""), package)

@@ -95,9 +95,9 @@ class Outcome:
             "usage": asdict(s.ledger.usage),
         }
         if best is not None:
-            search = score_data(best.score)
-            info["best"] = {"name": best.name, "search": search, "mark": best.mark}
             proof = s.proof_on(best)
+            mark = best.mark if proof is None else proof.mark
+            info["best"] = {"name": best.name, "search": score_data(best.score), "mark": mark}
             if proof is not None:
                 info["proof"] = asdict(proof)
         if test is not None:

@@ -65,6 +65,11 @@ class Channel:
         self._gone: SandboxError = ProcessDied("the process of this program has ended already")
         self.alive = True
 
+    @property
+    def pid(self) -> int:
+        """Process id of the process."""
+        return self._process.pid
+
     def await_ready(self) -> None:
         """Wait until the process is locked down; its program's time begins then.
 

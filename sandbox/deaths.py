@@ -22,7 +22,7 @@ _STOPPED = {"T", "t"}
 _WANTS_TO_RUN = {"R", "D"}
 
 #: How often a silent process is looked at, and how long apart, in seconds.
-_LOOKS, _APART = 5, 0.01
+_LOOKS, _APART = 20, 0.02
 
 
 def death(code: int, what: str, out_of_memory: bool = False) -> SandboxError:
@@ -64,22 +64,23 @@ def silence(pid: int, what: str, allowed: float) -> SandboxError:
         allowed: its processor time in seconds.
     """
     text = f"{what} did not return for long, nor did it use its {allowed:g} s of processor time"
-    states = set(_states(pid))
-    if states and states <= _STOPPED:
-        return Disturbed(f"{text}: the process was stopped from outside")
-    if states and states <= _STOPPED | _WANTS_TO_RUN:
-        return Disturbed(f"{text}: the machine was too busy to let the process run")
-    return TimeLimit(f"{text}; it must compute or return, not wait")
-
-
-def _states(pid: int) -> Iterator[str]:
-    """What the process does, looked at a few times; as proc_pid_stat(5) has it."""
+    states = set()
     for _ in range(_LOOKS):
-        try:
-            yield Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-        except (OSError, IndexError):
-            return
+        states.add(_state(pid))
+        if not states <= _STOPPED | _WANTS_TO_RUN:
+            return TimeLimit(f"{text}; it must compute or return, not wait")
         time.sleep(_APART)
+    if states <= _STOPPED:
+        return Disturbed(f"{text}: the process was stopped from outside")
+    return Disturbed(f"{text}: the machine was too busy to let the process run")
+
+
+def _state(pid: int) -> str:
+    """What the process does, as proc_pid_stat(5) has it."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (OSError, IndexError):
+        return ""
 
 
 class OutOfMemoryKills:

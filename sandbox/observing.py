@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from sandbox.interface import FloatArray
+from sandbox.language.hardening import harden
 from sandbox.language.ownership import fleeting
-
-#: The immutable kin of what holds no further values.
-_FLAT: dict[type, Callable[[Any], object]] = {set: frozenset, bytearray: bytes}
 
 
 def observation_class(source: str | None) -> Callable[[FloatArray], Any] | None:
@@ -29,27 +26,7 @@ def observation_class(source: str | None) -> Callable[[FloatArray], Any] | None:
     for value in list(namespace.values()):
         if isinstance(value, type) and value.__module__ == "observation":
             fleeting(value)
-            _freeze(value)
+            # The initializer runs for each step; it cannot be taken off its class (``attributes``).
+            harden([value], "__init__")
     found: Callable[[FloatArray], Any] = namespace["Observation"]
     return found
-
-
-def _freeze(kind: type) -> None:
-    for name, value in list(vars(kind).items()):
-        if not name.startswith("__"):
-            frozen = _frozen(value)
-            if frozen is not value:
-                setattr(kind, name, frozen)
-
-
-def _frozen(value: Any) -> Any:  # noqa: ANN401 - any value of a class attribute
-    kind = type(value)
-    if kind is np.ndarray:
-        fixed = value.copy()
-        fixed.flags.writeable = False
-        return fixed
-    if kind is dict:
-        return MappingProxyType({key: _frozen(inner) for key, inner in value.items()})
-    if kind in (list, tuple):
-        return tuple(map(_frozen, value))
-    return _FLAT[kind](value) if kind in _FLAT else value

@@ -128,7 +128,7 @@ class Parent:
         self._load(request["libraries"])
         self._last = request
         process, self._reserve = self._reserve, None
-        if process is not None and process.key != self._key(request):
+        if process is not None and (process.key != self._key(request) or self._ended(process)):
             self._discard(process)
             process = None
         if process is None:
@@ -151,10 +151,18 @@ class Parent:
         os.close(their_write)
         return _Process(pid, our_read, our_write, self._key(request))
 
-    def _discard(self, process: _Process) -> None:
-        _kill_group(process.pid)
-        os.waitpid(process.pid, 0)
+    def _ended(self, process: _Process) -> bool:
+        """Whether somebody has killed it; then it is reaped."""
+        if os.waitpid(process.pid, os.WNOHANG)[0] == 0:
+            return False
         self._children.discard(process.pid)
+        return True
+
+    def _discard(self, process: _Process) -> None:
+        if process.pid in self._children:
+            _kill_group(process.pid)
+            os.waitpid(process.pid, 0)
+            self._children.discard(process.pid)
         os.close(process.reader)
         os.close(process.writer)
 

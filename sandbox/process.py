@@ -36,8 +36,8 @@ class Process:
             reap: gives the wait status of the ended process; raises SandboxFailed.
             out_of_memory: whether the kernel has ended processes for want of memory.
         """
-        self._pid = pid
-        self._pidfd = pidfd
+        self.pid = pid
+        self.pidfd = pidfd
         self._reap = reap
         self._out_of_memory = out_of_memory
         self.clock = ProcessClock(pid)
@@ -67,7 +67,7 @@ class Process:
 
     def silent(self, what: str, allowed: float) -> SandboxError:
         """The error for a process that has not answered; it is killed."""
-        error = silence(self._pid, what, allowed)
+        error = silence(self.pid, what, allowed)
         self.kill()
         return error
 
@@ -76,26 +76,26 @@ class Process:
         self.alive = False
         self._signal()
         try:
-            return self._reap(self._pid)
+            return self._reap(self.pid)
         finally:
-            if self._pidfd >= 0:
-                os.close(self._pidfd)
+            if self.pidfd >= 0:
+                os.close(self.pidfd)
 
     def _ends_by_itself(self) -> bool:
-        if self._pidfd < 0:
+        if self.pidfd < 0:
             time.sleep(0.05)
             return False
         ending = select.poll()  # select() would fail where there are over 1024 descriptors
-        ending.register(self._pidfd, select.POLLIN)
+        ending.register(self.pidfd, select.POLLIN)
         return bool(ending.poll(_ENDING * 1000))
 
     def _signal(self) -> None:
         try:
-            if self._pidfd >= 0:
-                signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
+            if self.pidfd >= 0:
+                signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
             else:
-                os.kill(self._pid, signal.SIGKILL)
+                os.kill(self.pid, signal.SIGKILL)
         except ProcessLookupError:
             return  # its parent is gone, and it was reaped: the number may be another's by now
         with suppress(OSError):
-            os.killpg(self._pid, signal.SIGKILL)
+            os.killpg(self.pid, signal.SIGKILL)

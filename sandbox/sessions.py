@@ -24,7 +24,7 @@ from sandbox.frames import Kind
 from sandbox.interface import Episode, FloatArray, Interface, Limits, action_as_dict
 from sandbox.seeds import slot_seed
 
-_OUTPUT_SECONDS = 1.0
+_OUTPUT_SECONDS = 0.1
 
 
 class _Session:
@@ -67,6 +67,11 @@ class _Session:
         except ProgramError as error:
             self._output = error.output or self._output
             raise
+
+    @property
+    def pid(self) -> int:
+        """Process id of the program's process."""
+        return self._channel.pid
 
     @property
     def output(self) -> str:

@@ -107,8 +107,8 @@ class WarmParent:
                 self._control.close()
                 raise
         self._clock = ProcessClock(self._process.pid)
-        reply, _ = self._asked(None)
-        self.isolation = Isolation.from_report(reply["isolation"])
+        report, _ = self._asked(None, "isolation")
+        self.isolation = Isolation.from_report(report)
 
     @property
     def pid(self) -> int:
@@ -130,14 +130,14 @@ class WarmParent:
             "cpu": limits.total_seconds + limits.init_seconds,
             "strict": strict,
         }
-        reply, fds = self._asked(request)
+        pid, fds = self._asked(request, "pid")
         if len(fds) < 2:
             for fd in fds:
                 os.close(fd)
             raise self._lose("cannot hand over a process: too many files are open here")
         reader, writer, *handle = fds
         process = Process(
-            reply["pid"], handle[0] if handle else -1, self._reap, self._out_of_memory.happened
+            pid, handle[0] if handle else -1, self._reap, self._out_of_memory.happened
         )
         channel = Channel(process, (reader, writer), limits)
         try:
@@ -148,40 +148,43 @@ class WarmParent:
         return channel
 
     def _reap(self, pid: int) -> int:
-        reply, _ = self._asked({"op": "reap", "pid": pid})
-        return int(reply["status"])
+        status, _ = self._asked({"op": "reap", "pid": pid}, "status")
+        return int(status)
 
-    def _asked(self, request: dict[str, Any] | None) -> tuple[dict[str, Any], list[int]]:
-        """The answer to a request (None: what it says first), with descriptors."""
+    def _asked(self, request: dict[str, Any] | None, wanted: str) -> tuple[Any, list[int]]:
+        """What it answers to a request (None: what it says first), with descriptors."""
         if self.lost:
             raise SandboxFailed("the sandbox's warm parent is gone")
         try:
             if request is not None:
                 self._control.sendall(json.dumps(request).encode() + b"\n")
             reply, fds = self._answer()
+            if "error" not in reply:
+                return reply[wanted], fds
         except Stalled:
             raise self._lose(f"has not answered for {_ANSWER_SECONDS:g} s") from None
         except (OSError, EOFError):
             raise self._lose("is gone") from None
+        except (ValueError, TypeError, LookupError):
+            raise self._lose("does not answer as it should") from None
         except BaseException:  # Ctrl-C, say: the answer would be taken for the next one's
             self._lose("was left in the middle of an answer")
             raise
-        if "error" in reply:
-            raise self._lose(f"failed: {reply['error']}")
-        return reply, fds
+        raise self._lose(f"failed: {reply['error']}")
 
-    def _answer(self) -> tuple[dict[str, Any], list[int]]:
+    def _answer(self) -> tuple[Any, list[int]]:
         patience = Patience(self._clock, math.inf, _ANSWER_SECONDS)
         data, fds = b"", []
         while not data.endswith(b"\n"):
             patience.wait(self._poll)
-            flags = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
-            more, got, _, _ = socket.recv_fds(self._control, _LONGEST, 3, flags)
+            more, got, _, _ = socket.recv_fds(self._control, _LONGEST, 3)
+            for fd in got:
+                os.set_inheritable(fd, False)
             fds += got
             data += more
             if not more or len(data) > _LONGEST:
                 raise EOFError
-        return dict(json.loads(data)), fds
+        return json.loads(data), fds
 
     def _lose(self, why: str) -> SandboxFailed:
         """End it at once; with it end all its processes, where the system does that."""

@@ -53,7 +53,7 @@ def outcome(folder):
     kept = {}
     for event in whole_events(folder):
         kind = event.pop("type")
-        if kind in ("candidate", "rollout", "feedback", "round", "selection", "finished"):
+        if kind in ("candidate", "rollout", "proof", "feedback", "round", "selection", "finished"):
             event.pop("time")
             assert event not in kept.setdefault(kind, []), f"{kind} is recorded twice"
             kept[kind].append(event)

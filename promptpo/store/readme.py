@@ -119,10 +119,10 @@ def score_lines(candidate: Candidate, test: Rollout | None) -> list[str]:
     if played is None:
         return ["No episode was played."]
     kind = "Held-out episodes" if test else "Search episodes (it was chosen by these: optimistic)"
-    if played.error is not None:
-        return [f"{kind}: failed, {text.gist(played.error)}"]
     words = (text.success_words(played.successes), text.return_words(played.returns))
     lines = [f"{kind}: {line}." for line in words if line]
+    if played.error is not None:
+        lines = [f"{kind}: failed, {text.gist(played.error)}"]
     return [*lines, _MARKED.format(mark=played.mark.capitalize())] if played.mark else lines
 
 

@@ -64,13 +64,13 @@ def proof(data: Mapping[str, Any]) -> str:
             return "every episode was alone in its process"
         return f"{plural(count, kind)} again, each alone in a fresh process: the same actions"
     found = (
-        f"{len(data['differing'])} of {plural(count, kind)} had other actions when alone in a fresh"
+        f"{len(data['differing'])} of {plural(count, kind)} went otherwise when alone in a fresh"
         f" process; first at step {data['step']} of seed {data['seed']}, where "
     )
     if data["error"] is not None:
         return f"{found}it fails alone: {gist(data['error'])}"
     both = [", ".join(map(number, data[key][:6])) for key in ("action", "action_alone")]
-    return f"{found}it is {both[1]} instead of {both[0]}"
+    return f"{found}the action is {both[1]} instead of {both[0]}"
 
 
 def scored_alone(data: Mapping[str, Any]) -> str:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from sandbox.language.formatting import SafeFormat, safe_format
+from sandbox.language.hardening import receiving
 from sandbox.language.ownership import is_own_class
 
 _ARRAYS = (np.ndarray, np.generic)
@@ -78,7 +79,10 @@ def _data(obj: object, value: object) -> object:
 
 
 def _init(obj: object, value: object) -> object:
-    if type(obj) is super or isinstance(obj, type) or is_own_class(type(obj)):
+    if isinstance(obj, type):
+        # Taken off its class it would initialize, and so alter, anything.
+        return receiving(obj, value) if isinstance(value, types.FunctionType) else value
+    if type(obj) is super or is_own_class(type(obj)):
         return value
     raise AttributeError("`.__init__` of what a library made is not available: make a new object")
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from sandbox.language import classes, names, scipy_library
 from sandbox.language.facades import Facade, facade, public_members
 from sandbox.language.generated import GENERATED
+from sandbox.language.hardening import harden
 from sandbox.language.replaced import REPLACED
 
 #: Modules of the standard library and the names that are offered. Left out is what reaches code,
@@ -89,6 +90,7 @@ def tree(members: Mapping[str, Mapping[str, object]]) -> dict[str, Facade]:
     found: dict[str, Facade] = {}
     for inside in members.values():
         classes.offer(inside.values())
+        harden(inside.values())
     for name in sorted({*members, *parents}, reverse=True):
         inside = {
             child.rpartition(".")[2]: below

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
 from sandbox.language import names
+from sandbox.language.hardening import frozen
 
 #: Where an instance keeps the makers of members that are made when first read.
 _LAZY = names.PREFIX + "lazy"
@@ -127,7 +128,9 @@ def member(found: Facade, name: str) -> object:
 def public_members(module: types.ModuleType, refused: frozenset[str]) -> dict[str, object]:
     """What ``module`` exports, without its submodules and without ``refused``."""
     exported = getattr(module, "__all__", None) or [n for n in dir(module) if n[0] != "_"]
-    members = {name: getattr(module, name, None) for name in exported if name not in refused}
+    members = {
+        name: frozen(getattr(module, name, None)) for name in exported if name not in refused
+    }
     return {
         name: value
         for name, value in members.items()

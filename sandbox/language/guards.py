@@ -15,7 +15,7 @@ from sandbox.language import attributes, classes, names
 from sandbox.language.building import build_class
 from sandbox.language.calls import call, collected
 from sandbox.language.formatting import Printer
-from sandbox.language.ownership import admission, target
+from sandbox.language.ownership import Ownership, target
 
 _HARMLESS = names.words(
     """
@@ -108,11 +108,12 @@ def make_builtins(
         importer: what import statements call: ``importer(module, name=None)``.
         hook: ``__import__`` for C code that imports through the running frame.
     """
-    own: set[type] = set()
+    ownership = Ownership()
     return {
         **_SHARED,
-        names.PREFIX + "own": own,
-        names.PREFIX + "admit": admission(own),
+        names.PREFIX + "own": ownership.own,
+        names.PREFIX + "admit": ownership.admit,
+        names.PREFIX + "target": ownership.target,
         "print": printer.write,
         "__import__": hook,
         names.PREFIX + "import": importer,
@@ -139,7 +140,6 @@ _SHARED: dict[str, object] = {
     "delattr": guarded_delattr,
     "dir": guarded_dir,
     names.PREFIX + "kind": builtins.type,
-    names.PREFIX + "target": target,
     "type": classes.Type,
     names.PREFIX + "type": classes.Type,
     names.PREFIX + "attribute": attributes.read,

@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from sandbox.language import names, scipy_library
 from sandbox.language.catalog import STDLIB, WHOLE, library_members, shared_facades, tree
 from sandbox.language.facades import Facade, facade, member
+from sandbox.language.hardening import forget
 from sandbox.language.numpy_facade import HINTS, numpy_members
 from sandbox.language.randomness import Randomness, clock_facade
 
@@ -86,6 +87,7 @@ def load_libraries(wanted: tuple[str, ...]) -> Loaded:
             found[name] = library_members(name)
         except ImportError:
             continue
+    forget()
     return found
 
 

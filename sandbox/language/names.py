@@ -63,7 +63,8 @@ REFUSED_ATTRIBUTES: dict[str, str] = {
             "tb_frame tb_next tb_lasti tb_lineno f_back f_builtins f_code f_generator f_globals "
             "f_lasti f_lineno f_locals f_trace gi_frame gi_code gi_yieldfrom gi_running "
             "gi_suspended cr_await cr_frame cr_code cr_origin ag_await ag_frame ag_code co_code "
-            "co_consts co_names func_globals func_code with_traceback cell_contents"
+            "co_consts co_names func_globals func_code func_dict func_defaults func_closure "
+            "with_traceback cell_contents fget fset fdel"
         ),
         _INTERNALS,
     ),

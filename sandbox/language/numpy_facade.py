@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sandbox.language import classes
 from sandbox.language.facades import facade, public_members
+from sandbox.language.hardening import harden
 from sandbox.language.names import words
 
 _FILES = "a policy has no files"
@@ -100,5 +101,7 @@ def numpy_members() -> dict[str, object]:
     windows = {"sliding_window_view": np.lib.stride_tricks.sliding_window_view}
     tricks = facade("numpy.lib.stride_tricks", windows)
     members["lib"] = facade("numpy.lib", {"stride_tricks": tricks})
-    classes.offer([*members.values(), *polynomials.values()])
+    offered = [*members.values(), *polynomials.values(), *vars(members["exceptions"]).values()]
+    classes.offer(offered)
+    harden(offered)
     return members

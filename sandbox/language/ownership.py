@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import decimal
 import types
-from collections.abc import Callable
 from typing import TypeVar
 
 import numpy as np
@@ -91,14 +90,30 @@ def _refused(obj: object, what: str) -> AttributeError:
     )
 
 
-def admission(own: set[type]) -> Callable[[object], None]:
-    """What methods call for a ``self`` whose class is not in ``own`` yet."""
+class Ownership:
+    """The guards of one namespace; ``own`` remembers classes of the program that were seen."""
 
-    def admit(obj: object) -> None:
+    def __init__(self) -> None:
+        own = self.own = set[type]()
+
+        def quick(obj: _Object, name: str) -> _Object:
+            if type(obj) in own:
+                return obj
+            if is_own_class(type(obj)):
+                own.add(type(obj))
+                return obj
+            return target(obj, name)
+
+        self.target = quick
+
+    def admit(self, obj: object) -> None:
+        """What methods call for a ``self`` whose class is not in ``own`` yet.
+
+        Raises:
+            AttributeError: it is not the program's own.
+        """
         kind = type(obj)
         if is_own_class(kind):
-            own.add(kind)
+            self.own.add(kind)
         elif not is_own(obj) and kind not in _fleeting:
             raise _refused(obj, "attributes")
-
-    return admit

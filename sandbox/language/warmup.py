@@ -13,6 +13,7 @@ import numpy as np
 from sandbox.language.compiler import compile_source
 from sandbox.language.formatting import Printer
 from sandbox.language.guards import make_builtins
+from sandbox.language.hardening import forget
 from sandbox.language.library import Library, import_hook, importable
 from sandbox.language.ownership import MODULE
 from sandbox.language.randomness import Randomness
@@ -77,4 +78,5 @@ def run() -> None:
         "__builtins__": make_builtins(Printer(1000), library.find, import_hook),
         "__name__": MODULE,
     }
+    forget()
     exec(compile_source(_SOURCE, importable()).code, namespace)  # noqa: S102 - our own source

@@ -2,14 +2,13 @@
 
 import os
 import subprocess
-import sys
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from speaking import ANSWERS, LIMITS, forger
 
 from sandbox import Limits, ProcessDied, ProtocolError, TimeLimit
-from sandbox.answers import Answers
 from sandbox.channel import Channel
 from sandbox.errors import REPORTED
 from sandbox.frames import (
@@ -27,8 +26,6 @@ from sandbox.frames import (
 )
 from sandbox.process import Process
 
-LIMITS = Limits(wall_seconds=0.3)
-ANSWERS = Answers("", LIMITS)
 ACTIONS = ANSWERS.to(Kind.ACT, 16, (0,))
 
 
@@ -77,27 +74,6 @@ def test_a_fault_survives_the_way(code, number, message, output):
 @given(st.binary(max_size=200))
 def test_text_from_the_sandbox_has_no_control_characters(data):
     assert all(c.isprintable() or c in "\n\t" for c in clean(data))
-
-
-def forger(script, limits=None):
-    """A channel to a process that does whatever it likes with its pipes."""
-    their_read, our_write = os.pipe()
-    our_read, their_write = os.pipe()
-    preamble = f"import os, struct, time\nR, W, MAGIC = {their_read}, {their_write}, {MAGIC}\n"
-    process = subprocess.Popen(
-        [sys.executable, "-I", "-S", "-c", preamble + script],
-        pass_fds=(their_read, their_write),
-        start_new_session=True,
-    )
-    os.close(their_read)
-    os.close(their_write)
-
-    def reap(pid):
-        code = process.wait()
-        return -code if code < 0 else code << 8
-
-    held = Process(process.pid, os.pidfd_open(process.pid), reap)
-    return Channel(held, (our_read, our_write), limits or LIMITS), process
 
 
 FORGERIES = {

@@ -55,12 +55,6 @@ def acting(host, source, limits, seconds=0.0):
         return policy.act([0], np.full((1, 1), seconds))
 
 
-def child_of(host):
-    """Process ids of the policies of a host."""
-    pid = host.parent_pid
-    return [int(p) for p in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-
-
 def stop(pids, seconds=None):
     """Stop processes, for so long or for good."""
     for pid in pids:
@@ -73,7 +67,7 @@ def stop(pids, seconds=None):
 def test_a_policy_that_was_stopped_for_longer_than_its_limit_goes_on(host, computing):
     with host.policy(computing, INTERFACE, Limits(act_seconds=0.2, total_seconds=0.5)) as policy:
         policy.reset([0], [0])
-        stop(child_of(host), 1.0)
+        stop([policy.pid], 1.0)
         begun = time.monotonic()
         assert policy.act([0], np.full((1, 1), 0.05)).tolist() == [[0.0]]
     assert time.monotonic() - begun > 0.9
@@ -146,7 +140,7 @@ def test_a_policy_that_is_stopped_for_good_is_ended_and_not_blamed(host):
     limits = Limits(act_seconds=0.03, wall_seconds=0.2)
     with host.policy(source, INTERFACE, limits) as policy:
         policy.reset([0], [0])
-        stop(child_of(host))
+        stop([policy.pid])
         with pytest.raises(Disturbed, match="the process was stopped from outside"):
             policy.act([0], [[0.0]])
         with pytest.raises(Disturbed):

@@ -1,0 +1,289 @@
+"""What the host believes of a process: in each state only what can be, and no text uncapped."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from speaking import ANSWERS, LIMITS, forger, written
+
+import sandbox
+from sandbox import (
+    BadAction,
+    Box,
+    CompileError,
+    Discrete,
+    Episode,
+    Interface,
+    IsolationUnavailable,
+    Limits,
+    MultiDiscrete,
+    ProcessDied,
+    ProgramError,
+    ProtocolError,
+    TimeLimit,
+)
+from sandbox.answers import FAULTS, READY, Answers, reported
+from sandbox.errors import REPORTED
+from sandbox.frames import Fault, Kind, clean, header, message, pack_fault
+from sandbox.parent import NOT_STRICT
+from sandbox.sessions import Policy, Summarizer
+
+REQUESTS = (Kind.START, Kind.RESET, Kind.ACT, Kind.SUMMARIZE, Kind.OUTPUT)
+ANSWER_TO = {kind: ANSWERS.to(kind, 16 if kind == Kind.ACT else 0, (3, 5)) for kind in REQUESTS}
+STATES = pytest.mark.parametrize("request_kind", REQUESTS, ids=lambda kind: kind.name)
+
+
+def answered(kind, data):
+    """What the host makes of ``data`` in answer to a request."""
+    return written(data).request(kind, b"", ANSWER_TO[kind], 10.0, "it")
+
+
+@STATES
+@pytest.mark.parametrize("code", range(len(REPORTED)), ids=lambda code: REPORTED[code].__name__)
+def test_each_fault_is_believed_only_where_it_can_be(request_kind, code):
+    body = pack_fault(Fault(code, -1, -1, "what", ""))
+    possible = REPORTED[code] in FAULTS[request_kind]
+    with pytest.raises(REPORTED[code] if possible else ProtocolError) as caught:
+        answered(request_kind, header(Kind.FAULT, 1, len(body)) + body)
+
+    assert (caught.value.message == "what") is possible
+
+
+def test_a_refusal_is_believed_only_of_a_program_that_is_being_loaded():
+    assert [kind for kind in REQUESTS if CompileError in FAULTS[kind]] == [Kind.START]
+
+
+def test_what_cannot_be_reported_is_told_as_an_exception_of_the_program():
+    class_is_gone = CompileError("the program must define `class Policy`")
+    fault = written(b"")
+    body = reported(class_is_gone, Kind.RESET, "")
+    with pytest.raises(sandbox.PolicyError, match="must define"):
+        answered(Kind.RESET, header(Kind.FAULT, 1, len(body)) + body)
+    fault.kill()
+
+
+@STATES
+@pytest.mark.parametrize("kind", [k for k in Kind if k > 16], ids=lambda kind: kind.name)
+def test_a_length_beyond_what_can_be_is_refused_at_once(request_kind, kind):
+    channel = written(header(kind, 1, 10**6), end=False)
+    with pytest.raises(ProtocolError):
+        channel.request(request_kind, b"", ANSWER_TO[request_kind], 10.0, "it")
+
+
+PAYLOADS = st.one_of(
+    st.binary(max_size=60),
+    st.builds(
+        lambda code, line, slot, text, printed: pack_fault(Fault(code, line, slot, text, printed)),
+        st.integers(0, 6),
+        st.integers(-2, 9),
+        st.integers(-2, 9),
+        st.text(max_size=20),
+        st.text(max_size=20),
+    ),
+)
+
+
+@STATES
+@settings(max_examples=40, deadline=None)
+@given(kind=st.sampled_from([*Kind, 0, 255]), payload=PAYLOADS, more=st.sampled_from([-1, 0, 0, 1]))
+def test_any_reply_is_an_answer_or_a_fault_that_can_be(request_kind, kind, payload, more):
+    answer = ANSWER_TO[request_kind]
+    try:
+        data = header(kind, 1, max(0, len(payload) + more)) + payload
+        body = bytes(answered(request_kind, data))
+    except (ProtocolError, ProcessDied):
+        return
+    except ProgramError as error:
+        assert type(error) in FAULTS[request_kind]
+        assert error.slot in (None, 3, 5)
+        assert error.line in (None, 1, 2)
+        return
+    assert (kind, body) == (answer.kind, payload)
+    assert answer.least <= len(body) <= answer.most
+
+
+@STATES
+def test_a_process_with_a_program_is_not_believed_about_protections(request_kind):
+    channel, _ = forger(f"ask(); os._exit({NOT_STRICT})")
+    with pytest.raises(ProcessDied):
+        channel.request(request_kind, b"", ANSWER_TO[request_kind], 10.0, "it")
+
+
+def test_a_process_without_a_program_is_believed_about_protections():
+    channel, _ = forger(f"os._exit({NOT_STRICT})")
+    with pytest.raises(IsolationUnavailable):
+        channel.await_ready()
+
+
+@pytest.mark.parametrize(
+    "script",
+    ["os._exit(1)", "say(DONE)", "say(21, b'more')", "fault(1, b'what')"],
+)
+def test_a_process_that_cannot_be_made_ready_is_the_sandbox_s_fault(script):
+    channel, process = forger(script + "\ntime.sleep(60)")
+    with pytest.raises(sandbox.SandboxFailed, match="could not make a process"):
+        channel.await_ready()
+    assert READY.most == 0
+    assert process.poll() is not None
+
+
+TRICKLE = """
+def trickle(kind, length, pause):
+    os.write(W, struct.pack("<IIII", MAGIC, kind, N, length))
+    while True:
+        os.write(W, b"x")
+        time.sleep(pause) if pause else sum(range(100_000))
+"""
+
+
+@STATES
+def test_bytes_that_keep_coming_are_no_answer(request_kind):
+    channel, process = forger(f"{TRICKLE}\nask(); trickle(20, 30000, 0.03)")
+    with pytest.raises(TimeLimit, match="it did not return for long"):
+        channel.request(request_kind, b"", ANSWER_TO[request_kind], 0.02, "it")
+    assert process.poll() is not None
+
+
+def test_bytes_that_keep_coming_at_the_cost_of_processor_time_are_no_answer():
+    channel, _ = forger(f"{TRICKLE}\nask(); trickle(20, 30000, 0)", Limits())
+    with pytest.raises(TimeLimit, match=r"within 0\.02 s of processor time"):
+        channel.request(Kind.OUTPUT, b"", ANSWER_TO[Kind.OUTPUT], 0.02, "it")
+
+
+def test_bytes_that_keep_coming_are_no_answer_to_the_first_of_several_requests():
+    channel, _ = forger(f"{TRICKLE}\nask(); trickle(20, 30000, 0.03)")
+    for _ in range(3):
+        channel.send(Kind.ACT, message(b""), ANSWER_TO[Kind.ACT], 0.02, "act()")
+    with pytest.raises(TimeLimit):
+        channel.receive_into(bytearray(16 + 16 + 1))
+
+
+def test_long_replies_are_taken_while_a_long_request_is_written():
+    size = 300_000
+    channel, _ = forger(f"for _ in '123': ask(); say(ACTIONS, b'y' * {size})")
+    answer = ANSWERS.to(Kind.ACT, size, (0,))
+    for _ in range(3):
+        channel.send(Kind.ACT, message(bytes(size)), answer, 10.0, "act()")
+    for _ in range(3):
+        reply = bytearray(16 + size + 1)
+        channel.receive_into(reply)
+        assert reply[16:-1] == b"y" * size
+
+
+def test_replies_that_nobody_asked_for_are_not_kept_while_a_request_is_written():
+    channel, process = forger("while True: os.write(W, b'z' * 65536)")
+    with pytest.raises(ProtocolError, match="more bytes than were asked for"):
+        for size in (1, 10**6):
+            channel.send(Kind.ACT, message(bytes(size)), ANSWER_TO[Kind.ACT], 10.0, "act()")
+    assert process.poll() is not None
+
+
+def policy(script, space, limits=LIMITS):
+    """A policy whose process is raw, started and reset."""
+    channel, _ = forger(f"ask(); say(DONE); ask(); say(DONE)\n{script}\ntime.sleep(60)", limits)
+    made = Policy(channel, "one\nline", Interface(1, None, space), limits)
+    made.reset([4], [0])
+    return made
+
+
+def act(script, space, limits=LIMITS):
+    """One act of such a policy, which has printed nothing."""
+    with policy(f"ask(); {script}; ask(); say(TEXT)", space, limits) as made:
+        return made.act([4], np.zeros((1, 1)))
+
+
+@pytest.mark.parametrize(
+    ("space", "numbers", "words"),
+    [
+        (Discrete(3), [3.0], "one integer from 0 to 2, not [3.0]"),
+        (Discrete(3), [-1.0], "one integer from 0 to 2"),
+        (Discrete(3), [0.5], "one integer from 0 to 2"),
+        (Discrete(3), [5e-324], "one integer from 0 to 2"),
+        (Discrete(3), [1.0000000000000002], "one integer from 0 to 2"),
+        (Discrete(3), [float("nan")], "one integer from 0 to 2"),
+        (Discrete(3), [float("-inf")], "one integer from 0 to 2"),
+        (Discrete(3), [1e300], "one integer from 0 to 2"),
+        (Discrete(2, start=-1), [1.0], "one integer from -1 to 0"),
+        (MultiDiscrete((2, 3)), [0.0, 3.0], "2 integers within 0..1, 0..2"),
+        (MultiDiscrete((2, 3), (5, -7)), [5.0, -7.5], "5..6, -7..-5"),
+        (Box((2,)), [0.0, float("inf")], "must be finite"),
+    ],
+)
+def test_actions_that_are_none_are_seen_by_the_host(space, numbers, words):
+    reply = (
+        f"say(ACTIONS, struct.pack('<{len(numbers)}d', *map(float, {list(map(repr, numbers))})))"
+    )
+    with pytest.raises(BadAction) as caught:
+        act(reply, space)
+
+    assert words in caught.value.message
+    assert (caught.value.slot, caught.value.step) == (4, 0)
+
+
+@given(
+    start=st.integers(-5, 5),
+    n=st.integers(1, 6),
+    number=st.one_of(st.floats(), st.integers(-20, 20).map(float), st.just(-0.0)),
+)
+def test_the_host_s_check_is_that_of_the_definition(start, n, number):
+    from sandbox.actions import check
+
+    for space in (Discrete(n, start), MultiDiscrete((9, n), (0, start))):
+        reply = bytearray(16 + 8 * 2 * space.size)
+        actions = np.frombuffer(reply, np.float64, -1, 16).reshape(2, -1)
+        actions[:, -1] = start
+        actions[1, -1] = number
+        legal = number in range(start, start + n)
+        assert check(space, actions, reply, 16)() == (None if legal else 1)
+
+
+def test_a_fault_in_an_episode_that_was_not_asked_breaks_the_protocol():
+    with pytest.raises(ProtocolError, match="slot 9"):
+        act("fault(1, b'what', slot=9)", Discrete(2))
+
+
+def test_a_line_that_the_program_does_not_have_is_not_told():
+    with pytest.raises(sandbox.PolicyError) as caught:
+        act("fault(1, b'what', line=77, slot=4)", Discrete(2))
+    assert caught.value.line is None
+
+
+SMALL = Limits(output_chars=50, text_chars=60, wall_seconds=0.3)
+
+
+def test_the_texts_of_a_fault_are_cut_and_cleaned():
+    with pytest.raises(sandbox.PolicyError) as caught:
+        act("fault(1, b'\\x1b]0;' * 8000, b'\\x07\\xff' * 180, slot=4)", Discrete(2), SMALL)
+    error = caught.value
+    assert len(error.message) < 8100
+    assert len(error.output) == 150
+    assert all(c.isprintable() or c in "\n\t" for c in error.message + error.output)
+
+
+def test_what_was_printed_is_cut_and_cleaned():
+    with policy("ask(); say(TEXT, b'\\x1b[2J' * 125)", Discrete(2), SMALL) as made:
+        assert made.output == clean(b"\x1b[2J" * 125)[:150]
+
+
+@pytest.mark.parametrize("size", [601, 10**6])
+def test_more_than_could_be_printed_breaks_the_protocol(size):
+    with policy(f"ask(); say(TEXT, b'x' * {size})", Discrete(2), SMALL) as made:
+        assert made.output == ""
+        with pytest.raises(ProcessDied):
+            made.act([4], np.zeros((1, 1)))
+
+
+def test_a_summary_is_cut_and_cleaned():
+    channel, _ = forger("ask(); say(DONE); ask(); say(TEXT, b'\\x1b[2J' * 150)", SMALL)
+    episode = Episode(np.zeros((2, 1)), np.zeros((1, 1)), np.zeros(1), True, False, None)
+    with Summarizer(channel, "", Interface(1, None, Discrete(2)), SMALL) as made:
+        text = made.summarize(episode)
+    assert text == clean(b"\x1b[2J" * 150)[:160]
+
+
+def test_the_longest_honest_texts_pass():
+    answers = Answers("", SMALL)
+    longest = "\U0001f600" * SMALL.text_chars + "\n[summary cut here: 123456789 more characters]"
+    assert len(longest.encode()) <= answers.to(Kind.SUMMARIZE).most
+    error = sandbox.PolicyError("\U0001f600" * 10**5)
+    assert len(reported(error, Kind.ACT, longest)) <= answers.to(Kind.ACT).fault_most

@@ -1,0 +1,213 @@
+"""The sandbox's own processes die, stop or talk nonsense: no program is blamed for it."""
+
+import json
+import os
+import resource
+import signal
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sandbox
+from sandbox import Disturbed, ProcessDied, SandboxFailed, deaths, warm
+from sandbox.lockdown import REQUIRED
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+INTERFACE = sandbox.Interface(1, None, sandbox.Box((1,)))
+GOOD = "class Policy:\n    def act(self, obs): return obs"
+
+
+@pytest.fixture(scope="module")
+def host():
+    with sandbox.Host() as running:
+        yield running
+
+
+def speaking(monkeypatch, script):
+    """Warm parents run this script from now on; ``s`` is their control socket."""
+    script = f"import socket, sys\ns = socket.socket(fileno=int(sys.argv[1]))\n{script}"
+    monkeypatch.setattr(warm, "_BOOT", script.replace("{", "{{").replace("}", "}}"))
+
+
+@pytest.fixture
+def lone(monkeypatch):
+    """A host whose warm parent has reported a full set of protections and died."""
+    report = json.dumps({"isolation": dict.fromkeys(REQUIRED, "on")})
+    speaking(monkeypatch, f"s.sendall({report!r}.encode() + b'\\n')")
+    with sandbox.Host("strict") as running:
+        yield running
+
+
+def children(host):
+    pid = host.parent_pid
+    return [int(p) for p in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def works(host):
+    """Whether a program runs."""
+    with host.policy(GOOD, INTERFACE) as policy:
+        policy.reset([0], [0])
+        return policy.act([0], [[3.0]]).tolist() == [[3.0]]
+
+
+def test_a_warm_parent_that_dies_is_replaced(host):
+    before = host.parent_pid
+    os.kill(before, signal.SIGKILL)
+    assert works(host)
+    assert host.parent_pid != before
+
+
+def test_a_warm_parent_that_is_stopped_is_ended_and_replaced(host, monkeypatch):
+    before = host.parent_pid
+    os.kill(before, signal.SIGSTOP)
+    with monkeypatch.context() as patched, pytest.raises(SandboxFailed, match="not answered"):
+        patched.setattr(warm, "_ANSWER_SECONDS", 0.2)
+        host._parent.spawn([], sandbox.Limits(), strict=False)
+    assert not Path(f"/proc/{before}").exists()
+    assert works(host)
+
+
+def test_warm_parents_that_all_die_are_the_sandbox_s_fault(lone):
+    with pytest.raises(SandboxFailed, match=r"warm parent is gone \(tried 2 times\)$"):
+        works(lone)
+
+
+def test_isolation_that_has_become_weaker_is_not_accepted(lone, monkeypatch):
+    speaking(monkeypatch, """s.sendall(b'{"isolation": {}}\\n')""")
+    with pytest.raises(sandbox.IsolationUnavailable, match="weaker than it was"):
+        works(lone)
+
+
+NONSENSE = {
+    "a flood": "while True: s.sendall(b'x' * 4096)",
+    "no JSON": "s.sendall(b'{\\n')",
+    "a list": "s.sendall(b'[]\\n')",
+    "a failure": 's.sendall(b\'{"error": "out of processes"}\\n\')',
+    "pieces for ever": "import time\nwhile True: s.sendall(b' '); time.sleep(0.02)",
+}
+
+
+@pytest.mark.parametrize("name", NONSENSE)
+def test_what_a_warm_parent_says_is_bounded_in_time_and_size(monkeypatch, name):
+    speaking(monkeypatch, NONSENSE[name])
+    if name.startswith("pieces"):
+        monkeypatch.setattr(warm, "_ANSWER_SECONDS", 0.3)
+    with pytest.raises(SandboxFailed, match=r"warm parent (is gone|failed|has not|does not)"):
+        warm.WarmParent()
+
+
+def test_an_interrupted_question_does_not_leave_its_answer_to_the_next(host, monkeypatch):
+    def interrupted(self):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(warm.WarmParent, "_answer", interrupted)
+        works(host)
+    assert works(host)
+
+
+def test_a_process_in_reserve_that_was_killed_is_not_handed_out(host):
+    assert works(host)
+    wait(lambda: children(host))
+    killed = children(host)
+    for pid in killed:
+        os.kill(pid, signal.SIGKILL)
+    wait(lambda: all(deaths._state(pid) == "Z" for pid in killed))
+    assert works(host)
+
+
+def wait(until):
+    deadline = time.monotonic() + 10
+    while not until() and time.monotonic() < deadline:
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGUSR1, 40])
+def test_a_process_that_is_killed_from_outside_is_told_as_that(host, number):
+    with host.policy(GOOD, INTERFACE) as policy:
+        policy.reset([0], [0])
+        os.kill(policy.pid, number)
+        with pytest.raises(Disturbed, match="killed from outside") as caught:
+            policy.act([0], np.zeros((1, 1)))
+    assert "memory" not in caught.value.message
+
+
+def test_a_crash_is_the_program_s():
+    assert isinstance(deaths.death(-signal.SIGSEGV, "act()"), ProcessDied)
+
+
+def test_the_kernel_s_choice_is_told_where_memory_ran_out(monkeypatch):
+    counts = iter([3, 3, 4, 4])
+    monkeypatch.setattr(deaths, "_kills", lambda: next(counts))
+    kills = deaths.OutOfMemoryKills()
+    assert [kills.happened() for _ in range(3)] == [False, True, False]
+    error = deaths.death(-signal.SIGKILL, "act()", out_of_memory=True)
+    assert isinstance(error, Disturbed)
+    assert "the machine ran out of memory" in error.message
+
+
+@pytest.mark.parametrize(
+    "text", ["low 0\nhigh 0\noom 1\noom_kill 7\n", "under_oom 0\noom_kill 7\n", "x 1\noom_kill 7"]
+)
+def test_the_kernel_s_count_is_read_wherever_it_is(monkeypatch, tmp_path, text):
+    count = tmp_path / "memory.events"
+    count.write_text(text)
+    monkeypatch.setattr(deaths, "_group_files", lambda: iter([tmp_path / "none", count]))
+    assert deaths._kills() == 7
+
+
+def is_open(fd):
+    return Path(f"/proc/self/fd/{fd}").exists()
+
+
+def open_in(pid):
+    return sorted(int(fd.name) for fd in Path(f"/proc/{pid}/fd").iterdir())
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may look into such a process")
+def test_a_process_has_its_two_pipes_and_nothing_else():
+    """However high the number of the control socket is in the process that makes the host."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    many = 4200
+    if hard < many + 100:
+        pytest.skip("so many files cannot be opened here")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (many + 100, hard))
+    taken = [os.dup(0) for _ in range(many)]
+    try:
+        with sandbox.Host() as host, host.policy(GOOD, INTERFACE) as policy:
+            assert open_in(policy.pid) == [3, 4]
+            assert max(open_in(host.parent_pid)) < 20
+    finally:
+        for fd in taken:
+            os.close(fd)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_what_the_host_is_given_is_not_passed_on(host):
+    before = open_in("self")
+    with host.policy(GOOD, INTERFACE):
+        new = [fd for fd in range(3, max(before) + 9) if is_open(fd) and fd not in before]
+        assert len(new) >= 2
+        assert not any(map(os.get_inheritable, new))
+
+
+def test_a_host_with_too_many_open_files_says_so(host):
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    highest = max(open_in("self"))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (highest + 1, limits[1]))
+    taken = []
+    try:
+        while True:
+            try:
+                taken.append(os.dup(0))
+            except OSError:
+                break
+        with pytest.raises(SandboxFailed, match="too many files are open"):
+            host._parent.spawn([], sandbox.Limits(), strict=False)
+    finally:
+        for fd in taken:
+            os.close(fd)
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)

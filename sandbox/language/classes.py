@@ -65,11 +65,13 @@ class _StandInMeta(type):
         return f"<class {cls.__name__!r}>"
 
 
-def stand_in(real: type, call: Callable[..., object] | None = None) -> type:
-    """A class to be named in the place of ``real``.
+def stand_in(
+    real: type, call: Callable[..., object] | None = None, transparent: bool = False
+) -> type:
+    """A class to be named in the place of ``real``; nothing inherits from it.
 
-    ``isinstance`` and ``issubclass`` work with it as with the real one. Calling it calls ``call``;
-    without one it has no attributes either, and nothing inherits from it in any case.
+    ``isinstance`` and ``issubclass`` work with it as with the real one. Calling it calls ``call``,
+    where there is one. A ``transparent`` one has the public attributes of the real one.
     """
 
     def refused(*args: object, **options: object) -> object:
@@ -80,7 +82,7 @@ def stand_in(real: type, call: Callable[..., object] | None = None) -> type:
         "__doc__": None,
         "_real": real,
         "_call": staticmethod(call or refused),
-        "_transparent": call is not None,
+        "_transparent": transparent,
     }
     return _StandInMeta(real.__name__, (), contents)
 
@@ -90,7 +92,7 @@ _stand_ins: dict[type, type] = {}
 
 def replace(real: type, call: Callable[..., object]) -> type:
     """A stand-in for ``real``, which ``type(x)`` shows too."""
-    made = _stand_ins[real] = stand_in(real, call)
+    made = _stand_ins[real] = stand_in(real, call, transparent=True)
     return made
 
 

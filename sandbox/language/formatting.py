@@ -31,7 +31,7 @@ class SafeFormat:
     def __init__(self, text: str) -> None:
         self._text = text
 
-    def __call__(self, *args: object, **kwargs: object) -> str:
+    def __call__(self, /, *args: object, **kwargs: object) -> str:
         """The text with its fields filled in."""
         return safe_format(self._text, *args, **kwargs)
 

@@ -145,7 +145,7 @@ class Library:
             return known
         parent, _, child = module.rpartition(".")
         if not parent:
-            raise ImportError(f"`{names.readable(module)}` is not installed here")
+            raise ModuleNotFoundError(f"`{names.readable(module)}` is not installed here")
         inner = _imported(self._module(parent), child)
         if isinstance(inner, Facade):
             return inner

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from sandbox.language import names
+from sandbox.language.classes import stand_in
 from sandbox.language.facades import Facade, facade
 
 _NUMPY_FUNCTIONS = names.words(
@@ -83,13 +84,16 @@ class Randomness:
                 seed = int(self._derived().generate_state(1)[0])
             return np.random.RandomState(seed)
 
-        def seeded(kind: Callable[[Seed], object]) -> Callable[..., object]:
-            return lambda seed=None: kind(self._derived() if seed is None else seed)
+        def seeded(kind: Callable[[Seed], object]) -> type:
+            return stand_in(
+                cast(type, kind),
+                lambda seed=None: kind(self._derived() if seed is None else seed),
+            )
 
         members |= {name: seeded(getattr(np.random, name)) for name in _BIT_GENERATORS}
         members |= {
             "default_rng": default_rng,
-            "RandomState": random_state,
+            "RandomState": stand_in(np.random.RandomState, random_state),
             "Generator": np.random.Generator,
             "SeedSequence": np.random.SeedSequence,
         }
@@ -109,7 +113,7 @@ class Randomness:
             value = int(self._derived().generate_state(1)[0]) if seed is None else seed
             return random.Random(value)  # noqa: S311 - policies need repeatable numbers
 
-        return facade("random", {**members, "Random": make})
+        return facade("random", {**members, "Random": stand_in(random.Random, make)})
 
 
 def clock_facade() -> Facade:

@@ -1,24 +1,26 @@
-"""Plays seeds in a process of its own, to be compared: ``python -m promptpo.check.replay SPEC...``.
+"""Plays seeds in a process of its own, to be compared.
 
-One process plays all the specs of a command in turn and writes one JSON line for each, while the
-command is at other checks.
+One process plays all the specs of a command in turn and sends their digests, while the command is
+at other checks.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import os
-import subprocess
-import sys
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from promptpo.errors import SpecError
+from promptpo.rollout.watched import Lost, Watched
 from promptpo.spec import Task, load_spec
 from promptpo.spec.trouble import one_line
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
 
 SEEDS = (0, 1, 2, 3, 1_000_003, 2_000_000_011)
 STEPS = 200
@@ -54,53 +56,69 @@ def _digest(task: Task, seed: int, stream: int) -> str:
     return hashed.hexdigest()
 
 
-class Replays:
-    """Digests from the other process, in the order in which its specs were named."""
-
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        self._process = process
+class Replays(Protocol):
+    """Digests of one spec after the other."""
 
     def next(self) -> list[str] | str:
         """Digests of the next spec, or the error that playing it met."""
-        assert self._process.stdout is not None  # noqa: S101 - opened as a pipe
-        line = self._process.stdout.readline()
-        if not line:
-            return "the process that replays ended early"
-        found: list[str] | str = json.loads(line)
+        ...
+
+
+class ProcessReplays:
+    """Digests from another process, in the order in which its specs were named."""
+
+    def __init__(self, refs: Sequence[str], limit: float) -> None:
+        self._refs, self._limit = list(refs), limit
+        self._process: Watched | None = None
+        self._start()
+
+    def next(self) -> list[str] | str:
+        """See Replays; a process that an environment has ended is replaced."""
+        self._refs.pop(0)
+        if self._process is None:
+            return "there is no process that replays"
+        try:
+            found: list[str] | str = self._process.receive()
+        except Lost as lost:
+            found = f"{lost.words}{lost.place}"
+            self.close()
+            self._start()
         return found
+
+    def _start(self) -> None:
+        if self._refs:
+            self._process = Watched(main, self._refs, limit=self._limit)
+
+    def close(self) -> None:
+        """End the process."""
+        if self._process is not None:
+            self._process.close()
+            self._process = None
 
 
 @contextlib.contextmanager
-def open_replays(refs: Sequence[str]) -> Iterator[Replays]:
-    """Start the process for these specs, and end it."""
-    command = [sys.executable, "-m", "promptpo.check.replay", *refs]
-    process = subprocess.Popen(  # noqa: S603 - our own module
-        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    )
+def open_replays(refs: Sequence[str], limit: float = 60.0) -> Iterator[Replays]:
+    """Start the process for these specs, and end it; ``limit`` is a call's, in seconds."""
+    replays = ProcessReplays(refs, limit)
     try:
-        yield Replays(process)
+        yield replays
     finally:
-        process.kill()
-        process.communicate()
+        replays.close()
 
 
-def main(refs: Sequence[str]) -> int:
-    """Write the digests of every spec."""
-    with os.fdopen(os.dup(1), "w", encoding="utf-8") as out:
-        os.dup2(2, 1)  # what an environment prints must not come between
-        for ref in refs:
-            try:
-                task = Task.open(load_spec(ref))
-                found: list[str] | str = digests(task)
-                with contextlib.suppress(SpecError):  # the command itself tells of this one
-                    task.close()
-            except SpecError as error:
-                found = str(error)
-            except Exception as error:
-                found = one_line(error)
-            print(json.dumps(found), file=out, flush=True)
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+def main(connection: Connection, refs: Sequence[str]) -> None:
+    """Send the digests of every spec, or the error that it met."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)  # what an environment prints is told by the checks
+    os.dup2(nowhere, 1)
+    os.dup2(nowhere, 2)
+    for ref in refs:
+        try:
+            task = Task.open(load_spec(ref))
+            found: list[str] | str = digests(task)
+            with contextlib.suppress(SpecError):  # the command itself tells of this one
+                task.close()
+        except SpecError as error:
+            found = str(error)
+        except Exception as error:
+            found = one_line(error)
+        connection.send(found)

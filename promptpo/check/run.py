@@ -13,6 +13,7 @@ from promptpo.check.published import check_published
 from promptpo.check.replay import Replays
 from promptpo.errors import SpecError
 from promptpo.spec import EnvSpec, Task
+from promptpo.spec.faults import reraise_interrupt
 from promptpo.spec.trouble import one_line
 
 
@@ -44,7 +45,8 @@ def check_spec(spec: EnvSpec, effort: Effort, replays: Replays) -> Iterator[Find
 def _checks(task: Task, effort: Effort, replays: Replays, construct: float) -> Iterator[Finding]:
     try:
         played = play(task, effort.transitions)
-    except Exception as error:
+    except BaseException as error:
+        reraise_interrupt(error)
         replays.next()
         yield Finding("episodes", "FAIL", _told(error))
         return
@@ -64,10 +66,13 @@ def _safely(check: str, run: Callable[[], Iterator[Finding]]) -> Iterator[Findin
     """Findings of a check; what it raises is one more."""
     try:
         yield from run()
-    except Exception as error:
+    except GeneratorExit:
+        raise
+    except BaseException as error:
+        reraise_interrupt(error)
         yield Finding(check, "FAIL", _told(error))
 
 
-def _told(error: Exception) -> str:
+def _told(error: BaseException) -> str:
     """Our own errors say where and what; others are told with their type."""
     return str(error) if isinstance(error, SpecError) else one_line(error)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import warnings
 from typing import TYPE_CHECKING
 
-from promptpo.cli.parser import Parser
-from promptpo.errors import SpecError, UsageError
+from promptpo import config
+from promptpo.cli.parser import Parser, add_settings
+from promptpo.errors import UsageError
 from promptpo.ui.terminal import say
 
 if TYPE_CHECKING:
-    from promptpo.check import Effort, Replays
+    from promptpo.check import Checker
     from promptpo.spec import EnvSpec
 
 
@@ -28,12 +28,13 @@ def parser() -> Parser:
     p.add_argument(
         "--quick", action="store_true", help="play a tenth: seconds a spec, less certainty"
     )
+    add_settings(p, ("env_timeout",))
     return p.finish()
 
 
 def main(arguments: argparse.Namespace) -> int:
     """Carry out the command: 0 if all specs are true, 1 if a check failed."""
-    from promptpo.check import FULL, QUICK, open_replays
+    from promptpo.check import FULL, QUICK, Checker, open_replays
     from promptpo.spec import load_spec, shipped_specs
     from promptpo.spec.families import expanded
 
@@ -43,37 +44,33 @@ def main(arguments: argparse.Namespace) -> int:
         load_spec(ref) for ref in (shipped_specs() if arguments.all else expanded(arguments.specs))
     ]
     effort = QUICK if arguments.quick else FULL
-    warnings.filterwarnings("ignore", message="Constant.s. may be too high")  # Meta-World's experts
+    limit = vars(arguments).get("env_timeout", config.RunConfig.env_timeout)
+    config.check_setting("env_timeout", limit)
     wrong = []
-    with open_replays([spec.ref for spec in specs]) as replays:
+    with (
+        open_replays([spec.ref for spec in specs], limit) as replays,
+        Checker(effort, replays, limit) as checker,
+    ):
         for spec in specs:
-            if not _check(spec, effort, replays, may_lack=arguments.all):
+            if not _check(spec, checker, may_lack=arguments.all):
                 wrong.append(spec.name)
     if wrong:
         say(f"\n{len(wrong)} of {len(specs)} specs are not true: {', '.join(wrong)}")
     return 1 if wrong else 0
 
 
-def _check(spec: EnvSpec, effort: Effort, replays: Replays, *, may_lack: bool) -> bool:
+def _check(spec: EnvSpec, checker: Checker, *, may_lack: bool) -> bool:
     """Print the table of one spec; True if nothing failed."""
-    from promptpo.check import check_spec
+    from promptpo.check import MissingPackage
 
     say(f"{spec.name}: {spec.title}")
     passed = True
     try:
-        for finding in check_spec(spec, effort, replays):
+        for finding in checker.findings(spec.ref):
             passed = passed and not finding.failed
             say(f"  {finding.verdict:4}  {finding.check:22}  {finding.detail}")
-    except SpecError as error:
-        if not (may_lack and is_missing_package(error)):
+    except MissingPackage as error:
+        if not may_lack:
             raise
         say(f"  skipped: {error}")
     return passed
-
-
-def is_missing_package(error: SpecError) -> bool:
-    """Whether a spec failed only for want of a package, which the message names."""
-    cause = error.__cause__
-    return isinstance(cause, ModuleNotFoundError) or (
-        type(cause).__name__ == "DependencyNotInstalled"
-    )

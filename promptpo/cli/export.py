@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from promptpo.cli import runs
 from promptpo.cli.parser import Parser, add_out
+from promptpo.config import RunConfig
 from promptpo.errors import UsageError
 from promptpo.ui import text
 from promptpo.ui.terminal import say
+
+if TYPE_CHECKING:
+    from promptpo.export.minari_dataset import Dataset
 
 
 def parser() -> Parser:
@@ -52,9 +57,20 @@ def main(arguments: argparse.Namespace) -> int:
     for file in write_folder(run, to, sb3=arguments.sb3, force=arguments.force):
         say(text.near_path(file))
     if arguments.minari:
-        from promptpo.export.minari_dataset import write_dataset
+        from promptpo.export.minari_dataset import require_minari
+        from promptpo.rollout.apart import apart
 
+        require_minari()
         root = arguments.to / "minari" if arguments.to else None
-        dataset = write_dataset(run, root, author=arguments.author, force=arguments.force)
+        limit = run.config.get("env_timeout") or RunConfig.env_timeout
+        given = (run.folder, root, arguments.author, arguments.force)
+        dataset = apart(run.spec, limit, _write_dataset, *given)
         say(f"{text.near_path(dataset.path)}  {dataset.use}")
     return 0
+
+
+def _write_dataset(folder: Path, root: Path | None, author: str | None, force: bool) -> Dataset:
+    from promptpo.export.minari_dataset import write_dataset
+    from promptpo.report.gather import gather
+
+    return write_dataset(gather(folder), root, author=author, force=force)

@@ -9,6 +9,7 @@ import shutil
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -95,18 +96,25 @@ def write_dataset(
     return Dataset(name, path, root)
 
 
+def require_minari() -> None:
+    """Raise UsageError where Minari is missing, or what its storage needs."""
+    for name in ("minari", "h5py", "PIL"):
+        try:
+            there = find_spec(name) is not None
+        except ImportError:
+            there = False
+        if not there:
+            raise UsageError(
+                f"--minari needs the package {name!r}; run: pip install 'promptpo[minari]'"
+            )
+
+
 def _minari() -> Any:  # noqa: ANN401 - a module
     """Minari with its storage. Raises UsageError where either is missing."""
-    try:
-        import h5py  # type: ignore[import-untyped]  # noqa: F401 - Minari's storage needs it
-        import minari  # type: ignore[import-untyped]
-        import minari.storage  # type: ignore[import-untyped]
-        import PIL  # noqa: F401 - and this
-    except ImportError as e:
-        raise UsageError(
-            f"--minari needs the package {(e.name or 'minari').partition('.')[0]!r};"
-            " run: pip install 'promptpo[minari]'"
-        ) from None
+    require_minari()
+    import minari  # type: ignore[import-untyped]
+    import minari.storage  # type: ignore[import-untyped]
+
     return minari
 
 

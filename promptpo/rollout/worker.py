@@ -257,7 +257,7 @@ def serve(connection: Connection, settings: Settings, own_core: bool) -> None:
         try:
             answer: tuple[str, object] = ("done", getattr(worker, function)(*args))
         except BaseException as error:
-            answer = ("raised", _portable(error))
+            answer = ("raised", portable(error))
         doing.cells[CALL] = IDLE
         connection.send(answer)
 
@@ -271,7 +271,7 @@ def _receive(connection: Connection, jobs: queue.SimpleQueue[Any]) -> None:
             os._exit(0)
 
 
-def _portable(error: BaseException) -> Exception:
+def portable(error: BaseException) -> Exception:
     """An exception that another process can raise; a bug's traceback goes with it."""
     if isinstance(error, PromptPOError):
         return error

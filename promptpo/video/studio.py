@@ -7,7 +7,6 @@ drivers can take a process down.
 from __future__ import annotations
 
 import os
-import signal
 import sys
 import traceback
 from collections.abc import Sequence
@@ -180,12 +179,11 @@ class Studio(Worker):
         self.connection.send(Progress(self._reel.label, self.film.moment.step))
 
 
-def main(order: Order, connection: Connection, log: Path) -> None:
-    """Carry out an order; sends Progress and Filmed, and a PromptPOError if it comes to one.
+def main(connection: Connection, order: Order, log: Path) -> None:
+    """Carry out an order; sends Progress and Filmed, then None, or a PromptPOError.
 
     What the simulator and its libraries print goes to ``log``, with the traceback of a fault.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it ends when its parent ends or kills it
     with log.open("wb", buffering=0) as file:
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
@@ -193,6 +191,7 @@ def main(order: Order, connection: Connection, log: Path) -> None:
     code = 0
     try:
         Studio(order.settings, order=order, connection=connection).work()
+        connection.send(None)
     except BrokenPipeError:
         code = 1
     except PromptPOError as error:

@@ -4,6 +4,7 @@ import re
 import textwrap
 
 import pytest
+from faulty_spec import write
 
 from promptpo.check import Effort, check_spec, open_replays
 from promptpo.cli import main
@@ -100,6 +101,17 @@ def test_a_true_spec_passes_every_check(verdicts):
     told = found["reference: random"].detail
     assert told.startswith("the spec states no such reference; measured ")
     assert "0 of 10 test starts among 20 starts" in found["test seeds"].detail
+
+
+def test_an_environment_that_ends_its_process_is_a_failure_of_its_spec_only(tmp_path, capsys):
+    step = "if action == 1 and self.count == 2: os._exit(3)"
+    dying = write(tmp_path / "dying.py", in_step=step)
+    whole = write(tmp_path / "whole.py")
+    assert main(["check", "--quick", str(dying), str(whole)]) == 1
+    out = capsys.readouterr().out
+    assert "FAIL  environment             os._exit(3), or exit in C, was called in step\n" in out
+    assert "1 of 2 specs" not in out  # the one after it has been played, too
+    assert re.search("whole: Room: warm a room.\n.*  ok    observation ", out)
 
 
 def published(parts):

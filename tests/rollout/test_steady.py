@@ -1,8 +1,10 @@
 """What happens to the sandbox's processes, and not to a program, changes no result."""
 
+import contextlib
 import os
 import signal
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -32,7 +34,10 @@ def undisturbed(worker):
 
 
 def disturbing(monkeypatch, worker, pid_of, times, steps=3):
-    """Kills a process at the third step of an episode, in so many evaluations."""
+    """Kills a process at the third step of an episode, in so many evaluations.
+
+    The policy's process is gone then, too: with its warm parent.
+    """
     task = worker.open_tasks(1)[0]
     step, reset, count = type(task).step, type(task).reset, {"steps": 0, "left": times}
 
@@ -46,7 +51,9 @@ def disturbing(monkeypatch, worker, pid_of, times, steps=3):
             count["steps"] += 1
             if count["steps"] == steps and count["left"]:
                 count["left"] -= 1
+                dies = oldest_child(worker)
                 os.kill(pid_of(), signal.SIGKILL)
+                wait_for_the_end_of(dies)
         return step(self, action)
 
     monkeypatch.setattr(type(task), "reset", reset_and_count)
@@ -57,6 +64,13 @@ def disturbing(monkeypatch, worker, pid_of, times, steps=3):
 def oldest_child(worker):
     pid = worker.host.parent_pid
     return int(Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0])
+
+
+def wait_for_the_end_of(pid):
+    deadline = time.monotonic() + 20
+    with contextlib.suppress(OSError):
+        while ") Z" not in Path(f"/proc/{pid}/stat").read_text() and time.monotonic() < deadline:
+            time.sleep(0.005)
 
 
 def same(one, other):
@@ -103,7 +117,9 @@ def test_a_summary_whose_warm_parent_dies_is_written_again(monkeypatch, worker, 
     def summarize_and_kill(self, episode):
         if left:
             left.pop()
+            dies = oldest_child(worker)
             os.kill(worker.host.parent_pid, signal.SIGKILL)
+            wait_for_the_end_of(dies)
         return summarize(self, episode)
 
     monkeypatch.setattr(sandbox.Summarizer, "summarize", summarize_and_kill)

@@ -6,10 +6,18 @@
     ├── ModelError              4   no model, no key, a wrong key, an unknown model
     │   └── ModelUnavailable    5   unreachable, rate-limited or too slow to the end
     ├── RunError                6   a run folder that cannot be read or resumed
-    └── IsolationError          7   the sandbox that was asked for cannot be had here
+    ├── IsolationError          7   the sandbox that was asked for cannot be had here
+    └── FileError               8   a file that cannot be read or written: full disk, limits, rights
 
 The message is one line: what is wrong, where, and what to do about it.
 """
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Sequence
+from pathlib import Path
 
 
 class PromptPOError(Exception):
@@ -52,6 +60,33 @@ class IsolationError(PromptPOError):
     """The sandbox level that was asked for is not available on this machine."""
 
     exit_code = 7
+
+
+class FileError(PromptPOError):
+    """A file or stream that cannot be read or written: full disk, limits, rights."""
+
+    exit_code = 8
+
+
+_REMEDIES: Sequence[tuple[tuple[int, ...], str]] = (
+    ((errno.ENOSPC, errno.EDQUOT), "free some space"),
+    ((errno.EFBIG,), "raise the limit on the size of files (ulimit -f)"),
+    ((errno.EMFILE, errno.ENFILE), "raise the limit on open files (ulimit -n)"),
+    ((errno.EACCES, errno.EPERM, errno.EROFS), "give the right to use it, or choose another place"),
+    ((errno.EISDIR, errno.ENOTEMPTY), "a folder is where a file should be; move it away"),
+    ((errno.ENOTDIR, errno.EEXIST), "a file is where a folder should be; move it away"),
+    ((errno.ENOENT,), "put it back, or choose another place"),
+    ((errno.EAGAIN, errno.ENOMEM), "end other programs, or use fewer --workers"),
+)
+
+
+def file_error(e: OSError, path: Path | None = None) -> FileError:
+    """An error of the operating system as one line: the file, what is wrong, what to do."""
+    name = str(path) if path else e.filename if isinstance(e.filename, str | bytes) else ""
+    where = f"{os.fsdecode(name)}: " if name else ""
+    what = e.strerror or str(e) or type(e).__name__
+    remedy = next((words for numbers, words in _REMEDIES if e.errno in numbers), "")
+    return FileError(f"{where}{what}{'; ' if remedy else ''}{remedy}")
 
 
 #: Exit code of a run that Ctrl-C or SIGTERM stopped (128 + SIGINT).

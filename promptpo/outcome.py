@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -76,6 +77,12 @@ class Outcome:
     def write(self, status: str, reason: str = "") -> None:
         """Replace ``run.json`` while the run goes on, or where it has failed."""
         self._write(status, reason, *self.standing())
+
+    def fail(self, reason: str) -> None:
+        """Write down that the run has failed, where anything can still be written."""
+        with contextlib.suppress(OSError):
+            self.write("failed", reason)
+        self.services.report("finished", status="failed", reason=reason, best=None, score=None)
 
     def _write(
         self, status: str, reason: str, best: Candidate | None, test: Rollout | None

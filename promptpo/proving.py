@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 
+from promptpo.errors import RunError
 from promptpo.methods.base import LimitReached
 from promptpo.rollout.executor import Executor
 from promptpo.rollout.jobs import Lifetime
@@ -87,12 +88,18 @@ class Prover:
             return ()
         return tuple(to_prove(stream, seeds, self.how.group, self.how.lifetime))
 
-    def stored(self, stream: Stream, place: Place, source: str, mark: str) -> bool:
+    def stored(
+        self, stream: Stream, place: Place, source: str, mark: str, keep: Sequence[int]
+    ) -> bool:
         """Whether the episodes of a recorded rollout lie where they are still needed."""
         proof = self.past.proof(stream, place, source)
         if proof is not None and not mark and (proof.mark or stream == "test"):
             return True  # they were needed for the proof only
-        return self.folder.episodes(_name(place), stream).is_file()
+        try:
+            return self.folder.holds_episodes(_name(place), stream, keep)
+        except RunError as e:
+            self.effects.record("notice", text=str(e))
+            return False
 
     async def proof(self, place: Place, source: str, run: Rollout) -> Proof:
         """The proof on a rollout whose episodes shared processes."""

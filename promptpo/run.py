@@ -6,17 +6,16 @@ import asyncio
 import contextlib
 import os
 import secrets
+import shlex
 import signal
-import sys
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, replace
-from importlib.metadata import PackageNotFoundError, version
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, cast
 
 from promptpo.config import RunConfig, build
-from promptpo.errors import PromptPOError, RunError
+from promptpo.errors import FileError, PromptPOError, file_error
 from promptpo.limits import Ledger
 from promptpo.llm import (
     ModelSettings,
@@ -28,22 +27,19 @@ from promptpo.llm import (
     recorded_policy_seed,
 )
 from promptpo.methods import METHODS
+from promptpo.opening import open_run, settings_of
 from promptpo.outcome import Outcome, Result, Status
-from promptpo.rollout import LocalExecutor, Settings, TaskInfo
+from promptpo.rollout import LocalExecutor, Settings
 from promptpo.services import RunServices
-from promptpo.spec import EnvSpec, layout, load_spec
-from promptpo.spec.loading import spec_text
+from promptpo.spec import EnvSpec, load_spec
 from promptpo.spec.published import PUBLISHED
-from promptpo.store.events import EventLog, read_events
+from promptpo.store.events import EventLog
 from promptpo.store.folder import RunFolder
-from promptpo.store.past import digest
-from promptpo.trackers import check_ready, tracking
+from promptpo.trackers import check_ready
 from promptpo.types import Listener
-from promptpo.version import __version__
+from promptpo.ui.text import near_path
 
 __all__ = ["Result", "configure", "execute", "settings_of"]
-
-_PACKAGES = ("numpy", "gymnasium", "mujoco", "metaworld", "litellm", "RestrictedPython")
 
 
 def configure(*layers: Mapping[str, Any]) -> RunConfig:
@@ -72,24 +68,18 @@ def execute(
     """
     run = _Run(config, [listener] if listener else [], resume)
     try:
+        return _in_a_loop(run)
+    except OSError as e:
+        raise file_error(e) from e
+
+
+def _in_a_loop(run: _Run) -> Result:
+    try:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(run.main())
     with ThreadPoolExecutor(1) as thread:  # in a notebook, whose event loop is running
         return thread.submit(asyncio.run, run.main()).result()
-
-
-def settings_of(folder: RunFolder) -> dict[str, Any]:
-    """The settings that a run goes by: those of its start, or of the last time it was resumed.
-
-    Raises RunError where the log does not tell.
-    """
-    events, _ = read_events(folder.events)
-    configs = [e.data["config"] for e in events if e.type in ("run", "resumed")]
-    if not configs:
-        raise RunError(f"{folder.events}: no run is recorded in it; start a new one")
-    settings: dict[str, Any] = configs[-1]
-    return settings
 
 
 def with_ref(config: RunConfig, spec: EnvSpec) -> RunConfig:
@@ -117,7 +107,9 @@ class _Run:
         executor = LocalExecutor(executor_settings(self.config, spec), self.config.workers)
         with contextlib.closing(executor), contextlib.ExitStack() as stack:
             task = await executor.describe()
-            folder, log, started = self._open_folder(spec, task, stack)
+            folder, log, started = open_run(
+                self.config, spec, task, self.listeners, self.resume, stack
+            )
             ledger = Ledger(self.config, spec.horizon, log.past, log.elapsed())
             model = open_model(_model_settings(self.config, spec, folder, log))
             services = RunServices(spec, self.config, model, executor, log, folder, ledger)
@@ -126,58 +118,27 @@ class _Run:
             finally:
                 _write_report(services)
 
-    def _open_folder(
-        self, spec: EnvSpec, task: TaskInfo, stack: contextlib.ExitStack
-    ) -> tuple[RunFolder, EventLog, Mapping[str, Any]]:
-        """The run's folder, its log and its first event: new ones, or those to resume."""
-        if self.resume is None:
-            run = _first_event(self.config, spec, task)
-            with RunFolder.create(Path(self.config.out), spec.name) as folder:
-                stack.callback(os.close, folder.lock())
-                log = EventLog(folder.events)
-                log.emit("run", **run)
-        else:
-            folder = RunFolder.open(self.resume)
-            stack.callback(os.close, folder.lock())
-            log = EventLog(folder.events)
-            run = next(log.of_type("run"), {})
-            if not run:
-                raise RunError(f"{folder.events}: no run is recorded in it; start a new one")
-            if run["spec"]["sha"] != _fingerprint(spec):
-                raise RunError(
-                    f"{spec.where}: the spec has changed since the run began; put it back as it"
-                    " was, or start a new run"
-                )
-        stack.callback(log.close)
-        trackers = tracking(self.config, folder.path, run, log)
-        log.listeners = [*self.listeners, *stack.enter_context(trackers)]
-        now: dict[str, Any] = {"config": self.config.as_dict(), "isolation": task.isolation}
-        log.emit("run", transient=True, **{**run, **now, "folder": str(folder.path)})
-        if self.resume is not None:
-            log.emit("resumed", events=len(log.past), **now)
-        if log.dropped:
-            log.emit(
-                "notice",
-                text=f"the last event was half-written and is dropped ({log.dropped} bytes)",
-            )
-        return folder, log, run
-
 
 async def _supervised(services: RunServices, outcome: Outcome) -> Result:
-    """Search and finish; whatever ends the run early is written down."""
-    outcome.write("running")
+    """Search and finish; whatever ends the run early is written down, as far as that can be."""
     try:
-        with _sigterm_interrupts():
-            result = await _search(services)
-    except asyncio.CancelledError:
-        result = outcome.interrupted()
-    except PromptPOError as e:
-        outcome.write("failed", str(e))
-        services.report("finished", status="failed", reason=str(e), best=None, score=None)
-        raise
-    finally:
-        await services.model.close()
-    outcome.finish(result)
+        outcome.write("running")
+        try:
+            with _sigterm_interrupts():
+                result = await _search(services)
+        except asyncio.CancelledError:
+            result = outcome.interrupted()
+        finally:
+            with contextlib.suppress(FileError):  # of a notice
+                await services.model.close()
+        outcome.finish(result)
+    except (PromptPOError, OSError) as e:
+        error = file_error(e) if isinstance(e, OSError) else e
+        if isinstance(error, FileError):
+            command = f"promptpo --resume {shlex.quote(near_path(services.folder.path))}"
+            error = FileError(f"{error}; then {command} goes on")
+        outcome.fail(str(error))
+        raise error from e
     return result
 
 
@@ -239,39 +200,6 @@ def _recording_path(model: str, spec_name: str) -> Path | None:
     if model == "recorded":
         return find_recording(spec_name)
     return Path(model.partition(":")[2]) if model.startswith("recorded:") else None
-
-
-def _first_event(config: RunConfig, spec: EnvSpec, task: TaskInfo) -> dict[str, Any]:
-    references = {name: asdict(value) for name, value in spec.reference_scores.items()}
-    return {
-        "config": config.as_dict(),
-        "spec": {
-            "name": spec.name,
-            "title": spec.title,
-            "sha": _fingerprint(spec),
-            "horizon": spec.horizon,
-            "references": references,
-            "observation": [
-                {"name": f.name, "shape": f.shape, "unit": f.field.unit}
-                for f in layout(spec.observation)
-            ],
-        },
-        "model": config.model,
-        "versions": _versions(),
-        "isolation": task.isolation,
-    }
-
-
-def _fingerprint(spec: EnvSpec) -> str:
-    return digest(spec_text(spec))
-
-
-def _versions() -> dict[str, str]:
-    versions = {"promptpo": __version__, "python": sys.version.split()[0]}
-    for name in _PACKAGES:
-        with contextlib.suppress(PackageNotFoundError):
-            versions[name] = version(name)
-    return versions
 
 
 @contextlib.contextmanager

@@ -99,7 +99,7 @@ class RunServices:
         if recorded is None and stream == "search":
             self.ledger.check_attempt(round_, index)
         keep = self.prover.keep(stream, seeds, mark)
-        stored = not keep or self.prover.stored(stream, place, source, mark)
+        stored = not keep or self.prover.stored(stream, place, source, mark, keep)
         run = recorded
         if run is None or (run.error is None and not stored):
             run, episodes = await evaluate(
@@ -116,7 +116,11 @@ class RunServices:
                 await self.executor.rehearse(seeds)
             if episodes and run.error is None:
                 self.folder.write_episodes(name, episodes, stream)
-        run = recorded or run  # what was played again to restore files counts as it did
+        if recorded is not None:  # what was played again to restore files counts as it did
+            if run.returns != recorded.returns:
+                text = f"{name}: its episodes went otherwise when they were played again"
+                self.log.emit("notice", text=f"{text}; its recorded score stands")
+            run = recorded
         new = recorded is None
         data = {"round": round_, "index": index, "attempt": attempt, "source_sha": digest(source)}
         self.log.emit("rollout", transient=not new, **data, **asdict(run))

@@ -5,16 +5,16 @@ from __future__ import annotations
 import contextlib
 import importlib
 import io
-import os
 import signal
 import sys
 import threading
 from collections.abc import Sequence
 
 from promptpo.cli.parser import COMMANDS, Parser, nearest
-from promptpo.errors import EXIT_INTERRUPTED, PromptPOError, UsageError
+from promptpo.errors import EXIT_INTERRUPTED, PromptPOError, UsageError, file_error
 from promptpo.plaintext import clean_line
-from promptpo.ui.terminal import say
+from promptpo.ui import streams
+from promptpo.ui.terminal import flush, say
 
 #: Exit code where the reader of the output has gone (128 + SIGPIPE), as other tools have it.
 EXIT_PIPE = 141
@@ -22,19 +22,33 @@ EXIT_PIPE = 141
 
 def main(argv: Sequence[str]) -> int:
     """Run ``promptpo ARGV``; returns the exit code (see ``promptpo.errors``)."""
+    streams.open_all()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that lacks a sign is no error
     _hear_interrupts()
     try:
         return _dispatch(list(argv))
-    except PromptPOError as e:
-        say(clean_line(f"promptpo: error: {e}".strip()), file=sys.stderr)
-        return e.exit_code
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     except BrokenPipeError:
         return reader_gone()
+    except PromptPOError as e:
+        return _failed(e)
+    except OSError as e:
+        streams.silence(sys.stdout)
+        return _failed(file_error(e))
+    except MemoryError:
+        return _failed(PromptPOError("out of memory; end other programs, or use fewer --workers"))
+
+
+def _failed(error: PromptPOError) -> int:
+    """Say it in one line, if anybody can still be told; returns the exit code."""
+    try:
+        say(clean_line(f"promptpo: error: {error}".strip()), sys.stderr)
+    except OSError:
+        streams.silence(sys.stderr)
+    return error.exit_code
 
 
 def _hear_interrupts() -> None:
@@ -46,7 +60,7 @@ def _hear_interrupts() -> None:
 
 def reader_gone() -> int:
     """Exit code where the reader (`| head`) has gone; Python then says nothing of it at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    streams.silence(sys.stdout)
     return EXIT_PIPE
 
 
@@ -59,7 +73,7 @@ def _dispatch(argv: list[str]) -> int:
     command = importlib.import_module(f"promptpo.cli.{COMMANDS[name].module}")
     parser: Parser = command.parser()
     with contextlib.ExitStack() as stack:
-        stack.callback(sys.stdout.flush)  # a broken pipe shows here, not at interpreter exit
+        stack.callback(flush)
         try:
             arguments = parser.parse_args(argv)
         except SystemExit as stop:  # --help and --version have printed and are done

@@ -11,6 +11,7 @@ from promptpo.cli.parser import Parser, add_out, nearest
 from promptpo.errors import PromptPOError, UsageError
 from promptpo.plaintext import clean_line
 from promptpo.store.folder import RunFolder
+from promptpo.store.standing import standing
 from promptpo.ui import text
 from promptpo.ui.terminal import say
 
@@ -107,29 +108,34 @@ def space_words(space: sandbox.Box | sandbox.Discrete | sandbox.MultiDiscrete) -
 
 
 def run_rows(out: Path) -> list[tuple[str, ...]]:
-    """One row for each run, the latest first."""
-    return [run_row(folder) for folder in reversed(runs.all_runs(out))]
+    """One row for each run, the latest first, and for each folder that was meant to be one."""
+    return [run_row(folder) for folder in reversed(runs.all_folders(out))]
 
 
 def run_row(folder: Path) -> tuple[str, ...]:
-    """Folder, status, winner and score; a held-out score where there is one."""
+    """Folder, status, winner and score; a held-out score where there is one.
+
+    What cannot be read is named beside what can.
+    """
     name = text.near_path(folder)
     try:
-        info = RunFolder(folder).read_info()
+        RunFolder.open(folder)
+        found = standing(RunFolder(folder))
     except PromptPOError as e:
         return (name, "unreadable", "", str(e))
+    info = found.info
     best, test = info.get("best") or {}, info.get("test") or {}
     if test.get("returns") and not test.get("error"):
         words = [text.success_words(test.get("successes", ())), text.return_words(test["returns"])]
         score = f"held-out {next(w for w in words if w)}"
     else:
-        score = f"search {text.score(best['score'])}" if best.get("score") else ""
+        score = f"search {text.score(best['search'])}" if best.get("search") else ""
     if mark := (test or best).get("mark"):
         score += f"  ({mark})"
     status = str(info.get("status", "running"))
     if status == "running" and not RunFolder(folder).is_running:
         status = "killed"
-    return (name, status, best.get("name", ""), score)
+    return (name, status, best.get("name", ""), "  ".join(filter(None, (score, found.problem))))
 
 
 def print_table(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:

@@ -37,6 +37,7 @@ COMMANDS = {
     "new": Command("new", "write a first spec file for a Gymnasium environment"),
     "record": Command("record", "turn a run into a recording that can be replayed"),
     "export": Command("export", "take the best policy of a run away, to use it elsewhere"),
+    "repair": Command("repair", "set aside what cannot be read of a run's files"),
     "compare": Command("compare", "runs side by side: scores, tests, learning curves"),
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 from promptpo.cli import runs
 from promptpo.cli.parser import Parser, add_out
 from promptpo.errors import RunError, UsageError
+from promptpo.store.events import read_log
 from promptpo.store.files import write_atomically
 from promptpo.store.folder import RunFolder
 from promptpo.ui.terminal import say
@@ -56,15 +58,11 @@ def recording(folder: Path, *, by: str = "", how: str = "") -> tuple[dict[str, A
     from promptpo.run import settings_of
 
     config = settings_of(RunFolder(folder))
-    began, replies = 0.0, []
-    for line in (folder / "events.jsonl").read_text(encoding="utf-8").splitlines(keepends=True):
-        try:
-            event = json.loads(line)
-        except ValueError:
-            continue  # the last line, cut by a kill
-        if event["type"] == "reply":
-            replies.append(line)
-        began = began or event["time"]
+    log = read_log(folder / "events.jsonl")
+    lines = zip(log.events, log.good, strict=True)
+    replies = [line.decode() + "\n" for event, line in lines if event.type == "reply"]
+    if text := log.words("events.jsonl"):
+        say(f"promptpo: {text}; replies in it are left out", sys.stderr)
     if not replies:
         raise RunError(f"{folder}: no reply on record; there is nothing to replay")
     wanted = ("seed", "policy_seed", "rounds", "candidates", "episodes")
@@ -74,6 +72,6 @@ def recording(folder: Path, *, by: str = "", how: str = "") -> tuple[dict[str, A
         **{key: config.get(key) or 0 for key in wanted},
         "how": how,
         "model": by or json.loads(replies[0])["model"],
-        "date": time.strftime("%Y-%m-%d", time.gmtime(began)),
+        "date": time.strftime("%Y-%m-%d", time.gmtime(log.events[0].time)),
     }
     return header, replies

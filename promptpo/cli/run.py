@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from promptpo import config
 from promptpo.cli import runs
@@ -77,9 +79,15 @@ def _new(layers: list[dict[str, Any]]) -> RunConfig:
 def _execute(settings: RunConfig, folder: Path | None) -> int:
     from promptpo.run import execute
     from promptpo.ui import open_view
+    from promptpo.ui.streams import Steady
 
-    with open_view() as view:
+    stream = Steady(sys.stdout)
+    with open_view(cast("TextIO", stream)) as view:
         result = execute(settings, listener=view, resume=folder)
+    if stream.problem is not None and not isinstance(stream.problem, BrokenPipeError):
+        note = f"standard output cannot be written ({stream.problem}); the run went on without"
+        with contextlib.suppress(OSError):
+            say(f"promptpo: {note}", sys.stderr)
     return EXIT_INTERRUPTED if result.status == "interrupted" else 0
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import shlex
-from collections.abc import Iterator
 from pathlib import Path
 
 from promptpo.config import RunConfig
@@ -13,7 +12,13 @@ from promptpo.errors import RunError
 
 def all_runs(out: Path) -> list[Path]:
     """The run folders under ``out``, oldest first."""
-    return sorted(_run_folders(out), key=_age)
+    return [folder for folder in all_folders(out) if (folder / "events.jsonl").is_file()]
+
+
+def all_folders(out: Path) -> list[Path]:
+    """The same, and folders that were meant to be a run's but have lost their log."""
+    files = [*out.glob("*/*/events.jsonl"), *out.glob("*/*/run.json")]
+    return sorted({f.parent for f in files if not f.parent.name.startswith(".")}, key=_age)
 
 
 def find(name: str, out: Path, spec: str | None = None) -> Path:
@@ -58,12 +63,6 @@ def folder_name(spec: str) -> str:
     from promptpo.spec import load_spec
 
     return load_spec(spec).name
-
-
-def _run_folders(out: Path) -> Iterator[Path]:
-    if out.is_dir():
-        logs = out.glob("*/*/events.jsonl")
-        yield from (log.parent for log in logs if not log.parent.name.startswith("."))
 
 
 def _age(folder: Path) -> tuple[str, int]:

@@ -8,7 +8,7 @@ from typing import Literal
 
 from promptpo.report.gather import gather
 from promptpo.report.records import RunRecord
-from promptpo.store.events import read_events
+from promptpo.store.events import read_log
 from promptpo.types import Candidate, Rollout, Score
 
 #: What a score is read as: the share of episodes that succeed, or the mean return of an episode.
@@ -62,7 +62,7 @@ def read_history(folder: Path) -> History:
     steps, cost, best = 0, 0.0, Score(failed=True)
     priced = True
     points = []
-    for event in read_events(folder / "events.jsonl")[0]:
+    for event in read_log(folder / "events.jsonl").events:
         data = event.data
         if event.type == "reply":
             priced = priced and data.get("cost") is not None
@@ -73,7 +73,7 @@ def read_history(folder: Path) -> History:
             name = Candidate(data["round"], data["index"], None).name
             if name in marked and not data.get("mark"):
                 continue  # a score that it has lost
-            score = Score(data["score"]["mean_return"], data["score"]["success_rate"])
+            score = Score(data["score"]["mean_return"], data["score"].get("success_rate"))
             best = max(best, score)
             points.append(Point(steps, cost if priced else None, best))
     return History(run, tuple(points))

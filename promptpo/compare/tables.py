@@ -145,6 +145,8 @@ def notes(panels: Sequence[Panel]) -> list[str]:
         for run in (history.run for history in histories)
         if run.mark
     ]
+    for run in (history.run for history in histories):
+        found += [f"{run.spec}/{run.folder.name}: {text}." for text in run.unread]
     if any(run.run.replayed for run in histories):
         found.append(
             "Replayed replies: the spread over seeds is that of the episodes, not of the model."

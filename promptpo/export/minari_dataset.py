@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from promptpo.errors import RunError, UsageError
+from promptpo.errors import UsageError
 from promptpo.export.folder import best_of, name_of, spec_of, writer_of
 from promptpo.report.records import RunRecord
 from promptpo.spec import Env, EnvSpec, Task, layout, observation_size
@@ -66,9 +66,6 @@ def write_dataset(
     minari = _minari()
     spec, candidate = spec_of(run), best_of(run)
     folder = RunFolder(run.folder)
-    file = folder.episodes(candidate.name)
-    if not file.is_file():
-        raise RunError(f"{file}: the episodes are missing; `promptpo --resume` plays them again")
     episodes = folder.read_episodes(candidate.name)
     name = f"promptpo/{spec.name}/{run.folder.name}-v0"
     task = Task.open(spec)

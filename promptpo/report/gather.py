@@ -13,10 +13,12 @@ from typing import Any
 from promptpo.errors import RunError
 from promptpo.llm.recording import reply_from_event
 from promptpo.report.records import LIVE, Call, FieldColumns, RoundRecord, RunRecord, Trial
-from promptpo.store.events import elapsed, read_events
+from promptpo.store.events import elapsed, read_log
 from promptpo.store.folder import RunFolder
 from promptpo.store.past import proof_from_event, rollout_from_event
+from promptpo.store.standing import configs_of, run_of, standing
 from promptpo.types import CallKey, Candidate, Event, Message, Proof, Reply, Rollout, Stream
+from promptpo.ui.text import near_path
 from promptpo.usage import Tally
 
 
@@ -26,9 +28,12 @@ def gather(path: Path) -> RunRecord:
     Raises RunError where there is no run, or its files cannot be read.
     """
     folder = RunFolder.open(path)
-    events, _ = read_events(folder.events)
+    contents, stands = read_log(folder.events), standing(folder)
+    damaged = contents.words(folder.events.name)
+    remedy = f"`promptpo repair {near_path(path)}` puts it right"
+    unread = tuple(f"{text}; {remedy}" for text in (damaged, stands.problem) if text)
     try:
-        return _record(folder, events)
+        return _record(folder, contents.events, stands.info, unread)
     except (AttributeError, KeyError, TypeError, ValueError) as e:
         raise RunError(
             f"{folder.events}: an event does not hold what a report needs"
@@ -36,10 +41,11 @@ def gather(path: Path) -> RunRecord:
         ) from None
 
 
-def _record(folder: RunFolder, events: Sequence[Event]) -> RunRecord:
-    info = folder.read_info()
+def _record(
+    folder: RunFolder, events: Sequence[Event], info: Mapping[str, Any], unread: tuple[str, ...]
+) -> RunRecord:
     log = _Log(events)
-    run = log.first("run")
+    run = run_of(events, info)
     if not run:  # killed before its first line was whole
         raise RunError(f"{folder.events}: no run is recorded in it; start a new one")
     finished = log.last("finished")
@@ -51,7 +57,7 @@ def _record(folder: RunFolder, events: Sequence[Event]) -> RunRecord:
         status=status,
         reason=str(info.get("reason") or finished.get("reason") or ""),
         run=run,
-        config=next((e.data["config"] for e in reversed(events) if "config" in e.data), {}),
+        config=(configs_of(events) or [run["config"]])[-1],
         info=info,
         rounds=log.rounds(),
         best=best,
@@ -61,7 +67,8 @@ def _record(folder: RunFolder, events: Sequence[Event]) -> RunRecord:
         seconds=seconds,
         since=since,
         opening=tuple(c for c in log.calls.values() if c.key.round == 0),
-        notices=tuple(str(e.data.get("text", "")) for e in events if e.type == "notice"),
+        notices=(*(str(e.data["text"]) for e in events if e.type == "notice"), *unread),
+        unread=unread,
         fields=_fields(run),
         videos=tuple(sorted((folder.path / "videos").glob("*.mp4"))),
         proof=log.proofs.get(best or ""),
@@ -94,9 +101,6 @@ class _Log:
         rollout = rollout_from_event(data)
         self.played[(rollout.stream, data["round"], data["index"])] = rollout
         self.steps[rollout.stream] += rollout.steps
-
-    def first(self, kind: str) -> Mapping[str, Any]:
-        return next((e.data for e in self.events if e.type == kind), {})
 
     def last(self, kind: str) -> Mapping[str, Any]:
         return next((e.data for e in reversed(self.events) if e.type == kind), {})

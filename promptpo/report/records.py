@@ -88,7 +88,8 @@ class RunRecord:
     ``test`` is the best policy's held-out rollout, ``proof`` whether its episodes depend on each
     other (None: not looked at); ``usage`` and ``seconds`` are totals so far;
     ``since`` is where the seconds of a running run count from, in seconds since the epoch (None:
-    it has ended); ``opening`` are the calls before the first round; ``videos`` are MP4 files.
+    it has ended); ``opening`` are the calls before the first round; ``videos`` are MP4 files;
+    ``unread`` says what of its files cannot be read and is left out here.
     """
 
     folder: Path
@@ -106,6 +107,7 @@ class RunRecord:
     since: float | None = None
     opening: tuple[Call, ...] = ()
     notices: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
     fields: tuple[FieldColumns, ...] = ()
     videos: tuple[Path, ...] = field(default=())
     proof: Proof | None = None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from markupsafe import Markup
 
+from promptpo.errors import RunError
 from promptpo.report.records import FieldColumns
 from promptpo.report.svg import Scale, spread, tag
 from promptpo.store.folder import RunFolder
@@ -98,7 +98,7 @@ def read_traces(folder: RunFolder, name: str, fields: Sequence[FieldColumns]) ->
     """Traces of a candidate's search episodes; None where they are not on disk or not whole."""
     try:
         episodes = folder.read_episodes(name)
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+    except RunError:
         return None
     shown = _chosen(episodes)
     if not shown:

@@ -2,49 +2,113 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import json
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from promptpo.errors import RunError
+from promptpo.errors import file_error
+from promptpo.store.files import write_all, write_atomically
+from promptpo.store.shapes import is_event
 from promptpo.types import Event, Listener
 
+#: Kept free for replies while a run goes on: on a full disk, those under way still find room.
+_RESERVE = 256 * 1024
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 
-def read_events(path: Path) -> tuple[list[Event], int]:
-    """The events of a log and the length in bytes of its intact part.
 
-    A last line that a kill left half-written is left out; any other line that is not a JSON
-    object with a ``type`` raises RunError with the line's number.
+@dataclass(frozen=True)
+class Contents:
+    """What a log holds: its events, and what cannot be read.
+
+    ``damaged`` are lines, with their numbers from 1, that are no events; ``cut`` is what a kill or
+    a full disk left of the last one.
     """
-    events: list[Event] = []
-    good = 0
-    raw = path.read_bytes()
-    for number, line in enumerate(raw.splitlines(keepends=True), 1):
-        try:
-            data = json.loads(line)
-            event = Event(data.pop("type"), data, data.pop("time", 0.0))
-            if not line.endswith(b"\n"):
-                break
-        except (ValueError, AttributeError, KeyError):
-            if good + len(line) == len(raw):
-                break
-            raise RunError(
-                f"{path}:{number}: not an event; restore the file, or start a new run"
-            ) from None
-        events.append(event)
-        good += len(line)
-    return events, good
+
+    events: list[Event]
+    good: list[bytes]
+    damaged: dict[int, bytes]
+    cut: bytes = b""
+
+    def words(self, name: str) -> str:
+        """The lines that cannot be read, for a notice; empty where there are none."""
+        if not self.damaged:
+            return ""
+        numbers = [str(number) for number in self.damaged]
+        if len(numbers) == 1:
+            return f"line {numbers[0]} of {name} cannot be read"
+        if len(numbers) > 10:
+            return (
+                f"{len(numbers):,} lines of {name}, the first of them {numbers[0]}, cannot be read"
+            )
+        return f"lines {', '.join(numbers[:-1])} and {numbers[-1]} of {name} cannot be read"
+
+
+def read_log(path: Path) -> Contents:
+    """Read a log, which may be written to meanwhile. Raises FileError where it cannot be read."""
+    try:
+        *lines, last = path.read_bytes().split(b"\n")
+    except OSError as e:
+        raise file_error(e, path) from None
+    found = Contents([], [], {})
+    for number, line in enumerate(lines, 1):
+        if event := _event(line):
+            found.events.append(event)
+            found.good.append(line)
+        elif line.strip():
+            found.damaged[number] = line
+    if event := _event(last):  # whole but for its line end
+        found.events.append(event)
+        found.good.append(last)
+        last = b""
+    return Contents(found.events, found.good, found.damaged, last)
+
+
+def _event(line: bytes) -> Event | None:
+    try:
+        data = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not is_event(data):
+        return None
+    return Event(data.pop("type"), data, data.pop("time", 0.0))
+
+
+def mend(path: Path, found: Contents) -> str:
+    """Set what cannot be read aside, in ``events.jsonl.damaged``; returns a notice, or nothing.
+
+    The caller holds the run's lock. Killed at any moment, it can be done again.
+    """
+    if not (found.damaged or found.cut):
+        return ""
+    aside = path.with_name(path.name + ".damaged")
+    try:
+        before = aside.read_bytes() if aside.exists() else b""
+        lines = [*found.damaged.values(), *([found.cut] if found.cut else [])]
+        new = [line + b"\n" for line in lines if line + b"\n" not in before]
+        write_atomically(aside, before + b"".join(new), sync=True)
+        if found.damaged:
+            write_atomically(path, b"".join(line + b"\n" for line in found.good), sync=True)
+        else:
+            os.truncate(path, path.stat().st_size - len(found.cut))
+    except OSError as e:
+        raise file_error(e, aside) from None
+    told = found.words(path.name)
+    half = f"the last event was half-written ({len(found.cut)} bytes)" if found.cut else ""
+    what = "; ".join(filter(None, (told, half)))
+    return f"{what}: set aside in {aside.name}; what is missing now is done again"
 
 
 def elapsed(events: Iterable[Event]) -> float:
     """Seconds that the sessions of a run took, the pauses between them left out."""
     total, start, last = 0.0, None, 0.0
     for event in events:
-        if event.type in ("run", "resumed"):
+        if start is None or event.type in ("run", "resumed"):
             total += last - start if start is not None else 0.0
             start = event.time
         last = event.time
@@ -53,35 +117,83 @@ def elapsed(events: Iterable[Event]) -> float:
 
 @dataclass
 class EventLog:
-    """Appends events to a file and hands them to listeners.
+    """Appends events to a file and hands them to listeners; the caller holds the run's lock.
 
-    Each event is one ``write`` of a whole line to a file opened for appending, so a kill can cut
-    at most the last line; replies are also synced to disk, because they were paid for.
+    Each event is a whole line in a file opened for appending: a kill can cut at most the last one,
+    and a write that fails part-way is taken back. Replies are also synced to disk, because they
+    were paid for. What cannot be read of a log that is there is set aside (``notice`` says so).
     """
 
     path: Path
     listeners: list[Listener] = field(default_factory=list)
-    past: list[Event] = field(default_factory=list)
+    past: Sequence[Event] = ()
+    notice: str = ""
 
     def __post_init__(self) -> None:
-        self.dropped = 0
         if self.path.exists():
-            self.past, good = read_events(self.path)
-            self.dropped = self.path.stat().st_size - good
-            if self.dropped:
-                os.truncate(self.path, good)
-        self._file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+            found = read_log(self.path)
+            self.past, self.notice = found.events, mend(self.path, found)
+        self._reserve = self.path.with_name(".reserve")
+        self._file = -1
+        try:
+            self._file = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+            self._size = os.fstat(self._file).st_size
+            self._torn = self._size > 0 and os.pread(self._file, 1, self._size - 1) != b"\n"
+        except OSError as e:
+            self.close()
+            raise file_error(e, self.path) from None
+        with contextlib.suppress(OSError), self._reserve.open("wb") as file:
+            os.posix_fallocate(file.fileno(), 0, _RESERVE)
 
     def emit(self, kind: str, *, transient: bool = False, **data: Any) -> None:  # noqa: ANN401
-        """Record an event, unless it is ``transient``, and tell every listener."""
+        """Record an event, unless it is ``transient``, and tell every listener.
+
+        Raises FileError where it cannot be recorded; nobody is told of it then.
+        """
         event = Event(kind, data, time.time(), transient)
         if not transient:
             line = json.dumps({"type": kind, "time": event.time, **data}, allow_nan=True)
-            os.write(self._file, line.encode() + b"\n")
-            if kind == "reply":
-                os.fsync(self._file)
+            try:
+                self._append(line.encode() + b"\n", precious=kind == "reply")
+            except OSError as e:
+                raise file_error(e, self.path) from None
         for listener in self.listeners:
             listener(event)
+
+    def _append(self, line: bytes, *, precious: bool) -> None:
+        try:
+            self._write(line)
+        except OSError as e:
+            if not (precious and e.errno in _FULL and self._give_up_reserve()):
+                raise
+            self._write(line)
+        if precious:
+            os.fsync(self._file)
+
+    def _write(self, line: bytes) -> None:
+        whole = b"\n" * self._torn + line
+        try:
+            write_all(self._file, whole)
+        except OSError:
+            self._take_back()
+            raise
+        self._size += len(whole)
+        self._torn = False
+
+    def _give_up_reserve(self) -> bool:
+        try:
+            self._reserve.unlink()
+        except OSError:
+            return False
+        return True
+
+    def _take_back(self) -> None:
+        """Leave no part of a line; where even that fails, the next one starts on its own."""
+        try:
+            os.ftruncate(self._file, self._size)
+        except OSError:
+            self._torn = True
+            self._size = os.fstat(self._file).st_size
 
     def of_type(self, kind: str) -> Iterator[dict[str, Any]]:
         """The data of past events of one type, in order."""
@@ -96,3 +208,4 @@ class EventLog:
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
+        self._give_up_reserve()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import itertools
 import json
 import os
+import shutil
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,9 +16,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptpo.errors import RunError
+from promptpo.errors import RunError, file_error
 from promptpo.llm.manual_model import as_markdown
 from promptpo.store.files import write_atomically
+from promptpo.store.shapes import INFO, fits
 from promptpo.types import CallKey, Candidate, Message, Stream
 
 if TYPE_CHECKING:
@@ -28,6 +31,19 @@ def no_run(path: Path) -> str:
     if (path / "events.jsonl").is_file():
         return ""
     return "not a run (no events.jsonl)" if path.exists() else "no such path"
+
+
+def _moved(folder: Path, parent: Path) -> Path:
+    """Give a folder the name of this second; ``-2`` where another run has started in it."""
+    stamp = time.strftime("%Y%m%d-%H%M%S")
+    for number in itertools.count(1):
+        path = parent / (stamp if number == 1 else f"{stamp}-{number}")
+        try:
+            return folder.rename(path)
+        except OSError as e:
+            if e.errno not in (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR):
+                raise
+    raise AssertionError
 
 
 @dataclass(frozen=True)
@@ -54,14 +70,12 @@ class RunFolder:
                 f"{out}: {e.strerror}; give --out a folder that can be written"
             ) from None
         folder = cls(temporary)
-        yield folder
-        stamp = time.strftime("%Y%m%d-%H%M%S")
-        for number in itertools.count(1):
-            path = parent / (stamp if number == 1 else f"{stamp}-{number}")
-            with contextlib.suppress(OSError):  # taken by a run that started in the same second
-                temporary.rename(path)
-                object.__setattr__(folder, "path", path)
-                return
+        try:
+            yield folder
+            object.__setattr__(folder, "path", _moved(temporary, parent))
+        except BaseException:
+            shutil.rmtree(temporary, ignore_errors=True)
+            raise
 
     @classmethod
     def open(cls, path: Path) -> RunFolder:
@@ -92,13 +106,19 @@ class RunFolder:
     def lock(self) -> int:
         """Keep other processes from writing to this run until the returned descriptor closes.
 
-        Raises RunError where another one has it.
+        Raises RunError where another one has it, FileError where it cannot be locked.
         """
-        descriptor = os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        file = self.path / ".lock"
+        try:
+            descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as e:
+            raise file_error(e, file) from None
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        except OSError as e:
             os.close(descriptor)
+            if not isinstance(e, BlockingIOError):
+                raise file_error(e, file) from None
             raise RunError(
                 f"{self.path}: another process is running it; wait for it or stop it"
             ) from None
@@ -109,12 +129,12 @@ class RunFolder:
         """Whether a process holds the run just now; nothing is written to find out."""
         try:
             descriptor = os.open(self.path / ".lock", os.O_RDONLY | os.O_CLOEXEC)
-        except FileNotFoundError:
+        except OSError:
             return False
         try:
             fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except OSError:
-            return True
+        except OSError as e:
+            return isinstance(e, BlockingIOError)
         finally:
             os.close(descriptor)
         return False
@@ -124,13 +144,21 @@ class RunFolder:
         write_atomically(self.path / "run.json", json.dumps(info, indent=2) + "\n")
 
     def read_info(self) -> dict[str, Any]:
-        """``run.json``; empty where a kill came before it was written."""
+        """``run.json``; empty where a kill came before it was written.
+
+        Raises RunError where it cannot be read, or does not hold what it should.
+        """
+        file = self.path / "run.json"
         try:
-            info: dict[str, Any] = json.loads((self.path / "run.json").read_text())
+            info: dict[str, Any] = json.loads(file.read_bytes())
         except FileNotFoundError:
             return {}
-        except ValueError as e:
-            raise RunError(f"{self.path / 'run.json'}: not valid JSON: {e}") from None
+        except OSError as e:
+            raise RunError(str(file_error(e, file))) from None
+        except (ValueError, RecursionError) as e:
+            raise RunError(f"{file}: not valid JSON ({e})") from None
+        if not fits(info, INFO):
+            raise RunError(f"{file}: not what promptpo writes there")
         return info
 
     def write_prompt(self, key: CallKey, messages: Sequence[Message]) -> None:
@@ -171,40 +199,22 @@ class RunFolder:
     def write_episodes(
         self, name: str, episodes: Sequence[EpisodeData], stream: Stream = "search"
     ) -> None:
-        """Store trajectories as ``obs_0, actions_0, rewards_0, end_0, obs_1, ...``."""
-        import io
+        """Store trajectories."""
+        from promptpo.store.episodes import packed
 
-        import numpy as np
-
-        arrays: dict[str, Any] = {}
-        for i, e in enumerate(episodes):
-            arrays[f"obs_{i}"], arrays[f"actions_{i}"] = e.observations, e.actions
-            arrays[f"rewards_{i}"] = e.rewards
-            flags = [e.seed, e.terminated, e.truncated, -1 if e.success is None else e.success]
-            arrays[f"end_{i}"] = np.array(flags, dtype=np.int64)
-        buffer = io.BytesIO()
-        np.savez_compressed(buffer, **arrays)
-        write_atomically(self.episodes(name, stream), buffer.getvalue())
+        write_atomically(self.episodes(name, stream), packed(episodes))
 
     def read_episodes(self, name: str, stream: Stream = "search") -> list[EpisodeData]:
-        """The trajectories that ``write_episodes`` stored."""
-        import numpy as np
+        """The trajectories that ``write_episodes`` stored. Raises RunError."""
+        from promptpo.store.episodes import read
 
-        from promptpo.rollout.jobs import EpisodeData
+        return read(self.episodes(name, stream))
 
-        with np.load(self.episodes(name, stream), allow_pickle=False) as data:
-            episodes = []
-            for i in range(len(data.files) // 4):
-                seed, terminated, truncated, success = data[f"end_{i}"].tolist()
-                episodes.append(
-                    EpisodeData(
-                        observations=data[f"obs_{i}"],
-                        actions=data[f"actions_{i}"],
-                        rewards=data[f"rewards_{i}"],
-                        seed=seed,
-                        terminated=bool(terminated),
-                        truncated=bool(truncated),
-                        success=None if success < 0 else bool(success),
-                    )
-                )
-        return episodes
+    def holds_episodes(self, name: str, stream: Stream, seeds: Sequence[int]) -> bool:
+        """Whether the stored trajectories are those of these seeds.
+
+        Raises RunError where the file is there and damaged.
+        """
+        if not self.episodes(name, stream).exists():
+            return False
+        return {e.seed for e in self.read_episodes(name, stream)} == set(seeds)

@@ -17,8 +17,9 @@ from typing import Any
 from promptpo.config import RunConfig, build
 from promptpo.errors import UsageError
 from promptpo.spec.trouble import one_line
-from promptpo.store.events import EventLog, read_events
+from promptpo.store.events import EventLog, read_log
 from promptpo.store.folder import RunFolder
+from promptpo.store.standing import configs_of, run_of, standing
 from promptpo.trackers.base import Delivery, End, Start, Tracker
 from promptpo.trackers.courier import Courier, Memory
 from promptpo.trackers.feed import Feed
@@ -86,15 +87,14 @@ def send(folder: RunFolder, files: Sequence[Path]) -> list[str]:
     """
     if folder.is_running:
         return []
-    end = End(folder.read_info().get("status", "failed"))
-    events, _ = read_events(folder.events)
-    configs = [e.data["config"] for e in events if e.type in ("run", "resumed")]
+    info, events = standing(folder).info, read_log(folder.events).events
+    end, run = End(info.get("status", "failed")), run_of(events, info)
     problems = []
-    config = build(configs[-1] if configs else {})
+    config = build((configs_of(events) or [run.get("config", {})])[-1])
     for name in config.trackers:
         try:
             check_ready([name])
-            _send(name, _start(folder.path, events[0].data, config), files, end)
+            _send(name, _start(folder.path, run, config), files, end)
         except Exception as error:  # one tracker's trouble is not the other's
             problems.append(f"{name} did not take the files: {one_line(error)}")
     return problems

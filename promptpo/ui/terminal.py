@@ -2,12 +2,34 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
+from collections.abc import Iterator
 from typing import TextIO
 
 from promptpo.plaintext import clean
 
 
 def say(words: object = "", file: TextIO | None = None) -> None:
-    """Print without control characters, at once; ``file`` is standard output where not given."""
-    print(clean(str(words)), file=file or sys.stdout, flush=True)
+    """Print without control characters, at once; ``file`` is standard output where not given.
+
+    An OSError names the stream.
+    """
+    stream = file or sys.stdout
+    with _named(stream):
+        print(clean(str(words)), file=stream, flush=True)
+
+
+def flush() -> None:
+    """Write what standard output still holds back: what is wrong with it shows here, not later."""
+    with _named(sys.stdout):
+        sys.stdout.flush()
+
+
+@contextlib.contextmanager
+def _named(stream: TextIO) -> Iterator[None]:
+    try:
+        yield
+    except OSError as e:
+        name = "standard error" if stream is sys.stderr else "standard output"
+        raise OSError(e.errno, e.strerror, name) from None

@@ -143,5 +143,5 @@ def near_path(path: str | Path) -> str:
     path = Path(path)
     try:
         return str(path.resolve().relative_to(Path.cwd()))
-    except ValueError:
+    except (ValueError, OSError):  # OSError: the current folder is gone
         return str(path)

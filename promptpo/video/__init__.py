@@ -38,13 +38,14 @@ def render_run(
     from promptpo.spec import load_spec
     from promptpo.store.folder import RunFolder
     from promptpo.store.policy_file import PolicyFile
+    from promptpo.store.standing import standing
 
     folder = RunFolder.open(Path(run_folder))
     if not folder.best_policy.is_file():
         raise RunError(f"{folder.path}: no best policy in it yet; resume it, or name a file")
     stored = settings_of(folder)
     asked = config.build(stored, settings or {})
-    record = folder.read_info().get("test")
+    record = standing(folder).info.get("test")
     changing = ("spec", "published_prompt", "policy_lifetime")
     if any(getattr(asked, k) != stored.get(k) for k in changing):
         record = None

@@ -139,11 +139,16 @@ def test_a_run_killed_before_its_first_line_is_one_clear_line(tmp_path, log):
         write_report([tmp_path])
 
 
-def test_an_event_that_is_not_whole_is_one_clear_line(copied):
+def test_what_cannot_be_read_is_left_out_and_said(copied):
+    before = gather(copied)
     with (copied / "events.jsonl").open("a") as log:
         log.write('{"type": "rollout", "round": 1}\n')
-    with pytest.raises(RunError, match="does not hold what a report needs"):
-        gather(copied)
+    (copied / "run.json").write_text("{")
+    found = gather(copied)
+    assert (found.rounds, found.best, found.test) == (before.rounds, before.best, before.test)
+    html = write_report([copied]).read_text()
+    assert "of events.jsonl cannot be read; `promptpo repair" in html
+    assert "run.json: not valid JSON" in html
 
 
 def test_episodes_that_are_gone_or_broken_cost_the_plots_only(copied):

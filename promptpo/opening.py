@@ -1,0 +1,135 @@
+"""Opens a run: a new one with its first event, or one that goes on."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from promptpo.config import RunConfig
+from promptpo.errors import RunError
+from promptpo.rollout import TaskInfo
+from promptpo.spec import EnvSpec, layout
+from promptpo.spec.loading import spec_text
+from promptpo.store.events import EventLog, read_log
+from promptpo.store.folder import RunFolder
+from promptpo.store.past import digest
+from promptpo.store.standing import configs_of
+from promptpo.trackers import tracking
+from promptpo.types import Listener
+from promptpo.version import __version__
+
+_PACKAGES = ("numpy", "gymnasium", "mujoco", "metaworld", "litellm", "RestrictedPython")
+
+
+def open_run(
+    config: RunConfig,
+    spec: EnvSpec,
+    task: TaskInfo,
+    listeners: Sequence[Listener],
+    resume: Path | None,
+    stack: contextlib.ExitStack,
+) -> tuple[RunFolder, EventLog, Mapping[str, Any]]:
+    """The run's folder, its log and its first event: new ones, or those in the folder ``resume``.
+
+    ``stack`` closes them. Raises RunError and FileError.
+    """
+    fresh = first_event(config, spec, task)
+    if resume is None:
+        with RunFolder.create(Path(config.out), spec.name) as folder:
+            stack.callback(os.close, folder.lock())
+            log = EventLog(folder.events)
+            stack.callback(log.close)
+            log.emit("run", **fresh)
+        log.path = folder.events
+        run: Mapping[str, Any] = fresh
+        notices: list[str] = []
+    else:
+        folder = RunFolder.open(resume)
+        stack.callback(os.close, folder.lock())
+        log = EventLog(folder.events)
+        stack.callback(log.close)
+        run, notices = _recorded(folder, log, spec, fresh)
+    log.listeners = [*listeners, *stack.enter_context(tracking(config, folder.path, run, log))]
+    now: dict[str, Any] = {"config": config.as_dict(), "isolation": task.isolation}
+    log.emit("run", transient=True, **{**run, **now, "folder": str(folder.path)})
+    if resume is not None:
+        log.emit("resumed", events=len(log.past), **now)
+    for text in notices:
+        log.emit("notice", text=text)
+    return folder, log, run
+
+
+def _recorded(
+    folder: RunFolder, log: EventLog, spec: EnvSpec, fresh: dict[str, Any]
+) -> tuple[Mapping[str, Any], list[str]]:
+    """The first event of a run that goes on, and what the user should know of its files."""
+    notices = [log.notice] if log.notice else []
+    try:
+        folder.read_info()
+    except RunError as e:
+        notices.append(f"{e}; it is written anew")
+    run: Mapping[str, Any] = next(log.of_type("run"), {})
+    if not run:
+        log.emit("run", **fresh)
+        notices.append("the run's first event is lost: its spec is taken as it is now")
+        return fresh, notices
+    if run["spec"]["sha"] != _fingerprint(spec):
+        raise RunError(
+            f"{spec.where}: the spec has changed since the run began; put it back as it"
+            " was, or start a new run"
+        )
+    return run, notices
+
+
+def settings_of(folder: RunFolder) -> dict[str, Any]:
+    """The settings that a run goes by: those of its start, or of the last time it was resumed.
+
+    Raises RunError where neither its log nor its ``run.json`` tells.
+    """
+    configs = configs_of(read_log(folder.events).events)
+    if not configs:
+        with contextlib.suppress(RunError):
+            configs = [folder.read_info().get("config") or {}]
+    if not any(configs):
+        raise RunError(f"{folder.events}: no run is recorded in it; start a new one")
+    return dict(configs[-1])
+
+
+def first_event(config: RunConfig, spec: EnvSpec, task: TaskInfo) -> dict[str, Any]:
+    """What a run is, as its log begins."""
+    references = {name: asdict(value) for name, value in spec.reference_scores.items()}
+    return {
+        "config": config.as_dict(),
+        "spec": {
+            "name": spec.name,
+            "title": spec.title,
+            "sha": _fingerprint(spec),
+            "horizon": spec.horizon,
+            "references": references,
+            "observation": [
+                {"name": f.name, "shape": f.shape, "unit": f.field.unit}
+                for f in layout(spec.observation)
+            ],
+        },
+        "model": config.model,
+        "versions": _versions(),
+        "isolation": task.isolation,
+    }
+
+
+def _fingerprint(spec: EnvSpec) -> str:
+    return digest(spec_text(spec))
+
+
+def _versions() -> dict[str, str]:
+    versions = {"promptpo": __version__, "python": sys.version.split()[0]}
+    for name in _PACKAGES:
+        with contextlib.suppress(PackageNotFoundError):
+            versions[name] = version(name)
+    return versions

@@ -1,0 +1,121 @@
+"""What the events of a log must hold, so that whoever reads them can rely on it."""
+
+from __future__ import annotations
+
+import math
+import types
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from promptpo.types import CallKey, Proof, Rollout
+
+# A shape is a type (float takes whole numbers too), None, a set of words, a tuple of alternatives,
+# a list with the shape of its items, or a dict of names ("name?" may be missing; "*": any name).
+
+
+def fits(value: object, shape: Any) -> bool:  # noqa: ANN401 - shapes are plain values
+    """Whether a value read from JSON has a shape."""
+    if isinstance(shape, tuple):
+        return any(fits(value, each) for each in shape)
+    if isinstance(shape, list):
+        return isinstance(value, list) and all(fits(item, shape[0]) for item in value)
+    if isinstance(shape, dict):
+        return isinstance(value, Mapping) and _has(value, shape)
+    if isinstance(shape, frozenset):
+        return isinstance(value, str) and value in shape
+    if shape is None or isinstance(value, bool):
+        return value is None if shape is None else shape is bool
+    return isinstance(value, (int, float) if shape is float else shape)
+
+
+def _has(value: Mapping[str, object], shape: Mapping[str, Any]) -> bool:
+    for name, part in shape.items():
+        if name == "*":
+            if not all(fits(item, part) for item in value.values()):
+                return False
+        elif name.rstrip("?") in value:
+            if not fits(value[name.rstrip("?")], part):
+                return False
+        elif not name.endswith("?"):
+            return False
+    return True
+
+
+def shape_of(record: type, *optional: str) -> dict[str, Any]:
+    """The shape of a dataclass's fields as JSON has them."""
+    hints = get_type_hints(record)
+    return {
+        f.name + ("?" if f.name in optional else ""): _shape(hints[f.name]) for f in fields(record)
+    }
+
+
+def _shape(hint: Any) -> Any:  # noqa: ANN401
+    origin, parts = get_origin(hint), get_args(hint)
+    if origin is Literal:
+        return frozenset(parts)
+    if origin in (Union, types.UnionType):
+        return tuple(_shape(part) for part in parts)
+    if origin is tuple:
+        return [_shape(parts[0])]
+    return None if hint is type(None) else Mapping if origin is not None else hint
+
+
+KEY = shape_of(CallKey)
+SCORE = (None, {"mean_return": float, "success_rate?": (None, float)})
+REFERENCES = (None, {"*": {"mean_return": float, "success_rate?": (None, float)}})
+_FIELD = {"name": str, "shape": [int], "unit": str}
+_PLACE = {"round": int, "index": int, "attempt": int}
+_PLAYED = {**_PLACE, "source_sha": str}
+_ROLLOUT = shape_of(Rollout, "mark")
+
+#: By type. Events of other types are of another version, and are passed over.
+EVENTS: dict[str, dict[str, Any]] = {
+    "run": {
+        "config": Mapping,
+        "spec": {"name": str, "sha": str, "references?": REFERENCES, "observation?": [_FIELD]},
+        "versions?": Mapping,
+        "isolation?": (None, Mapping),
+    },
+    "resumed": {"config": Mapping},
+    "prompt": {"key": KEY, "messages": [{"role": str, "content": str}]},
+    "reply": {"key": KEY, "text": str, "latency?": float},
+    "refused": {"key": KEY, "reason": str},
+    "rollout": {**_PLAYED, **_ROLLOUT},
+    "proof": {**_PLAYED, **shape_of(Proof)},
+    "candidate": {**_PLACE, "source": (None, str), "error": (None, str), "score": SCORE},
+    "feedback": {
+        "round": int, "index": int, "feedback_sha": str, "texts": [str], "error": (None, str),
+    },
+    "round": {
+        "round": int, "winner": str, "score": SCORE, "best": {"name": str, "score": SCORE},
+    },
+    "selection": {"finalists": [{"name": str, "score": SCORE}], "winner": (None, str)},
+    "test": {"name": str, **_ROLLOUT},
+    "finished": {"status": str, "reason": str, "best": (None, str), "score": SCORE},
+    "notice": {"text": str},
+}  # fmt: skip
+
+#: ``run.json``; all of it may be missing.
+INFO = {
+    "status?": str,
+    "reason?": str,
+    "config?": Mapping,
+    "spec?": str,
+    "title?": str,
+    "references?": REFERENCES,
+    "best?": {"name": str, "search": SCORE, "mark?": str},
+    "test?": _ROLLOUT,
+    "seconds?": float,
+    "ended?": (None, str),
+}
+
+
+def is_event(data: object) -> bool:
+    """Whether a line of a log, decoded, is an event that readers can use."""
+    if not isinstance(data, Mapping) or not isinstance(data.get("type"), str):
+        return False
+    time = data.get("time", 0.0)
+    if not fits(time, float) or not math.isfinite(time):
+        return False
+    return fits(data, EVENTS.get(data["type"], {}))

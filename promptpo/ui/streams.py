@@ -1,0 +1,89 @@
+"""Standard input, output and error: closed, full, or with nobody at the other end."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import sys
+from typing import TextIO, cast
+
+
+def open_all() -> None:
+    """Give a stream that was closed (``>&-``) something to stand for it.
+
+    Otherwise the next file that is opened, the log of a run for example, would take its number,
+    and whatever any library prints would go there. Standard output is opened such that writing
+    fails, as it does where it is closed: a command that is there to print says so.
+    """
+    for descriptor, flags in ((0, os.O_RDONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, flags)  # takes the lowest number that is free: this one
+            os.set_inheritable(descriptor, True)
+    if sys.stdin is None:
+        sys.stdin = _text(0, "r")
+    if sys.stdout is None:
+        sys.stdout = _text(1, "w")
+    if sys.stderr is None:
+        sys.stderr = _text(2, "w")
+
+
+def _text(descriptor: int, mode: str) -> TextIO:
+    stream = os.fdopen(descriptor, mode, encoding="utf-8", errors="replace", closefd=False)
+    return cast("TextIO", stream)
+
+
+def silence(stream: TextIO) -> None:
+    """Let all further output of a stream that cannot be written go nowhere, at exit too."""
+    with contextlib.suppress(OSError, ValueError):
+        descriptor = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(descriptor, stream.fileno())
+        os.close(descriptor)
+        stream.flush()
+
+
+class Steady(io.TextIOBase):
+    """A stream for the view of a run, which goes on where nobody can be shown anything any more.
+
+    ``problem`` is what ended the writing.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self.problem: OSError | ValueError | None = None
+
+    def write(self, text: str) -> int:
+        """Write, unless that has failed before."""
+        if self.problem is None:
+            try:
+                return self._stream.write(text)
+            except (OSError, ValueError) as e:  # ValueError: closed
+                self._end(e)
+        return len(text)
+
+    def flush(self) -> None:
+        """Flush, unless writing has failed before."""
+        if self.problem is None:
+            try:
+                self._stream.flush()
+            except (OSError, ValueError) as e:
+                self._end(e)
+
+    def _end(self, problem: OSError | ValueError) -> None:
+        self.problem = problem
+        silence(self._stream)
+
+    def isatty(self) -> bool:
+        """Whether it is a terminal."""
+        return self._stream.isatty()
+
+    def fileno(self) -> int:
+        """The descriptor of the stream."""
+        return self._stream.fileno()
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        """The encoding of the stream."""
+        return self._stream.encoding

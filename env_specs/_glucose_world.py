@@ -30,9 +30,13 @@ MISSING = -1.0
 #: Most insulin that the action space allows, U/min.
 MOST_INSULIN = 0.1
 
-#: Outside of these the patient is dead, mg/dL.
+#: Cost of a unit of insulin, U.
+UNIT_COST = 10.0
+
+#: Outside of these the patient is dead, mg/dL. Death costs the penalty, and for every step that is
+#: left more than any step can cost a living patient: so dying never pays, nor does dying sooner.
 SURVIVABLE = (10.0, 1000.0)
-DEATH_PENALTY = 100_000.0
+DEATH_PENALTY, COST_OF_A_LOST_STEP = 100_000.0, 115.0
 
 #: The pump moves in steps of so many pmol/min.
 _PUMP_STEP = 0.05
@@ -100,9 +104,11 @@ class GlucoseWorld(gymnasium.Env[NDArray[np.float64], NDArray[np.float64]]):
 
     Observation, shape (3, 48): the last 48 values, the newest last, of glucose as measured (mg/dL),
     insulin given (U/min) and carbohydrate served (g); -1 where nothing is known yet. Action, shape
-    (1,): insulin in U/min, 0 to 0.1. Reward: minus the risk of the step's mean blood glucose; at
-    death, outside 10 to 1000 mg/dL, which ends the episode, also minus 100,000. ``info`` tells
-    ``blood_glucose``, which the sensor shows with an error. ``substeps`` is that of the patient.
+    (1,): insulin in U/min, 0 to 0.1. Reward: minus the risk of the glucose as the sensor shows it,
+    minus 10 for each unit of insulin; when the true one leaves 10 to 1000 mg/dL, the patient dies,
+    which ends the episode and costs 100,000 and 115 for each step that is left. ``info`` tells
+    ``blood_glucose``, the true one, ``died`` and ``steps_left``. ``substeps`` is that of the
+    patient.
     """
 
     def __init__(self, substeps: int = 1) -> None:
@@ -151,9 +157,13 @@ class GlucoseWorld(gymnasium.Env[NDArray[np.float64], NDArray[np.float64]]):
             measured += self._reading / MINUTES_PER_STEP
         for values, value in zip(self._history, (measured, insulin, served), strict=True):
             values.append(value)
-        dead = not SURVIVABLE[0] <= glucose <= SURVIVABLE[1]
-        reward = -risk(glucose) - (DEATH_PENALTY if dead else 0.0)
-        return self._observation(), reward, dead, False, {"blood_glucose": glucose}
+        died = not SURVIVABLE[0] <= glucose <= SURVIVABLE[1]
+        steps_left = max(DAYS * STEPS_PER_DAY - self._minute // MINUTES_PER_STEP, 0)
+        reward = -risk(measured) - UNIT_COST * MINUTES_PER_STEP * insulin
+        if died:
+            reward -= DEATH_PENALTY + COST_OF_A_LOST_STEP * steps_left
+        info = {"blood_glucose": glucose, "died": died, "steps_left": steps_left}
+        return self._observation(), reward, died, False, info
 
     def _read(self) -> float:
         reading = self.patient.glucose + next(self._errors)
@@ -164,8 +174,8 @@ class GlucoseWorld(gymnasium.Env[NDArray[np.float64], NDArray[np.float64]]):
 
 
 def risk(glucose: float) -> float:
-    """Magni risk of a blood glucose (mg/dL): 0 near 139, 25 at 70, 18 at 250."""
-    deviation: float = math.log(max(glucose, 1.0)) ** 0.8353 - 3.7932
+    """Magni risk of a glucose (mg/dL) of 1 and more: 0 near 139, 25 at 70, 18 at 250."""
+    deviation: float = math.log(glucose) ** 0.8353 - 3.7932
     return 10.0 * (3.5506 * deviation) ** 2
 
 

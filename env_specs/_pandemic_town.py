@@ -1,15 +1,16 @@
-"""An epidemic in a town of 500 people, day by day: an agent-based model in numpy.
+"""An epidemic in a town of 500 people, 8 hours at a time: an agent-based model in numpy.
 
 Everyone belongs to a household, children also to a class and grown-ups to a workplace, and all
-meet all others of the town by chance (shops, bars, neighbours). Five stages of regulation thin out
-the contacts outside of the household. An infection is latent, then infectious; for some, by age, it
-becomes critical, and of those some die. Who recovers is immune for months. Now and then somebody is
-infected out of town, and one day a more contagious variant takes over.
+meet all others of the town by chance (shops, bars, neighbours). A day has three parts: the night at
+home, the day in class or at work, the evening in town and at home. Five stages of regulation thin
+out the contacts outside of the household. An infection is latent, then infectious; for some, by
+age, it becomes critical, and of those some die. Who recovers is immune for months. Now and then
+somebody is infected out of town, and one day a more contagious variant takes over.
 
-An infectious person presses on each susceptible contact with a rate a day; somebody under the total
-rate f stays well that day with probability exp(-f). The same seed gives the same town and the same
-epidemic. The numbers are ours, of the order of the COVID-19 of 2020, such that a policy that reacts
-does better than any fixed stage; docs/real_world.md tells what they bring about.
+An infectious person presses on each susceptible contact with a rate; somebody under the total rate
+f of a part of the day stays well in it with probability exp(-f). The same seed gives the same town
+and the same epidemic. The numbers are ours, of the order of the COVID-19 of 2020, such that a
+policy that reacts does better than any fixed stage; docs/real_world.md tells what they bring about.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ CRITICAL = (0.02, 0.11, 0.30)
 DEATH = (0.02, 0.10, 0.30)
 
 #: Beds for the critical; while there are too few, death is likelier by this factor.
-BEDS, WITHOUT_BED = 10, 2.0
+BEDS, WITHOUT_BED = 5, 2.0
 
 #: Days that a state lasts, fewest and most, all equally likely.
 DAYS = {
@@ -57,15 +58,19 @@ DAYS = {
     Health.RECOVERED: (90, 200),
 }
 
-#: Rates a day of one infectious person: on each other of the household, on all others of the class
-#: or workplace together, on all of the town together.
+#: Parts of a day, of 8 hours each.
+NIGHT, DAY, EVENING = PARTS = range(3)
+
+#: Rates a day of one infectious person: on each other of the household (half at night, half in the
+#: evening), on all others of the class or workplace together (by day), on all of the town together
+#: (in the evening).
 AT_HOME, IN_GROUP, IN_TOWN = 0.03, 0.10, 0.12
 
 #: How many are infected on day 0, and the chance a day that one more is, out of town.
-FIRST_CASES, IMPORTED = 5, 0.004
+FIRST_CASES, IMPORTED = 5, 0.02
 
 #: The variant raises all rates by this factor, from a day between these on.
-VARIANT, VARIANT_DAYS = 1.4, (760, 840)
+VARIANT, VARIANT_DAYS = 1.4, (95, 105)
 
 _NEVER = np.iinfo(np.int64).max
 
@@ -97,7 +102,8 @@ STAGES = (
 class Town:
     """The people and their health. ``health``, ``age`` and ``household`` have shape (500,).
 
-    ``day`` counts from 0, ``infections`` all so far. ``variant_day``: None to draw it.
+    ``part`` counts parts of 8 hours from midnight of day 0, ``infections`` all so far.
+    ``variant_day``: None to draw it.
     """
 
     def __init__(
@@ -122,7 +128,7 @@ class Town:
         self._sick = np.zeros(PEOPLE, dtype=bool)
         self._ends: Whole = np.full(PEOPLE, _NEVER)
         self._imported = imported
-        self.day = 0
+        self.part = 0
         self.infections = 0
         self._infect(random.choice(PEOPLE, first_cases, replace=False))
 
@@ -132,11 +138,16 @@ class Town:
         counts[Health.LATENT] += counts[Health.INFECTIOUS]
         return np.delete(counts, Health.INFECTIOUS) / PEOPLE
 
-    def live(self, days: int, stage: int) -> None:
-        """Let so many days pass under a stage, 0 to 4."""
-        for _ in range(days):
+    @property
+    def day(self) -> int:
+        """Days that have passed."""
+        return self.part // len(PARTS)
+
+    def live(self, parts: int, stage: int) -> None:
+        """Let so many parts of a day, 8 hours each, pass under a stage, 0 to 4."""
+        for _ in range(parts):
             infected = self._infected(STAGES[stage])
-            self.day += 1
+            self.part += 1
             self._progress()
             self._infect(infected)
 
@@ -150,29 +161,34 @@ class Town:
         return household
 
     def _infected(self, stage: Stage) -> Whole:
-        """Who is infected today."""
+        """Who is infected in this part of the day."""
         spreading = np.flatnonzero(self.health == Health.INFECTIOUS)
         infected = np.empty(0, dtype=np.int64)
         if spreading.size:
             well = np.flatnonzero(self.health == Health.SUSCEPTIBLE)
             rates = self._rates(spreading, well, stage)
             infected = well[self._random.random(well.size) < -np.expm1(-rates)]
-        if self._random.random() < self._imported:
+        if self._random.random() < self._imported / len(PARTS):
             traveller = self._random.integers(PEOPLE)
             if self.health[traveller] == Health.SUSCEPTIBLE:
                 infected = np.union1d(infected, traveller)
         return infected
 
     def _rates(self, spreading: Whole, well: Whole, stage: Stage) -> NDArray[np.float64]:
-        """Rate of infection of each who is well."""
+        """Rate of infection of each who is well, in this part of the day."""
+        part = self.part % len(PARTS)
         goes_out = np.where(self._sick[spreading], stage.sick, 1.0)
-        home = np.bincount(self.household[spreading], minlength=HOUSEHOLDS)
-        group = np.bincount(self.group[spreading], goes_out, NO_GROUP + 1) / self._others
-        group[:CLASSES] *= stage.school
-        group[CLASSES:] *= stage.work
-        group[NO_GROUP] = 0.0
-        rates = AT_HOME * home[self.household[well]] + IN_GROUP * group[self.group[well]]
-        rates += IN_TOWN * stage.town * float(goes_out.sum()) / PEOPLE
+        if part == DAY:
+            group = np.bincount(self.group[spreading], goes_out, NO_GROUP + 1) / self._others
+            group[:CLASSES] *= stage.school
+            group[CLASSES:] *= stage.work
+            group[NO_GROUP] = 0.0
+            rates = (IN_GROUP * group[self.group[well]]).astype(np.float64)
+        else:
+            home = np.bincount(self.household[spreading], minlength=HOUSEHOLDS)
+            rates = (0.5 * AT_HOME * home[self.household[well]]).astype(np.float64)
+        if part == EVENING:
+            rates += IN_TOWN * stage.town * float(goes_out.sum()) / PEOPLE
         contagious: NDArray[np.float64] = rates * (VARIANT if self.day >= self.variant_day else 1.0)
         return contagious
 
@@ -182,9 +198,9 @@ class Town:
             self._enter(person, Health.LATENT)
 
     def _progress(self) -> None:
-        """Bring those whose state ends today into their next one."""
+        """Bring those whose state ends now into their next one."""
         beds_left = BEDS - np.count_nonzero(self.health == Health.CRITICAL)
-        for person in np.flatnonzero(self._ends == self.day):
+        for person in np.flatnonzero(self._ends == self.part):
             age, was = self.age[person], self.health[person]
             if was == Health.LATENT:
                 self._sick[person] = self._random.random() < SYMPTOMS[age]
@@ -201,6 +217,8 @@ class Town:
 
     def _enter(self, person: np.int64, state: Health) -> None:
         self.health[person] = state
-        lasts = DAYS.get(state)
-        ends = self.day + int(self._random.integers(*lasts, endpoint=True)) if lasts else _NEVER
+        ends = _NEVER
+        if state in DAYS:
+            fewest, most = (days * len(PARTS) for days in DAYS[state])
+            ends = self.part + int(self._random.integers(fewest, most, endpoint=True))
         self._ends[person] = ends

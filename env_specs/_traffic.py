@@ -34,15 +34,17 @@ _LIBRARIES = "on Debian and Ubuntu run: apt install libx11-6 libxext6 libxrender
 
 
 class TrafficMerge(gymnasium.Env[NDArray[np.float64], NDArray[np.float64]]):
-    """Control up to five vehicles that enter a crowded highway from a ramp.
+    """Control up to ten vehicles that enter a crowded highway from a ramp.
 
-    Observation, float64, shape (33,): for the five slots each, one quantity after the other:
+    Observation, float64, shape (65,): for the ten slots each, one quantity after the other:
     present (0 or 1), speed (m/s), gap (m) and speed difference (m/s) to the leader, and the same
-    to the follower; then mean speed, root mean square of all vehicles' speed errors (m/s), crashed.
-    Action, shape (5,): the acceleration of each slot's vehicle, -1.5 to 1.5 m/s^2.
-    Reward: closeness of all speeds to 20 m/s, 0 to 1; plus 0.1 times the sum of (time headway - 1)
-    over the vehicles in slots that are nearer than 1 s to their leader; minus the mean of the
-    absolute accelerations. A crash ends the episode, with reward 0.
+    to the follower; then the mean speed, the root mean square of the speeds' errors (m/s) of
+    vehicles from the highway and of those from the ramp, how many wait to enter the ramp, crashed.
+    Those that wait count as of speed 0. Action, shape (10,): the acceleration of each slot's
+    vehicle, -1.5 to 1.5 m/s^2. Reward: closeness of the speeds to 20 m/s, 0 to 1, of the vehicles
+    of the one road that fares worse; plus 0.1 times the sum of (time headway - 1) over the
+    vehicles in slots that are nearer than 1 s to their leader; minus the mean of the absolute
+    accelerations. A crash ends the episode, with reward 0.
 
     Raises:
         ModuleNotFoundError: SUMO is not installed.
@@ -147,7 +149,8 @@ def _bounds() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     sight = simulation.SIGHT
     low = np.repeat([0.0, 0.0, 0.0, -30.0, 0.0, -30.0], simulation.SLOTS)
     high = np.repeat([1.0, 30.0, sight, 30.0, sight, 30.0], simulation.SLOTS)
-    return np.append(low, [0.0, 0.0, 0.0]), np.append(high, [30.0, simulation.TARGET_SPEED, 1.0])
+    target = simulation.TARGET_SPEED
+    return np.append(low, np.zeros(5)), np.append(high, [30.0, target, target, 100.0, 1.0])
 
 
 if ENV_ID not in gymnasium.registry:

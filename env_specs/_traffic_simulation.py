@@ -18,12 +18,12 @@ import struct
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 #: Vehicles that can be controlled at a time.
-SLOTS = 5
+SLOTS = 10
 #: Seconds of a step.
 STEP = 0.2
 #: Seconds of traffic before the first observation.
@@ -39,8 +39,8 @@ SIGHT = 100.0
 ASK_STEP, ASK_PLACES = -1, -2
 #: A seed to start the episode of, or one of the above; then the accelerations of the slots.
 REQUEST = struct.Struct(f"<q{SLOTS}d")
-#: The reward, then the observation: six numbers for each slot, then three of all traffic.
-OBSERVATION_SIZE = 6 * SLOTS + 3
+#: The reward, then the observation: six numbers for each slot, then five of all traffic.
+OBSERVATION_SIZE = 6 * SLOTS + 5
 REPLY = struct.Struct(f"<{1 + OBSERVATION_SIZE}d")
 #: How many vehicles there are, and one of them: x, y (m from the merge), angle (degrees, 0 up,
 #: clockwise), speed (m/s), 1 if it is in a slot.
@@ -161,20 +161,29 @@ class Simulation:
                 self._slots[slot] = waiting.pop(0)
 
     def _reply(self, accelerations: Sequence[float]) -> list[float]:
-        speeds = [self._vehicle.getSpeed(name) for name in self._vehicle.getIDList()]
+        speeds = {name: self._vehicle.getSpeed(name) for name in self._vehicle.getIDList()}
         crashed = bool(self._sumo.simulation.getCollidingVehiclesNumber())
         rows = [self._seen(name) for name in self._slots]
         columns = [number for column in zip(*rows, strict=True) for number in column]
-        count = max(len(speeds), 1)
-        error = math.hypot(*(v - TARGET_SPEED for v in speeds))
+        waiting = self._waiting()
+        highway = _error(v for name, v in speeds.items() if _on_highway(name))
+        ramp = _error([*(v for n, v in speeds.items() if not _on_highway(n)), *[0.0] * waiting])
         reward = 0.0
-        if not crashed and speeds:
-            most = TARGET_SPEED * math.sqrt(count)
+        if not crashed:
+            closeness = max(1.0 - max(highway, ramp) / TARGET_SPEED, 0.0)
             headway = sum(_headway_term(row) for row in rows)
             effort = sum(abs(a) for a in accelerations) / SLOTS
-            reward = max(most - error, 0.0) / most + 0.1 * headway - effort
-        deviation = error / math.sqrt(count) if speeds else TARGET_SPEED
-        return [reward, *columns, sum(speeds) / count, deviation, float(crashed)]
+            reward = closeness + 0.1 * headway - effort
+        mean = sum(speeds.values()) / max(len(speeds), 1)
+        return [reward, *columns, mean, highway, ramp, float(waiting), float(crashed)]
+
+    def _waiting(self) -> int:
+        """How many vehicles there is no room for on the ramp, where they were to enter by now.
+
+        The highway's are not counted: more arrive there than fit, whatever anybody does.
+        """
+        pending = self._sumo.simulation.getPendingVehicles()
+        return sum(not _on_highway(name) for name in pending)
 
     def _seen(self, name: str | None) -> tuple[float, ...]:
         """One slot: present, speed, gap and speed difference to the leader and to the follower."""
@@ -190,6 +199,17 @@ class Simulation:
         if not found or not found[0] or found[1] + _MIN_GAP >= SIGHT:
             return SIGHT, 0.0
         return max(found[1] + _MIN_GAP, 0.0), self._vehicle.getSpeed(found[0]) - speed
+
+
+def _on_highway(name: str) -> bool:
+    """Whether a vehicle came, or is to come, on the highway; else on the ramp."""
+    return name.startswith("highway")
+
+
+def _error(speeds: Iterable[float]) -> float:
+    """Root of the mean of (speed - 20 m/s)^2; 0 where there is no vehicle."""
+    errors = [speed - TARGET_SPEED for speed in speeds]
+    return math.hypot(*errors) / math.sqrt(max(len(errors), 1))
 
 
 def _headway_term(row: Sequence[float]) -> float:

@@ -6,8 +6,9 @@ error of 11 mg/dL (standard deviation; at times 30 and more) that drifts: it is 
 quarter of an hour, another one after an hour. Meals come at random times of the day and in random
 sizes: mostly breakfast, lunch and dinner, at times snacks. The controller learns of a meal when it
 is served. Too much glucose harms in the long run, too little at once: the episode ends by death
-when blood glucose leaves 10 to 1000 mg/dL. Insulin acts slowly, for hours after it was given, and
-cannot be taken back. The episode begins at midnight.
+when the true blood glucose leaves 10 to 1000 mg/dL, and death costs more than any life of those 20
+days. Insulin acts slowly, for hours after it was given, and cannot be taken back. The episode
+begins at midnight.
 """
 
 from collections.abc import Callable
@@ -60,17 +61,20 @@ def reward(
     action: np.ndarray,
     next_observation: Observation,
     *,
-    blood_glucose: float,
+    died: bool,
+    steps_left: int,
 ) -> float:
-    """Reward of one step, minus the risk (Magni) of its mean blood glucose; -100,000 at death.
+    """Reward of one step: minus the risk (Magni) of the sensor's glucose, and the insulin's cost.
 
-    ``blood_glucose``, in mg/dL, is the true one, which the sensor shows with an error. The best is
-    0, at 139 mg/dL; for example -25 at 70 mg/dL, -3.5 at 180, -18 at 250.
+    The risk is 0 at 139 mg/dL; for example 25 at 70 mg/dL, 3.5 at 180, 18 at 250. A unit of insulin
+    costs 10. No step costs a living patient more than 115: that is what death costs for each of the
+    ``steps_left``, of 5760, and 100,000 besides.
     """
-    log_power = np.log(max(blood_glucose, 1.0)) ** 0.8353
+    log_power = np.log(next_observation.glucose[47]) ** 0.8353
     risk = 10.0 * (3.5506 * (log_power - 3.7932)) ** 2
-    dead = blood_glucose < 10.0 or blood_glucose > 1000.0
-    return -float(risk) - (100_000.0 if dead else 0.0)
+    units = 5.0 * next_observation.insulin[47]
+    death = 100_000.0 + 115.0 * steps_left if died else 0.0
+    return -float(risk + 10.0 * units + death)
 
 
 def make() -> Env:
@@ -106,9 +110,9 @@ SPEC = EnvSpec(
     observation=Observation,
     action=ACTION,
     reward=reward,
-    reward_inputs=lambda info: {"blood_glucose": info["blood_glucose"]},
+    reward_inputs=lambda info: {"died": info["died"], "steps_left": info["steps_left"]},
     horizon=5760,
     expert=expert,
     # Measured: python -m promptpo.spec.baselines glucose --episodes 40
-    references={"random": -335_400.0, "zero action": -495_000.0, "expert": -17_740.0},
+    references={"random": -252_700.0, "zero action": -489_500.0, "expert": -28_480.0},
 )

@@ -32,14 +32,25 @@ class Observation:
         "past for a moment: -2.618 to 0 at hips and knees, -0.785 to 0.785 at the ankles",
     )
     x_velocity: float = field(
-        unit="m/s", low=-10.0, high=10.0, frame="world", doc="at this instant, positive forward"
+        unit="m/s",
+        low=-10.0,
+        high=10.0,
+        frame="world",
+        doc="at this instant, positive forward; cut to -10 to 10, as are all velocities here; the "
+        "body's motion and the reward go by the uncut ones",
     )
-    z_velocity: float = field(unit="m/s", low=-10.0, high=10.0, frame="world", doc="positive up")
+    z_velocity: float = field(
+        unit="m/s", low=-10.0, high=10.0, frame="world", doc="positive up; cut to -10 to 10"
+    )
     pitch_velocity: float = field(
-        unit="rad/s", low=-10.0, high=10.0, frame="world", doc="rate of pitch"
+        unit="rad/s", low=-10.0, high=10.0, frame="world", doc="rate of pitch, cut to -10 to 10"
     )
     joint_velocities: np.ndarray = field(
-        shape=(6,), unit="rad/s", low=-10.0, high=10.0, doc="rates of joint_angles, cut at 10"
+        shape=(6,),
+        unit="rad/s",
+        low=-10.0,
+        high=10.0,
+        doc="rates of joint_angles, cut to -10 to 10",
     )
 
 

@@ -1,11 +1,11 @@
 """Pandemic: regulate a small town through an epidemic, neither too little nor too much.
 
 In a town of 500 people an infectious disease spreads at home, in schools, at work and in shops and
-bars. Every 8 days the town decides on its regulations, one of five stages: 0, none, then ever
-stricter ones, each leaving fewer contacts outside of the home, up to 4, where all but what is
-essential is closed. The stage changes by at most one at a time. Critically ill people need the
-hospital, which has 10 beds. The episode begins with 5 infected people in stage 0, and lasts 192
-decisions, somewhat more than 4 years, whatever happens; people may be infected out of town.
+bars. Every day the town decides on its regulations, one of five stages: 0, none, then ever stricter
+ones, each leaving fewer contacts outside of the home, up to 4, where all but what is essential is
+closed. The stage changes by at most one at a time. Critically ill people need the hospital, which
+has 5 beds. The episode begins with 5 infected people in stage 0, and lasts 192 days, whatever
+happens; people may be infected out of town.
 """
 
 from collections.abc import Callable
@@ -18,8 +18,8 @@ from promptpo.spec import Env, EnvSpec, Raw, Reference, field
 class Observation:
     """Shares of the town's 500 people, before each decision, and the stage in force.
 
-    The arrays have the shares at the end of the last 3 steps: [2] now, [1] 8 days ago, [0] 16 days
-    ago (at the start, all three are those of the first day). The five shares of a day sum to 1.
+    The arrays have the shares of the last day at three times: [2] now, [1] 8 hours ago, [0] 16
+    hours ago (at the start, all three are those of the start). The five shares of a time sum to 1.
     """
 
     none: np.ndarray = field(
@@ -35,11 +35,12 @@ class Observation:
         shape=(3,), low=0.0, high=1.0, doc="recovered, and immune for the time being"
     )
     dead: np.ndarray = field(shape=(3,), low=0.0, high=1.0, doc="died of the disease so far")
-    stage: int = field(low=0, high=4, doc="of regulation in the last 8 days: 0 none, 4 strictest")
+    stage: int = field(low=0, high=4, doc="of regulation in the last day: 0 none, 4 strictest")
+    day: int = field(unit="days", low=0, high=192, doc="that have passed, 0 at the start")
 
 
 ACTION = """
-An int: 0 lowers the stage by one, 1 keeps it, 2 raises it by one, for the next 8 days. At 0, action
+An int: 0 lowers the stage by one, 1 keeps it, 2 raises it by one, for the next day. At 0, action
 0 keeps it, and at 4, action 2.
 """
 
@@ -47,11 +48,12 @@ An int: 0 lowers the stage by one, 1 keeps it, 2 raises it by one, for the next 
 def reward(observation: Observation, action: int, next_observation: Observation) -> float:
     """Reward of one step, 0 at best: minus what is critical, resented, strict, and changed."""
     before, stage = observation.stage, next_observation.stage
-    critical = 10.0 * next_observation.critical[-1]
-    # People resent a rise of the stage while fewer than 0.5% are infected, critical or dead.
+    # The dead go on counting as critical, to the end of the episode.
+    critical = 10.0 * np.mean(next_observation.critical + next_observation.dead)
+    # People resent a rise of the stage while fewer than 0.5% are infected or critical.
     resented = 0.0
     if stage > before:
-        noticed = observation.infected[-1] + observation.critical[-1] + observation.dead[-1]
+        noticed = observation.infected[-1] + observation.critical[-1]
         resented = 10.0 * max(0.0, 1.0 - noticed / 0.005) ** 2
     strict = 0.1 * (stage / 4.0) ** 1.5
     changed = 0.02 * abs(stage - before)
@@ -84,12 +86,12 @@ SPEC = EnvSpec(
     reward=reward,
     horizon=192,
     expert=expert,
-    # Measured: python -m promptpo.spec.baselines pandemic --episodes 300 (random: 1200). Action 0
-    # keeps stage 0, no measures at all. Random rises are resented: few episodes decide that mean.
+    # Measured: python -m promptpo.spec.baselines pandemic --episodes 1200. Action 0 keeps stage 0,
+    # no measures at all. Random rises are resented: few of them decide the mean.
     references={
-        "random": Reference(-25.0, deviation=44.0),
-        "zero action": -10.5,
-        "expert": -6.6,
+        "random": Reference(-109.3, deviation=83.2, episodes=1200),
+        "zero action": -67.2,
+        "expert": -13.9,
     },
     withheld=("variant", "austin", "latent"),
 )

@@ -9,7 +9,15 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 from env_specs._glucose_model import Patient, basal_rate, equations, parameters
-from env_specs._glucose_world import ENV_ID, GlucoseWorld, days_of_meals, risk, sensor_errors
+from env_specs._glucose_world import (
+    COST_OF_A_LOST_STEP,
+    DEATH_PENALTY,
+    ENV_ID,
+    GlucoseWorld,
+    days_of_meals,
+    risk,
+    sensor_errors,
+)
 from promptpo.spec import Task, load_spec
 
 #: Recorded from simglucose 0.2.11 itself; data/record_simglucose.py says how.
@@ -104,12 +112,54 @@ def test_death_ends_the_episode_and_costs_what_is_stated():
     task.reset(0)
     terminated, steps = False, 0
     while not terminated:
-        _, reward, terminated, truncated, _ = task.step(np.array([0.1]))
+        after, reward, terminated, truncated, _ = task.step(np.array([0.1]))
         steps += 1
         assert not truncated
+    glucose, insulin, _ = after.reshape(3, 48)
     assert steps < 288
     assert task.info["blood_glucose"] < 10
-    assert reward == -100_000 - risk(task.info["blood_glucose"])
+    assert task.info["steps_left"] == 5760 - steps
+    lost = 100_000 + 115 * (5760 - steps)
+    assert reward == pytest.approx(-risk(glucose[47]) - 50 * insulin[47] - lost)
+
+
+def test_a_step_costs_the_risk_of_the_reading_and_ten_for_a_unit_of_insulin():
+    task = Task.open(load_spec("glucose"))
+    task.reset(4)
+    for rate in (0.0, 0.02, 0.1):
+        after, reward, *_ = task.step(np.array([rate]))
+        units = 5 * after.reshape(3, 48)[1, 47]
+        assert units == pytest.approx(5 * rate, abs=1e-4)
+        assert reward == pytest.approx(-risk(after[47]) - 10 * units)
+
+
+def test_dying_never_pays_nor_does_dying_sooner():
+    """Death costs more for a step that is left than any reading and any dose can cost in it."""
+    readings = np.append(np.linspace(39.0, 600.0, 2000), 600.0)
+    worst = max(risk(reading) for reading in readings) + 10 * 5 * 0.1
+    assert worst < COST_OF_A_LOST_STEP
+    assert risk(39.0) < COST_OF_A_LOST_STEP - 5
+    assert DEATH_PENALTY > 0
+
+
+def test_a_long_neglected_life_is_worth_more_than_any_death():
+    task = Task.open(load_spec("glucose"))
+
+    def life(rate, steps=5760):
+        task.reset(2)
+        total, terminated = 0.0, False
+        for _ in range(steps):
+            _, reward, terminated, *_ = task.step(np.array([rate]))
+            total += reward
+            if terminated:
+                break
+        return total, terminated
+
+    neglected, died = life(0.0, 1000)
+    assert not died
+    overdosed, died = life(0.1)
+    assert died
+    assert overdosed < neglected * 5.76 - 100_000
 
 
 def test_the_newest_values_stand_at_the_end_and_the_unknown_is_minus_one():

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from promptpo.spec import Task, layout, load_spec
+from promptpo.spec import Task, layout, load_spec, shipped_specs
+
+MUJOCO = [name for name in shipped_specs() if name.startswith("mujoco_")]
 
 
 def opened(name: str) -> Task:
@@ -120,3 +122,33 @@ def test_the_tip_of_the_double_pendulum_is_where_the_angles_put_it():
     x = seen["cart_position"][0] + 0.6 * np.sin(angles[0]) + 0.6 * np.sin(angles.sum())
     height = 0.6 * np.cos(angles[0]) + 0.6 * np.cos(angles.sum())
     assert (seen["tip_x"][0], seen["tip_height"][0]) == pytest.approx((x, height))
+
+
+@pytest.mark.parametrize("name", ["mujoco_hopper", "mujoco_walker2d"])
+def test_velocities_are_cut_where_their_fields_say_so_and_the_reward_goes_by_the_uncut_ones(name):
+    task = opened(name)
+    env = task.env
+    speeds = np.full(env.model.nv, 30.0)
+    speeds[1:3] = 0.0
+    env.set_state(env.init_qpos + np.array([0.0, 1.0, *[0.0] * (env.model.nq - 2)]), speeds)
+    after, reward, *_ = task.step(np.zeros(task.action_size))
+    seen = fields(task, after)
+    assert seen["x_velocity"] == 10.0 < env.data.qvel[0]
+    assert reward > 15.0
+    for item in layout(task.spec.observation):
+        if "velocit" in item.name:
+            assert "cut to -10 to 10" in item.field.doc
+            values = env.data.qvel[item.start - env.model.nq : item.stop - env.model.nq]
+            np.testing.assert_array_equal(seen[item.name], np.clip(values, -10, 10))
+
+
+@pytest.mark.parametrize("name", MUJOCO)
+def test_no_number_is_cut_without_a_word(name):
+    """An observation shows the simulator's own positions and velocities, but where a field says."""
+    task = opened(name)
+    env = task.env
+    env.set_state(env.init_qpos, np.linspace(11.0, 12.0, env.model.nv))
+    seen = fields(task, task._flat(env._get_obs()))
+    for item in layout(task.spec.observation):
+        if (np.abs(seen[item.name]) == 10.0).any():
+            assert "cut" in item.field.doc, item.name

@@ -15,6 +15,7 @@ from shipped import needs_sumo
 
 from env_specs import _traffic_simulation
 from env_specs._traffic import ENV_ID, TrafficMerge
+from promptpo.spec import load_spec
 
 pytestmark = needs_sumo
 
@@ -42,8 +43,8 @@ def make_env():
 
 
 def columns(observation):
-    """Present, speed, leader's gap and difference, follower's gap and difference: rows of 5."""
-    return observation[:30].reshape(6, 5)
+    """Present, speed, leader's gap and difference, follower's gap and difference: rows of 10."""
+    return observation[:60].reshape(6, 10)
 
 
 def play(env, seed, steps, action):
@@ -68,7 +69,7 @@ def gone(pid):
 
 
 def test_environments_in_lockstep_play_what_each_plays_alone(make_env):
-    action = np.array([0.3, -0.4, 0.5, 0.0, 0.1])
+    action = np.array([0.3, -0.4, 0.5, 0.0, 0.1, -0.2, 0.6, 0.0, 0.2, -0.1])
     together = [make_env() for _ in range(3)]
     rows = [[env.reset(seed=seed)[0]] for seed, env in enumerate(together)]
     for _ in range(60):
@@ -82,10 +83,10 @@ def test_environments_in_lockstep_play_what_each_plays_alone(make_env):
 def test_an_episode_has_500_steps_and_then_needs_a_reset(make_env):
     env = make_env()
     env.reset(seed=0)
-    ends = [env.step(np.zeros(5))[3] for _ in range(500)]
+    ends = [env.step(np.zeros(10))[3] for _ in range(500)]
     assert ends == [False] * 499 + [True]
     with pytest.raises(gymnasium.error.ResetNeeded):
-        env.step(np.zeros(5))
+        env.step(np.zeros(10))
 
 
 def test_a_free_vehicle_changes_its_speed_by_the_acceleration_asked_for(make_env):
@@ -93,7 +94,7 @@ def test_a_free_vehicle_changes_its_speed_by_the_acceleration_asked_for(make_env
     for seed in range(3):
         before = columns(env.reset(seed=seed)[0])
         for _ in range(400):
-            action = rng.uniform(-1.5, 1.5, 5)
+            action = rng.uniform(-1.5, 1.5, 10)
             after = columns(env.step(action)[0])
             free = (before[0] == 1) & (after[0] == 1) & (before[2] == 100) & (before[1] > 1)
             change = np.minimum(before[1] + 0.2 * action, 30.0) - before[1]
@@ -110,15 +111,15 @@ def test_an_empty_slot_holds_zeros_and_moves_nothing(make_env):
     empty = columns(start)[0] == 0
     assert empty.any()
     assert not columns(start)[:, empty].any()
-    zero, reward = first.step(np.zeros(5))[:2]
+    zero, reward = first.step(np.zeros(10))[:2]
     pushed, less = second.step(np.where(empty, 1.5, 0.0))[:2]
     assert np.array_equal(zero, pushed)
-    assert reward - less == pytest.approx(1.5 * empty.sum() / 5)
+    assert reward - less == pytest.approx(1.5 * empty.sum() / 10)
 
 
 def test_actions_beyond_the_bounds_are_clipped(make_env):
     env = make_env()
-    clipped, asked = (play(env, 0, 20, np.full(5, size)) for size in (1.5, 40.0))
+    clipped, asked = (play(env, 0, 20, np.full(10, size)) for size in (1.5, 40.0))
     assert np.array_equal(clipped, asked)
 
 
@@ -126,9 +127,76 @@ def test_vehicles_that_stop_hold_the_ramp_and_the_highway_flows(make_env):
     env = make_env()
 
     def late_mean_speed(action):
-        return np.mean([play(env, seed, 500, np.full(5, action))[-100:, 30] for seed in range(4)])
+        return np.mean([play(env, seed, 500, np.full(10, action))[-100:, 60] for seed in range(4)])
 
     assert late_mean_speed(-1.5) > late_mean_speed(0.0) + 1.0
+
+
+class Parking:
+    """Park the first vehicle that enters, at the beginning of the ramp; hold the others' speed."""
+
+    def __init__(self):
+        self.before = self.parked = None
+
+    def __call__(self, raw):
+        present, speed = raw[:10] > 0, raw[10:20]
+        if self.parked is None and self.before is not None and (present & ~self.before).any():
+            self.parked = int((present & ~self.before).argmax())
+        self.before = present
+        action = np.zeros(10)
+        if self.parked is not None:
+            action[self.parked] = -min(speed[self.parked] / 0.2, 1.5)
+        return action
+
+
+def holding_a_headway(raw):
+    """Keep 1.5 s behind the leader, gently, and drive at 20 m/s where there is none."""
+    present, speed, gap = raw[:10] > 0, raw[10:20], raw[20:30]
+    missing = np.minimum(gap / 1.5, 20.0) - speed
+    return np.where(present & (abs(missing) > 1.0), np.clip(0.3 * missing, -0.2, 0.2), 0.0)
+
+
+def test_parking_a_vehicle_on_the_ramp_does_not_pay(make_env):
+    env = make_env()
+
+    def mean_return(policy):
+        returns = []
+        for seed in range(3):
+            raw, act, total = env.reset(seed=seed)[0], policy(), 0.0
+            for _ in range(500):
+                raw, reward, *_ = env.step(act(raw))
+                total += reward
+            returns.append(total)
+        return np.mean(returns)
+
+    parked = mean_return(Parking)
+    assert parked < mean_return(lambda: holding_a_headway) - 10
+    assert parked < mean_return(lambda: lambda raw: np.zeros(10)) - 10
+    assert parked < mean_return(lambda: load_spec("traffic").expert(env)) - 20
+
+
+def test_vehicles_that_find_no_room_on_the_ramp_count_as_standing():
+    script = """
+from env_specs._traffic_simulation import Simulation
+simulation = Simulation()
+import libsumo
+simulation.reset(0)
+most = 0
+for _ in range(500):
+    reply = simulation.step([-1.5] * 10)
+    speeds = {name: libsumo.vehicle.getSpeed(name) for name in libsumo.vehicle.getIDList()}
+    outside = [n for n in libsumo.simulation.getPendingVehicles() if not n.startswith("highway")]
+    highway = [v for n, v in speeds.items() if n.startswith("highway")]
+    ramp = [v for n, v in speeds.items() if not n.startswith("highway")] + [0.0] * len(outside)
+    mean, highway_error, ramp_error, waiting = reply[-5:-1]
+    assert waiting == len(outside)
+    assert abs(mean - sum(speeds.values()) / len(speeds)) < 1e-9
+    for error, road in ((highway_error, highway), (ramp_error, ramp)):
+        assert abs(error**2 - sum((v - 20) ** 2 for v in road) / len(road)) < 1e-6
+    most = max(most, waiting)
+print(most)
+"""
+    assert float(in_a_process_of_its_own(script)) >= 5
 
 
 def test_a_vehicle_keeps_its_slot_until_it_leaves_and_gaps_are_from_bumper_to_bumper():
@@ -137,19 +205,19 @@ from env_specs._traffic_simulation import Simulation
 simulation = Simulation()
 import libsumo
 vehicle = libsumo.vehicle
-checked, entered, slots = 0, [], [None] * 5
+checked, entered, slots = 0, [], [None] * 10
 for seed in range(3):
     reply = simulation.reset(seed)
     slots = list(simulation._slots)
     for _ in range(500):
-        reply = simulation.step([0.1] * 5)
+        reply = simulation.step([0.1] * 10)
         for old, new in zip(slots, simulation._slots):
             assert new == old or old is None or old not in vehicle.getIDList()
         slots = list(simulation._slots)
         for slot, name in enumerate(slots):
             if name is None:
                 continue
-            gap, faster = reply[1 + 10 + slot], reply[1 + 15 + slot]
+            gap, faster = reply[1 + 20 + slot], reply[1 + 30 + slot]
             lane, place = vehicle.getLaneID(name), vehicle.getLanePosition(name)
             ahead = [
                 (vehicle.getLanePosition(other) - vehicle.getLength(other) - place, other)
@@ -173,7 +241,7 @@ _traffic_simulation._SPEED_MODE = 0  # vehicles that do not look ahead
 simulation = _traffic_simulation.Simulation()
 simulation.reset(0)
 for _ in range(500):
-    reply = simulation.step([1.5] * 5)
+    reply = simulation.step([1.5] * 10)
     if reply[-1]:
         print(reply[0], reply[-1])
         break
@@ -220,7 +288,7 @@ def test_a_simulation_that_dies_is_an_error_of_one_line(make_env):
     env.reset(seed=0)
     env._process.kill()
     with pytest.raises(RuntimeError, match=r"^the SUMO process ended: no message$"):
-        env.step(np.zeros(5))
+        env.step(np.zeros(10))
 
 
 def test_a_library_of_the_system_that_is_missing_is_named_with_its_package(make_env):
@@ -255,7 +323,7 @@ def test_a_picture_shows_the_controlled_vehicles_and_drawing_changes_nothing(mak
         env.reset(seed=0)
     for _ in range(100):
         picture = drawn.render()
-        one, other = drawn.step(np.zeros(5))[0], blind.step(np.zeros(5))[0]
+        one, other = drawn.step(np.zeros(10))[0], blind.step(np.zeros(10))[0]
         assert np.array_equal(one, other)
     assert picture.dtype == np.uint8
     assert picture.shape[2] == 3

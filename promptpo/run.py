@@ -53,7 +53,7 @@ def configure(*layers: Mapping[str, Any]) -> RunConfig:
     model = config.model or default_model(spec.name, os.environ)
     recording = _recording_path(model, spec.name)
     header = load_header(recording) if recording else None
-    recorded = ("seed", "rounds", "candidates", "episodes") if header else ()
+    recorded = ("seed", "rounds", "candidates", "episodes", "published_prompt") if header else ()
     below = {"target": spec.target} | {k: getattr(header, k) for k in recorded}
     return build(*layers, {"model": model}, below=below)
 

@@ -70,6 +70,7 @@ def recording(folder: Path, *, by: str = "", how: str = "") -> tuple[dict[str, A
         "type": "recording",
         "spec": folder.parent.name,
         **{key: config.get(key) or 0 for key in wanted},
+        **({"published_prompt": True} if config.get("published_prompt") else {}),
         "how": how,
         "model": by or json.loads(replies[0])["model"],
         "date": time.strftime("%Y-%m-%d", time.gmtime(log.events[0].time)),

@@ -40,6 +40,7 @@ class RecordingHeader:
     candidates: int
     episodes: int
     policy_seed: int = 0
+    published_prompt: bool = False
     model: str = ""
     how: str = ""
     date: str = ""

@@ -17,6 +17,7 @@ import numpy as np
 
 from sandbox.language.formatting import SafeFormat, safe_format
 from sandbox.language.hardening import receiving
+from sandbox.language.mersenne import state_setter
 from sandbox.language.ownership import is_own_class
 
 _ARRAYS = (np.ndarray, np.generic)
@@ -87,6 +88,11 @@ def _init(obj: object, value: object) -> object:
     raise AttributeError("`.__init__` of what a library made is not available: make a new object")
 
 
+def _set_state(obj: object, value: object) -> object:
+    generator = getattr(value, "__self__", None)
+    return state_setter(generator) if isinstance(generator, np.random.RandomState) else value
+
+
 _FILES = "of an array is not available: a policy has no files"
 #: The table. ``match`` patterns may not name these, and see ``building.guard_patterns``.
 GUARDED: dict[str, Rule] = {
@@ -99,6 +105,7 @@ GUARDED: dict[str, Rule] = {
     "obj": _obj,
     "register": _register,
     # Views of the old memory would stay.
+    "set_state": _set_state,
     "resize": _refused(_ARRAYS, "`.resize` of an array is not available: use np.resize(a, shape)"),
 }
 

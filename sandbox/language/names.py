@@ -71,8 +71,8 @@ REFUSED_ATTRIBUTES: dict[str, str] = {
     **dict.fromkeys(words("tofile fromfile memmap"), _FILES),
     **dict.fromkeys(
         words(
-            "ctypes cffi capsule as_strided getfield setfield setflags newbyteorder bit_generator "
-            "getbuffer_info"
+            "ctypes cffi capsule construct_fast as_strided getfield setfield setflags "
+            "newbyteorder bit_generator getbuffer_info"
         ),
         _MEMORY,
     ),

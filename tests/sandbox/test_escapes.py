@@ -1,55 +1,51 @@
-"""Attempts to reach the interpreter's internals: by the language layer alone, and by both."""
+"""Attempts to reach the interpreter's internals: by the language layer alone, and by both.
 
-import io
+The title of each attempt tells which layer holds:
+
+    compiling   the source is refused
+    running     a guard refuses, or what was looked for is not there
+    harmless    it runs, and what it gets leads nowhere
+    process     the language lets it through; the locked-down process holds it
+"""
+
 import os
-import types
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
+from reach import powers
 from restricted import programs, run_restricted
 
 from sandbox import Box, CompileError, Host, Interface, Limits, ProgramError
-from sandbox.language.facades import Facade
 
 ESCAPES = programs("escapes")
 TRACE = Path("/tmp/sandbox-escape")  # noqa: S108 - where the attacks try to write
 CANARY = "only-the-host-knows-this"
-REFUSALS = (AttributeError, CompileError, ImportError, NameError, TypeError, ValueError)
-POWERS = (
-    types.FrameType,
-    types.CodeType,
-    types.TracebackType,
-    types.CellType,
-    io.IOBase,
-    os._Environ,
-)
-BUILTINS = (open, eval, exec, compile, __import__, globals, locals, vars)
+PROCESS = {title for title in ESCAPES if title.endswith("| process")}
 
 
-def powers_in(value, depth=0):
-    """What in ``value`` would lead out of the language."""
-    if isinstance(value, types.ModuleType) and not isinstance(value, Facade):
-        yield value
-    if isinstance(value, POWERS) or any(value is builtin for builtin in BUILTINS):
-        yield value
-    if isinstance(value, dict):
-        if "__builtins__" in value:
-            yield value
-        value = list(value.values())
-    if isinstance(value, list | tuple) and depth < 3:
-        for item in value:
-            yield from powers_in(item, depth + 1)
-
-
-@pytest.mark.parametrize("name", ESCAPES)
-def test_language_layer_alone_gives_no_power(name):
+def layer_that_holds(source):
     try:
-        namespace, _ = run_restricted(ESCAPES[name] + "\nRESULT = attack()\n")
-    except REFUSALS:
-        return
+        namespace, _ = run_restricted(source + "\nRESULT = attack()\n")
+    except CompileError:
+        return "compiling"
+    except Exception:
+        return "running"
+    found = list(powers(namespace["RESULT"], depth=2))
+    return f"none: {found}" if found else "harmless"
 
-    assert list(powers_in(namespace["RESULT"])) == []
+
+@pytest.mark.parametrize("title", [title for title in ESCAPES if title not in PROCESS])
+def test_language_layer_alone_holds_where_the_corpus_says(title):
+    assert layer_that_holds(ESCAPES[title]) == title.rpartition(" | ")[2]
+
+
+def test_the_language_layer_holds_all_but_what_is_for_the_process():
+    held = Counter(title.rpartition(" | ")[2] for title in ESCAPES)
+
+    assert set(held) <= {"compiling", "running", "harmless", "process"}
+    assert sum(held.values()) - held["process"] > 300
 
 
 POLICY = """
@@ -68,12 +64,18 @@ def host():
     del os.environ["SANDBOX_CANARY"]
 
 
-@pytest.mark.parametrize("name", ESCAPES)
-def test_both_layers_let_nothing_out(host, name):
+def in_a_process(title):
+    """What is refused when compiling never runs, so there it is the slow suite that looks."""
+    marks = pytest.mark.slow if title.endswith("| compiling") else ()
+    return pytest.param(title, marks=marks)
+
+
+@pytest.mark.parametrize("title", map(in_a_process, ESCAPES))
+def test_both_layers_let_nothing_out(host, title):
     limits = Limits(act_seconds=0.2, init_seconds=30, memory_mb=256)
     output = ""
     try:
-        with host.policy(ESCAPES[name] + POLICY, Interface(1, None, Box((1,))), limits) as policy:
+        with host.policy(ESCAPES[title] + POLICY, Interface(1, None, Box((1,))), limits) as policy:
             policy.reset([0], [0])
             assert policy.act([0], np.zeros((1, 1))).tolist() == [[0.5]]
             output = policy.output

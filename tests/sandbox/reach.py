@@ -1,0 +1,125 @@
+"""What a program can reach from what it holds: the oracle of the tests of the language layer.
+
+``powers`` goes by the names that a program can spell, under the rules of its own ``getattr``, by
+``type()``, and through containers, and tells what would lead out of the language.
+"""
+
+import builtins
+import functools
+import io
+import os
+import types
+from abc import ABCMeta
+from collections import deque
+
+import numpy as np
+
+from sandbox.language import Library, Printer, Randomness, names
+from sandbox.language.attributes import GUARDED
+from sandbox.language.classes import Type, stand_in
+from sandbox.language.facades import Facade
+from sandbox.language.guards import guarded_getattr
+
+#: Nobody may hold an object of these.
+INTERNAL = (
+    types.FrameType,
+    types.CodeType,
+    types.TracebackType,
+    types.CellType,
+    types.ModuleType,
+    io.IOBase,
+    os._Environ,
+    type(np.random.PCG64(1).capsule),
+    Library,
+    Printer,
+    Randomness,
+)
+#: Nobody may hold these classes, which make what only the interpreter should.
+MAKERS = {*INTERNAL, types.FunctionType, types.MethodType, types.GenericAlias, types.GeneratorType}
+MAKERS |= {memoryview, np.ndarray, Facade}
+BUILTINS = """
+    open input exec eval compile globals locals vars breakpoint getattr setattr delattr hasattr dir
+    print __import__ __build_class__
+"""
+REFUSED = {id(getattr(builtins, name)): name for name in BUILTINS.split()}
+#: Methods in C that are guarded, by the classes that they belong to.
+ARRAYS = (np.ndarray, np.generic)
+METHODS = {"format": str, "format_map": str, "mro": type}
+METHODS |= dict.fromkeys(("resize", "dump", "dumps", "tofile", "setflags", "getfield"), ARRAYS)
+CONTAINERS = (list, tuple, set, frozenset, deque)
+PLAIN = (int, float, complex, str, bytes, bool, type(None), np.generic, np.dtype)
+StandIn = type(stand_in(int))
+
+
+def power(value):
+    """Why nobody should hold ``value``, or None."""
+    kind, why = type(value), None
+    if issubclass(kind, INTERNAL):
+        why = f"an object of {kind.__name__}"
+    elif id(value) in REFUSED:
+        why = f"the builtin {REFUSED[id(value)]}"
+    elif isinstance(value, type) and kind is not StandIn:
+        if value in MAKERS or issubclass(value, (type, types.ModuleType, Facade)):
+            why = f"the class {value.__name__}"
+    elif kind is memoryview and "O" in value.format:
+        why = "a view of pointers"
+    elif kind is dict and "__builtins__" in value:
+        why = "the globals of a function"
+    elif is_guarded_method(value):
+        why = f"the method {value.__name__}"
+    return why
+
+
+def is_guarded_method(value):
+    kind = type(value)
+    if kind is types.MethodDescriptorType:
+        return issubclass(value.__objclass__, METHODS.get(value.__name__, ()))
+    if kind is types.BuiltinMethodType:
+        return isinstance(value.__self__, METHODS.get(value.__name__, ()))
+    return kind is types.MethodType and value.__func__ is ABCMeta.register
+
+
+def spellable(obj):
+    """Names of attributes that a program can write after a dot."""
+    try:
+        found = dir(obj)
+    except Exception:
+        found = dir(type(obj))
+    for name in {*found, *GUARDED}:
+        if name in names.READABLE or (not name.startswith("_") and names.PREFIX not in name):
+            yield name
+
+
+def inside(obj):
+    """What a program gets from ``obj`` without calling it, with how it is written."""
+    yield "type()", Type(obj)
+    if isinstance(obj, dict | types.MappingProxyType):
+        yield from ((f"[{key!r}]", item) for key, item in list(obj.items()))
+        yield from (("key", key) for key in list(obj))
+    elif isinstance(obj, CONTAINERS):
+        yield from ((f"[{i}]", item) for i, item in enumerate(list(obj)))
+    elif isinstance(obj, np.ndarray) and obj.dtype.hasobject:
+        yield from (("[]", item) for item in obj.ravel().tolist())
+    elif isinstance(obj, functools.partial):
+        yield ".func", obj.func
+    for name in spellable(obj):
+        try:
+            yield f".{name}", guarded_getattr(obj, name)
+        except Exception:  # noqa: S112 - a refusal, or a property that fails
+            continue
+
+
+def powers(value, depth):
+    """Paths of at most ``depth`` steps from ``value`` to what leads out of the language."""
+    seen, layer, kept = set(), [("", value)], []
+    for _ in range(depth + 1):
+        following = []
+        for path, obj in layer:
+            found = power(obj)
+            if found is not None:
+                yield f"{path or 'itself'}: {found}"
+            elif not isinstance(obj, PLAIN) and id(obj) not in seen:
+                seen.add(id(obj))
+                kept.append(obj)  # its address stays its own
+                following += ((path + step, reached) for step, reached in inside(obj))
+        layer = following

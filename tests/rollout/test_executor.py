@@ -120,7 +120,9 @@ def test_nothing_is_left_running_when_the_caller_is_killed(tmp_path):
         env={**os.environ, "PYTHONPATH": str(Path(promptpo.__file__).parents[1])},
     )
     assert caller.stdout.readline() == "playing\n"
-    started = set(descendants(caller.pid))
+    deadline = time.monotonic() + 30
+    while len(started := set(descendants(caller.pid))) < 6 and time.monotonic() < deadline:
+        time.sleep(0.1)
     assert len(started) >= 6  # two workers, each with its warm parent and a policy
     caller.kill()
     caller.wait()

@@ -6,7 +6,7 @@
     ├── ModelError              4   no model, no key, a wrong key, an unknown model
     │   └── ModelUnavailable    5   unreachable, rate-limited or too slow to the end
     ├── RunError                6   a run folder that cannot be read or resumed
-    ├── IsolationError          7   the sandbox that was asked for cannot be had here
+    ├── IsolationError          7   the sandbox does not work here, or not as strictly as asked
     └── FileError               8   a file that cannot be read or written: full disk, limits, rights
 
 The message is one line: what is wrong, where, and what to do about it.
@@ -57,7 +57,7 @@ class RunError(PromptPOError):
 
 
 class IsolationError(PromptPOError):
-    """The sandbox level that was asked for is not available on this machine."""
+    """The sandbox does not work here, or not as strictly as asked."""
 
     exit_code = 7
 

@@ -34,7 +34,7 @@ class Forecast:
 
 def forecast(config: RunConfig) -> Forecast:
     """Count what ``config`` asks for. Raises SpecError."""
-    spec = load_spec(config.spec, published=config.published_prompt)
+    spec = load_spec(config.spec, published=config.published_prompt, limit=config.env_timeout)
     n, rounds = config.candidates, config.rounds
     reflections = rounds - 1 if config.reflection else 0
     calls = 1 + n * rounds + reflections

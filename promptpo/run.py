@@ -49,7 +49,7 @@ def configure(*layers: Mapping[str, Any]) -> RunConfig:
     the settings that the recording was made with. Raises UsageError, SpecError or ModelError.
     """
     config = build(*layers)
-    spec = load_spec(config.spec, published=config.published_prompt)
+    spec = load_spec(config.spec, published=config.published_prompt, limit=config.env_timeout)
     model = config.model or default_model(spec.name, os.environ)
     recording = _recording_path(model, spec.name)
     header = load_header(recording) if recording else None
@@ -100,7 +100,9 @@ class _Run:
             self.config = configure(self.config.as_dict())
         check_configured(self.config.model or "", self.config.api_base)
         check_ready(self.config.trackers)
-        spec = load_spec(self.config.spec, published=self.config.published_prompt)
+        spec = load_spec(
+            self.config.spec, published=self.config.published_prompt, limit=self.config.env_timeout
+        )
         self.config = with_ref(self.config, spec)
         if self.config.policy_seed is None and self.resume is None:
             self.config = replace(self.config, policy_seed=_policy_seed(self.config, spec))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import codecs
+import io
+import tokenize
 from pathlib import Path
 
 #: Bytes of a file that a person may have written.
@@ -29,6 +31,37 @@ def read_text(path: Path, most: int = MOST_BYTES) -> str:
     return decoded(data, path)
 
 
+def read_source(path: Path) -> str:
+    """The text of a Python file, as Python reads it: a line that names its coding counts.
+
+    Raises OSError or NotText.
+    """
+    with path.open("rb") as file:
+        data = file.read(MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        raise NotText(f"{path}: larger than {MOST_BYTES >> 20} MiB; is this the right file?")
+    if data.startswith(tuple(_MARKS)):
+        return decoded(data, path)
+    if b"\0" in data:
+        line = data.count(b"\n", 0, data.index(b"\0")) + 1
+        raise NotText(f"{path}:{line}: a NUL byte; is this a text file, saved as UTF-8?")
+    try:
+        coding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+    except SyntaxError as e:
+        if "utf-8" in str(e):
+            return decoded(data, path)
+        line = 1 + (b"coding" not in data.partition(b"\n")[0])
+        raise NotText(f"{path}:{line}: {e.msg}; save it as UTF-8 and remove the line") from None
+    if coding in ("utf-8", "utf-8-sig"):
+        return decoded(data, path)
+    try:
+        return _newlines(data.decode(coding))
+    except UnicodeDecodeError as e:
+        line = data.count(b"\n", 0, e.start) + 1
+        problem = f"the byte 0x{data[e.start]:02x} is not {coding}, which the file says it is"
+        raise NotText(f"{path}:{line}: {problem}; save it as UTF-8") from None
+
+
 def decoded(data: bytes, path: Path) -> str:
     """The text of a file's bytes. Raises NotText."""
     for mark, name in _MARKS.items():
@@ -42,4 +75,8 @@ def decoded(data: bytes, path: Path) -> str:
             f"{path}:{line}: the byte 0x{data[e.start]:02x} is not UTF-8 (is the file Latin-1?);"
             " save it as UTF-8"
         ) from None
+    return _newlines(text)
+
+
+def _newlines(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")

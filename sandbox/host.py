@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Literal, Self
 
 from sandbox.channel import Channel
 from sandbox.errors import Disturbed, IsolationUnavailable, SandboxError, SandboxFailed
 from sandbox.interface import Interface, Limits
-from sandbox.isolation import Isolation
 from sandbox.language.library import needed_libraries
 from sandbox.sessions import Policy, Summarizer
 from sandbox.warm import WarmParent
@@ -43,7 +43,7 @@ class Host:
         self.isolation = self._parent.isolation
         if self._strict and self.isolation.level != "strict":
             self.close()
-            raise _missing("strict isolation is not available here", self.isolation)
+            raise _missing("strict isolation is not available here", self.isolation.missing)
 
     @property
     def parent_pid(self) -> int:
@@ -104,9 +104,12 @@ class Host:
 
     def _replace_parent(self) -> None:
         parent = WarmParent()
-        if parent.isolation.level != self.isolation.level:
+        now, before = parent.isolation.protections, self.isolation.protections
+        gone = {k: now.get(k, "not reported") for k, v in before.items() if v == "on"}
+        gone = {name: why for name, why in gone.items() if why != "on"}
+        if gone:
             parent.close()
-            raise _missing("isolation is weaker than it was here", parent.isolation)
+            raise _missing("isolation is weaker than it was here", gone)
         self._parent = parent
 
     def close(self) -> None:
@@ -126,6 +129,6 @@ class Host:
         self.close()
 
 
-def _missing(what: str, isolation: Isolation) -> IsolationUnavailable:
-    missing = "; ".join(f"{name}: {why}" for name, why in isolation.missing.items())
+def _missing(what: str, reasons: Mapping[str, str]) -> IsolationUnavailable:
+    missing = "; ".join(f"{name}: {why}" for name, why in reasons.items())
     return IsolationUnavailable(f"{what} ({missing})")

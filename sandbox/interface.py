@@ -127,8 +127,8 @@ class Limits:
 
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():
-            if not value > 0:
-                raise ValueError(f"Limits: {name} must be positive, not {value!r}")
+            if not 0 < value < math.inf:
+                raise ValueError(f"Limits: {name} must be positive and finite, not {value!r}")
 
 
 @dataclass(frozen=True, eq=False)

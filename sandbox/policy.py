@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextvars import Context
 from dataclasses import dataclass
 from functools import partial
 from operator import length_hint
@@ -11,7 +12,7 @@ from typing import Any, TypeVar
 from sandbox import actions
 from sandbox.errors import ProgramError
 from sandbox.interface import FloatArray
-from sandbox.language import Randomness
+from sandbox.language import Randomness, roots
 from sandbox.language.library import Loaded
 from sandbox.program import Program, Task
 
@@ -23,7 +24,36 @@ class _Slot:
     """One lockstep episode."""
 
     randomness: Randomness
+    context: Context | None
     policy: Any = None
+
+
+class _InContext:
+    """A policy whose settings (``language.settings``) are its own."""
+
+    __slots__ = ("_context", "_policy")
+
+    def __init__(self, policy: object, context: Context) -> None:
+        self._policy = policy
+        self._context = context
+
+    def act(self, observation: object) -> object:
+        """The policy's action."""
+        return self._context.run(_act, self._policy, observation)
+
+    def reset(self) -> None:
+        """Begin another episode with it."""
+        self._context.run(_restart, self._policy)
+
+
+def _act(policy: Any, observation: object) -> object:  # noqa: ANN401 - whatever the program made
+    return policy.act(observation)
+
+
+def _restart(policy: object) -> None:
+    restart = getattr(policy, "reset", None)
+    if callable(restart):
+        restart()
 
 
 @dataclass(frozen=True)
@@ -44,16 +74,28 @@ class PolicyProgram(Program):
         self._slots: dict[int, _Slot] = {}
         #: The group that acts, and the observations that it has not seen yet.
         self._running: tuple[Group, Iterator[FloatArray]] | None = None
-        found = self._guarded(lambda: self._policy_class(Randomness(0)))
+        #: Whose random numbers code draws that runs in no act.
+        self._beginning = Randomness(0)
+        self._own_settings = self.compiled.settings or bool(task.extra_imports)
+        roots.provide(self._randomness)
+        load = partial(self._policy_class, self._beginning)
+        found = self._guarded(partial(Context().run, load))
         self._shared = found if self.compiled.stateless else None
+
+    def _randomness(self) -> Randomness:
+        number = self.now()
+        return self._beginning if number is None else self._slots[number].randomness
 
     def _policy_class(self, randomness: Randomness) -> type[Any]:
         return self.load(randomness, self.task.interface.policy_class, "act")
 
-    def _new_policy(self, randomness: Randomness) -> object:
-        if self._shared is not None:
-            return self._shared()
-        return self._policy_class(randomness)()
+    def _new_policy(self, slot: _Slot) -> object:
+        if slot.context is None:
+            return self._made(slot)
+        return _InContext(slot.context.run(self._made, slot), slot.context)
+
+    def _made(self, slot: _Slot) -> object:
+        return (self._shared or self._policy_class(slot.randomness))()
 
     def _guarded(self, run: Callable[[], _Result], slot: int = -1) -> _Result:
         try:
@@ -74,16 +116,16 @@ class PolicyProgram(Program):
 
     def _reset(self, number: int, seed: int, fresh: bool) -> None:
         slot = self._slots.get(number)
-        if slot is None:
-            slot = self._slots[number] = _Slot(Randomness(seed))
+        if fresh or slot is None:
+            context = Context() if self._own_settings else None
+            slot = self._slots[number] = _Slot(Randomness(seed), context)
         else:
             slot.randomness.seed(seed)
-        if fresh or slot.policy is None:
-            slot.policy = self._guarded(partial(self._new_policy, slot.randomness), number)
-            return
-        restart = getattr(slot.policy, "reset", None)
-        if callable(restart):
-            self._guarded(restart, number)
+        self._beginning = slot.randomness
+        if slot.policy is None:
+            slot.policy = self._guarded(partial(self._new_policy, slot), number)
+        else:
+            self._guarded(partial(_restart, slot.policy), number)
 
     def group(self, slots: bytes) -> Group:
         """The slots of these numbers (int64) with their policies, until the next reset."""

@@ -32,6 +32,7 @@ from sandbox.language import (
     importable,
     make_builtins,
     readable,
+    roots,
     shortened,
 )
 from sandbox.language.library import Loaded, library_facades
@@ -119,7 +120,9 @@ class FeedbackProgram(Program):
     def __init__(self, task: Task, libraries: Loaded) -> None:
         super().__init__(task, libraries)
         try:
-            found = self.load(Randomness(0), task.interface.feedback_class, "summarize_trajectory")
+            randomness = Randomness(0)
+            roots.provide(lambda: randomness)
+            found = self.load(randomness, task.interface.feedback_class, "summarize_trajectory")
             self._feedback = found()
         except ProgramError:
             raise

@@ -52,7 +52,7 @@ def describe(error: BaseException, source: str) -> tuple[str, int]:
 
 def late(frame: FrameType | None, source: str, what: str, slot: int | None) -> TimeLimit:
     """The report about the call ``what`` that takes too long; ``frame`` is where it is now."""
-    text = f"{what} did not return in time; make it do less per call"
+    text = f"{what} did not return in time (processor time counts); make it do less per call"
     while frame is not None and frame.f_code.co_filename != FILENAME:
         frame = frame.f_back
     if frame is None:

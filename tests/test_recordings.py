@@ -12,7 +12,6 @@ from later_prompts import Recorded
 from scripted import data_of
 
 import promptpo
-import promptpo.run
 from promptpo.llm import find_recording, load_header, load_recording, prompt_hash
 from promptpo.spec import shipped_specs
 from promptpo.types import CallKey, Message
@@ -37,18 +36,6 @@ def prompts_of(events):
     }
 
 
-@pytest.fixture
-def patient(monkeypatch):
-    """No time limit on policies: how busy this machine is must not decide what replays."""
-    settings_of = promptpo.run.executor_settings
-    monkeypatch.setattr(
-        promptpo.run,
-        "executor_settings",
-        lambda *given: replace(settings_of(*given), act_timeout=600.0, episode_timeout=600.0),
-    )
-
-
-@pytest.mark.usefixtures("patient")
 @pytest.mark.timeout(900)  # HalfCheetah's policies plan ahead for seconds in every episode
 @pytest.mark.parametrize("spec", RECORDED)
 def test_a_recording_replays_with_unchanged_prompts(tmp_path, spec):

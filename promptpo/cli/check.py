@@ -40,12 +40,11 @@ def main(arguments: argparse.Namespace) -> int:
 
     if bool(arguments.specs) == arguments.all:
         raise UsageError("name the specs to check, or give --all")
-    specs = [
-        load_spec(ref) for ref in (shipped_specs() if arguments.all else expanded(arguments.specs))
-    ]
-    effort = QUICK if arguments.quick else FULL
     limit = vars(arguments).get("env_timeout", config.RunConfig.env_timeout)
     config.check_setting("env_timeout", limit)
+    refs = shipped_specs() if arguments.all else expanded(arguments.specs)
+    specs = [load_spec(ref, limit=limit) for ref in refs]
+    effort = QUICK if arguments.quick else FULL
     wrong = []
     with (
         open_replays([spec.ref for spec in specs], limit) as replays,

@@ -51,7 +51,7 @@ def main(arguments: argparse.Namespace) -> int:
         raise UsageError("--episodes must be at least 1")
     from promptpo.spec import load_spec
 
-    spec = load_spec(settings.spec, published=settings.published_prompt)
+    spec = load_spec(settings.spec, published=settings.published_prompt, limit=settings.env_timeout)
     rollout, proof = asyncio.run(play(spec, settings, policy.source))
     if rollout.error is not None:
         alone = f" (with each episode alone: it {rollout.mark})" if rollout.mark else ""

@@ -27,7 +27,7 @@ def main(arguments: argparse.Namespace) -> int:
     from promptpo.prompts import render_all
     from promptpo.spec import load_spec
 
-    spec = load_spec(settings.spec, published=settings.published_prompt)
+    spec = load_spec(settings.spec, published=settings.published_prompt, limit=settings.env_timeout)
     for stage, messages in render_all(spec, settings):
         say(f"{'=' * 20} {stage} {'=' * max(4, 78 - len(stage))}")
         for message in messages:

@@ -11,6 +11,7 @@ from promptpo.export.sb3 import sb3_example, sb3_module
 from promptpo.llm import find_recording, load_header
 from promptpo.report.records import RunRecord
 from promptpo.spec import EnvSpec, load_spec
+from promptpo.spec.loading import spec_text
 from promptpo.store.files import write_atomically
 from promptpo.store.folder import RunFolder
 from promptpo.store.past import digest
@@ -75,7 +76,7 @@ def folder_files(run: RunRecord, *, sb3: bool = False) -> dict[str, str]:
 def spec_of(run: RunRecord) -> EnvSpec:
     """The spec of a run. Raises SpecError where it is gone, RunError where it has changed."""
     spec = load_spec(run.config["spec"], published=run.config.get("published_prompt", False))
-    if spec.path and digest(spec.path.read_text(encoding="utf-8")) != run.run["spec"]["sha"]:
+    if spec.path and digest(spec_text(spec)) != run.run["spec"]["sha"]:
         raise RunError(
             f"{spec.path}: the spec has changed since {run.folder} began; put it back as it was"
         )

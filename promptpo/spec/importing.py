@@ -16,6 +16,7 @@ import inspect
 import linecache
 import re
 import sys
+from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 from types import ModuleType
@@ -24,11 +25,16 @@ from promptpo.errors import SpecError
 from promptpo.spec.definition import EnvSpec
 from promptpo.spec.doing import IMPORT, doing
 from promptpo.spec.faults import reraise_interrupt
-from promptpo.spec.trouble import explain
+from promptpo.spec.guarded import TookTooLong, exit_raises, time_limit
+from promptpo.spec.trouble import explain, one_line
+from promptpo.textfile import NotText, read_source
+
+#: Seconds that a spec may take to be imported, where nothing else is said.
+LIMIT = 60.0
 
 
-def import_file(path: Path) -> ModuleType:
-    """Execute a spec file as a fresh module. Raises SpecError."""
+def import_file(path: Path, limit: float = LIMIT) -> ModuleType:
+    """Execute a spec file as a fresh module, within so many seconds. Raises SpecError."""
     name = f"{_package_of(path.parent)}.{path.stem}"
     found = importlib.util.spec_from_file_location(name, path)
     if found is None or found.loader is None:
@@ -36,12 +42,12 @@ def import_file(path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(found)
     sys.modules[name] = module
     try:
-        with doing.call(IMPORT):
+        with doing.call(IMPORT), exit_raises(), time_limit(limit):
             found.loader.exec_module(module)
     except BaseException as error:
         sys.modules.pop(name, None)
         reraise_interrupt(error)
-        raise SpecError(import_message(str(path), path.read_text("utf-8"), error)) from error
+        raise SpecError(import_message(str(path), read_source(path), error)) from error
     return module
 
 
@@ -93,7 +99,7 @@ def _package_of(folder: Path) -> str:
 
 def import_message(where: str, text: str, error: BaseException) -> str:
     """Return the line for a spec that raised while it was imported."""
-    words = str(error)
+    words = one_line(error)
     if isinstance(error, TypeError) and "EnvSpec.__init__()" in words:
         where = f"{where}:{line_of(text, '')}"
         if missing := re.findall(r"'(\w+)'", words.partition("missing")[2]):
@@ -103,7 +109,21 @@ def import_message(where: str, text: str, error: BaseException) -> str:
             near = difflib.get_close_matches(unknown[1], names, n=1, cutoff=0.0)
             return f"{where}: EnvSpec has no argument {unknown[1]!r}; did you mean {near[0]!r}?"
         return f"{where}: EnvSpec takes keyword arguments only; write EnvSpec(make=make, ...)"
+    if isinstance(error, SyntaxError | ValueError | UnicodeError):
+        for helper in _helpers(text, Path(where).parent):
+            try:
+                read_source(helper)
+            except NotText as e:
+                return str(e)
+    if isinstance(error, TookTooLong):
+        return f"{where}: the import {error}; import what is heavy inside make()"
     return ": ".join(explain(error, Path(where)))
+
+
+def _helpers(text: str, folder: Path) -> Iterator[Path]:
+    """The modules beside a spec that it names."""
+    words = set(re.findall(r"\w+", text))
+    yield from (path for path in sorted(folder.glob("*.py")) if path.stem in words)
 
 
 def _meaning(part: str) -> str:

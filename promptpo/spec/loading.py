@@ -13,10 +13,11 @@ from types import ModuleType
 from promptpo.errors import SpecError
 from promptpo.spec.definition import EnvSpec
 from promptpo.spec.families import PREFIX, SHIPPED_FOLDER, Family, families, name_of, split
-from promptpo.spec.importing import import_file, import_text, line_of, text_file
+from promptpo.spec.importing import LIMIT, import_file, import_text, line_of, text_file
 from promptpo.spec.published import PUBLISHED, published_form
 from promptpo.spec.source import PartError
 from promptpo.spec.validation import check_parts
+from promptpo.textfile import NotText, read_source
 
 
 def shipped_specs() -> list[str]:
@@ -29,26 +30,28 @@ def shipped_specs() -> list[str]:
     )
 
 
-def load_spec(ref: str | Path, *, published: bool = False) -> EnvSpec:
+def load_spec(ref: str | Path, *, published: bool = False, limit: float = LIMIT) -> EnvSpec:
     """Import a spec: a path to a Python file, the name of a shipped one, or ``family:member``.
 
     Returns the module's ``SPEC`` with ``name``, ``title``, ``path``, ``ref`` and ``description``
     filled; with ``published``, or where the reference ends with ``@published``, its published form.
-    A spec that tells no more than is published is its own published form.
+    A spec that tells no more than is published is its own published form. ``limit`` is the seconds
+    that the import may take.
 
     Raises:
         SpecError: no such spec, it cannot be imported, or one of its parts is missing or wrong.
     """
     plain = str(ref).removesuffix(PUBLISHED)
-    spec = _loaded(plain)
+    spec = _loaded(plain, limit)
     return published_form(spec) if published or plain != str(ref) else spec
 
 
-def _loaded(ref: str) -> EnvSpec:
+def _loaded(ref: str, limit: float) -> EnvSpec:
     """The spec as its file has it."""
     found = _find(ref)
     if isinstance(found, Path):
-        spec = _checked(import_file(found), str(found), found.read_text(encoding="utf-8"))
+        text = _text_of(found)
+        spec = _checked(import_file(found, limit), str(found), text)
         shipped = found.parent == SHIPPED_FOLDER
         ref = found.stem if shipped else str(found)
         return replace(_named(spec, found.stem), path=found, ref=ref)
@@ -62,8 +65,17 @@ def _loaded(ref: str) -> EnvSpec:
 def spec_text(spec: EnvSpec) -> str:
     """Text of the module that a loaded spec came from."""
     if spec.path is not None:
-        return spec.path.read_text(encoding="utf-8")
+        return _text_of(spec.path)
     return "".join(linecache.getlines(text_file(spec.ref.removesuffix(PUBLISHED))))
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return read_source(path)
+    except NotText as error:
+        raise SpecError(str(error)) from None
+    except OSError as error:
+        raise SpecError(f"{path}: cannot be read ({error.strerror})") from None
 
 
 def _checked(module: ModuleType, where: str, text: str) -> EnvSpec:
@@ -84,7 +96,11 @@ def _checked(module: ModuleType, where: str, text: str) -> EnvSpec:
     except PartError as error:
         line = error.line or line_of(text, error.part)
         raise SpecError(f"{where}:{line}: {error}") from error
-    title, _, rest = inspect.cleandoc(module.__doc__ or "").partition("\n")
+    told = module.__doc__ or ""
+    if not isinstance(told, str):
+        kind = type(told).__name__
+        raise SpecError(f"{where}: __doc__ is a {kind}; let a docstring be the file's first line")
+    title, _, rest = inspect.cleandoc(told).partition("\n")
     return replace(
         spec, title=spec.title or title.strip(), description=spec.description or rest.strip()
     )
@@ -97,11 +113,14 @@ def _named(spec: EnvSpec, name: str) -> EnvSpec:
 def _find(ref: str | Path) -> Path | tuple[Family, str]:
     """Return the file that a reference names, or the family and its member."""
     text = str(ref)
-    path = Path(ref).expanduser()
-    if path.is_file():
-        if path.suffix != ".py":
-            raise SpecError(f"{text}: not a Python file; a spec is a module that defines SPEC")
-        return path.resolve()
+    try:
+        path = Path(ref).expanduser()
+        if path.is_file():
+            if path.suffix != ".py":
+                raise SpecError(f"{text}: not a Python file; a spec is a module that defines SPEC")
+            return path.resolve()
+    except (OSError, RuntimeError) as error:  # a name too long, no such user's home
+        raise SpecError(f"{text:.100}: no spec can be called that ({error})") from None
     shipped = shipped_specs()
     if text in shipped:
         return SHIPPED_FOLDER / f"{text}.py"

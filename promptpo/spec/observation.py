@@ -105,6 +105,11 @@ def _checked(observation: type, name: str, hint: object, line: int) -> tuple[Kin
         problem = f"has shape {meta.shape} but is annotated {kind}; annotate it np.ndarray"
     if problem or not isinstance(meta, Field) or kind is None:
         raise PartError("observation", f"field {name!r} {problem}", line)
+    for part in ("unit", "frame", "doc"):
+        words = getattr(meta, part)
+        if not isinstance(words, str):
+            told = f"{part} must be a text, not {type(words).__name__} {words!r:.60}"
+            raise PartError("observation", f"field {name!r}: {told}", line)
     if problem := _bounds_problem(meta):
         raise PartError("observation", f"field {name!r}: {problem}", line)
     return kind, meta
@@ -130,6 +135,8 @@ def _bounds_problem(meta: Field) -> str:
             numbers = np.array(bound, dtype=np.float64)
         except (TypeError, ValueError):
             return f"{side} must be a number or one per element, not {bound!r:.60}"
+        if np.isnan(numbers).any():
+            return f"{side} is no number; leave it out where there is no bound"
         if numbers.ndim > 1:
             return f"{side} has rows of numbers; write one number, or all of them in one row"
         if numbers.ndim == 1 and numbers.size != size:

@@ -38,9 +38,7 @@ def flattener(space: Space) -> Callable[[Raw], Flat]:
     if isinstance(space, spaces.Discrete):
         return _one_number
     if isinstance(space, spaces.Box | spaces.MultiBinary | spaces.MultiDiscrete):
-        if len(space.shape or ()) == 1:
-            return vector
-        return lambda raw: vector(raw).reshape(-1)
+        return _in_a_line
     if isinstance(space, spaces.Dict):
         named = [(key, flattener(part)) for key, part in space.spaces.items()]
         return lambda raw: np.concatenate([flat(raw[key]) for key, flat in named])
@@ -53,6 +51,11 @@ def flattener(space: Space) -> Callable[[Raw], Flat]:
         f"observation space {type(space).__name__} has no fixed size; "
         "give EnvSpec an observe(raw, env) that returns the fields"
     )
+
+
+def _in_a_line(raw: Raw) -> Flat:
+    flat = vector(raw)
+    return flat if flat.ndim == 1 else flat.reshape(-1)
 
 
 def _one_number(raw: Raw) -> Flat:

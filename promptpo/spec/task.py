@@ -142,7 +142,7 @@ class Task:
             answer = self._step(self._decode(action))
             self.raw, reward, terminated, truncated, self.info = answer
             flat = self._flat(self.raw)
-            reward = float(reward) if isinstance(reward, float | int) else real(reward)
+            reward = float(reward) if isinstance(reward, float) else real(reward)
             if terminated is not False and terminated is not True:
                 terminated = truth(terminated, "terminated")
             if truncated is not False and truncated is not True:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import traceback
 from pathlib import Path
 
+from promptpo.spec.guarded import ProcessExit, TookTooLong
+
 #: What brings a missing module, where the name on PyPI is another or an extra is needed.
 _PIP_NAMES = {
     "mujoco": "gymnasium[mujoco]",
@@ -21,6 +23,8 @@ _PIP_NAMES = {
 
 def one_line(error: BaseException, limit: int = 300) -> str:
     """Return type and message of an exception on one line."""
+    if isinstance(error, ProcessExit | TookTooLong):
+        return str(error)
     if isinstance(error, SystemExit):
         return f"sys.exit({'' if error.code is None else repr(error.code)}) was called"
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -12,6 +13,8 @@ import numpy as np
 from promptpo.spec.definition import EnvSpec, Reference
 from promptpo.spec.observation import observation_size, standalone_source
 from promptpo.spec.source import PartError, free_names, source_of
+
+_MOST_STEPS = 10**9
 
 
 def check_parts(spec: EnvSpec) -> None:
@@ -32,6 +35,11 @@ def _check_types(spec: EnvSpec) -> None:
     require("action", isinstance(spec.action, str) and bool(spec.action.strip()), "a text")
     whole = isinstance(spec.horizon, int) and not isinstance(spec.horizon, bool)
     require("horizon", whole and spec.horizon > 0, "a positive int")
+    require("horizon", spec.horizon <= _MOST_STEPS, f"{_MOST_STEPS} at most")
+    for part in ("name", "title", "ref"):
+        require(part, isinstance(getattr(spec, part), str), "a text, or left out")
+    plain = re.fullmatch(r"[\w.-]*", spec.name) and not spec.name.startswith(".")
+    require("name", bool(plain), "letters, digits, _, - and . only, as it names a folder")
     require("description", isinstance(spec.description, str), "a text")
     require("install", isinstance(spec.install, str), "a text")
     require("references", isinstance(spec.references, Mapping), 'a dict such as {"random": 22.0}')

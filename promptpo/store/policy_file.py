@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from promptpo.errors import UsageError
+from promptpo.textfile import NotText, read_source
 
 
 @dataclass(frozen=True)
@@ -23,9 +24,11 @@ class PolicyFile:
         from promptpo.store.export import policy_part
 
         try:
-            whole = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as e:
-            raise UsageError(f"{path}: cannot be read as text ({e})") from None
+            whole = read_source(path)
+        except NotText as e:
+            raise UsageError(str(e)) from None
+        except OSError as e:
+            raise UsageError(f"{path}: cannot be read ({e.strerror})") from None
         source = policy_part(whole)
         return cls(path, source, whole.count("\n") - source.count("\n"))
 

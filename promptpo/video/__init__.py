@@ -49,7 +49,7 @@ def render_run(
     changing = ("spec", "published_prompt", "policy_lifetime")
     if any(getattr(asked, k) != stored.get(k) for k in changing):
         record = None
-    spec = load_spec(asked.spec, published=asked.published_prompt)
+    spec = load_spec(asked.spec, published=asked.published_prompt, limit=asked.env_timeout)
     subject = Subject(PolicyFile.read(folder.best_policy), spec, asked, record)
     target = Path(to) if to is not None else folder.path / "videos"
     return film_episodes(subject, options or Options(), target, watcher or Watcher())
@@ -78,7 +78,7 @@ def render_policy(
     asked = config.build(settings)
     if not asked.spec:
         raise UsageError(f"{path}: give the task that it is for with --spec")
-    spec = load_spec(asked.spec, published=asked.published_prompt)
+    spec = load_spec(asked.spec, published=asked.published_prompt, limit=asked.env_timeout)
     subject = Subject(PolicyFile.read(path), spec, asked)
     target = Path(to) if to is not None else path.parent / "videos"
     return film_episodes(subject, options or Options(), target, watcher or Watcher())

@@ -1,4 +1,4 @@
-"""Private names as keywords.
+"""Keywords that are looked at when a call is made: private names, and ``where`` (``memory``).
 
 A parameter ``_x`` of a program is renamed, so ``f(_x=1)`` is renamed too when compiling. Names that
 are known only when running are put right here: keys of ``f(**options)``, names that ``**options``
@@ -12,6 +12,7 @@ from collections import UserDict
 from collections.abc import Callable
 
 from sandbox.language import names, ownership
+from sandbox.language.memory import masked
 
 _MARKS = ("_", names.PREFIX)
 _STORES = (dict, UserDict)
@@ -22,6 +23,8 @@ def call(function: Callable[..., object], /, *args: object, **keywords: object) 
     if any(name[:1] in _MARKS for name in keywords):
         known = names.readable if _keeps_names(function) else names.renamed
         keywords = {known(name): value for name, value in keywords.items()}
+    if "where" in keywords:
+        return masked(function, args, keywords)
     return function(*args, **keywords)
 
 

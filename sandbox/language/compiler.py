@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from sandbox.errors import CompileError
 from sandbox.language.rewriter import Importable
+from sandbox.language.settings import holds_settings
 from sandbox.language.stateless import stateless
 from sandbox.language.transformer import PolicyTransformer
 
@@ -25,10 +26,15 @@ _PARSE_DEPTH = 4000
 
 @dataclass(frozen=True)
 class Compiled:
-    """A checked module; ``stateless``: one namespace of it can serve several episodes."""
+    """A checked module.
+
+    ``stateless``: one namespace of it can serve several episodes. ``settings``: it may alter
+    settings that outlive a call.
+    """
 
     code: types.CodeType
     stateless: bool
+    settings: bool
 
 
 def compile_source(source: str, importable: Importable) -> Compiled:
@@ -65,12 +71,13 @@ def compile_source(source: str, importable: Importable) -> Compiled:
 
 def _compile(source: str, importable: Importable) -> Compiled:
     tree = ast.parse(source, FILENAME)
-    without_state = stateless(tree)
+    without_state, settings = stateless(tree), holds_settings(tree)
     transformer = PolicyTransformer(tree, importable, sealed=without_state)
     tree = transformer.visit(tree)
     if transformer.refusals:
         raise _refused(source, sorted(set(transformer.refusals)))
-    return Compiled(compile(tree, FILENAME, "exec", dont_inherit=True), without_state)
+    code = compile(tree, FILENAME, "exec", dont_inherit=True)
+    return Compiled(code, without_state, settings)
 
 
 def _refused(source: str, refusals: list[tuple[int, str]]) -> CompileError:

@@ -11,7 +11,7 @@ import dataclasses
 from abc import ABCMeta
 from collections.abc import Callable
 
-from sandbox.language import attributes, classes, names
+from sandbox.language import attributes, classes, names, roots
 from sandbox.language.building import build_class
 from sandbox.language.calls import call, collected
 from sandbox.language.formatting import Printer
@@ -20,7 +20,7 @@ from sandbox.language.ownership import Ownership, target
 _HARMLESS = names.words(
     """
     abs all any ascii bin bool bytearray bytes callable chr classmethod complex dict divmod
-    enumerate filter float format frozenset hash hex id int isinstance issubclass iter len list map
+    enumerate filter float format frozenset hex int isinstance issubclass iter len list map
     max min next object oct ord pow property range repr reversed round set slice sorted
     staticmethod str sum super tuple zip Ellipsis NotImplemented
 """
@@ -81,6 +81,18 @@ def guarded_delattr(obj: object, name: str) -> None:
     delattr(target(obj, name), name)
 
 
+def guarded_id(obj: object, /) -> int:
+    """A number of the object: an address would tell what others have allocated."""
+    return roots.now().number(obj)
+
+
+def guarded_hash(obj: object, /) -> int:
+    """``hash``, which is an address too where a class defines none."""
+    if type(obj).__hash__ is object.__hash__:
+        return roots.now().number(obj)
+    return hash(obj)
+
+
 def guarded_dir(*args: object) -> list[str]:
     """The public names of an object."""
     if not args:
@@ -134,6 +146,8 @@ _SHARED: dict[str, object] = {
     **_exceptions(),
     "__debug__": True,
     "__build_class__": build_class,
+    "hash": guarded_hash,
+    "id": guarded_id,
     "getattr": guarded_getattr,
     "hasattr": guarded_hasattr,
     "setattr": guarded_setattr,

@@ -62,7 +62,7 @@ def _harden_class(kind: type, left: tuple[str, ...]) -> None:
         return
     for name, value in list(vars(kind).items()):
         if isinstance(value, types.FunctionType):
-            if name not in (*left, "__new__") and _writes(value.__code__):
+            if value.__name__ not in (*left, "__new__") and _writes(value.__code__):
                 setattr(kind, name, receiving(kind, value))
         elif isinstance(value, functools.cached_property) and hasattr(value, "lock"):
             value.lock = contextlib.nullcontext()

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 
-from sandbox.language import names, scipy_library
+from sandbox.language import names, roots, scipy_library
 from sandbox.language.catalog import STDLIB, WHOLE, library_members, shared_facades, tree
 from sandbox.language.facades import Facade, facade, member
 from sandbox.language.hardening import forget
 from sandbox.language.numpy_facade import HINTS, numpy_members
-from sandbox.language.randomness import Randomness, clock_facade
+from sandbox.language.randomness import Randomness
 
 _NUMPY = ("linalg", "fft", "random", "typing", "polynomial", "exceptions", "lib.stride_tricks")
 _BASE = frozenset(
@@ -88,6 +88,7 @@ def load_libraries(wanted: tuple[str, ...]) -> Loaded:
         except ImportError:
             continue
     forget()
+    roots.mend()
     return found
 
 
@@ -124,7 +125,7 @@ class Library:
             "numpy", numpy_members(), HINTS, lazy={"random": randomness.numpy_random}
         )
         self._modules: dict[str, Facade] = {**shared_facades(), **extra, "numpy": self.numpy}
-        self._lazy = {"random": random, "time": clock_facade}
+        self._lazy = {"random": random, "time": randomness.clock}
 
     def find(self, module: str, name: str | None = None) -> object:
         """What ``import module`` or ``from module import name`` binds.

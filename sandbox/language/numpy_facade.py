@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sandbox.language import classes
 from sandbox.language.facades import facade, public_members
 from sandbox.language.hardening import harden
+from sandbox.language.memory import CLEAN
 from sandbox.language.names import words
 
 _FILES = "a policy has no files"
@@ -36,6 +37,14 @@ HINTS: dict[str, str] = {
             "show_runtime get_include record recarray bmat sctypeDict"
         ),
         _OUTSIDE,
+    ),
+    # They read the clock, for "now" and "today".
+    **dict.fromkeys(
+        words(
+            "datetime64 datetime_as_string datetime_data busday_count busday_offset busdaycalendar "
+            "is_busday"
+        ),
+        "a policy has no calendar; count steps in an attribute of self",
     ),
     "float_": "write float or np.float64",
     "float": "write float",
@@ -86,6 +95,7 @@ def numpy_members() -> dict[str, object]:
             members[name] = classes.replace(value, value)
     polynomials = {name: getattr(np.polynomial, name) for name in _POLYNOMIALS}
     members |= {
+        **CLEAN,
         "frombuffer": _frombuffer,
         # It holds memoryview, which would make a view of pointers to objects.
         "ScalarType": tuple(kind for kind in np.ScalarType if kind is not memoryview),

@@ -53,6 +53,9 @@ class Randomness:
         self._state: np.random.RandomState | None = None
         self._own: random.Random | None = None
         self._sequence: np.random.SeedSequence | None = None
+        self._ticks = 0
+        #: Numbers of objects by address; the objects are kept, so that it stays theirs.
+        self._numbers: dict[int, tuple[int, object]] = {}
         self.seed(seed)
 
     def seed(self, seed: int) -> None:
@@ -69,11 +72,41 @@ class Randomness:
             self._sequence = np.random.SeedSequence(self._words)
         return self._sequence.spawn(1)[0]
 
-    def numpy_random(self) -> Facade:
-        """The stand-in for ``numpy.random``."""
+    def bits(self, count: int) -> int:
+        """What the operating system's ``count`` random bits would be."""
+        words = self._derived().generate_state(count // 32 + 1)
+        return int.from_bytes(words.tobytes(), "little") % (1 << count)
+
+    def tick(self, milliseconds: int = 1) -> int:
+        """Let the clock advance; returns what it shows then, in milliseconds."""
+        self._ticks += milliseconds
+        return self._ticks
+
+    def number(self, obj: object) -> int:
+        """A number for an object that says nothing of its address."""
+        found = self._numbers.get(id(obj))
+        if found is None:
+            found = self._numbers[id(obj)] = 16 * (len(self._numbers) + 1), obj
+        return found[0]
+
+    @property
+    def state(self) -> np.random.RandomState:
+        """The generator behind the functions of ``numpy.random``."""
         if self._state is None:
             self._state = np.random.RandomState(self._words)
-        state = self._state
+        return self._state
+
+    @property
+    def python(self) -> random.Random:
+        """The generator behind the functions of ``random``."""
+        if self._own is None:
+            low, high = self._words
+            self._own = random.Random(low | high << 32)  # noqa: S311 - repeatable numbers
+        return self._own
+
+    def numpy_random(self) -> Facade:
+        """The stand-in for ``numpy.random``."""
+        state = self.state
         members: dict[str, Any] = {name: getattr(state, name) for name in _NUMPY_FUNCTIONS}
         members |= {alias: members[name] for alias, name in _NUMPY_ALIASES.items()}
         members["set_state"] = state_setter(state)
@@ -103,10 +136,7 @@ class Randomness:
 
     def python_random(self) -> Facade:
         """The stand-in for ``random``."""
-        if self._own is None:
-            low, high = self._words
-            self._own = random.Random(low | high << 32)  # noqa: S311 - repeatable numbers
-        own = self._own
+        own = self.python
         members: dict[str, Any] = {
             name: getattr(own, name) for name in _RANDOM_FUNCTIONS if hasattr(own, name)
         }
@@ -117,24 +147,32 @@ class Randomness:
 
         return facade("random", {**members, "Random": stand_in(random.Random, make)})
 
+    def clock(self) -> Facade:
+        """The stand-in for ``time``."""
+        return facade("time", clocks(lambda: self))
 
-def clock_facade() -> Facade:
-    """``time`` whose clocks advance a millisecond each time they are read, the same everywhere."""
-    ticks = 0
+
+#: Readings of a clock.
+CLOCKS = ("time", "monotonic", "perf_counter", "process_time", "thread_time")
+
+
+def clocks(find: Callable[[], Randomness]) -> dict[str, Callable[..., object]]:
+    """The functions of ``time``, for whom ``find`` tells.
+
+    Clocks advance a millisecond each time they are read, the same everywhere.
+    """
 
     def seconds() -> float:
-        nonlocal ticks
-        ticks += 1
-        return ticks / 1000
+        return find().tick() / 1000
 
     def nanoseconds() -> int:
-        return round(seconds() * 1_000_000_000)
+        return find().tick() * 1_000_000
 
     def sleep(duration: float) -> None:
-        nonlocal ticks
-        ticks += max(0, int(duration * 1000))
+        find().tick(max(0, int(duration * 1000)))
 
-    clocks = ("time", "monotonic", "perf_counter", "process_time", "thread_time")
-    members: dict[str, object] = dict.fromkeys(clocks, seconds)
-    members |= dict.fromkeys([f"{name}_ns" for name in clocks], nanoseconds)
-    return facade("time", {**members, "sleep": sleep})
+    return {
+        **dict.fromkeys(CLOCKS, seconds),
+        **dict.fromkeys([f"{name}_ns" for name in CLOCKS], nanoseconds),
+        "sleep": sleep,
+    }

@@ -12,7 +12,7 @@ import typing
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from sandbox.language import ownership
+from sandbox.language import calls, ownership
 from sandbox.language.guards import guarded_getattr
 
 _Object = TypeVar("_Object")
@@ -33,7 +33,7 @@ def _methodcaller(name: str, *args: object, **kwargs: object) -> Callable[[objec
 
     def call(obj: object) -> object:
         method: Any = guarded_getattr(obj, name)
-        return method(*args, **kwargs)
+        return calls.call(method, *args, **kwargs)
 
     return call
 

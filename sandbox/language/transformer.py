@@ -120,8 +120,8 @@ class PolicyTransformer(ImportRewriter, DefinitionRewriter):
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """Private keywords, and those that are known when running, are put right then."""
-        marked = any(k.arg is None or k.arg.startswith("_") for k in node.keywords)
+        """Private keywords, those that are known when running, and `where=`, are seen to then."""
+        marked = any(k.arg in (None, "where") or k.arg[0] == "_" for k in node.keywords)
         self.node_contents_visit(node)
         if marked:
             call = ast.Name(names.PREFIX + "call", ast.Load())

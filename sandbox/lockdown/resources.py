@@ -10,6 +10,8 @@ from pathlib import Path
 from sandbox.lockdown import libc
 
 _PAGE = resource.getpagesize()
+#: More than any machine has, less than any limit can say.
+_MOST = 1 << 60
 
 
 def address_space() -> int:
@@ -30,7 +32,7 @@ def limit(memory: int, cpu_seconds: float) -> None:
     Raises:
         OSError: the system refused one of them.
     """
-    cpu = math.ceil(cpu_seconds) + 1
+    cpu = min(math.ceil(cpu_seconds), _MOST) + 1
     limits = {
         "RLIMIT_CPU": (cpu, cpu + 1),
         "RLIMIT_CORE": (0, 0),
@@ -41,7 +43,7 @@ def limit(memory: int, cpu_seconds: float) -> None:
         "RLIMIT_NOFILE": (0, 0),
     }
     if libc.LINUX:
-        ceiling = address_space() + memory
+        ceiling = address_space() + min(memory, _MOST)
         limits["RLIMIT_AS"] = (ceiling, ceiling)
     for name, (soft, hard) in limits.items():
         number = getattr(resource, name, None)

@@ -14,6 +14,7 @@ from sandbox.language import (
     import_hook,
     importable,
     make_builtins,
+    roots,
 )
 from sandbox.language.library import library_facades, load_libraries, needed_libraries
 
@@ -22,7 +23,10 @@ def run_restricted(source: str, extra: tuple[str, ...] = ()) -> tuple[dict, Prin
     """The namespace after executing ``source`` as a program, and what it printed to."""
     printer = Printer(4000)
     loaded = load_libraries(needed_libraries(source, extra))
-    library = Library(Randomness(0), library_facades(loaded, extra))
+    randomness = Randomness(0)
+    roots.install()
+    roots.provide(lambda: randomness)
+    library = Library(randomness, library_facades(loaded, extra))
     sys.modules[MODULE] = types.ModuleType(MODULE)
     namespace = {
         "__builtins__": make_builtins(printer, library.find, import_hook),

@@ -363,6 +363,7 @@ def test_wrong_shapes_from_the_caller_are_the_callers_mistake(host):
         lambda: MultiDiscrete(()),
         lambda: MultiDiscrete((2,), (0, 0)),
         lambda: Limits(act_seconds=0),
+        lambda: Limits(total_seconds=np.inf),
         lambda: Interface(-1, None, Box((1,))),
         lambda: Episode(np.zeros((2, 1)), np.zeros((2, 1)), [0.0], True, False, None),
         lambda: Episode(np.zeros(2), np.zeros((1, 1)), [0.0], True, False, None),

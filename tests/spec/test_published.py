@@ -95,6 +95,7 @@ def test_a_run_with_the_published_prompt_hands_its_policies_the_published_fields
     assert not any("first_flag" in text for text in prompts)
 
 
+@pytest.mark.slow
 def test_a_recording_of_a_published_run_is_replayed_with_the_published_prompt(tmp_path, capsys):
     reads = "class Policy:\n    def act(self, obs):\n        return int(obs.last_two[0])\n"
     first, _ = run(tmp_path, replies((reads,)), "noise_world_board_4", published_prompt=True)

@@ -1,0 +1,83 @@
+"""A spec's own statements, run in our process: what would hang or end it becomes an exception."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from types import FrameType
+from typing import NoReturn
+
+#: Seconds between two looks at the time. They are counted, so that Ctrl-Z is no time that passes.
+_TICK = 0.25
+
+
+class ProcessExit(BaseException):
+    """What would have ended the command without a word, or as if by Ctrl-C, was done."""
+
+
+class TookTooLong(BaseException):
+    """What was to be run within a limit is still running."""
+
+
+@contextlib.contextmanager
+def exit_raises() -> Iterator[None]:
+    """``os._exit`` raises ProcessExit meanwhile, in this thread of this process."""
+    real, here = os._exit, (os.getpid(), threading.get_ident())
+    meanwhile = True
+
+    def named(status: int) -> NoReturn:
+        if meanwhile and (os.getpid(), threading.get_ident()) == here:
+            raise ProcessExit(f"os._exit({status!r}) was called")
+        real(status)
+
+    os._exit = named
+    try:
+        yield
+    finally:
+        meanwhile = False
+        if os._exit is named:
+            os._exit = real
+
+
+@contextlib.contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Raise TookTooLong in the main thread where it takes longer.
+
+    It is interrupted as by Ctrl-C; so where something else answers to that, there is no limit.
+    """
+    main = threading.main_thread()
+    default = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if threading.current_thread() is not main or not default:
+        yield
+        return
+    done, late, heard = threading.Event(), threading.Event(), threading.Event()
+
+    def interrupt(signum: int, frame: FrameType | None) -> None:
+        heard.set()
+        signal.default_int_handler(signum, frame)
+
+    def watch() -> None:
+        for _ in range(math.ceil(seconds / _TICK)):
+            if done.wait(_TICK):
+                return
+        late.set()
+        while not done.wait(_TICK):  # more than once, for a spec may suppress it
+            signal.pthread_kill(main.ident or 0, signal.SIGINT)
+
+    signal.signal(signal.SIGINT, interrupt)
+    threading.Thread(target=watch, daemon=True).start()
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        if late.is_set():
+            raise TookTooLong(f"took longer than {seconds:g} s") from None
+        if not heard.is_set():
+            raise ProcessExit("KeyboardInterrupt was raised") from error
+        raise
+    finally:
+        done.set()
+        signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -9,6 +9,7 @@ from typing import Any
 
 from sandbox.language import classes
 from sandbox.language.attributes import GUARDED
+from sandbox.language.objects import with_object
 from sandbox.language.ownership import is_own_class
 
 
@@ -18,13 +19,14 @@ def build_class(body: Callable[..., object], name: str, *bases: Any, **options: 
     Raises:
         TypeError: a base is not open (see ``classes``), or no class.
     """
-    for base in types.resolve_bases(bases):
+    resolved = types.resolve_bases(bases)
+    for base in resolved:
         # What NamedTuple, TypedDict, Generic[T] and Protocol resolve to is typing's own.
         known = isinstance(base, type) and (classes.is_open(base) or base.__module__ == "typing")
         if not known:
             text = getattr(base, "__name__", None) or type(base).__name__
             raise TypeError(f"a class cannot inherit from `{text}` here")
-    made = builtins.__build_class__(body, name, *bases, **options)
+    made = builtins.__build_class__(body, name, *with_object(bases, resolved), **options)
     if isinstance(made, type):
         guard_patterns(made)
     return made

@@ -53,7 +53,7 @@ class Randomness:
         self._state: np.random.RandomState | None = None
         self._own: random.Random | None = None
         self._sequence: np.random.SeedSequence | None = None
-        self._ticks = 0
+        self._ticks = self._count = 0
         #: Numbers of objects by address; the objects are kept, so that it stays theirs.
         self._numbers: dict[int, tuple[int, object]] = {}
         self.seed(seed)
@@ -86,8 +86,13 @@ class Randomness:
         """A number for an object that says nothing of its address."""
         found = self._numbers.get(id(obj))
         if found is None:
-            found = self._numbers[id(obj)] = 16 * (len(self._numbers) + 1), obj
+            found = self._numbers[id(obj)] = self.next_number(), obj
         return found[0]
+
+    def next_number(self) -> int:
+        """Another number."""
+        self._count += 1
+        return self._count
 
     @property
     def state(self) -> np.random.RandomState:

@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from promptpo.config import RunConfig, build, fields
+from promptpo.config_values import unknown_name
 from promptpo.errors import UsageError
 from promptpo.outcome import Result
-from promptpo.run import configure, execute, settings_of
+from promptpo.run import execute
+from promptpo.run_settings import configure, settings_of
 from promptpo.store.folder import RunFolder
 from promptpo.types import Listener
 
@@ -38,7 +40,7 @@ def optimize(
         settings["spec"] = str(spec)
     unknown = settings.keys() - {*fields(), "preset"}
     if unknown:
-        raise UsageError(f"unknown setting '{min(unknown)}'; settings: {', '.join(fields())}")
+        raise UsageError(unknown_name("setting", min(unknown), fields()))
     if resume is not None:
         folder = Path(resume)
         return execute(resumed_config(folder, settings), listener=on_event, resume=folder)

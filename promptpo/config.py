@@ -104,7 +104,7 @@ class RunConfig:
 
     rounds: int = option(5, "rounds of candidates", within=(1, 1000), resumable=True)
     candidates: int = option(4, "policies written per round (N in the paper)", within=(1, 200))
-    episodes: int = option(5, "search episodes per candidate (E in the paper)", within=(1, 10_000))
+    episodes: int = option(5, "search episodes per candidate (E in the paper)", within=(1, 1000))
     selection_episodes: int = option(
         20,
         "episodes that choose among the round winners; 0: trust their search scores",
@@ -129,7 +129,7 @@ class RunConfig:
     history_tokens: int = option(
         24_000,
         "token budget of the history in the prompt; oldest sources go first",
-        within=(500, 10**7),
+        within=(500, 10**6),
     )
 
     target: float | None = option(

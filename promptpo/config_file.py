@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import tomllib
 from pathlib import Path
 from typing import Any
 
 from promptpo.config import PRESETS, check_setting, fields
-from promptpo.config_values import shown
+from promptpo.config_values import shown, unknown_name
 from promptpo.errors import UsageError
 from promptpo.textfile import NotText, read_text
 
@@ -34,9 +33,7 @@ def load_toml(path: Path) -> dict[str, Any]:
     for key, value in table.items():
         name, where = key.replace("-", "_"), f"{path}:{_line_of(text, key)}"
         if name not in known:
-            near = difflib.get_close_matches(name, known, 1, 0.5)
-            hint = f"did you mean '{near[0]}'?" if near else f"known keys: {', '.join(known)}"
-            raise UsageError(f"{where}: unknown key '{key}'; {hint}")
+            raise UsageError(f"{where}: {unknown_name('key', key, known)}")
         if name in settings:
             raise UsageError(f"{where}: '{key}' is given twice; leave one of them out")
         try:

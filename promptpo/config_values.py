@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from promptpo.errors import UsageError
@@ -54,6 +54,14 @@ def _check_number(name: str, limits: Mapping[str, Any], value: float) -> None:
         raise UsageError(f"{name} must be at least {least:g}, not {shown(value)}")
     if value > most:
         raise UsageError(f"{name} must be at most {most:,}, not {shown(value)}")
+
+
+def unknown_name(what: str, name: str, known: Iterable[str]) -> str:
+    """A complaint of a name that does not exist, with the nearest one that does."""
+    names = list(known)
+    near = difflib.get_close_matches(name.replace("-", "_"), names, 1, 0.5)
+    hint = f"did you mean '{near[0]}'?" if near else f"known {what}s: {', '.join(names)}"
+    return f"unknown {what} '{name}'; {hint}"
 
 
 def listed(text: str) -> list[str]:

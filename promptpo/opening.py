@@ -16,10 +16,9 @@ from promptpo.errors import RunError
 from promptpo.rollout import TaskInfo
 from promptpo.spec import EnvSpec, layout
 from promptpo.spec.loading import spec_text
-from promptpo.store.events import EventLog, read_log
+from promptpo.store.events import EventLog
 from promptpo.store.folder import RunFolder
 from promptpo.store.past import digest
-from promptpo.store.standing import configs_of
 from promptpo.trackers import tracking
 from promptpo.types import Listener
 from promptpo.version import __version__
@@ -85,20 +84,6 @@ def _recorded(
             " was, or start a new run"
         )
     return run, notices
-
-
-def settings_of(folder: RunFolder) -> dict[str, Any]:
-    """The settings that a run goes by: those of its start, or of the last time it was resumed.
-
-    Raises RunError where neither its log nor its ``run.json`` tells.
-    """
-    configs = configs_of(read_log(folder.events).events)
-    if not configs:
-        with contextlib.suppress(RunError):
-            configs = [folder.read_info().get("config") or {}]
-    if not any(configs):
-        raise RunError(f"{folder.events}: no run is recorded in it; start a new one")
-    return dict(configs[-1])
 
 
 def first_event(config: RunConfig, spec: EnvSpec, task: TaskInfo) -> dict[str, Any]:

@@ -4,32 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import secrets
 import shlex
 import signal
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
-from promptpo.config import RunConfig, build
+from promptpo.config import RunConfig
 from promptpo.errors import FileError, PromptPOError, file_error
 from promptpo.limits import Ledger
 from promptpo.llm import (
     ModelSettings,
     check_configured,
-    default_model,
-    find_recording,
-    load_header,
     open_model,
     recorded_policy_seed,
 )
 from promptpo.methods import METHODS
-from promptpo.opening import open_run, settings_of
+from promptpo.opening import open_run
 from promptpo.outcome import Outcome, Result, Status
 from promptpo.rollout import LocalExecutor, Settings
+from promptpo.run_settings import configure, recording_path
 from promptpo.services import RunServices
 from promptpo.spec import EnvSpec, load_spec
 from promptpo.spec.published import PUBLISHED
@@ -39,23 +36,7 @@ from promptpo.trackers import check_ready
 from promptpo.types import Listener
 from promptpo.ui.text import near_path
 
-__all__ = ["Result", "configure", "execute", "settings_of"]
-
-
-def configure(*layers: Mapping[str, Any]) -> RunConfig:
-    """Settings from layers, later ones winning, with the model settled.
-
-    Below the layers and their preset stand the spec's own target and, where replies are replayed,
-    the settings that the recording was made with. Raises UsageError, SpecError or ModelError.
-    """
-    config = build(*layers)
-    spec = load_spec(config.spec, published=config.published_prompt, limit=config.env_timeout)
-    model = config.model or default_model(spec.name, os.environ)
-    recording = _recording_path(model, spec.name)
-    header = load_header(recording) if recording else None
-    recorded = ("seed", "rounds", "candidates", "episodes", "published_prompt") if header else ()
-    below = {"target": spec.target} | {k: getattr(header, k) for k in recorded}
-    return build(*layers, {"model": model}, below=below)
+__all__ = ["Result", "execute"]
 
 
 def execute(
@@ -179,7 +160,7 @@ def executor_settings(config: RunConfig, spec: EnvSpec) -> Settings:
 
 def _policy_seed(config: RunConfig, spec: EnvSpec) -> int:
     """That of the recording; else drawn: what nobody can know, no policy can compute with."""
-    recording = _recording_path(config.model or "", spec.name)
+    recording = recording_path(config.model or "", spec.name)
     return recorded_policy_seed(recording) if recording else secrets.randbits(53)
 
 
@@ -193,15 +174,9 @@ def _model_settings(
         max_concurrency=config.concurrency,
         call_timeout=config.call_timeout,
         folder=folder.prompts,
-        recording=_recording_path(config.model or "", spec.name),
+        recording=recording_path(config.model or "", spec.name),
         notify=lambda text: log.emit("notice", text=text),
     )
-
-
-def _recording_path(model: str, spec_name: str) -> Path | None:
-    if model == "recorded":
-        return find_recording(spec_name)
-    return Path(model.partition(":")[2]) if model.startswith("recorded:") else None
 
 
 @contextlib.contextmanager

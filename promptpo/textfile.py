@@ -62,11 +62,15 @@ def read_source(path: Path) -> str:
         raise NotText(f"{path}:{line}: {problem}; save it as UTF-8") from None
 
 
+def other_encoding(data: bytes) -> str:
+    """The encoding that a byte-order mark tells, where it is not UTF-8; else empty."""
+    return next((name for mark, name in _MARKS.items() if data.startswith(mark)), "")
+
+
 def decoded(data: bytes, path: Path) -> str:
     """The text of a file's bytes. Raises NotText."""
-    for mark, name in _MARKS.items():
-        if data.startswith(mark):
-            raise NotText(f"{path}:1: the file is {name}; save it as UTF-8")
+    if name := other_encoding(data):
+        raise NotText(f"{path}:1: the file is {name}; save it as UTF-8")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as e:

@@ -72,7 +72,7 @@ def find_policy(name: str, out: Path) -> tuple[PolicyFile, dict[str, Any]]:
     folder = RunFolder(runs.find(name, out))
     if not folder.best_policy.is_file():
         raise RunError(f"{folder.path}: no best policy in it yet; resume it, or name a file")
-    from promptpo.run import settings_of
+    from promptpo.run_settings import settings_of
 
     stored = {k: v for k, v in settings_of(folder).items() if k in PLAYING}
     return PolicyFile.read(folder.best_policy), stored

@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 from promptpo import config
 from promptpo.config import RunConfig
+from promptpo.config_values import shown
 from promptpo.errors import UsageError
 from promptpo.version import __version__
 
@@ -244,14 +245,19 @@ def _help(name: str, words: str | None) -> str:
     return f"{text} (default: {default})"
 
 
-def converter(kind: type) -> Callable[[str], Any]:
-    """An argparse type whose complaint says what the value must be."""
+def converter(kind: type, least: float | None = None, most: float = 0) -> Callable[[str], Any]:
+    """An argparse type whose complaint says what the value must be; ``least`` to ``most``."""
 
     def convert(text: str) -> Any:  # noqa: ANN401
         try:
-            return kind(text)
+            value = kind(text)
         except ValueError:
             words = {int: "a whole number", float: "a number"}
-            raise argparse.ArgumentTypeError(f"must be {words[kind]}, not '{text}'") from None
+            raise argparse.ArgumentTypeError(f"must be {words[kind]}, not {shown(text)}") from None
+        if least is not None and not least <= value <= most:
+            raise argparse.ArgumentTypeError(
+                f"must be from {least:g} to {most:g}, not {shown(value)}"
+            )
+        return value
 
     return convert

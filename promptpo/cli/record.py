@@ -55,7 +55,7 @@ def recording(folder: Path, *, by: str = "", how: str = "") -> tuple[dict[str, A
 
     Raises RunError where the run holds no reply.
     """
-    from promptpo.run import settings_of
+    from promptpo.run_settings import settings_of
 
     config = settings_of(RunFolder(folder))
     log = read_log(folder / "events.jsonl")

@@ -61,19 +61,19 @@ def main(arguments: argparse.Namespace) -> int:
     if resume is not None:
         settings, folder = _resumed(resume, layers)
     else:
-        settings, folder = _new(layers), None
+        settings, folder = _new(layers, needs_model=not dry_run), None
     return _forecast(settings) if dry_run else _execute(settings, folder)
 
 
-def _new(layers: list[dict[str, Any]]) -> RunConfig:
+def _new(layers: list[dict[str, Any]], *, needs_model: bool) -> RunConfig:
     if not config.build(*layers).spec:
         raise UsageError(
             "no spec; give --spec FILE, or the name of a shipped one: --spec cartpole"
             " (promptpo list shows them, --help the options)"
         )
-    from promptpo.run import configure
+    from promptpo.run_settings import configure
 
-    return configure(*layers)
+    return configure(*layers, needs_model=needs_model)
 
 
 def _execute(settings: RunConfig, folder: Path | None) -> int:
@@ -125,7 +125,7 @@ def forecast_lines(settings: RunConfig, expected: Forecast) -> list[str]:
     )
     rows = [
         ("task", settings.spec),
-        ("model", settings.model or ""),
+        ("model", settings.model or "none is configured yet"),
         ("calls", f"{f.calls:,}; {f.max_calls:,} at most, if every candidate needs all repairs"),
         ("tokens", "none: replies are replayed" if replayed else tokens),
         ("env steps", f"{steps:,} at most, if no episode ends early"),

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from promptpo.cli import runs
-from promptpo.cli.parser import PLAYING_NOTE, Parser, add_out, add_playing
+from promptpo.cli.parser import PLAYING_NOTE, Parser, add_out, add_playing, converter
+from promptpo.config_values import shown
 from promptpo.errors import UsageError
 from promptpo.ui.terminal import say
 
@@ -52,7 +53,7 @@ def parser() -> Parser:
     )
     group.add_argument(
         "--fps",
-        type=_number,
+        type=converter(float, 0.1, 120),
         metavar="X",
         help="show every step, so many a second (default: the environment's own pace)",
     )
@@ -92,17 +93,10 @@ def main(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _number(word: str) -> float:
-    try:
-        return float(word)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"must be a number, not '{word}'") from None
-
-
 def _size(words: str | None) -> tuple[int, int] | None:
     if words is None:
         return None
-    found = re.fullmatch(r"(\d{1,5})[xX](\d{1,5})", words)
+    found = re.fullmatch(r"([0-9]{1,5})[xX]([0-9]{1,5})", words)
     if not found:
-        raise UsageError(f"--size: write it as WIDTHxHEIGHT, such as 640x480, not '{words}'")
+        raise UsageError(f"--size: write it as WIDTHxHEIGHT, such as 640x480, not {shown(words)}")
     return int(found[1]), int(found[2])

@@ -20,7 +20,7 @@ def parser() -> Parser:
     )
     p.add_argument(
         "--port",
-        type=converter(int),
+        type=converter(int, 0, 65_535),
         default=8321,
         metavar="N",
         help="port to listen on; 0: a free one (default: 8321)",

@@ -17,17 +17,24 @@ Lines of any other type are skipped, so that the ``events.jsonl`` of a run is a 
 
 from __future__ import annotations
 
+import codecs
 import importlib.resources
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
-from promptpo.errors import ModelError
+from promptpo.config import check_setting
+from promptpo.config_values import shown
+from promptpo.errors import ModelError, UsageError
+from promptpo.llm import answers
 from promptpo.llm.prompt_hash import prompt_hash
-from promptpo.types import CallKey, Reply, Request
+from promptpo.textfile import other_encoding
+from promptpo.types import CallKey, Reply, Request, Role
 from promptpo.usage import dollars
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -88,20 +95,37 @@ def reply_event(request: Request, reply: Reply) -> dict[str, Any]:
 
 
 def reply_from_event(event: Mapping[str, Any]) -> tuple[CallKey, RecordedReply]:
-    """The inverse of ``reply_event``; KeyError, TypeError or ValueError where a field is wrong."""
-    key = CallKey(**event["key"])
-    text = event["text"]
-    if not isinstance(text, str):
-        raise TypeError("'text' is not a string")
+    """The inverse of ``reply_event``; ValueError where the key or the text is not what it was."""
+    key = _key(event)
     reply = Reply(
-        text=text,
-        model=str(event.get("model", "")),
-        finish_reason=str(event.get("finish_reason") or "stop"),
-        usage=event.get("usage"),
+        text=_of_type(str, event, "text"),
+        model=answers.model_name("", event.get("model")),
+        finish_reason=answers.finish_reason(event.get("finish_reason")),
+        usage=answers.plain(event.get("usage")),
         cost=dollars(event.get("cost")),
-        latency=float(event.get("latency") or 0.0),
+        latency=dollars(event.get("latency")) or 0.0,
     )
     return key, RecordedReply(reply, str(event.get("prompt_sha256") or ""))
+
+
+def _key(event: Mapping[str, Any]) -> CallKey:
+    key = _of_type(dict, event, "key")
+    numbers = [_of_type(int, key, name) for name in ("round", "candidate", "attempt")]
+    if min(numbers) < 0:
+        raise ValueError(f"'key' counts below 0: {shown(key)}")
+    role = cast("Role", _of_type(str, key, "role"))  # one of another version is never asked for
+    return CallKey(role, *numbers)
+
+
+def _of_type(kind: type[T], data: Mapping[str, Any], name: str) -> T:
+    """A field of an event, which has this type. Raises ValueError."""
+    if name not in data:
+        raise ValueError(f"no field '{name}'")
+    value = data[name]
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        words = {str: "a text", int: "a whole number", dict: "an object", bool: "true or false"}
+        raise ValueError(f"'{name}' must be {words[kind]}, not {shown(value)}")
+    return value
 
 
 def find_recording(spec_name: str) -> Path | None:
@@ -125,14 +149,13 @@ def load_recording(path: Path) -> Recording:
     events, cut = _events(file)
     for number, event in events:
         try:
-            if event["type"] == "reply":
+            if event.get("type") == "reply":
                 key, recorded = reply_from_event(event)
                 replies[key] = recorded
-            elif event["type"] == "recording":
+            elif _of_type(str, event, "type") == "recording":
                 header = _header(event)
-        except (KeyError, TypeError, ValueError) as e:
-            what = f"no field {e}" if isinstance(e, KeyError) else str(e)
-            raise ModelError(f"{file}:{number}: not an event of a recording: {what}") from None
+        except (ValueError, UsageError) as e:
+            raise ModelError(f"{file}:{number}: not an event of a recording: {e}{_MEND}") from None
     if not replies:
         raise ModelError(f"{file}: no reply in it; give the folder of a run that asked a model")
     return Recording(file, header, replies, cut)
@@ -144,14 +167,13 @@ def load_header(path: Path) -> RecordingHeader | None:
     Raises ModelError for a file that cannot be read or whose header is broken.
     """
     file = path / "events.jsonl" if path.is_dir() else path
+    number, event = next(iter(_events(file, first=True)[0]), (1, {}))
+    if event.get("type") != "recording":
+        return None
     try:
-        with file.open(encoding="utf-8") as lines:
-            event = json.loads(lines.readline())
-        return _header(event) if event["type"] == "recording" else None
-    except OSError as e:
-        raise ModelError(f"{file}: {e.strerror or e}; {_REMEDY}") from None
-    except (KeyError, TypeError, ValueError) as e:
-        raise ModelError(f"{file}:1: not the first line of a recording: {e}") from None
+        return _header(event)
+    except (ValueError, UsageError) as e:
+        raise ModelError(f"{file}:{number}: not the header of a recording: {e}{_MEND}") from None
 
 
 def recorded_policy_seed(path: Path) -> int:
@@ -167,14 +189,18 @@ def recorded_policy_seed(path: Path) -> int:
 
 
 _REMEDY = "give recorded:PATH a run's folder or its events.jsonl"
+_MEND = "; mend or remove the line, or record the run again"
 
 
-def _events(file: Path) -> tuple[list[tuple[int, dict[str, Any]]], bool]:
-    """The numbered lines of a file, and whether its last line was cut off."""
+def _events(file: Path, *, first: bool = False) -> tuple[list[tuple[int, dict[str, Any]]], bool]:
+    """The numbered lines of a file (or its first one), and whether its last line was cut off."""
     try:
-        lines = file.read_bytes().split(b"\n")
+        data = file.read_bytes()
     except OSError as e:
         raise ModelError(f"{file}: {e.strerror or e}; {_REMEDY}") from None
+    if name := other_encoding(data):
+        raise ModelError(f"{file}:1: the file is {name}; save it as UTF-8")
+    lines = data.removeprefix(codecs.BOM_UTF8).split(b"\n")
     cut = bool(lines[-1].strip())
     events: list[tuple[int, dict[str, Any]]] = []
     for number, line in enumerate(lines, 1):
@@ -182,17 +208,28 @@ def _events(file: Path) -> tuple[list[tuple[int, dict[str, Any]]], bool]:
             continue
         try:
             event = json.loads(line)
-        except ValueError as e:
+        except (ValueError, RecursionError) as e:
             if number == len(lines):
                 return events, True
-            raise ModelError(f"{file}:{number}: not JSON ({e}); {_REMEDY}") from None
+            raise ModelError(f"{file}:{number}: not JSON ({e}){_MEND}") from None
         if not isinstance(event, dict):
-            raise ModelError(f"{file}:{number}: not a JSON object; {_REMEDY}")
+            raise ModelError(f"{file}:{number}: not a JSON object{_MEND}")
         events.append((number, event))
         cut = cut and number != len(lines)
+        if first:
+            break
     return events, cut
 
 
+_KINDS = {"int": int, "str": str, "bool": bool}
+
+
 def _header(event: Mapping[str, Any]) -> RecordingHeader:
-    names = {f.name for f in fields(RecordingHeader)}
-    return RecordingHeader(**{k: v for k, v in event.items() if k in names})
+    """A header whose settings a run can have. Raises ValueError or UsageError."""
+    told: dict[str, Any] = {}
+    for f in fields(RecordingHeader):
+        if f.name in event or f.default is MISSING:
+            told[f.name] = _of_type(_KINDS[str(f.type)], event, f.name)
+        if f.name in told and f.type != "str":
+            check_setting(f.name, told[f.name])
+    return RecordingHeader(**told)

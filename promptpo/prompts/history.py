@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from functools import lru_cache
 
 from promptpo.plaintext import clean
 from promptpo.types import Candidate, Rollout, Round, best_round, successes_text
@@ -26,6 +27,8 @@ _MARKED = (
 class Detail(IntEnum):
     """How much of a round is told."""
 
+    GONE = -2
+    WINNER = -1
     SCORES = 0
     SUMMARIES = 1
     FULL = 2
@@ -40,21 +43,25 @@ def render_history(rounds: Sequence[Round], budget: int) -> str:
     """All earlier rounds, the best so far marked, in about ``budget`` tokens.
 
     What does not fit goes in this order: the sources of the oldest winners, their summaries and
-    reflections, last those of the best so far. The scores always stay. Empty for no rounds.
+    reflections, last those of the best so far. The scores stay, unless a history of hundreds of
+    candidates is longer than the budget by its scores alone: then those of the oldest losers go,
+    at last whole rounds but the best. Empty for no rounds.
     """
     if not rounds:
         return ""
     best = best_round(rounds)
-    detail = {r.number: Detail.FULL for r in rounds}
+    told = {r.number: _render_round(r, r is best, Detail.FULL) for r in rounds}
+    head, tail = _around(rounds, best)
+    size = sum(len(text) + 1 for text in (*told.values(), head, tail))
     expendable = sorted(rounds, key=lambda r: (r is best, r.number))
-    cuts = [(r, level) for level in (Detail.SUMMARIES, Detail.SCORES) for r in expendable]
-    text = _render(rounds, best, detail)
-    for round_, level in cuts:
-        if count_tokens(text) <= budget:
-            break
-        detail[round_.number] = level
-        text = _render(rounds, best, detail)
-    return text
+    for level in (Detail.SUMMARIES, Detail.SCORES, Detail.WINNER, Detail.GONE):
+        for round_ in expendable:
+            if size // CHARS_PER_TOKEN + 1 <= budget:
+                return _joined(head, told, tail)
+            text = _render_round(round_, round_ is best, level)
+            size += len(text) - len(told[round_.number])
+            told[round_.number] = text
+    return _joined(head, told, tail)
 
 
 def score_line(candidate: Candidate) -> str:
@@ -67,6 +74,7 @@ def score_line(candidate: Candidate) -> str:
     return f"success {told.success}, {text}" if told.success else text
 
 
+@lru_cache(64)
 def strategy_line(source: str | None) -> str:
     """The first paragraph of the docstring of ``class Policy``, on one line; may be empty."""
     import ast
@@ -81,24 +89,31 @@ def strategy_line(source: str | None) -> str:
     return ""
 
 
-def _render(rounds: Sequence[Round], best: Round, detail: dict[int, Detail]) -> str:
-    parts = [
-        "## What has been tried\n",
-        f"Best so far: the winner of round {best.number}, {score_line(best.winner)}.",
-    ]
-    parts += [_render_round(r, r is best, detail[r.number]) for r in rounds]
+def _around(rounds: Sequence[Round], best: Round) -> tuple[str, str]:
+    """What stands before and after the rounds."""
+    line = f"Best so far: the winner of round {best.number}, {score_line(best.winner)}."
     marks = sorted({c.mark for r in rounds for c in r.candidates if c.mark})
-    if marks:
-        parts.append(_MARKED.format(marks=" or ".join(f'"{mark}"' for mark in marks)))
+    words = " or ".join(f'"{mark}"' for mark in marks)
+    return f"## What has been tried\n\n{line}", _MARKED.format(marks=words) if marks else ""
+
+
+def _joined(head: str, told: Mapping[int, str], tail: str) -> str:
+    gone = sum(not text for text in told.values())
+    left_out = [f"\n({gone} rounds are left out for space.)"] if gone else []
+    parts = [head, *left_out, *filter(None, told.values()), *filter(None, [tail])]
     return "\n".join(parts) + "\n\n"
 
 
 def _render_round(round_: Round, is_best: bool, detail: Detail) -> str:
+    if detail is Detail.GONE and not is_best:
+        return ""
     winner = round_.winner
     lines = [f"\n### Round {round_.number}{' (best so far)' if is_best else ''}\n"]
     if round_.reflection and detail > Detail.SCORES:
         lines.append(f"Reflection before it: {round_.reflection}\n")
     lines.append(f"Winner: candidate {winner.index}, {score_line(winner)}.")
+    if detail <= Detail.WINNER:
+        return "\n".join(lines)
     if winner.rollout is not None and winner.error is None:
         lines.append(_episodes_line(winner.rollout))
     if detail is Detail.FULL and winner.source:

@@ -8,7 +8,7 @@ import json
 import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 @dataclass(frozen=True)
 class Contents:
-    """What a log holds: its events, and what cannot be read.
+    """What a log holds: its events with the ``numbers`` of their lines, and what cannot be read.
 
     ``damaged`` are lines, with their numbers from 1, that are no events; ``cut`` is what a kill or
     a full disk left of the last one.
@@ -34,6 +34,7 @@ class Contents:
     good: list[bytes]
     damaged: dict[int, bytes]
     cut: bytes = b""
+    numbers: list[int] = field(default_factory=list)
 
     def words(self, name: str) -> str:
         """The lines that cannot be read, for a notice; empty where there are none."""
@@ -60,13 +61,15 @@ def read_log(path: Path) -> Contents:
         if event := _event(line):
             found.events.append(event)
             found.good.append(line)
+            found.numbers.append(number)
         elif line.strip():
             found.damaged[number] = line
     if event := _event(last):  # whole but for its line end
         found.events.append(event)
         found.good.append(last)
+        found.numbers.append(len(lines) + 1)
         last = b""
-    return Contents(found.events, found.good, found.damaged, last)
+    return replace(found, cut=last)
 
 
 def _event(line: bytes) -> Event | None:

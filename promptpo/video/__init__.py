@@ -34,7 +34,7 @@ def render_run(
     Raises RunError (no such run, or no best policy in it yet) and what ``film_episodes`` raises.
     """
     from promptpo import config
-    from promptpo.run import settings_of
+    from promptpo.run_settings import settings_of
     from promptpo.spec import load_spec
     from promptpo.store.folder import RunFolder
     from promptpo.store.policy_file import PolicyFile

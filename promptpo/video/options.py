@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from promptpo.config_values import shown
 from promptpo.errors import UsageError
 from promptpo.video.film import WRITERS
 
 #: What ``--episodes`` may name.
 NAMES = ("best", "median", "worst")
+
+#: More films are a slip of the hand.
+MOST_EPISODES = 1000
 
 
 @dataclass(frozen=True)
@@ -38,7 +43,8 @@ class Options:
         wrong = _wrong_episodes(self.episodes)
         if wrong:
             raise UsageError(
-                f"--episodes: '{wrong}' is neither one of {', '.join(NAMES)} nor a number above 0"
+                f"--episodes: {shown(wrong)} is neither one of {', '.join(NAMES)}"
+                f" nor a number from 1 to {MOST_EPISODES:,}"
             )
         unknown = [f for f in self.formats if f not in WRITERS]
         if unknown or not self.formats:
@@ -55,7 +61,7 @@ class Options:
 
 def parse_episodes(text: str) -> tuple[str, ...] | int:
     """``best,median,worst``, or the number of episodes to film from the first one on."""
-    if text.isdecimal():
+    if re.fullmatch("[0-9]{1,9}", text):
         return int(text)
     return tuple(dict.fromkeys(name.strip() for name in text.split(",")))
 
@@ -63,7 +69,7 @@ def parse_episodes(text: str) -> tuple[str, ...] | int:
 def _wrong_episodes(episodes: tuple[str, ...] | int) -> str:
     """What of it cannot be, if anything."""
     if isinstance(episodes, int):
-        return "" if episodes > 0 else str(episodes)
+        return "" if 0 < episodes <= MOST_EPISODES else str(episodes)
     return next((name or "nothing" for name in episodes or ("",) if name not in NAMES), "")
 
 

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import ipaddress
+import os
 import re
 import socket
 import socketserver
+import stat
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import BinaryIO
 
 from promptpo.errors import UsageError
 from promptpo.version import __version__
-from promptpo.view.site import Answer, Site
+from promptpo.view.connections import BoundedServer
+from promptpo.view.site import Answer, Site, plain_answer
 
 _HEADERS = {
     "Cache-Control": "no-store",
@@ -27,6 +30,10 @@ _HEADERS = {
 }
 
 _CHUNK = 1 << 16
+
+#: Seconds in which a request must have come whole (the wait for the next one on a connection
+#: included), and in which its answer must have gone out.
+_REQUEST_SECONDS, _ANSWER_SECONDS = 30, 300
 
 
 def open_server(site: Site, host: str, port: int, *, public: bool = False) -> ViewServer:
@@ -41,17 +48,15 @@ def open_server(site: Site, host: str, port: int, *, public: bool = False) -> Vi
         )
     try:
         return ViewServer(site, host, port)
-    except (OSError, OverflowError) as e:
+    except (OSError, OverflowError, ValueError, TypeError) as e:  # a name that is none: several
         reason = getattr(e, "strerror", None) or str(e)
         raise UsageError(
             f"http://{host}:{port}: {reason}; choose another port with --port (0: a free one)"
         ) from None
 
 
-class ViewServer(ThreadingHTTPServer):
+class ViewServer(BoundedServer):
     """Answers requests for a site; ``url`` is where."""
-
-    daemon_threads = True
 
     def __init__(self, site: Site, host: str, port: int) -> None:
         self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -76,7 +81,7 @@ class ViewServer(ThreadingHTTPServer):
         A page of another site that points a name of its own at this machine (DNS rebinding)
         sends that name; an address or the name of this machine cannot be taken so.
         """
-        name = re.sub(r":\d+$", "", host.strip()).strip("[]").lower()
+        name = re.sub(r":[0-9]+$", "", host.strip()).strip("[]").lower()
         if _is_address(name):
             return _is_loopback(name) or not _is_loopback(self.host)
         return name in ("localhost", self.host.lower())
@@ -86,8 +91,13 @@ class _Handler(BaseHTTPRequestHandler):
     server: ViewServer
     server_version = f"promptpo/{__version__}"
     protocol_version = "HTTP/1.1"
-    #: Seconds after which a connection that says nothing is closed.
+    #: Seconds of one read or write.
     timeout = 30
+
+    def handle_one_request(self) -> None:
+        """Read a request and answer it."""
+        self.server.due(self.connection, _REQUEST_SECONDS)
+        super().handle_one_request()
 
     def version_string(self) -> str:
         """What the Server header says: not which Python this is."""
@@ -101,9 +111,15 @@ class _Handler(BaseHTTPRequestHandler):
         """The headers of the same."""
         self._answer(with_body=False)
 
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Refuse what is no request, in the form of all other answers."""
+        self.request_version = self.protocol_version  # what was sent may have named none
+        self.close_connection = True
+        self._send(plain_answer(code, HTTPStatus(code).phrase), with_body=self.command != "HEAD")
+
     def _refuse(self) -> None:
         self.close_connection = True  # a body that came along stays unread
-        self._send(Answer(405, "text/plain; charset=utf-8", b"Read-only: GET and HEAD\n"))
+        self._send(plain_answer(405, "Read-only: GET and HEAD"))
 
     do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = _refuse  # noqa: N815 - http.server's names
 
@@ -111,17 +127,27 @@ class _Handler(BaseHTTPRequestHandler):
         """Say nothing: the terminal shows the address, and requests come every few seconds."""
 
     def _answer(self, *, with_body: bool) -> None:
-        if not self.server.knows(self.headers.get("Host", "")):
-            words = b"This address is not one of this server's: open it as localhost\n"
-            self._send(Answer(403, "text/plain; charset=utf-8", words), with_body=with_body)
-            return
-        path = self.path.split("?", 1)[0].split("#", 1)[0]
-        answer = self.server.site.answer(path, self.headers.get("If-None-Match", ""))
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # the reader has gone
+        self.server.due(self.connection, _ANSWER_SECONDS)
+        if self.headers.get("Content-Length", "0") != "0" or "Transfer-Encoding" in self.headers:
+            self.close_connection = True  # a body stays unread, and is no next request
+        answer = self._found()
+        try:
             if answer.file is not None:
                 self._send_file(answer, answer.file, with_body=with_body)
             else:
                 self._send(answer, with_body=with_body)
+        except OSError:  # the reader has gone
+            self.close_connection = True
+
+    def _found(self) -> Answer:
+        if not self.server.knows(self.headers.get("Host", "")):
+            words = "This address is not one of this server's: open it as localhost"
+            return plain_answer(403, words)
+        path = self.path.split("?", 1)[0].split("#", 1)[0]
+        try:
+            return self.server.site.answer(path, self.headers.get("If-None-Match", ""))
+        except Exception as e:  # whatever a damaged run does to its page: the others are there
+            return plain_answer(500, f"{type(e).__name__}: {e}")
 
     def _send(self, answer: Answer, *, with_body: bool = True) -> None:
         self._start(answer, len(answer.body))
@@ -130,8 +156,13 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _send_file(self, answer: Answer, path: Path, *, with_body: bool) -> None:
         """A file, or the range of it that was asked for: browsers seek in videos by ranges."""
-        with path.open("rb") as file:
-            size = path.stat().st_size
+        try:
+            file = _regular_file(path)
+        except OSError:  # it has gone since it was looked up
+            self._send(plain_answer(404, "No such file"), with_body=with_body)
+            return
+        with file:
+            size = os.fstat(file.fileno()).st_size
             first, stop = _range(self.headers.get("Range", ""), size)
             partial = (first, stop) != (0, size)
             extra = {"Accept-Ranges": "bytes"}
@@ -160,6 +191,8 @@ class _Handler(BaseHTTPRequestHandler):
             headers["ETag"] = answer.etag
         if answer.location:
             headers["Location"] = answer.location
+        if self.close_connection:
+            headers["Connection"] = "close"
         if answer.status == HTTPStatus.METHOD_NOT_ALLOWED:
             headers["Allow"] = "GET, HEAD"
         for name, value in headers.items():
@@ -169,13 +202,22 @@ class _Handler(BaseHTTPRequestHandler):
 
 def _range(header: str, size: int) -> tuple[int, int]:
     """Half-open bounds of a single byte range; the whole file where there is no usable one."""
-    found = re.fullmatch(r"bytes=(\d*)-(\d*)", header.strip())
+    found = re.fullmatch(r"bytes=([0-9]{0,18})-([0-9]{0,18})", header.strip())
     if not found or found.groups() == ("", ""):
         return 0, size
     first, last = found.groups()
     start = int(first) if first else max(size - int(last), 0)
     stop = min(int(last) + 1, size) if first and last else size
     return (start, stop) if start < stop else (0, size)
+
+
+def _regular_file(path: Path) -> BinaryIO:
+    """A file opened without waiting for anyone, as a pipe of that name would."""
+    file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise FileNotFoundError(path)
+    return file
 
 
 def _is_address(name: str) -> bool:

@@ -15,6 +15,7 @@ from pathlib import Path
 from urllib.parse import quote, unquote
 
 from promptpo.errors import PromptPOError
+from promptpo.plaintext import clean_line
 from promptpo.report.gather import gather
 from promptpo.report.page import render_index, render_report
 from promptpo.report.records import RunRecord
@@ -22,7 +23,7 @@ from promptpo.store.folder import RunFolder
 from promptpo.version import __version__
 
 #: What a video may be called: nothing hidden, nothing with a separator.
-_VIDEO = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*\.mp4")
+_VIDEO = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,200}\.mp4")
 
 #: Pages that are kept; a page is about a megabyte.
 _KEPT = 8
@@ -71,8 +72,8 @@ class Site:
                 if folder is not None:
                     return self._within(folder, parts[4:], seen)
         except (PromptPOError, OSError) as e:
-            return _plain(500, str(e))
-        return _plain(404, "Nothing here. The runs are listed at /")
+            return plain_answer(500, str(e))
+        return plain_answer(404, "Nothing here. The runs are listed at /")
 
     def _within(self, folder: Path, rest: tuple[str, ...], seen: str) -> Answer:
         if rest == ("",):
@@ -82,7 +83,7 @@ class Site:
             return _file(folder / "best" / "policy.py", "text/plain; charset=utf-8")
         if len(rest) == 2 and rest[0] == "videos" and _VIDEO.fullmatch(rest[1]):
             return _file(folder / "videos" / rest[1], "video/mp4")
-        return _plain(404, "Nothing here. The runs are listed at /")
+        return plain_answer(404, "Nothing here. The runs are listed at /")
 
     def _index(self, folders: list[Path], seen: str) -> Answer:
         def render() -> str:
@@ -142,9 +143,10 @@ def _version(folders: Sequence[Path]) -> str:
 def _file(path: Path, kind: str) -> Answer:
     inside = path.resolve().is_relative_to(path.parent.parent.resolve())
     if not inside or not path.is_file():
-        return _plain(404, "No such file")
+        return plain_answer(404, "No such file")
     return Answer(kind=kind, file=path)
 
 
-def _plain(status: int, words: str) -> Answer:
-    return Answer(status, "text/plain; charset=utf-8", f"{words}\n".encode())
+def plain_answer(status: int, words: str) -> Answer:
+    """A line of plain text."""
+    return Answer(status, "text/plain; charset=utf-8", f"{clean_line(words)}\n".encode())

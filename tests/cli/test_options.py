@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,22 @@ def test_reflection_can_be_turned_on_over_a_file() -> None:
         (["--rounds", "three"], "--rounds: must be a whole number, not 'three'"),
         (["--rounds"], "--rounds: expected one argument"),
         (["--rounds", "0", "--spec", "cartpole"], "rounds must be at least 1, not 0"),
+        (
+            ["--rounds", "1" + "0" * 30, "--spec", "cartpole"],
+            "rounds must be at most 1,000, not 10",
+        ),
+        (["--rounds", "9" * 5000], "--rounds: must be a whole number, not '999"),
+        (["--workers", "1000", "--spec", "cartpole"], "workers must be at most"),
+        (["--max-cost", "inf", "--spec", "cartpole"], "max_cost must be a finite number, not inf"),
+        (["--target", "nan", "--spec", "cartpole"], "target must be a finite number, not nan"),
+        (["--act-timeout", "1e400", "--spec", "cartpole"], "act_timeout must be a finite number"),
+        (["--spec", "a\nb.py"], "spec must not hold control characters (a line break): 'a\\nb.py'"),
+        (["view", "--port", "1" + "0" * 30], "--port: must be from 0 to 65535, not 1000"),
+        (["view", "--port", "-1"], "--port: must be from 0 to 65535, not -1"),
+        (["video", "x", "--fps", "nan"], "--fps: must be from 0.1 to 120, not nan"),
+        (["video", "x", "--episodes", "9" * 5000], "--episodes: '999"),
+        (["video", "x", "--episodes", "1001"], "nor a number from 1 to 1,000"),
+        (["video", "x", "--size", "6\u0664x48"], "--size: write it as WIDTHxHEIGHT"),
         (["--preset", "papr"], "--preset: invalid choice: 'papr'"),
         (["--spec", "cartpole", "extra"], "unexpected argument 'extra'"),
         (["lst"], "unknown command 'lst'; did you mean 'list'?"),
@@ -110,6 +127,19 @@ def test_a_preset_wins_over_what_a_recording_was_made_with(
 ) -> None:
     assert main(["--spec", "cartpole", "--model", "recorded", "--dry-run", *given]) == 0
     assert f"\ncalls        {calls};" in capsys.readouterr().out
+
+
+def test_a_dry_run_needs_no_model_and_leaves_nothing(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PROMPTPO_MODEL", raising=False)
+    argv = ["--spec", "noise_world_board_2", "--rounds", "1000"]
+    started = time.process_time()
+    assert main([*argv, "--track", "wandb", "--dry-run"]) == 0
+    assert time.process_time() - started < 10
+    assert "model        none is configured yet\n" in capsys.readouterr().out
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("command", COMMANDS)

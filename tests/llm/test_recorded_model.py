@@ -124,6 +124,18 @@ def test_a_run_log_has_no_header(tmp_path):
     assert load_header(write(tmp_path / "events.jsonl", {"type": "run", "time": 0.0})) is None
 
 
+KEY = {"role": "policy", "round": 1, "candidate": 1, "attempt": 0}
+
+
+def broken_reply(**fields):
+    line = {**reply_line(request(), "x"), **fields}
+    return json.dumps(HEADER) + "\n" + json.dumps(line) + "\n"
+
+
+def broken_header(**fields):
+    return json.dumps(HEADER | fields) + "\n"
+
+
 @pytest.mark.parametrize(
     ("lines", "complaint"),
     [
@@ -131,7 +143,25 @@ def test_a_run_log_has_no_header(tmp_path):
         ("nonsense\n{}\n", ":1: not JSON"),
         ('{"type": "reply"}\n', ":1: not an event of a recording: no field 'key'"),
         ("[1]\n", ":1: not a JSON object"),
-        ('{"type": "recording", "spec": "x"}\n', ":1: not an event of a recording"),
+        (
+            '{"type": "recording", "spec": "x"}\n',
+            ":1: not an event of a recording: no field 'seed'",
+        ),
+        ("{}\n", ":1: not an event of a recording: no field 'type'"),
+        ('{"type": 7}\n', ":1: not an event of a recording: 'type' must be a text, not 7"),
+        (broken_reply(key=[]), ":2: not an event of a recording: 'key' must be an object, not []"),
+        (broken_reply(text=7), ":2: not an event of a recording: 'text' must be a text, not 7"),
+        (broken_reply(text=None), "'text' must be a text, not None"),
+        (broken_reply(key={"role": "policy"}), "no field 'round'"),
+        (broken_reply(key=KEY | {"round": "1"}), "'round' must be a whole number, not '1'"),
+        (broken_reply(key=KEY | {"round": True}), "'round' must be a whole number, not True"),
+        (broken_reply(key=KEY | {"candidate": -1}), "'key' counts below 0"),
+        (broken_header(rounds="3"), ":1: not an event of a recording: 'rounds' must be a whole"),
+        (broken_header(rounds=10**30), "rounds must be at most 1,000"),
+        (broken_header(episodes=0), "episodes must be at least 1"),
+        (broken_header(policy_seed=-1), "policy_seed must be at least 0"),
+        ("[" * 100_000 + "\n{}\n", ":1: not JSON (maximum recursion depth"),
+        ('{"a": ' + "9" * 5000 + "}\n{}\n", ":1: not JSON (Exceeds the limit"),
     ],
 )
 def test_a_broken_recording_is_one_line_with_file_and_line(tmp_path, lines, complaint):
@@ -142,6 +172,36 @@ def test_a_broken_recording_is_one_line_with_file_and_line(tmp_path, lines, comp
     assert str(path) + (complaint if complaint[0] == ":" else "") in str(caught.value)
     assert complaint in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("load", [load_recording, load_header])
+@pytest.mark.parametrize(
+    ("encoding", "complaint"),
+    [("utf-16", ":1: the file is UTF-16; save it as UTF-8"), ("latin-1", ":1: not JSON ('utf-8'")],
+)
+def test_a_recording_that_is_no_utf_8_says_so(tmp_path, load, encoding, complaint):
+    path = tmp_path / "x.jsonl"
+    header = json.dumps(HEADER | {"how": "by caf\xe9"}, ensure_ascii=False)
+    path.write_bytes(f"{header}\n{{}}\n".encode(encoding))
+    with pytest.raises(ModelError) as caught:
+        load(path)
+    assert str(caught.value).startswith(f"{path}{complaint}")
+
+
+def test_a_byte_order_mark_is_no_damage(recording):
+    recording.write_bytes(b"\xef\xbb\xbf" + recording.read_bytes())
+    assert load_header(recording).seed == 3
+    assert len(load_recording(recording).replies) == 2
+
+
+@pytest.mark.parametrize("odd", [None, "x", [1], {"a": 1}, -1, True, float("nan")], ids=repr)
+def test_numbers_and_names_of_a_recorded_reply_may_be_anything(odd):
+    fields = ("usage", "cost", "latency", "model", "finish_reason", "prompt_sha256")
+    event = reply_line(request(), "x") | dict.fromkeys(fields, odd)
+    _, recorded = reply_from_event(event)
+    assert recorded.reply.text == "x"
+    assert recorded.reply.cost is None
+    assert recorded.reply.latency == 0.0
 
 
 def test_a_recording_that_is_not_there_says_what_to_give(tmp_path):

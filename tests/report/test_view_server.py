@@ -1,19 +1,23 @@
 """The server behind promptpo view, over real connections."""
 
+import contextlib
 import http.client
 import os
 import re
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
 
 from promptpo.errors import UsageError
 from promptpo.view import Site, open_server
+from promptpo.view.connections import MOST_CONNECTIONS
 
 ROOT = Path(__file__).parents[2]
 
@@ -135,6 +139,13 @@ def test_the_policy_is_plain_text(ask, run_path):
         ("bytes=5-99", 206, b"56789"),
         ("bytes=8-3", 200, b"0123456789"),
         ("nonsense", 200, b"0123456789"),
+        (f"bytes={'9' * 5000}-", 200, b"0123456789"),
+        (f"bytes=0-{'9' * 5000}", 200, b"0123456789"),
+        (f"bytes=-{'9' * 18}", 200, b"0123456789"),
+        (f"bytes=0-{'9' * 18}", 200, b"0123456789"),
+        ("bytes=\xb2-\xb3", 200, b"0123456789"),
+        ("bytes=0-1,3-4", 200, b"0123456789"),
+        ("bytes=--1", 200, b"0123456789"),
     ],
 )
 def test_videos_can_be_sought(ask, run_path, copied, header, status, content):
@@ -142,6 +153,108 @@ def test_videos_can_be_sought(ask, run_path, copied, header, status, content):
     (copied / "videos" / "a.mp4").write_bytes(b"0123456789")
     answer = ask(f"{run_path}videos/a.mp4", Range=header)
     assert (answer.status, answer.content) == (status, content)
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe", "nothing", "long"])
+def test_what_is_no_file_by_now_is_not_waited_for(ask, run_path, copied, kind, monkeypatch):
+    video = copied / "videos" / "a.mp4"
+    video.parent.mkdir()
+    make = {"folder": video.mkdir, "pipe": lambda: os.mkfifo(video)}
+    make.get(kind, lambda: None)()
+    # As if it had been a file when it was looked up.
+    monkeypatch.setattr(Path, "is_file", lambda self: True)
+    name = "a" * 5000 if kind == "long" else "a"
+    assert ask(f"{run_path}videos/{name}.mp4").status == 404
+
+
+def speak(server, words, wait=10):
+    """What comes back on a connection that says just these bytes, and how long that takes."""
+    started = time.monotonic()
+    with socket.create_connection(server.server_address[:2], timeout=wait) as connection:
+        connection.sendall(words)
+        heard = b""
+        with contextlib.suppress(ConnectionResetError):
+            while piece := connection.recv(1 << 16):
+                heard += piece
+    return heard, time.monotonic() - started
+
+
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [
+        (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", b"400"),
+        (b"GET / HTTP/" + b"9" * 5000 + b".1\r\n\r\n", b"400"),
+        (b"GET / HTTP/\xb2.\xb3\r\n\r\n", b"400"),
+        (b"GET /" + b"a" * 70_000 + b" HTTP/1.1\r\n\r\n", b"414"),
+        (b"GET / HTTP/1.1\r\nX: " + b"a" * 70_000 + b"\r\n\r\n", b"431"),
+        (b"GET / HTTP/1.1\r\n" + b"X: a\r\n" * 200 + b"\r\n", b"431"),
+        (b"BREW / HTTP/1.1\r\n\r\n", b"501"),
+        (b"GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nGET / HTT", b"403"),
+        (b"GET / HTTP/1.1\r\nHost: " + b"9" * 9000 + b"\r\nConnection: close\r\n\r\n", b"403"),
+        (b"GET /%ff%00%0a HTTP/1.0\r\nHost: localhost\r\n\r\n", b"404"),
+    ],
+)
+def test_what_is_no_request_is_refused_at_once(server, capfd, words, status):
+    heard, took = speak(server, words)
+    assert heard.split()[1:2] == [status]
+    assert took < 5
+    assert capfd.readouterr().err == ""
+
+
+def test_a_request_that_trickles_in_is_cut_off(server, monkeypatch, capfd):
+    monkeypatch.setattr("promptpo.view.server._REQUEST_SECONDS", 0.3)
+    with socket.create_connection(server.server_address[:2], timeout=10) as connection:
+        started = time.monotonic()
+        with contextlib.suppress(ConnectionError):
+            while time.monotonic() - started < 8:
+                connection.sendall(b"G")
+                connection.settimeout(0.1)
+                with contextlib.suppress(TimeoutError):
+                    assert connection.recv(100) == b""
+                    break
+    assert time.monotonic() - started < 5
+    assert capfd.readouterr().err == ""
+
+
+def test_so_many_connections_and_no_more(server):
+    address = server.server_address[:2]
+    idle = [socket.create_connection(address) for _ in range(MOST_CONNECTIONS)]
+    while len(server._due) < MOST_CONNECTIONS:
+        time.sleep(0.01)
+    assert b" 503 " in speak(server, b"")[0]
+    for connection in idle:
+        connection.close()
+    while server._due:
+        time.sleep(0.01)
+    request = b"GET /x HTTP/1.0\r\nHost: localhost\r\n\r\n"
+    assert b" 404 " in speak(server, request)[0]
+
+
+def test_a_page_that_cannot_be_made_is_a_line_and_no_traceback(ask, server, run_path, capfd):
+    def fail(*_):
+        raise RuntimeError("a\x1b[31m\nb")
+
+    server.site.answer = fail
+    answer = ask(run_path)
+    assert (answer.status, answer.content) == (500, "RuntimeError: a\ufffd[31m b\n".encode())
+    assert capfd.readouterr().err == ""
+
+
+def test_a_client_that_hangs_up_leaves_no_trace(server, run_path, capfd):
+    for _ in range(3):
+        connection = socket.create_connection(server.server_address[:2])
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        connection.sendall(f"GET {run_path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        connection.close()
+    while server._due:
+        time.sleep(0.01)
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("host", ["\xfc" * 300, "a b", "256.1.1.1"])
+def test_an_address_that_is_none_is_one_line(host):
+    with pytest.raises(UsageError, match="--port"):
+        open_server(Site(list, ""), host, 0, public=True)
 
 
 def test_a_run_that_cannot_be_read_does_not_hide_the_others(finished, copied):

@@ -34,6 +34,7 @@ class Asker:
             if recorded.prompt_sha256 != prompt_hash(messages):
                 text = f"{key}: the prompt has changed since the run recorded its reply"
                 self.log.emit("notice", text=text)
+            self.folder.restore_call(key, messages, recorded.reply.text)
             self._count(recorded.reply, new=False)
             return recorded.reply
         self._reserve(key)

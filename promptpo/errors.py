@@ -83,10 +83,40 @@ _REMEDIES: Sequence[tuple[tuple[int, ...], str]] = (
 def file_error(e: OSError, path: Path | None = None) -> FileError:
     """An error of the operating system as one line: the file, what is wrong, what to do."""
     name = str(path) if path else e.filename if isinstance(e.filename, str | bytes) else ""
+    if not name and _has_no_folder():
+        return FileError("the current folder has been deleted; change to another one")
     where = f"{os.fsdecode(name)}: " if name else ""
     what = e.strerror or str(e) or type(e).__name__
     remedy = next((words for numbers, words in _REMEDIES if e.errno in numbers), "")
     return FileError(f"{where}{what}{'; ' if remedy else ''}{remedy}")
+
+
+#: The system has run out of something: whatever a library makes of it, that is the reason.
+_EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOSPC, errno.EDQUOT, errno.ENOMEM, errno.EAGAIN)
+
+
+def known_error(e: BaseException) -> PromptPOError | None:
+    """What an exception is in promptpo's terms: its own, the system's; None for a mistake."""
+    if isinstance(e, PromptPOError):
+        return e
+    if isinstance(e, OSError):
+        return file_error(e)
+    if isinstance(e, MemoryError):
+        return PromptPOError("out of memory; end other programs, or use fewer --workers")
+    before = e.__cause__ or e.__context__
+    while before is not None:
+        if isinstance(before, OSError) and before.errno in _EXHAUSTED:
+            return file_error(before)
+        before = before.__cause__ or before.__context__
+    return None
+
+
+def _has_no_folder() -> bool:
+    try:
+        os.getcwd()  # noqa: PTH109 - nothing else is asked of it
+    except OSError:
+        return True
+    return False
 
 
 #: Exit code of a run that Ctrl-C or SIGTERM stopped (128 + SIGINT).

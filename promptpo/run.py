@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal, cast
 
 from promptpo.config import RunConfig
-from promptpo.errors import FileError, PromptPOError, file_error
+from promptpo.errors import FileError, known_error
 from promptpo.limits import Ledger
 from promptpo.llm import (
     ModelSettings,
@@ -50,17 +50,27 @@ def execute(
     run = _Run(config, [listener] if listener else [], resume)
     try:
         return _in_a_loop(run)
-    except OSError as e:
-        raise file_error(e) from e
+    except Exception as e:
+        error = known_error(e)
+        if error is None or error is e:
+            raise
+        raise error from e
 
 
 def _in_a_loop(run: _Run) -> Result:
+    if not _in_notebook():
+        return asyncio.run(run.main())
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, run.main()).result()
+
+
+def _in_notebook() -> bool:
+    """Whether an event loop is running already."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(run.main())
-    with ThreadPoolExecutor(1) as thread:  # in a notebook, whose event loop is running
-        return thread.submit(asyncio.run, run.main()).result()
+        return False
+    return True
 
 
 def with_ref(config: RunConfig, spec: EnvSpec) -> RunConfig:
@@ -115,8 +125,10 @@ async def _supervised(services: RunServices, outcome: Outcome) -> Result:
             with contextlib.suppress(FileError):  # of a notice
                 await services.model.close()
         outcome.finish(result)
-    except (PromptPOError, OSError) as e:
-        error = file_error(e) if isinstance(e, OSError) else e
+    except Exception as e:
+        error = known_error(e)
+        if error is None:
+            raise
         if isinstance(error, FileError):
             command = f"promptpo --resume {shlex.quote(near_path(services.folder.path))}"
             error = FileError(f"{error}; then {command} goes on")

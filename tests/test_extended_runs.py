@@ -51,8 +51,16 @@ def folder(finished, tmp_path):
     return shutil.copytree(finished.folder, tmp_path / "cartpole" / finished.folder.name)
 
 
-def test_with_fewer_rounds_all_that_was_spent_stays_counted(folder, finished):
-    result, _ = resumed(folder, rounds=1)
+@pytest.fixture(scope="module")
+def shortened(finished, tmp_path_factory):
+    """Another copy, resumed with one round: its folder, result and events."""
+    folder = tmp_path_factory.mktemp("shortened") / "cartpole" / "run"
+    shutil.copytree(finished.folder, folder)
+    return folder, *resumed(folder, rounds=1)
+
+
+def test_with_fewer_rounds_all_that_was_spent_stays_counted(shortened, finished):
+    folder, result, _ = shortened
     assert (result.best.name, len(result.rounds)) == ("r01_c01", 1)
     spent = dict(finished.usage.steps)
     spent["test"] += result.test.steps
@@ -60,20 +68,27 @@ def test_with_fewer_rounds_all_that_was_spent_stays_counted(folder, finished):
     assert result.usage.steps == info_of(folder)["usage"]["steps"] == spent
 
 
-def test_with_fewer_rounds_the_new_decisions_are_on_record(folder):
-    resumed(folder, rounds=1)
+def test_with_fewer_rounds_the_new_decisions_are_on_record(shortened):
+    folder, _, _ = shortened
     assert [s["winner"] for s in events_of(folder, "selection")] == ["r02_c01", "r01_c01"]
     assert [t["name"] for t in events_of(folder, "test")] == ["r02_c01", "r01_c01"]
     assert [f["best"] for f in events_of(folder, "finished")] == ["r02_c01", "r01_c01"]
 
 
-def test_readers_go_by_the_latest_decisions(folder):
-    result, _ = resumed(folder, rounds=1)
+def test_readers_go_by_the_latest_decisions(shortened):
+    folder, result, _ = shortened
     record = gather(folder)
     assert (record.best, record.test, list(record.selection)) == ("r01_c01", result.test, [])
     assert record.usage == result.usage
 
 
+def test_a_resumed_run_tells_its_totals_at_once(shortened, finished):
+    first = data_of(shortened[2], "usage")[0]
+    assert first["calls"] == finished.usage.calls
+    assert first["reached"]["calls"] == 1
+
+
+@pytest.mark.slow
 def test_an_extension_that_changes_nothing_is_on_record_too(tmp_path):
     first, _ = run(tmp_path, replies([GOOD], [BAD]), rounds=1)
     resumed(first.folder, rounds=2)
@@ -85,9 +100,8 @@ def test_what_has_held_out_episodes_stays_best_while_an_extension_goes_on(tmp_pa
     first, _ = run(tmp_path, replies([BAD], [GOOD], [GOOD]), rounds=1)
     policy_file = first.folder / "best" / "policy.py"
     before = policy_file.read_text()
-    result = interrupted_at(first.folder, "call", rounds=3)
-    assert result.status == "interrupted"
     result = interrupted_at(first.folder, "round", rounds=3)
+    assert result.status == "interrupted"
     assert (result.best.name, result.test) == ("r01_c01", first.test)
     assert policy_file.read_text() == before
     info = info_of(first.folder)
@@ -99,16 +113,10 @@ def test_what_has_held_out_episodes_stays_best_while_an_extension_goes_on(tmp_pa
     assert "Held-out episodes" in policy_file.read_text()
 
 
+@pytest.mark.slow
 def test_a_time_limit_does_not_undo_what_is_on_record(folder, finished):
     result, _ = resumed(folder, max_time=0.01)
     assert (result.best.name, result.test) == (finished.best.name, finished.test)
-
-
-def test_a_resumed_run_tells_its_totals_at_once(folder, finished):
-    _, events = resumed(folder)
-    first = data_of(events, "usage")[0]
-    assert first["calls"] == finished.usage.calls
-    assert first["reached"]["calls"] == 1
 
 
 def test_the_step_limit_holds_for_repairs(tmp_path):
@@ -127,6 +135,7 @@ def test_the_step_limit_holds_for_repairs(tmp_path):
     assert [c.repairs for c in more.rounds[0].candidates] == [3, 3]
 
 
+@pytest.mark.slow
 def test_what_a_limit_forbade_stays_so_once_the_search_has_gone_on(tmp_path):
     script = replies([GOOD, LATE], [GOOD, GOOD]).say(GOOD, "repair", 1, 2, 1)
     first, _ = run(tmp_path, script, max_env_steps=2018, max_repairs=1, test_episodes=0)

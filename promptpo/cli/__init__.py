@@ -11,7 +11,7 @@ import threading
 from collections.abc import Sequence
 
 from promptpo.cli.parser import COMMANDS, Parser, nearest
-from promptpo.errors import EXIT_INTERRUPTED, PromptPOError, UsageError, file_error
+from promptpo.errors import EXIT_INTERRUPTED, PromptPOError, UsageError, known_error
 from promptpo.plaintext import clean_line
 from promptpo.ui import streams
 from promptpo.ui.terminal import flush, say
@@ -33,13 +33,13 @@ def main(argv: Sequence[str]) -> int:
         return EXIT_INTERRUPTED
     except BrokenPipeError:
         return reader_gone()
-    except PromptPOError as e:
-        return _failed(e)
-    except OSError as e:
-        streams.silence(sys.stdout)
-        return _failed(file_error(e))
-    except MemoryError:
-        return _failed(PromptPOError("out of memory; end other programs, or use fewer --workers"))
+    except Exception as e:
+        error = known_error(e)
+        if error is None:
+            raise
+        if isinstance(e, OSError):
+            streams.silence(sys.stdout)
+        return _failed(error)
 
 
 def _failed(error: PromptPOError) -> int:

@@ -15,6 +15,7 @@ from promptpo import config
 from promptpo.config import RunConfig
 from promptpo.config_values import shown
 from promptpo.errors import UsageError
+from promptpo.ui.terminal import say
 from promptpo.version import __version__
 
 
@@ -88,6 +89,10 @@ class Parser(argparse.ArgumentParser):
         if unknown:
             raise UsageError(self._unknown(unknown[0]))
         return known
+
+    def _print_message(self, message: str, file: Any = None) -> None:  # noqa: ANN401
+        """Print help or version; unlike argparse's own, this one hides no error."""
+        say(message.rstrip("\n"), file)
 
     def error(self, message: str) -> NoReturn:
         """Raise instead of exiting, in promptpo's own form."""

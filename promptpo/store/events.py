@@ -6,6 +6,7 @@ import contextlib
 import errno
 import json
 import os
+import shutil
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -136,7 +137,6 @@ class EventLog:
         if self.path.exists():
             found = read_log(self.path)
             self.past, self.notice = found.events, mend(self.path, found)
-        self._reserve = self.path.with_name(".reserve")
         self._file = -1
         try:
             self._file = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
@@ -145,8 +145,14 @@ class EventLog:
         except OSError as e:
             self.close()
             raise file_error(e, self.path) from None
-        with contextlib.suppress(OSError), self._reserve.open("wb") as file:
-            os.posix_fallocate(file.fileno(), 0, _RESERVE)
+        with contextlib.suppress(OSError):
+            if shutil.disk_usage(self.path.parent).free > 4 * _RESERVE:
+                with self._reserve.open("wb") as file:
+                    os.posix_fallocate(file.fileno(), 0, _RESERVE)
+
+    @property
+    def _reserve(self) -> Path:
+        return self.path.with_name(".reserve")
 
     def emit(self, kind: str, *, transient: bool = False, **data: Any) -> None:  # noqa: ANN401
         """Record an event, unless it is ``transient``, and tell every listener.

@@ -28,8 +28,11 @@ if TYPE_CHECKING:
 
 def no_run(path: Path) -> str:
     """Why a path is not the folder of a run; empty where it is one."""
-    if (path / "events.jsonl").is_file():
+    log = path / "events.jsonl"
+    if log.is_file():
         return ""
+    if log.exists():
+        return "not a run (its events.jsonl is no file)"
     return "not a run (no events.jsonl)" if path.exists() else "no such path"
 
 
@@ -164,6 +167,12 @@ class RunFolder:
     def write_prompt(self, key: CallKey, messages: Sequence[Message]) -> None:
         """The messages of one call, each under a heading."""
         write_atomically(self.prompts / f"{key}.prompt.md", as_markdown(messages))
+
+    def restore_call(self, key: CallKey, messages: Sequence[Message], reply: str) -> None:
+        """The files of a call that is on record, where they are missing."""
+        if not (self.prompts / f"{key}.prompt.md").exists():
+            self.write_prompt(key, messages)
+        self.write_reply(key, reply)
 
     def write_reply(self, key: CallKey, text: str) -> None:
         """The reply to one call, unless the person who answered put it there."""

@@ -25,11 +25,13 @@ class Standing:
 
 def standing(folder: RunFolder) -> Standing:
     """How a run stands. Raises RunError or FileError where neither of its files can be read."""
+    problem = ""
     try:
-        return Standing(folder.read_info())
+        if info := folder.read_info():
+            return Standing(info)
     except RunError as e:
-        found = read_log(folder.events)
-        return Standing(info_of(found.events), f"{e}; this is from the log")
+        problem = f"{e}; this is from the log"
+    return Standing(info_of(read_log(folder.events).events), problem)
 
 
 def configs_of(events: Sequence[Event]) -> list[Mapping[str, Any]]:

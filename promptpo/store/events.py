@@ -154,6 +154,10 @@ class EventLog:
     def _reserve(self) -> Path:
         return self.path.with_name(".reserve")
 
+    @property
+    def _reserve(self) -> Path:
+        return self.path.with_name(".reserve")  # the folder of a new run is renamed meanwhile
+
     def emit(self, kind: str, *, transient: bool = False, **data: Any) -> None:  # noqa: ANN401
         """Record an event, unless it is ``transient``, and tell every listener.
 

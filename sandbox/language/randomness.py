@@ -8,8 +8,8 @@ generator without naming a seed gets one that is derived from it.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
-from typing import Any, cast
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -40,8 +40,19 @@ _RANDOM_FUNCTIONS = names.words(
 )
 
 
-#: What numpy takes as a seed.
-Seed = int | Sequence[int] | np.random.SeedSequence | None
+def _named(kind: type) -> type:
+    """To be called and looked for; nothing inherits from it."""
+    return stand_in(kind, kind)
+
+
+#: What makes generators; without a seed they get one from the slot that runs (``roots``).
+_MAKERS: dict[str, object] = {
+    **{name: _named(getattr(np.random, name)) for name in (*_BIT_GENERATORS, "RandomState")},
+    "default_rng": np.random.default_rng,
+    "Generator": np.random.Generator,
+    "SeedSequence": np.random.SeedSequence,
+}
+_RANDOM = _named(random.Random)
 
 
 class Randomness:
@@ -115,29 +126,7 @@ class Randomness:
         members: dict[str, Any] = {name: getattr(state, name) for name in _NUMPY_FUNCTIONS}
         members |= {alias: members[name] for alias, name in _NUMPY_ALIASES.items()}
         members["set_state"] = state_setter(state)
-
-        def default_rng(seed: Seed = None) -> np.random.Generator:
-            return np.random.default_rng(self._derived() if seed is None else seed)
-
-        def random_state(seed: int | Sequence[int] | None = None) -> np.random.RandomState:
-            if seed is None:
-                seed = int(self._derived().generate_state(1)[0])
-            return np.random.RandomState(seed)
-
-        def seeded(kind: Callable[[Seed], object]) -> type:
-            return stand_in(
-                cast(type, kind),
-                lambda seed=None: kind(self._derived() if seed is None else seed),
-            )
-
-        members |= {name: seeded(getattr(np.random, name)) for name in _BIT_GENERATORS}
-        members |= {
-            "default_rng": default_rng,
-            "RandomState": stand_in(np.random.RandomState, random_state),
-            "Generator": np.random.Generator,
-            "SeedSequence": np.random.SeedSequence,
-        }
-        return facade("numpy.random", members)
+        return facade("numpy.random", {**members, **_MAKERS})
 
     def python_random(self) -> Facade:
         """The stand-in for ``random``."""
@@ -145,12 +134,7 @@ class Randomness:
         members: dict[str, Any] = {
             name: getattr(own, name) for name in _RANDOM_FUNCTIONS if hasattr(own, name)
         }
-
-        def make(seed: float | str | bytes | None = None) -> random.Random:
-            value = int(self._derived().generate_state(1)[0]) if seed is None else seed
-            return random.Random(value)  # noqa: S311 - policies need repeatable numbers
-
-        return facade("random", {**members, "Random": stand_in(random.Random, make)})
+        return facade("random", {**members, "Random": _RANDOM})
 
     def clock(self) -> Facade:
         """The stand-in for ``time``."""

@@ -1,5 +1,7 @@
 """What a program can find out about the seed of its episode: nothing."""
 
+import random
+
 import numpy as np
 import pytest
 from gymnasium.utils import seeding
@@ -8,8 +10,8 @@ import sandbox
 from sandbox import Box, Interface
 from sandbox.seeds import slot_seed
 
-#: Gathers every number that generators show, and takes each for the environment's seed: is the
-#: draw in the observation that of an environment so seeded? Returns how many are.
+#: Gathers every number that generators show, and takes each for the environment's seed: is a draw
+#: in the observation that of an environment so seeded, or its own first draw? Returns how many are.
 DETECTIVE = """
 import random, time
 
@@ -58,9 +60,10 @@ def candidates():
 
 class Policy:
     def __init__(self):
+        self.first = [random.random(), np.random.random()]
         self.tried = candidates()
     def act(self, obs):
-        right = 0
+        right = sum(seen in self.first for seen in obs)
         for n in self.tried:
             np.random.seed(n & 0xFFFFFFFF)
             draws = (np.random.Generator(np.random.PCG64(np.random.SeedSequence(n))).random(),
@@ -80,9 +83,11 @@ def found(host, seed, key):
     """What the detective finds; it observes the first draws of environments with this seed."""
     of_gymnasium = seeding.np_random(seed)[0].random()
     of_numpy = np.random.RandomState(seed % 2**32).random()
-    with host.policy(DETECTIVE, Interface(2, None, Box((2,))), seed_key=key) as policy:
+    of_python = random.Random(seed).random()
+    draws = np.array([[of_gymnasium, of_numpy, of_python]])
+    with host.policy(DETECTIVE, Interface(3, None, Box((2,))), seed_key=key) as policy:
         policy.reset([0], [seed])
-        return policy.act([0], np.array([[of_gymnasium, of_numpy]]))[0]
+        return policy.act([0], draws)[0]
 
 
 @pytest.mark.parametrize("key", [b"", b"secret"])

@@ -55,7 +55,7 @@ def main(arguments: argparse.Namespace) -> int:
     rollout, proof = asyncio.run(play(spec, settings, policy.source))
     if rollout.error is not None:
         alone = f" (with each episode alone: it {rollout.mark})" if rollout.mark else ""
-        raise PromptPOError(policy.failure(rollout.error) + alone)
+        raise PromptPOError(policy.failure(rollout.error, rollout.error_kind) + alone)
     for label, words in report(spec, settings, policy.path, rollout, proof):
         say(f"{label:11}  {words}")
     return 0

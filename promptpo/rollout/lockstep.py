@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from promptpo.rollout.jobs import EpisodeData, PolicyRun
+from promptpo.rollout.rows import Rows
 from promptpo.spec.doing import CALL, IDLE, STEP, STEPS, doing
 from promptpo.spec.faults import EnvironmentFault
 
@@ -132,18 +133,21 @@ def _play(episodes: list[_Episode], policy: SlotPolicy, fresh: bool) -> None:
     cells[CALL] = IDLE
     slots = list(range(len(episodes)))
     policy.reset(slots, [e.seed for e in episodes], fresh)
-    batch = np.empty((len(episodes), len(episodes[0].observation)))
-    rows, numbers, zeros = _views(batch, slots)
+    rows = Rows(_tasks(episodes, slots))
     steps = cells[STEPS]
     while slots:
-        if len(rows) != len(slots):
-            rows, numbers, zeros = _views(batch, slots)
+        if rows.count != len(slots):
+            rows.check(since=1)
+            rows = Rows(_tasks(episodes, slots))
+        table = rows.next()
         for row, slot in enumerate(slots):
-            rows[row] = episodes[slot].observation
-        if numbers.dot(zeros) != 0.0:  # 0 times NaN or infinity is NaN: one look at all numbers
-            _name_nonfinite([(slot, episodes[slot]) for slot in slots])
+            table[row] = episodes[slot].observation
         cells[CALL] = IDLE
-        actions = policy.act(slots, rows)
+        try:
+            actions = policy.act(slots, table)
+        except Exception:
+            rows.check()  # what a policy makes of NaN is not its fault
+            raise
         cells[CALL] = STEP
         cells[STEPS] = steps = steps + len(slots)
         still = []
@@ -156,29 +160,15 @@ def _play(episodes: list[_Episode], policy: SlotPolicy, fresh: bool) -> None:
             if not over:
                 still.append(slot)
         slots = still
+    rows.check(since=1)
 
 
-def _views(
-    batch: NDArray[np.float64], slots: Sequence[int]
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """The rows of a batch that are in use, all their numbers in a line, and so many zeros."""
-    rows = batch[: len(slots)]
-    rows[:] = 0.0
-    return rows, rows.reshape(-1), np.zeros(rows.size)
+def _tasks(episodes: Sequence[_Episode], slots: Sequence[int]) -> dict[int, Task]:
+    return {slot: episodes[slot].task for slot in slots}
 
 
-def _name_nonfinite(episodes: Sequence[tuple[int, _Episode]]) -> None:
-    for slot, episode in episodes:
-        try:
-            episode.task.require_finite(episode.observation)
-        except EnvironmentFault as fault:
-            raise fault.at(_place(slot, episode)) from fault
-
-
-def _place(slot: int, episode: _Episode, action: NDArray[np.float64] | None = None) -> str:
+def _place(slot: int, episode: _Episode, action: NDArray[np.float64]) -> str:
     """Where in which episode, for a policy's eyes: the seed is not told."""
-    place = f"at step {episode.task.steps} of episode slot {slot}"
-    if action is None:
-        return place
     text = str(action.tolist())
-    return f"{place}, on action {text if len(text) <= 200 else text[:200] + '...'}"
+    text = text if len(text) <= 200 else f"{text[:200]}..."
+    return f"at step {episode.task.steps} of episode slot {slot}, on action {text}"

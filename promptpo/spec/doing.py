@@ -39,12 +39,16 @@ class Doing:
         """Write into the file ``fd`` of SIZE bytes or more from now on."""
         self.cells = memoryview(mmap.mmap(fd, SIZE)).cast("q")
 
-    @contextlib.contextmanager
-    def call(self, call: int, then: int = IDLE) -> Iterator[None]:
-        """Note that a call is under way, and what comes after it."""
-        before = self.cells[CALL] if then == IDLE else then
+    def begin(self, call: int) -> None:
+        """Note that a call is under way from now on."""
         self.cells[CALL] = call
         self.cells[BEGUN] += 1
+
+    @contextlib.contextmanager
+    def call(self, call: int) -> Iterator[None]:
+        """Note that a call is under way meanwhile."""
+        before = self.cells[CALL]
+        self.begin(call)
         try:
             yield
         finally:

@@ -38,7 +38,7 @@ def flattener(space: Space) -> Callable[[Raw], Flat]:
     if isinstance(space, spaces.Discrete):
         return _one_number
     if isinstance(space, spaces.Box | spaces.MultiBinary | spaces.MultiDiscrete):
-        return _in_a_line
+        return _line_of(space.dtype)
     if isinstance(space, spaces.Dict):
         named = [(key, flattener(part)) for key, part in space.spaces.items()]
         return lambda raw: np.concatenate([flat(raw[key]) for key, flat in named])
@@ -53,9 +53,16 @@ def flattener(space: Space) -> Callable[[Raw], Flat]:
     )
 
 
-def _in_a_line(raw: Raw) -> Flat:
-    flat = vector(raw)
-    return flat if flat.ndim == 1 else flat.reshape(-1)
+def _line_of(dtype: np.dtype[Any]) -> Callable[[Raw], Flat]:
+    """The numbers of an observation in a line, at once where they have the space's own type."""
+    wide, array = np.dtype(np.float64), np.ndarray
+    kept = dtype if dtype.kind in "fiub" else wide
+
+    def line(raw: Raw) -> Flat:
+        flat = raw.astype(wide) if type(raw) is array and raw.dtype is kept else vector(raw)
+        return flat if flat.ndim == 1 else flat.reshape(-1)
+
+    return line
 
 
 def _one_number(raw: Raw) -> Flat:

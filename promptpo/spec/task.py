@@ -51,7 +51,7 @@ class Task:
         self._codec = ActionCodec(env.action_space)
         self._decode = self._codec.decode
         self._flat = flat_function(spec, self.env)
-        self._shape = (self.observation_size,)
+        self._zeros = np.zeros(self.observation_size)
         self._step = self.env.step
         self._success = spec.success
         self.steps = 0
@@ -106,19 +106,20 @@ class Task:
             EnvironmentFault: the environment or ``observe`` raised, its answer has not
                 Gymnasium's form, or its numbers are not the fields'.
         """
-        with doing.call(RESET, then=STEP):
-            try:
-                self.raw = observation_of_reset(self.spec, self.env, seed)
-                flat = self._flat(self.raw)
-            except SpecError:
-                raise
-            except BadValue as error:
-                raise self._misfilled("reset", error) from error
-            except BaseException as error:
-                reraise_interrupt(error)
-                raise raised(self.spec, "the environment cannot be reset", error) from error
+        doing.begin(RESET)
         self.steps = 0
-        if flat.shape != self._shape:
+        try:
+            self.raw = observation_of_reset(self.spec, self.env, seed)
+            flat = self._flat(self.raw)
+        except SpecError:
+            raise
+        except BadValue as error:
+            raise self._misfilled("reset", error) from error
+        except BaseException as error:
+            reraise_interrupt(error)
+            raise raised(self.spec, "the environment cannot be reset", error) from error
+        doing.begin(STEP)
+        if len(flat) != self.observation_size:
             raise self._missized(flat)
         self.require_finite(flat)
         return flat
@@ -148,9 +149,15 @@ class Task:
             if truncated is not False and truncated is not True:
                 truncated = truth(truncated, "truncated")
             if self._success is not None:
-                success = truth(self._success(self.info, reward, terminated), "success")
-            # One expression for the three that hardly ever occur; NaN - NaN and inf - inf are NaN.
-            if flat.shape != self._shape or reward - reward != 0.0 or type(self.info) is not dict:
+                success = self._success(self.info, reward, terminated)
+                if success is not False and success is not True:
+                    success = truth(success, "success")
+            # NaN - NaN and inf - inf are NaN.
+            if (
+                len(flat) != self.observation_size
+                or reward - reward != 0.0
+                or type(self.info) is not dict
+            ):
                 self._require_sound(flat, reward)
         except BaseException as error:
             reraise_interrupt(error)
@@ -159,11 +166,17 @@ class Task:
             truncated = True
         return flat, reward, terminated, truncated, success
 
-    def require_finite(self, flat: Flat) -> None:
-        """Raise EnvironmentFault for an observation that holds NaN or an infinity."""
+    def require_finite(self, flat: Flat, step: int | None = None) -> None:
+        """Raise EnvironmentFault for an observation, after a step, that holds NaN or an infinity.
+
+        ``step`` is the episode's latest where it is not stated.
+        """
+        if flat.dot(self._zeros) == 0.0:  # 0 times NaN or infinity is NaN
+            return
         found = nonfinite(self.spec, flat)
         if found:
-            when = f"after step {self.steps}" if self.steps else "after reset"
+            step = self.steps if step is None else step
+            when = f"after step {step}" if step else "after reset"
             filler = self.spec.observe
             where = place_of(self.spec, filler) if filler else self._place("step")
             problem = f"the observation's field {found} {when}"
@@ -185,7 +198,7 @@ class Task:
                 raise raised(self.spec, "the environment cannot be closed", error) from error
 
     def _require_sound(self, flat: Flat, reward: float) -> None:
-        if flat.shape != self._shape:
+        if len(flat) != self.observation_size:
             raise self._missized(flat)
         if not np.isfinite(reward):
             problem = f"step returns {reward:g} as the reward"

@@ -63,6 +63,8 @@ def real(value: Any) -> float:  # noqa: ANN401
 
 def truth(value: Any, name: str) -> bool:  # noqa: ANN401
     """A flag as a bool; 0, 1 and an array of one flag count. Raises BadValue for anything else."""
+    if type(value) is np.bool_:
+        return bool(value)
     flag = value
     if not isinstance(flag, bool | int | float) and getattr(flag, "size", 0) == 1:
         flag = flag.item()

@@ -32,8 +32,10 @@ class PolicyFile:
         source = policy_part(whole)
         return cls(path, source, whole.count("\n") - source.count("\n"))
 
-    def failure(self, error: str) -> str:
-        """One line on an error of the policy, with the line of the file that the sandbox names."""
+    def failure(self, error: str, kind: str | None = None) -> str:
+        """One line on an error of this kind, with the line of the file that the sandbox names."""
+        if kind == "environment":
+            return f"{self.path}: {error}"
         place = re.match(r"in (act\(\) number \d+) of episode slot \d+:\n", error)
         lines = re.findall(r"^\s*(?:it was at )?line (\d+)[,:]", error, re.MULTILINE)
         traceback = "Traceback (most recent call last):" in error

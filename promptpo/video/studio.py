@@ -136,7 +136,7 @@ class Studio(Worker):
         for seeds in groups:
             run = self.run_policy(PolicyJob(order.policy.source, seeds, order.lifetime))
             if run.error is not None and self.film is None and not run.steps:
-                raise PromptPOError(order.policy.failure(run.error))
+                raise PromptPOError(order.policy.failure(run.error, run.error_kind))
             self.end(run.error)
 
     def begin(self, seed: int, observation: Flat) -> None:

@@ -1,0 +1,57 @@
+"""The observations that a policy is handed, looked at for NaN and infinities."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from promptpo.spec.faults import EnvironmentFault
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from promptpo.spec.task import Task
+
+#: Rounds that are looked at together, at most, and numbers: one look costs as much as a step of a
+#: fast environment.
+_ROUNDS, _NUMBERS = 8, 4096
+
+
+class Rows:
+    """A row for each of some slots, anew in every round; ``tasks`` in the order of the rows."""
+
+    def __init__(self, tasks: Mapping[int, Task]) -> None:
+        self._tasks = tasks
+        self.count = len(tasks)
+        size = next(iter(tasks.values())).observation_size
+        rounds = max(1, min(_ROUNDS, _NUMBERS // (self.count * size)))
+        self._block = np.zeros((rounds, self.count, size))
+        self._views, self._line = list(self._block), self._block.reshape(-1)
+        self._zeros = np.zeros(self._block.size)
+        self._turn = -1
+
+    def next(self) -> NDArray[np.float64]:
+        """The rows of the next round, to be filled: shape (slots, numbers of an observation)."""
+        self._turn += 1
+        if self._turn == len(self._views):
+            self._turn -= 1
+            self.check(since=1)
+            self._turn = 0
+        return self._views[self._turn]
+
+    def check(self, since: int = 0) -> None:
+        """Raise EnvironmentFault unless all rows so far are finite.
+
+        ``since`` is the steps that every slot has taken since the latest round was filled.
+        """
+        if self._line.dot(self._zeros) == 0.0:  # 0 times NaN or infinity is NaN
+            return
+        for turn, row in np.argwhere(~np.isfinite(self._block).all(axis=2)).tolist():
+            slot, task = list(self._tasks.items())[row]
+            step = task.steps - since - (self._turn - turn)
+            try:
+                task.require_finite(self._block[turn, row], step)
+            except EnvironmentFault as fault:
+                raise fault.at(f"in episode slot {slot}") from fault

@@ -159,7 +159,8 @@ class RunConfig:
     max_calls: int | None = option(None, "model calls, at most", within=(1, 10**9), group="limits")
     max_env_steps: int | None = option(
         None,
-        "stop once search has used this many environment steps",
+        "environment steps that search may take, repairs included; selection and held-out"
+        " episodes come on top",
         within=(1, 10**15),
         group="limits",
     )

@@ -152,10 +152,6 @@ class EventLog:
 
     @property
     def _reserve(self) -> Path:
-        return self.path.with_name(".reserve")
-
-    @property
-    def _reserve(self) -> Path:
         return self.path.with_name(".reserve")  # the folder of a new run is renamed meanwhile
 
     def emit(self, kind: str, *, transient: bool = False, **data: Any) -> None:  # noqa: ANN401

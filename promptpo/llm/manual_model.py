@@ -3,19 +3,26 @@
 For the call ``r01_c02_policy`` the prompt is written to ``r01_c02_policy.prompt.md``, and the run
 waits for ``r01_c02_policy.reply.md`` beside it. A program that replies should write the reply
 under another name and rename it into place: a renamed file is always whole. A file that is written
-in place counts as whole once it has not changed for a second.
+in place counts as whole once it has not changed for a second. It is UTF-8, or says by a byte-order
+mark what it is.
 """
 
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
+import stat
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
+from promptpo import bounds
 from promptpo.errors import ModelError
 from promptpo.store.files import write_atomically
-from promptpo.types import Message, Reply, Request
+from promptpo.textfile import other_encoding
+from promptpo.types import TOO_LARGE, Message, Reply, Request
 
 #: Seconds between two looks at a reply file.
 POLL = 0.25
@@ -37,24 +44,44 @@ class ManualModel:
     async def ask(self, request: Request) -> Reply:
         """Write the prompt, tell where, and return the reply once its file is whole.
 
-        A reply file that is there already is taken as it is. Raises ModelError where the folder
-        cannot be written or the reply cannot be read.
+        A reply file that is there already is taken as it is; what is there but cannot be read is
+        told, and waited for. Raises ModelError where the folder cannot be written.
         """
         started = time.monotonic()
         prompt = self.folder / f"{request.key}.prompt.md"
         answer = self.folder / f"{request.key}.reply.md"
         try:
             write_atomically(prompt, as_markdown(request.messages))
-            if not answer.exists():
-                self._notify(f"waiting for {answer}, the reply to {prompt.name} beside it")
-            await _whole(answer)
-            text = answer.read_text(encoding="utf-8", errors="replace")
         except OSError as e:
             where = e.filename or self.folder
             raise ModelError(
                 f"{where}: {e.strerror or e}; --model manual needs a folder that it can write"
             ) from None
-        return Reply(text=text, model=self.name, latency=time.monotonic() - started)
+        if not os.path.lexists(answer):
+            self._notify(f"waiting for {answer}, the reply to {prompt.name} beside it")
+        data = await self._whole(answer)
+        return replace(_reply(data, self.name), latency=time.monotonic() - started)
+
+    async def _whole(self, path: Path) -> bytes:
+        """The bytes of a file that exists and has not changed for a while; bounded."""
+        seen: tuple[int, ...] = ()
+        told, since = "", time.monotonic()
+        while True:
+            now = time.monotonic()
+            state: tuple[int, ...] = ()
+            try:
+                state, data = _look(path, seen, now - since)
+                if data is not None:
+                    return data
+            except FileNotFoundError:
+                pass
+            except OSError as e:
+                if told != str(e.strerror):
+                    told = str(e.strerror)
+                    self._notify(f"{path}: {told}; put the reply into a file of this name")
+            if state != seen:
+                seen, since = state, now
+            await asyncio.sleep(POLL)
 
     async def close(self) -> None:
         """Nothing is held open."""
@@ -68,29 +95,37 @@ def as_markdown(messages: Sequence[Message]) -> str:
     return "\n".join(parts)
 
 
-async def _whole(path: Path) -> None:
-    """Return once the file exists and has not changed for a while."""
-    seen: tuple[int, int] | None = None
-    since = time.monotonic()
-    while True:
-        state = _state(path)
-        now = time.monotonic()
-        if state is None:
-            seen = None
-        else:
-            settle = SETTLE if state[1] else SETTLE_EMPTY
-            if state != seen:
-                seen, since = state, now
-            age = time.time() - state[0] / 1e9
-            if now - since >= settle or age >= settle:
-                return
-        await asyncio.sleep(POLL)
+def _look(
+    path: Path, seen: tuple[int, ...], unchanged: float
+) -> tuple[tuple[int, ...], bytes | None]:
+    """The state of a file (time, size, number), and its bytes where it counts as whole.
 
-
-def _state(path: Path) -> tuple[int, int] | None:
-    """Time of the last change in ns and size in bytes; None where there is no file."""
+    ``unchanged`` are the seconds in which its state was ``seen``. Raises OSError, also for what is
+    no file.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
-        status = path.stat()
-    except FileNotFoundError:
-        return None
-    return status.st_mtime_ns, status.st_size
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise IsADirectoryError(errno.EISDIR, "is no file")
+        state = status.st_mtime_ns, status.st_size, status.st_ino
+        age = max(time.time() - status.st_mtime, unchanged if state == seen else 0.0)
+        if age < (SETTLE if status.st_size else SETTLE_EMPTY):
+            return state, None
+        data = b""
+        while len(data) <= bounds.ANSWER_BYTES and (piece := os.read(descriptor, 1 << 22)):
+            data += piece
+        after = os.fstat(descriptor)
+        return state, data if (after.st_mtime_ns, after.st_size) == state[:2] else None
+    finally:
+        os.close(descriptor)
+
+
+def _reply(data: bytes, model: str) -> Reply:
+    if len(data) > bounds.ANSWER_BYTES:
+        return Reply("", model, TOO_LARGE)
+    codec = other_encoding(data) or "utf-8-sig"
+    text = data.decode(codec, "replace").replace("\r\n", "\n").replace("\r", "\n")
+    lost = text.count("\N{REPLACEMENT CHARACTER}")
+    note = f"the reply file is not {codec} throughout: {lost} places are lost" if lost else ""
+    return Reply(text, model, note=note)

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 
 from promptpo.errors import SpecError
+from promptpo.plaintext import clean_line, control_character
 from promptpo.spec.definition import EnvSpec
 from promptpo.spec.families import PREFIX, SHIPPED_FOLDER, Family, families, name_of, split
 from promptpo.spec.importing import LIMIT, import_file, import_text, line_of, text_file
@@ -51,6 +52,7 @@ def _loaded(ref: str, limit: float) -> EnvSpec:
     found = _find(ref)
     if isinstance(found, Path):
         text = _text_of(found)
+        _check_visible(found, text)
         spec = _checked(import_file(found, limit), str(found), text)
         shipped = found.parent == SHIPPED_FOLDER
         ref = found.stem if shipped else str(found)
@@ -67,6 +69,19 @@ def spec_text(spec: EnvSpec) -> str:
     if spec.path is not None:
         return _text_of(spec.path)
     return "".join(linecache.getlines(text_file(spec.ref.removesuffix(PUBLISHED))))
+
+
+def _check_visible(path: Path, text: str) -> None:
+    """Raise SpecError where a reader of the file, or of its name, does not see what it holds."""
+    name = clean_line(path.name)
+    if name != path.name:
+        raise SpecError(f"{name}: the file's name holds a control character; rename it")
+    if found := control_character(text):
+        line, character = found
+        raise SpecError(
+            f"{path}:{line}: the control character {character}, which a reader does not see; leave"
+            " it out, or write it as an escape in a string"
+        )
 
 
 def _text_of(path: Path) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from promptpo.plaintext import control_character
 from promptpo.spec.definition import EnvSpec, Reference
 from promptpo.spec.observation import observation_size, standalone_source
 from promptpo.spec.source import PartError, free_names, source_of
@@ -42,6 +43,9 @@ def _check_types(spec: EnvSpec) -> None:
     require("name", bool(plain), "letters, digits, _, - and . only, as it names a folder")
     require("description", isinstance(spec.description, str), "a text")
     require("install", isinstance(spec.install, str), "a text")
+    for part in ("title", "action", "description", "install"):
+        shown = control_character(getattr(spec, part)) is None
+        require(part, shown, "a text without control characters")
     require("references", isinstance(spec.references, Mapping), 'a dict such as {"random": 22.0}')
     for name, value in spec.references.items():
         if problem := _reference_problem(name, value):

@@ -1,6 +1,7 @@
 """Prompts in files, replies from files."""
 
 import asyncio
+import os
 import time
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from promptpo.errors import ModelError
 from promptpo.llm import ModelSettings, open_model
 from promptpo.llm.manual_model import POLL, SETTLE
-from promptpo.types import CallKey, Message, Request
+from promptpo.types import TOO_LARGE, CallKey, Message, Request
 
 
 def request(candidate=1):
@@ -73,6 +74,50 @@ def test_an_empty_file_is_an_empty_reply_in_the_end(tmp_path, monkeypatch):
     monkeypatch.setattr("promptpo.llm.manual_model.SETTLE_EMPTY", 0.5)
     (tmp_path / "r01_c01_policy.reply.md").touch()
     assert asyncio.run(open_manual(tmp_path, []).ask(request())).text == ""
+
+
+@pytest.mark.parametrize(
+    ("data", "text", "noted"),
+    [
+        ("\ufeffcaf\xe9\r\n".encode(), "caf\xe9\n", False),
+        ("caf\xe9\n".encode("utf-16"), "caf\xe9\n", False),
+        ("caf\xe9\n".encode("latin-1"), "caf\ufffd\n", True),
+        (b"a\x00b", "a\x00b", False),
+    ],
+    ids=["mark", "utf-16", "latin-1", "nul"],
+)
+def test_a_reply_in_any_encoding_is_read(tmp_path, data, text, noted):
+    (tmp_path / "r01_c01_policy.reply.md").write_bytes(data)
+    reply = asyncio.run(open_manual(tmp_path, []).ask(request()))
+    assert (reply.text, bool(reply.note)) == (text, noted)
+
+
+def test_a_reply_file_without_end_is_not_read_to_it(tmp_path, monkeypatch):
+    monkeypatch.setattr("promptpo.bounds.ANSWER_BYTES", 1000)
+    (tmp_path / "r01_c01_policy.reply.md").write_bytes(b"x" * 1001)
+    reply = asyncio.run(open_manual(tmp_path, []).ask(request()))
+    assert (reply.text, reply.finish_reason) == ("", TOO_LARGE)
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe", "loop"])
+def test_what_is_no_file_is_told_once_and_waited_for(tmp_path, monkeypatch, kind):
+    monkeypatch.setattr("promptpo.llm.manual_model.POLL", 0.02)
+    monkeypatch.setattr("promptpo.llm.manual_model.SETTLE", 0.05)
+    path, notices = tmp_path / "r01_c01_policy.reply.md", []
+    make = {"folder": path.mkdir, "pipe": lambda: os.mkfifo(path)}
+    make.get(kind, lambda: path.symlink_to(path))()
+
+    async def go():
+        ask = asyncio.create_task(open_manual(tmp_path, notices).ask(request()))
+        await asyncio.sleep(0.2)
+        assert not ask.done()
+        path.rmdir() if kind == "folder" else path.unlink()
+        path.write_text("at last", encoding="utf-8")
+        return await ask
+
+    assert asyncio.run(go()).text == "at last"
+    assert len(notices) == 1
+    assert notices[0].endswith("put the reply into a file of this name")
 
 
 def test_waiting_costs_hardly_any_processor_time(tmp_path):

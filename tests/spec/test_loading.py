@@ -352,3 +352,22 @@ def test_importing_a_shipped_spec_imports_no_simulator(name):
         check=True,
     )
     assert run.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("hidden", ["\x1b", "\u202e", "\x0c"])
+def test_a_spec_that_does_not_show_all_that_it_holds_is_refused_with_its_line(write_spec, hidden):
+    path = write_spec(("ACTION =", f"# {hidden}\nACTION ="))
+    line = path.read_text(encoding="utf-8").split("\n").index(f"# {hidden}") + 1
+    message = failure(path)
+    assert message.startswith(f"{path}:{line}: the control character U+{ord(hidden):04X}")
+
+
+def test_a_text_of_a_spec_holds_no_control_character(write_spec):
+    path = write_spec(("SPEC = EnvSpec(", 'SPEC = EnvSpec(title="a\\x1b[31m", '))
+    assert "title must be a text without control characters" in failure(path)
+
+
+def test_a_spec_whose_name_breaks_lines_is_to_be_renamed(write_spec):
+    path = write_spec()
+    odd = path.rename(path.with_name("a\nb.py"))
+    assert "the file's name holds a control character" in failure(odd)

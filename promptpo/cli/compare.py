@@ -15,7 +15,7 @@ from promptpo.errors import UsageError
 from promptpo.plaintext import clean_line
 from promptpo.store.files import write_atomically
 from promptpo.ui import text
-from promptpo.ui.terminal import say
+from promptpo.ui.terminal import named, say
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -68,7 +68,8 @@ def main(arguments: argparse.Namespace) -> int:
     if arguments.to and not formats:
         formats = ["csv", "png", "svg"]
     contents = _contents(found, formats)  # before the tables: what is missing is said at once
-    show(found)
+    with named(sys.stdout):
+        show(found)
     folder = arguments.to or _FOLDER
     try:
         for name, content in contents.items():

@@ -145,7 +145,7 @@ class EventLog:
         except OSError as e:
             self.close()
             raise file_error(e, self.path) from None
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, AttributeError):  # macOS has no posix_fallocate
             if shutil.disk_usage(self.path.parent).free > 4 * _RESERVE:
                 with self._reserve.open("wb") as file:
                     os.posix_fallocate(file.fileno(), 0, _RESERVE)

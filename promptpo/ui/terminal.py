@@ -16,18 +16,19 @@ def say(words: object = "", file: TextIO | None = None) -> None:
     An OSError names the stream.
     """
     stream = file or sys.stdout
-    with _named(stream):
+    with named(stream):
         print(clean(str(words)), file=stream, flush=True)
 
 
 def flush() -> None:
     """Write what standard output still holds back: what is wrong with it shows here, not later."""
-    with _named(sys.stdout):
+    with named(sys.stdout):
         sys.stdout.flush()
 
 
 @contextlib.contextmanager
-def _named(stream: TextIO) -> Iterator[None]:
+def named(stream: TextIO) -> Iterator[None]:
+    """Whatever is written to the stream within: an OSError names it."""
     try:
         yield
     except OSError as e:

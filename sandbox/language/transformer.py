@@ -6,17 +6,26 @@ Checks happen here, once, and not at each access: measured 1.02 of plain Python'
 =============================  ====================================================================
 attributes written             on the program's own objects alone: asked once in a method that
                                writes to ``self``, each time elsewhere (``ownership``)
-attributes read directly       a refused name cannot be spelled (``names``), and what libraries
-                               offer under a harmless name is decided by their facades
+attributes read directly       a refused name cannot be spelled (``names``); a name that is
+                               refused on a few objects only becomes a call (``attributes``), which
+                               decides by what was found; and what libraries offer under a harmless
+                               name is decided by their facades (``facades``, ``catalog``)
 ``a.b += v``, ``a[i] += v``    the same names in the same positions as ``a.b = a.b + v``
-private names                  renamed, so only the program's own can be reached
+private names                  renamed, so only the program's own can be reached; keywords that
+                               are known only when running are renamed then (``calls``)
 annotations                    dropped; in class bodies replaced by None (dataclasses need the key);
-                               strings in them are never evaluated
-nonlocal, global, walrus       the names are checked like any other
+                               strings in them are never evaluated, nor is what follows InitVar
+nonlocal, global, walrus       the names are checked like any other; ``__name__``, by which the
+                               program's own is known, cannot be bound
 ``match``                      class patterns read attributes: their keywords are checked, and
-                               ``__match_args__`` cannot be set
-special methods                an allow-list of those that operators call anyway
-imports                        become calls of an importer that hands out facades
+                               ``__match_args__`` cannot be set; those that are generated name no
+                               guarded attribute of somebody else's (``building``), and nothing can
+                               be registered as an instance of what it is not
+special methods                an allow-list of those that operators call anyway; ``__exit__`` gets
+                               no traceback
+``class`` statements           bases are open classes (``classes``); ``__slots__`` and ``_ignore_``
+                               are written out, so that the names in them are seen
+imports                        become calls of an importer that walks through facades only
 ``metaclass=ABCMeta``          exactly this, by name
 ``super()``, ``__class__``     the builtin knows the class from the compiler; ``x.__class__`` is
                                ``type(x)``, which never yields a metaclass

@@ -16,9 +16,11 @@ import numpy as np
 
 from sandbox.language import Library, Printer, Randomness, names
 from sandbox.language.attributes import GUARDED
+from sandbox.language.catalog import shared_facades
 from sandbox.language.classes import Type, stand_in
 from sandbox.language.facades import Facade
 from sandbox.language.guards import guarded_getattr
+from sandbox.language.numpy_facade import numpy_members
 
 #: Nobody may hold an object of these.
 INTERNAL = (
@@ -47,7 +49,10 @@ ARRAYS = (np.ndarray, np.generic)
 METHODS = {"format": str, "format_map": str, "mro": type}
 METHODS |= dict.fromkeys(("resize", "dump", "dumps", "tofile", "setflags", "getfield"), ARRAYS)
 CONTAINERS = (list, tuple, set, frozenset, deque)
+#: Nothing lies behind these: values, and methods in C, whose attributes are more of the same.
 PLAIN = (int, float, complex, str, bytes, bool, type(None), np.generic, np.dtype)
+PLAIN += (types.MethodWrapperType, types.WrapperDescriptorType, types.MethodDescriptorType)
+PLAIN += (types.BuiltinMethodType, types.ClassMethodDescriptorType)
 StandIn = type(stand_in(int))
 
 
@@ -109,16 +114,23 @@ def inside(obj):
             continue
 
 
-def powers(value, depth):
+def known():
+    """Addresses of what modules hold, which ``powers`` need not look into each time."""
+    members = [numpy_members(), *map(vars, shared_facades().values())]
+    return frozenset(id(value) for inside in members for value in inside.values())
+
+
+def powers(value, depth, skip=frozenset()):
     """Paths of at most ``depth`` steps from ``value`` to what leads out of the language."""
-    seen, layer, kept = set(), [("", value)], []
+    seen, layer, kept = set(skip), [("", value)], []
+    plain = (*PLAIN, Facade) if skip else PLAIN
     for _ in range(depth + 1):
         following = []
         for path, obj in layer:
             found = power(obj)
             if found is not None:
                 yield f"{path or 'itself'}: {found}"
-            elif not isinstance(obj, PLAIN) and id(obj) not in seen:
+            elif not isinstance(obj, plain) and id(obj) not in seen:
                 seen.add(id(obj))
                 kept.append(obj)  # its address stays its own
                 following += ((path + step, reached) for step, reached in inside(obj))

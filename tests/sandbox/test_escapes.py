@@ -9,6 +9,7 @@ The title of each attempt tells which layer holds:
 """
 
 import os
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -17,9 +18,11 @@ import pytest
 from reach import powers
 from restricted import programs, run_restricted
 
+import sandbox
 from sandbox import Box, CompileError, Host, Interface, Limits, ProgramError
 
 ESCAPES = programs("escapes")
+README = (Path(sandbox.__file__).parent / "README.md").read_text()
 TRACE = Path("/tmp/sandbox-escape")  # noqa: S108 - where the attacks try to write
 CANARY = "only-the-host-knows-this"
 PROCESS = {title for title in ESCAPES if title.endswith("| process")}
@@ -41,11 +44,15 @@ def test_language_layer_alone_holds_where_the_corpus_says(title):
     assert layer_that_holds(ESCAPES[title]) == title.rpartition(" | ")[2]
 
 
-def test_the_language_layer_holds_all_but_what_is_for_the_process():
+def test_the_readme_says_how_many_each_layer_holds():
     held = Counter(title.rpartition(" | ")[2] for title in ESCAPES)
 
     assert set(held) <= {"compiling", "running", "harmless", "process"}
-    assert sum(held.values()) - held["process"] > 300
+    numbers = re.search(
+        r"Of the (\d+) .* (\d+) are .* (\d+) by a .* (\d+) run .* (\d+) are", README
+    )
+    counts = (held[layer] for layer in ("compiling", "running", "harmless", "process"))
+    assert [int(n) for n in numbers.groups()] == [len(ESCAPES), *counts]
 
 
 POLICY = """

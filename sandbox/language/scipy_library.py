@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import os
 from typing import Any
 
 from sandbox.language import names
@@ -26,8 +27,9 @@ REFUSED = frozenset(
 #: loaded. Those that this version of scipy has not are passed over.
 _LATE = names.words(
     "multiprocessing scipy._lib.cobyqa scipy._lib.pyprima scipy._lib.pyprima.common.infos "
-    "scipy._lib.pyprima.common.message scipy.linalg._matfuncs_inv_ssq scipy.optimize.elementwise "
-    "scipy.sparse._spfuncs"
+    "scipy._lib.pyprima.common.message scipy._external.cobyqa scipy._external.pyprima "
+    "scipy._external.pyprima.common.infos scipy._external.pyprima.common.message "
+    "scipy.linalg._matfuncs_inv_ssq scipy.optimize.elementwise scipy.sparse._spfuncs"
 )
 
 
@@ -36,9 +38,23 @@ def prepare() -> None:
     for module in _LATE:
         with contextlib.suppress(ImportError):
             importlib.import_module(module)
+    _count_threads()
     # Reads its direction numbers from a file, and goes on with zeros where it cannot.
     importlib.import_module("scipy.stats.qmc").Sobol(1, scramble=False).random(1)
     _mend_results()
+
+
+def _count_threads() -> None:
+    """Fourier transforms count the cores once, when first used: one, as programs have no threads.
+
+    After the lock-down the cores cannot be asked for, and newer versions of scipy go wrong over it.
+    """
+    cores = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(cores)})
+    try:
+        importlib.import_module("scipy.fft").fft([1.0, 2.0])
+    finally:
+        os.sched_setaffinity(0, cores)
 
 
 def _mend_results() -> None:

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from sandbox.language import names, roots, scipy_library
 from sandbox.language.catalog import STDLIB, WHOLE, library_members, shared_facades, tree
 from sandbox.language.facades import Facade, facade, member
-from sandbox.language.hardening import forget
+from sandbox.language.hardening import forget, harden
 from sandbox.language.numpy_facade import HINTS, numpy_members
 from sandbox.language.randomness import Randomness
 
@@ -85,6 +85,7 @@ def load_libraries(wanted: tuple[str, ...]) -> Loaded:
     for name in wanted:
         try:
             found[name] = library_members(name)
+            harden(found[name].values())
         except ImportError:
             continue
     forget()

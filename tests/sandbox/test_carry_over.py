@@ -6,7 +6,11 @@ from restricted import programs
 
 from sandbox import Box, Host, Interface, Limits, ProgramError
 
-ATTEMPTS = programs("carry_over")
+ATTEMPTS = {**programs("carry_over"), **programs("carry_over_more")}
+NAMES = [
+    *programs("carry_over"),
+    *(pytest.param(name, marks=pytest.mark.slow) for name in programs("carry_over_more")),
+]
 
 #: Looks for what an episode before it has left, then leaves it. What is found becomes the action,
 #: so that any difference shows.
@@ -67,7 +71,7 @@ def played(host, source, *turns):
     return actions
 
 
-@pytest.mark.parametrize("name", ATTEMPTS)
+@pytest.mark.parametrize("name", NAMES)
 def test_an_episode_acts_as_it_does_alone(host, name):
     source = PROGRAM.format(attempt=ATTEMPTS[name])
     try:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import dataclasses
+import types
 from abc import ABCMeta
 from collections.abc import Callable
 
@@ -87,10 +88,17 @@ def guarded_id(obj: object, /) -> int:
 
 
 def guarded_hash(obj: object, /) -> int:
-    """``hash``, which is an address too where a class defines none."""
-    if type(obj).__hash__ is object.__hash__:
-        return roots.now().number(obj)
-    return hash(obj)
+    """``hash``, which is an address too where a class defines none, and of methods."""
+    kind, number = type(obj), roots.now().number
+    if kind is tuple and not all(type(item) in _BY_VALUE for item in obj):  # type: ignore[attr-defined]
+        return hash(tuple(map(guarded_hash, obj)))  # type: ignore[call-overload]
+    if kind in _METHODS:
+        return hash((number(obj.__self__), obj.__name__))  # type: ignore[attr-defined]
+    return number(obj) if kind.__hash__ is object.__hash__ else hash(obj)
+
+
+_BY_VALUE = frozenset({int, float, complex, bool, str, bytes})
+_METHODS = (types.MethodType, types.BuiltinMethodType, types.MethodWrapperType)
 
 
 def guarded_dir(*args: object) -> list[str]:

@@ -39,11 +39,12 @@ _nobody = Randomness(0)
 provide(lambda: _nobody)
 
 
-class _SlotState:
-    """Stands for numpy's global generator: the one of the slot that runs now."""
+class _Mtrand(types.ModuleType):
+    """``numpy.random.mtrand``, whose global generator is that of the slot that runs now."""
 
-    def __getattr__(self, name: str) -> object:
-        return getattr(now().state, name)
+    @property
+    def _rand(self) -> np.random.RandomState:
+        return now().state
 
 
 def _drawing(name: str) -> Callable[..., object]:
@@ -92,14 +93,14 @@ def _replace(holder: Any, name: str, value: object) -> None:  # noqa: ANN401 - a
 def install() -> None:
     """Replace the sources; calling it twice is harmless."""
     mtrand: Any = np.random.mtrand
-    if isinstance(mtrand._rand, _SlotState):
+    if isinstance(mtrand, _Mtrand):
         return
     _replace(np.random.bit_generator, "randbits", _bits)
     shared = mtrand._rand
     for name, value in list(vars(mtrand).items()):
         if getattr(value, "__self__", None) is shared:
             _replace(mtrand, name, _drawing(value.__name__))
-    _replace(mtrand, "_rand", _SlotState())
+    mtrand.__class__ = _Mtrand
     instance: object = vars(random)["_inst"]
     for name, value in list(vars(random).items()):
         if getattr(value, "__self__", None) is instance:

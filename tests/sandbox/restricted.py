@@ -24,7 +24,6 @@ def run_restricted(source: str, extra: tuple[str, ...] = ()) -> tuple[dict, Prin
     printer = Printer(4000)
     loaded = load_libraries(needed_libraries(source, extra))
     randomness = Randomness(0)
-    roots.install()
     roots.provide(lambda: randomness)
     library = Library(randomness, library_facades(loaded, extra))
     sys.modules[MODULE] = types.ModuleType(MODULE)

@@ -259,6 +259,7 @@ def test_an_address_that_is_none_is_one_line(host):
 
 def test_a_run_that_cannot_be_read_does_not_hide_the_others(finished, copied):
     (copied / "events.jsonl").write_bytes(b"broken\n{}\n")
+    (copied / "run.json").write_bytes(b"broken")
     site = Site(lambda: [copied, finished], "runs")
     assert site.answer(f"/runs/cartpole/{copied.name}/").status == 500
     listing = site.answer("/").body.decode()

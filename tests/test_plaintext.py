@@ -92,13 +92,14 @@ def test_an_error_is_one_clean_line(monkeypatch, capsys):
     from promptpo import cli
 
     def fail(_):
-        raise UsageError(f"{HOSTILE}\nmore")
+        raise UsageError(f"{HOSTILE}\n" + "more" * 10_000)
 
     monkeypatch.setattr(cli, "_dispatch", fail)
     assert cli.main([]) == 2
     err = capsys.readouterr().err
     assert controls(err) == set()
     assert err.count("\n") == 1
+    assert len(err) < 2100
 
 
 @pytest.mark.parametrize("words", ["[bold]x", "[/]", ":smile:", HOSTILE])

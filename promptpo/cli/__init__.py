@@ -12,12 +12,15 @@ from collections.abc import Sequence
 
 from promptpo.cli.parser import COMMANDS, Parser, nearest
 from promptpo.errors import EXIT_INTERRUPTED, PromptPOError, UsageError, known_error
-from promptpo.plaintext import clean_line
+from promptpo.plaintext import clean_line, shortened
 from promptpo.ui import streams
 from promptpo.ui.terminal import flush, say
 
 #: Exit code where the reader of the output has gone (128 + SIGPIPE), as other tools have it.
 EXIT_PIPE = 141
+
+#: Characters of an error: a name or a value in it may be of any length.
+_MOST_SAID = 2000
 
 
 def main(argv: Sequence[str]) -> int:
@@ -45,7 +48,8 @@ def main(argv: Sequence[str]) -> int:
 def _failed(error: PromptPOError) -> int:
     """Say it in one line, if anybody can still be told; returns the exit code."""
     try:
-        say(clean_line(f"promptpo: error: {error}".strip()), sys.stderr)
+        line = shortened(f"promptpo: error: {error}".strip(), _MOST_SAID)
+        say(clean_line(line), sys.stderr)
     except OSError:
         streams.silence(sys.stderr)
     return error.exit_code

@@ -195,6 +195,8 @@ _MEND = "; mend or remove the line, or record the run again"
 def _events(file: Path, *, first: bool = False) -> tuple[list[tuple[int, dict[str, Any]]], bool]:
     """The numbered lines of a file (or its first one), and whether its last line was cut off."""
     try:
+        if file.exists() and not file.is_file():  # a pipe or a device, which may have no end
+            raise ModelError(f"{file}: not a file; {_REMEDY}")
         data = file.read_bytes()
     except OSError as e:
         raise ModelError(f"{file}: {e.strerror or e}; {_REMEDY}") from None

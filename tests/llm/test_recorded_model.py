@@ -3,6 +3,7 @@
 import asyncio
 import importlib.resources
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -207,6 +208,14 @@ def test_numbers_and_names_of_a_recorded_reply_may_be_anything(odd):
 def test_a_recording_that_is_not_there_says_what_to_give(tmp_path):
     with pytest.raises(ModelError, match="give recorded:PATH"):
         open_model(ModelSettings(f"recorded:{tmp_path / 'none'}"))
+
+
+@pytest.mark.parametrize("path", ["/dev/zero", "pipe"])
+def test_what_has_no_end_is_no_recording(tmp_path, monkeypatch, path):
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("pipe")
+    with pytest.raises(ModelError, match="not a file; give recorded:PATH"):
+        load_header(Path(path))
 
 
 def test_plain_recorded_without_a_shipped_recording_is_an_error():

@@ -68,7 +68,7 @@ def power(value):
             why = f"the class {value.__name__}"
     elif kind is memoryview and "O" in value.format:
         why = "a view of pointers"
-    elif kind is dict and "__builtins__" in value:
+    elif kind is dict and {"__builtins__", "__name__"} <= value.keys():
         why = "the globals of a function"
     elif is_guarded_method(value):
         why = f"the method {value.__name__}"

@@ -64,10 +64,10 @@ FAULTS = {
     "os._exit": ("os._exit(3)", r"os\._exit\(3\)"),
     "crash": ("ctypes.string_at(0)", "SIGSEGV"),
     "abort": ("os.abort()", "SIGABRT"),
-    "sleep": ("time.sleep(1000)", r"did not return within 0\.5 s \(--env-timeout\)"),
-    "loop": ("exec('while True: pass')", "did not return within 0.5 s"),
+    "sleep": ("time.sleep(1000)", r"did not return within 1\.5 s \(--env-timeout\)"),
+    "loop": ("exec('while True: pass')", "did not return within 1.5 s"),
     # Its lock held: nothing in the process can run, no thread and no handler of a signal.
-    "lock held": ("ctypes.PyDLL(None).sleep(1000)", "did not return within 0.5 s"),
+    "lock held": ("ctypes.PyDLL(None).sleep(1000)", "did not return within 1.5 s"),
     "raise": ("raise ValueError('cold')", "ValueError: cold"),
     "sys.exit": ("sys.exit(4)", r"sys\.exit\(4\) was called"),
     "interrupt": ("raise KeyboardInterrupt", "KeyboardInterrupt"),

@@ -181,9 +181,8 @@ class LocalExecutor:
 
     def _take(self, *, fresh: bool) -> Watched:
         with self._lock:
+            self._require_open()
             member = self._idle.pop() if self._idle else None
-            if self._closed:
-                raise PromptPOError("this executor is closed")
         if member is not None and (fresh or not member.alive):
             self._give(member, keep=False)
             member = None
@@ -192,7 +191,14 @@ class LocalExecutor:
             member = Watched(worker.serve, *arguments, limit=self._settings.env_timeout)
             with self._lock:
                 self._all.add(member)
+            if self._closed:  # meanwhile: then nobody else would end it
+                self._give(member, keep=False)
+                self._require_open()
         return member
+
+    def _require_open(self) -> None:
+        if self._closed:
+            raise PromptPOError("this executor is closed")
 
     def _give(self, member: Watched, *, keep: bool) -> None:
         with self._lock:

@@ -32,6 +32,8 @@ from promptpo.spec.doing import CALL, CALLS, IDLE, SIZE, STEPS, doing
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
+#: Exit code of a process that cannot use its connection any more.
+CUT = 113
 #: Bytes in which a dying or hanging process leaves where it was, in Python.
 _TRACE = 1 << 16
 _PR_SET_PDEATHSIG = 1
@@ -173,8 +175,8 @@ _starting = threading.Lock()
 def _death(call: str, code: int | None) -> tuple[str, bool]:
     """How a process ended, in words, and whether it was killed."""
     during = f"in {call}" if call else "between calls of the environment"
-    if code is None:
-        return f"the process cut its connection {during}", False
+    if code in (None, CUT):
+        return "the process lost its connection (did it close its files?)", False
     if code >= 0:
         return f"os._exit({code}), or exit in C, was called {during}", False
     name = signal.Signals(-code).name
@@ -230,7 +232,10 @@ def _begin(
     faulthandler.enable(memory)
     faulthandler.register(signal.SIGUSR1, memory, all_threads=True)
     threading.Thread(target=_look, args=(period,), daemon=True).start()
-    target(connection, *args)
+    try:
+        target(connection, *args)
+    except OSError:  # what a job raises is an answer: this is the connection
+        os._exit(CUT)
     doing.cells[CALL] = IDLE
 
 

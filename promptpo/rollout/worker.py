@@ -31,6 +31,7 @@ from promptpo.rollout.jobs import (
     TaskInfo,
 )
 from promptpo.rollout.steady import steadily
+from promptpo.rollout.watched import CUT
 from promptpo.spec.doing import CALL, IDLE, doing
 from promptpo.spec.faults import EnvironmentFault
 
@@ -267,8 +268,10 @@ def _receive(connection: Connection, jobs: queue.SimpleQueue[Any]) -> None:
     while True:
         try:
             jobs.put(connection.recv())
-        except (EOFError, OSError):
+        except EOFError:
             os._exit(0)
+        except OSError:
+            os._exit(CUT)
 
 
 def portable(error: BaseException) -> Exception:

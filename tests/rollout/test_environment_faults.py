@@ -23,7 +23,7 @@ def quick(*names):
 
 @contextlib.contextmanager
 def opened(spec, workers=1):
-    settings = Settings(str(spec), env_timeout=0.5)
+    settings = Settings(str(spec), env_timeout=1.5)
     with contextlib.closing(LocalExecutor(settings, workers)) as executor:
         yield executor
 
@@ -78,8 +78,15 @@ def test_a_call_that_stands_still_is_told_with_its_line(tmp_path):
     line = 1 + spec.read_text().splitlines().index("        ctypes.PyDLL(None).sleep(1000)")
     with opened(spec) as executor, pytest.raises(SpecError) as caught:
         asyncio.run(executor.describe())
-    words = "reset did not return within 0.5 s (--env-timeout)"
+    words = "reset did not return within 1.5 s (--env-timeout)"
     assert str(caught.value) == f"{spec}: {words} at {spec}:{line}"
+
+
+@pytest.mark.slow
+def test_an_environment_that_closes_all_files_is_told(tmp_path):
+    spec = write(tmp_path / "room.py", in_step="os.closerange(0, 4096)")
+    with opened(spec) as executor, pytest.raises(SpecError, match="did it close its files"):
+        asyncio.run(executor.describe())
 
 
 def test_steps_that_take_longer_together_than_one_may_are_no_standstill(tmp_path):

@@ -50,14 +50,20 @@ def masked(function: Any, args: tuple[Any, ...], options: dict[str, Any]) -> obj
         return masked(function.func, (*function.args, *args), {**function.keywords, **options})
     if type(function) is np.ufunc:
         return _clean(function, args, options)
-    if options["where"] is True or _has_where(function):
+    # What a partial is made of is asked in its place.
+    inner = args[0] if function is functools.partial and args else function
+    if options["where"] is True or _has_where(inner):
         return function(*args, **options)
     raise TypeError("where= is not available in this call; call a ufunc directly, or use np.where")
 
 
 def _clean(ufunc: np.ufunc, args: tuple[Any, ...], options: dict[str, Any]) -> object:
     where = np.asarray(options["where"], bool)
-    result = ufunc(*args, **{**options, "where": where})
+    # Without an output of its own or of none, numpy warns of what is mended here.
+    options = {**options, "where": where}
+    if len(args) <= ufunc.nin:
+        options.setdefault("out", None)
+    result = ufunc(*args, **options)
     given = options.get("out", args[ufunc.nin :])
     outs = given if isinstance(given, tuple) else (given,)
     results = result if isinstance(result, tuple) else (result,)
@@ -83,7 +89,8 @@ def _has_where(function: Any) -> bool:  # noqa: ANN401 - whatever is called
         return True
     owner = getattr(function, "__self__", None)
     if isinstance(function, types.BuiltinMethodType) or isinstance(owner, UserDict):
-        return isinstance(owner, np.ndarray | np.generic | dict | UserDict)
+        reduces = type(owner) is np.ufunc and function.__name__ == "reduce"
+        return reduces or isinstance(owner, np.ndarray | np.generic | dict | UserDict)
     inner = getattr(function, "__func__", function)
     if type(inner) not in _FUNCTIONS:
         inner = type(function).__call__

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from sandbox.language import native_clock
 from sandbox.language.randomness import CLOCKS, Randomness, clocks
 
 _find: Callable[[], Randomness]
@@ -107,6 +108,7 @@ def install() -> None:
             _replace(random, name, _drawing_python(value.__name__))
     random.Random.seed = _seed  # type: ignore[method-assign]
     _replace(os, "urandom", _bytes)
+    native_clock.stop()
     mend()
 
 

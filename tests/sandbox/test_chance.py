@@ -1,6 +1,7 @@
 """Nothing that a program can call reads real entropy, a real clock, or another slot's numbers."""
 
 import functools
+import sys
 
 import numpy as np
 import pytest
@@ -97,3 +98,23 @@ def test_another_seed_gives_other_numbers(name):
     otherwise = found(name in SCIPY, (4,), (0, 0))
 
     assert alone[name] != otherwise[name]
+
+
+DATES = """
+class Policy:
+    def act(self, obs):
+        dates = []
+        for word in ("now", "today", "NOW"):
+            days = np.zeros(1, "datetime" + "64[D]")
+            days[0] = word
+            dates += [np.array(word, "M8[s]"), np.dtype("M8[s]").type(word), days[0]]
+        return [float(np.asarray(date).astype(int)) for date in dates]
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="numpy's clock is stopped on Linux")
+def test_dates_begin_in_1970():
+    with Host() as host, host.policy(DATES, Interface(1, None, Box((9,)))) as policy:
+        policy.reset([0], [0])
+
+        assert policy.act([0], np.ones((1, 1))).tolist() == [[0.0] * 9]

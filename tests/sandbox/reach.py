@@ -99,10 +99,14 @@ def inside(obj):
     """What a program gets from ``obj`` without calling it, with how it is written."""
     yield "type()", Type(obj)
     if isinstance(obj, dict | types.MappingProxyType):
-        yield from ((f"[{key!r}]", item) for key, item in list(obj.items()))
-        yield from (("key", key) for key in list(obj))
+        # Past the methods of a subclass.
+        items = dict.items(obj) if isinstance(obj, dict) else obj.items()
+        for key, item in list(items):
+            yield "key", key
+            yield "value", item
     elif isinstance(obj, CONTAINERS):
-        yield from ((f"[{i}]", item) for i, item in enumerate(list(obj)))
+        base = next(kind for kind in CONTAINERS if isinstance(obj, kind))
+        yield from ((f"[{i}]", item) for i, item in enumerate(list(base.__iter__(obj))))
     elif isinstance(obj, np.ndarray) and obj.dtype.hasobject:
         yield from (("[]", item) for item in obj.ravel().tolist())
     elif isinstance(obj, functools.partial):

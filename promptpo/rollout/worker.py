@@ -172,7 +172,8 @@ class Worker:
                     task.require_finite(flat)
                     over, left = terminated or truncated, left - 1
             except EnvironmentFault as fault:
-                place = f"at step {task.steps} of seed {seed}, with {job.words}"
+                moment = f"at step {task.steps}" if task.steps else "in the reset"
+                place = f"{moment} of seed {seed}, with {job.words}"
                 raise fault.at(place) from fault
 
     def _policy(self, source: str, limits: sandbox.Limits) -> sandbox.Policy:

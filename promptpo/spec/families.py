@@ -21,7 +21,10 @@ from pathlib import Path
 from types import ModuleType
 
 from promptpo.errors import SpecError
-from promptpo.spec.importing import import_helper
+from promptpo.spec.doing import IMPORT, doing
+from promptpo.spec.faults import reraise_interrupt
+from promptpo.spec.guarded import exit_raises, time_limit
+from promptpo.spec.importing import LIMIT, import_helper
 from promptpo.spec.trouble import explain
 
 #: The package of shipped specs lies beside ``promptpo``, in a clone as in an installed wheel.
@@ -75,7 +78,8 @@ class Family:
         """Text of a member's spec module. Raises SpecError."""
         ref = f"{self.name}:{member}"
         try:
-            text: str = self.module.source(member)
+            with doing.call(IMPORT), exit_raises(), time_limit(LIMIT):
+                text: str = self.module.source(member)
         except UnknownMember:
             members = self.members()
             near = difflib.get_close_matches(member, members, n=3, cutoff=0.5)
@@ -85,7 +89,8 @@ class Family:
             raise SpecError(f"{ref}: the family has no such member; {hint} ({count})") from None
         except Unsuitable as error:
             raise SpecError(f"{ref}: {error}") from None
-        except Exception as error:
+        except BaseException as error:  # its environment has been made
+            reraise_interrupt(error)
             raise SpecError(self._explained(ref, error)) from error
         return text
 

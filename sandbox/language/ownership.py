@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import decimal
 import types
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -27,12 +27,13 @@ _Object = TypeVar("_Object")
 MODULE = "".join(("pol", "icy"))
 
 _namespace = type.__dict__["__dict__"].__get__
-_is_writeable = np.ndarray.flags.__get__
+_Flags = type(np.zeros(0).flags)
 
 #: Attributes that may be set on objects of exactly these classes; a program finds none that is not
 #: its own: arrays of libraries cannot be written to, and contexts are each slot's own.
 _HARMLESS: dict[type, frozenset[str]] = {
     np.ndarray: frozenset({"shape", "real", "imag", "flat"}),
+    _Flags: frozenset({"writeable"}),
     decimal.Context: frozenset({"prec", "rounding", "Emin", "Emax", "capitals", "clamp"}),
 }
 
@@ -58,6 +59,12 @@ def is_own(obj: object) -> bool:
     return is_own_class(obj) if issubclass(kind, type) else is_own_function(obj)  # type: ignore[arg-type]
 
 
+def _is_writeable(obj: Any) -> bool:  # noqa: ANN401 - of a class in the table
+    """Whether it is no array that is read-only: those are of libraries, or meant to stay so."""
+    flags = obj.flags if type(obj) is np.ndarray else obj
+    return type(flags) is not _Flags or bool(flags.writeable)
+
+
 def fleeting(kind: type) -> None:
     """Let programs write to objects of this class (but not to the class)."""
     _fleeting.add(kind)
@@ -71,9 +78,7 @@ def target(obj: _Object, name: str) -> _Object:
     """
     if is_own(obj) or type(obj) in _fleeting:
         return obj
-    if name in _HARMLESS.get(type(obj), ()) and (
-        type(obj) is not np.ndarray or _is_writeable(obj).writeable
-    ):
+    if name in _HARMLESS.get(type(obj), ()) and _is_writeable(obj):
         return obj
     raise _refused(obj, f"`.{name}`")
 

@@ -198,4 +198,7 @@ class DefinitionRewriter(Rewriter):
             parts = constant.value.split(" ") if target.id == "_ignore_" else [constant.value]
             constant.value = " ".join(self.name_of(node, p) if p else p for p in parts)
         self.written_out.add(target)
+        if target.id == "__slots__" and isinstance(value, ast.Tuple | ast.List) and value.elts:
+            # Where objects keep the number that stands for them (``objects``).
+            value.elts.append(ast.copy_location(ast.Constant(names.HASH), value))
         return ast.copy_location(ast.Assign([target], value), node)

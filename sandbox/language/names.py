@@ -13,6 +13,9 @@ from __future__ import annotations
 #: Latin letter dental click: valid in identifiers, unchanged by NFKC, in no library's names.
 PREFIX = "\u01c0"
 
+#: Attribute in which a program's objects keep the number that is their hash.
+HASH = PREFIX + "_hash"
+
 #: Names with an underscore that are public interfaces: the throw-away variable, those of named
 #: tuples, those of enums (each names a value, a hook or an order of the program's own enum).
 KEPT = frozenset(

@@ -2,7 +2,8 @@
 
 Addresses differ from process to process, and tell what other episodes have allocated. ``object``
 shows them in ``repr``, and by its hash in the order of a set; here objects are numbered instead.
-(Functions, generators and classes in a set, and objects with ``__slots__``, still go by address.)
+(Functions, generators and classes in a set still go by address, and so do objects of data classes
+with ``slots=True``.)
 """
 
 from __future__ import annotations
@@ -10,8 +11,6 @@ from __future__ import annotations
 from typing import Any, Generic
 
 from sandbox.language import names, roots
-
-_HASH = names.PREFIX + "_hash"
 
 
 class Object:
@@ -24,11 +23,11 @@ class Object:
         return f"<{kind.__module__}.{kind.__qualname__} object>"
 
     def __hash__(self) -> int:
-        found: int | None = getattr(self, _HASH, None)
+        found: int | None = getattr(self, names.HASH, None)
         if found is None:
             found = roots.now().next_number()
             try:
-                object.__setattr__(self, _HASH, found)
+                object.__setattr__(self, names.HASH, found)
             except AttributeError:
                 return object.__hash__(self)
         return found

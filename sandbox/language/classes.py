@@ -66,12 +66,16 @@ class _StandInMeta(type):
 
 
 def stand_in(
-    real: type, call: Callable[..., object] | None = None, transparent: bool = False
+    real: type,
+    call: Callable[..., object] | None = None,
+    transparent: bool = False,
+    meta: type[_StandInMeta] = _StandInMeta,
 ) -> type:
     """A class to be named in the place of ``real``; nothing inherits from it.
 
     ``isinstance`` and ``issubclass`` work with it as with the real one. Calling it calls ``call``,
-    where there is one. A ``transparent`` one has the public attributes of the real one.
+    where there is one. A ``transparent`` one has the public attributes of the real one. ``meta``
+    is its class.
     """
 
     def refused(*args: object, **options: object) -> object:
@@ -84,7 +88,7 @@ def stand_in(
         "_call": staticmethod(call or refused),
         "_transparent": transparent,
     }
-    return _StandInMeta(real.__name__, (), contents)
+    return meta(real.__name__, (), contents)
 
 
 _stand_ins: dict[type, type] = {}
@@ -98,7 +102,7 @@ def replace(real: type, call: Callable[..., object]) -> type:
 
 def shown(kind: type) -> type:
     """The class to show for the class ``kind`` of some object."""
-    if kind in _open:
+    if kind in _open or is_own_class(kind):
         return kind
     found = _stand_ins.get(kind)
     if found is not None:
@@ -111,12 +115,14 @@ def shown(kind: type) -> type:
     return found
 
 
-def _type(*args: object) -> type:
-    if len(args) != 1:
-        raise TypeError("type() with three arguments is not available: write a class statement")
-    return shown(type(args[0]))
+class _TypeMeta(_StandInMeta):
+    def __call__(cls, *args: object) -> type:  # type: ignore[override]
+        if len(args) != 1:
+            raise TypeError("type() with three arguments is not available: write a class statement")
+        kind = type(args[0])
+        return kind if kind in _open else shown(kind)
 
 
 #: The builtin ``type``: to be called with one argument, and for ``isinstance(x, type)``. The class
 #: of a class is this again, never a metaclass.
-Type = stand_in(type, _type)
+Type = stand_in(type, meta=_TypeMeta)

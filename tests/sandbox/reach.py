@@ -63,7 +63,7 @@ def power(value):
         why = f"an object of {kind.__name__}"
     elif id(value) in REFUSED:
         why = f"the builtin {REFUSED[id(value)]}"
-    elif isinstance(value, type) and kind is not StandIn:
+    elif isinstance(value, type) and not issubclass(kind, StandIn):
         if value in MAKERS or issubclass(value, (type, types.ModuleType, Facade)):
             why = f"the class {value.__name__}"
     elif kind is memoryview and "O" in value.format:

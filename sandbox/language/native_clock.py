@@ -29,7 +29,8 @@ def stop() -> bool:
     if platform.system() != "Linux" or platform.machine() not in ("x86_64", "aarch64"):
         return False
     core: Any = importlib.import_module("numpy._core._multiarray_umath")
-    found = list(_slots(_mapped(core.__file__), b"time"))
+    base = _mapped(core.__file__)
+    found = list(_slots(base, b"time")) if base else []
     for slot in found:
         _write(slot)
     return bool(found)
@@ -58,8 +59,9 @@ def _maps() -> Iterator[tuple[int, int, str, str]]:
 
 
 def _mapped(path: str) -> int:
-    """Where a library begins in memory."""
-    return min(begin for begin, _, _, file in _maps() if file == path)
+    """Where a library begins in memory; 0 where the system does not tell."""
+    real = str(Path(path).resolve())
+    return min((begin for begin, _, _, file in _maps() if file == real), default=0)
 
 
 def _is_writeable(address: int) -> bool:

@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 
 from promptpo.spec import shipped_specs
-from promptpo.spec.families import expanded
+from promptpo.spec.families import SHIPPED_FOLDER, expanded
 
 
 @cache
@@ -22,6 +22,15 @@ needs_sumo = pytest.mark.skipif(
     not sumo_loads(),
     reason="SUMO does not load here: apt install libx11-6 libxext6 libxrender1 libgl1 libatomic1",
 )
+
+
+def checked_without(package, spec, folder):
+    """What `promptpo check SPEC` comes to where a package is missing, in every process of it."""
+    missing = f"raise ModuleNotFoundError('it is not installed', name={package!r})\n"
+    (folder / f"{package}.py").write_text(missing)
+    command = [sys.executable, "-m", "promptpo", "check", "--quick", spec]
+    env = os.environ | {"PYTHONPATH": f"{folder}{os.pathsep}{SHIPPED_FOLDER.parent}"}
+    return subprocess.run(command, check=False, capture_output=True, text=True, env=env)
 
 
 def shipped() -> list[object]:

@@ -1,10 +1,8 @@
 """LunarLander: signs, sides and ends are what the words of the spec say."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
+from shipped import checked_without
 
 from promptpo.check.parts import check_observation, check_reward
 from promptpo.check.play import play
@@ -114,14 +112,8 @@ def test_a_lander_that_leaves_the_world_has_lost(task):
     assert (seen["crashed"], reward, success) == (0.0, -100.0, False)
 
 
-def test_without_the_extra_one_line_names_it():
-    code = (
-        "import sys; sys.modules['Box2D'] = None\n"
-        "from promptpo.cli import main\n"
-        "sys.exit(main(['check', 'lunar_lander']))"
-    )
-    command = [sys.executable, "-c", code]
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
+def test_without_the_extra_one_line_names_it(tmp_path):
+    done = checked_without("Box2D", "lunar_lander", tmp_path)
     assert done.returncode == 3
     assert done.stderr.count("\n") == 1
     assert "pip install 'promptpo[box2d]'" in done.stderr

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from shipped import checked_without
 
 from env_specs import _pointmaze as family
 from promptpo.check.play import observation_class
@@ -165,15 +166,8 @@ def test_making_it_prints_nothing_and_leaves_no_file(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_missing_package_is_one_line_with_the_extra_that_brings_it():
-    code = (
-        "import sys\n"
-        "sys.modules['gymnasium_robotics'] = None\n"
-        "from promptpo.__main__ import main\n"
-        "sys.argv = ['promptpo', 'check', '--quick', 'pointmaze_large']\n"
-        "sys.exit(main())\n"
-    )
-    result = run(code, cwd=Path(__file__).parents[2])
+def test_a_missing_package_is_one_line_with_the_extra_that_brings_it(tmp_path):
+    result = checked_without("gymnasium_robotics", "pointmaze_large", tmp_path)
     assert result.returncode != 0
     output = result.stdout + result.stderr
     assert "Traceback" not in output

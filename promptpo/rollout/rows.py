@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from promptpo.spec.faults import EnvironmentFault
+from promptpo.spec.values import all_finite
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -46,7 +47,7 @@ class Rows:
 
         ``since`` is the steps that every slot has taken since the latest round was filled.
         """
-        if self._line.dot(self._zeros) == 0.0:  # 0 times NaN or infinity is NaN
+        if all_finite(self._line, self._zeros):
             return
         for turn, row in np.argwhere(~np.isfinite(self._block).all(axis=2)).tolist():
             slot, task = list(self._tasks.items())[row]

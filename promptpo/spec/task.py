@@ -21,7 +21,7 @@ from promptpo.spec.interface import (
 )
 from promptpo.spec.observation import observation_size
 from promptpo.spec.spaces import ActionCodec, Flat, UnsupportedSpace
-from promptpo.spec.values import BadValue, real, truth
+from promptpo.spec.values import BadValue, all_finite, real, truth
 
 if TYPE_CHECKING:
     from promptpo.spec.spaces import SandboxAction
@@ -171,7 +171,7 @@ class Task:
 
         ``step`` is the episode's latest where it is not stated.
         """
-        if flat.dot(self._zeros) == 0.0:  # 0 times NaN or infinity is NaN
+        if all_finite(flat, self._zeros):
             return
         found = nonfinite(self.spec, flat)
         if found:

@@ -46,6 +46,12 @@ def vector(value: Any) -> NDArray[np.float64]:  # noqa: ANN401 - whatever an env
     return array.astype(np.float64)
 
 
+def all_finite(numbers: NDArray[np.float64], zeros: NDArray[np.float64]) -> bool:
+    """Whether no number is NaN or infinite, given so many zeros; the quickest that numpy has."""
+    with np.errstate(invalid="ignore"):
+        return bool(numbers.dot(zeros) == 0.0)  # 0 times NaN or infinity is NaN
+
+
 def real(value: Any) -> float:  # noqa: ANN401
     """A reward as a float; an array of one number counts. Raises BadValue for what is no number."""
     if isinstance(value, np.ndarray | np.generic):

@@ -15,10 +15,13 @@ from promptpo.rollout import LocalExecutor, PolicyJob, Settings
 UNDER_TWO = "if action == 2 and self.count == 3: "
 
 
+def slowly(*names):
+    return [pytest.param(name, marks=pytest.mark.slow) for name in names]
+
+
 def quick(*names):
     """All faults; those that are not named are slow tests."""
-    slow = pytest.mark.slow
-    return [name if name in names else pytest.param(name, marks=slow) for name in FAULTS]
+    return [*names, *slowly(*(name for name in FAULTS if name not in names))]
 
 
 @contextlib.contextmanager
@@ -58,7 +61,10 @@ def test_an_environment_that_fails_whatever_is_done_is_the_specs_fault(tmp_path,
     assert "with random actions" in str(caught.value)
 
 
-@pytest.mark.parametrize("call", ["import", "make", "reset", "step"])
+@pytest.mark.parametrize(
+    "call",
+    ["make", "step", *(pytest.param(c, marks=pytest.mark.slow) for c in ("import", "reset"))],
+)
 @pytest.mark.parametrize("fault", quick("crash"))
 def test_what_fails_before_a_policy_acts_is_told_with_its_call(tmp_path, call, fault):
     statement, words = FAULTS[fault]

@@ -61,10 +61,7 @@ def test_an_environment_that_fails_whatever_is_done_is_the_specs_fault(tmp_path,
     assert "with random actions" in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "call",
-    ["make", "step", *(pytest.param(c, marks=pytest.mark.slow) for c in ("import", "reset"))],
-)
+@pytest.mark.parametrize("call", ["make", "step", *slowly("import", "reset")])
 @pytest.mark.parametrize("fault", quick("crash"))
 def test_what_fails_before_a_policy_acts_is_told_with_its_call(tmp_path, call, fault):
     statement, words = FAULTS[fault]

@@ -30,7 +30,7 @@ def counted_cartpole(folder):
     """CartPole whose policies may import modules with a state."""
     spec = folder / "counted_cartpole.py"
     source = promptpo.load_spec("cartpole").path.read_text()
-    line = '    horizon=500,\n    extra_imports=("calendar", "uuid"),\n'
+    line = '    horizon=500,\n    extra_imports=("calendar", "email.utils"),\n'
     assert source.count("    horizon=500,\n") == 1
     spec.write_text(source.replace("    horizon=500,\n", line))
     return spec

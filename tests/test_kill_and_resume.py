@@ -15,8 +15,10 @@ from llm_server import Answer, ScriptedServer, from_recording
 from promptpo.llm import find_recording
 from promptpo.types import CallKey
 
-#: Two chains of each kind: 26 kills of replays, 26 of runs that talk to a server.
+#: In all 26 kills of replays and 26 of runs that talk to a server, half of them in the slow part.
 KILLS = 13
+CHAINS = (0, pytest.param(1, marks=pytest.mark.slow))
+pytestmark = pytest.mark.timeout(900)
 RECORDING = find_recording("cartpole")
 SMALL = (
     *("--spec", "cartpole", "--workers", "1"),
@@ -93,7 +95,7 @@ def timed(out, *arguments):
     return time.monotonic() - began
 
 
-@pytest.mark.parametrize("number", range(2))
+@pytest.mark.parametrize("number", CHAINS)
 def test_a_killed_replay_ends_as_one_that_was_never_killed(tmp_path, number):
     seconds = timed(tmp_path / "whole", "--model", "recorded")
     expected = outcome(run_folder(tmp_path / "whole"))
@@ -109,7 +111,7 @@ def test_a_killed_replay_ends_as_one_that_was_never_killed(tmp_path, number):
         assert outcome(run_folder(chain.out)) == expected
 
 
-@pytest.mark.parametrize("number", range(2))
+@pytest.mark.parametrize("number", CHAINS)
 def test_no_reply_is_paid_twice(tmp_path, number, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "test")
     answer = Answer(latency=0.2)

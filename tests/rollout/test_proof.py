@@ -94,7 +94,10 @@ def test_a_lone_policy_has_the_time_of_its_whole_company(company, step):
 
 
 def test_a_policy_that_differs_even_alone_is_said_not_to_repeat_itself(executor):
-    source = "import uuid\n" + policy("return uuid.uuid4().int >> 70 & 1")
+    number = "int(email.utils.make_msgid(domain='x').split('.')[0][1:])"  # the time
+    source = "import email.utils\n" + policy(
+        f"self.t += 1; return {number} >> self.t & 1", "self.t = -1"
+    )
     proof = proven(executor, source)
     assert proof.verdict == "does not repeat itself"
 

@@ -17,6 +17,11 @@ from promptpo.spec import shipped_specs
 from promptpo.types import CallKey, Message
 
 RECORDED = [name for name in shipped_specs() if find_recording(name)]
+#: HalfCheetah's planners compute for two minutes.
+REPLAYED = [
+    pytest.param(name, marks=pytest.mark.slow if name == "mujoco_halfcheetah" else ())
+    for name in RECORDED
+]
 
 
 def test_what_the_first_command_needs_is_recorded():
@@ -37,7 +42,7 @@ def prompts_of(events):
 
 
 @pytest.mark.timeout(900)  # HalfCheetah's policies plan ahead for seconds in every episode
-@pytest.mark.parametrize("spec", RECORDED)
+@pytest.mark.parametrize("spec", REPLAYED)
 def test_a_recording_replays_with_unchanged_prompts(tmp_path, spec):
     events = []
     result = promptpo.optimize(

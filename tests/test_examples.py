@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from promptpo.check import QUICK, check_spec, open_replays
+from promptpo.checks import QUICK, check_spec, open_replays
 from promptpo.cli import main
 from promptpo.spec import load_spec
 

@@ -60,7 +60,7 @@ def test_what_is_too_long_keeps_its_ends_and_says_what_is_missing():
 
 
 def test_nothing_prints_but_by_the_function_that_cleans():
-    free = {"promptpo/ui/terminal.py", "promptpo/check/replay.py"}  # the latter speaks to a pipe
+    free = {"promptpo/ui/terminal.py", "promptpo/checks/replay.py"}  # the latter speaks to a pipe
     callers = {
         str(path.relative_to(ROOT))
         for path in (ROOT / "promptpo").rglob("*.py")

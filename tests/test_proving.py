@@ -10,10 +10,10 @@ from scripted import BAD, GOOD, data_of, replies, run
 import promptpo
 from promptpo.cli import main
 from promptpo.cli.listing import run_row
-from promptpo.compare.csv_files import scores_csv
-from promptpo.compare.groups import panels
-from promptpo.compare.history import read_history
-from promptpo.compare.tables import notes, run_rows
+from promptpo.comparison.csv_files import scores_csv
+from promptpo.comparison.groups import panels
+from promptpo.comparison.history import read_history
+from promptpo.comparison.tables import notes, run_rows
 from promptpo.report.gather import gather
 from promptpo.report.page import render_report
 from promptpo.rollout import proof

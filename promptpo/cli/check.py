@@ -11,7 +11,7 @@ from promptpo.errors import UsageError
 from promptpo.ui.terminal import say
 
 if TYPE_CHECKING:
-    from promptpo.check import Checker
+    from promptpo.checks import Checker
     from promptpo.spec import EnvSpec
 
 
@@ -34,7 +34,7 @@ def parser() -> Parser:
 
 def main(arguments: argparse.Namespace) -> int:
     """Carry out the command: 0 if all specs are true, 1 if a check failed."""
-    from promptpo.check import FULL, QUICK, Checker, open_replays
+    from promptpo.checks import FULL, QUICK, Checker, open_replays
     from promptpo.spec import load_spec, shipped_specs
     from promptpo.spec.families import expanded
 
@@ -60,7 +60,7 @@ def main(arguments: argparse.Namespace) -> int:
 
 def _check(spec: EnvSpec, checker: Checker, *, may_lack: bool) -> bool:
     """Print the table of one spec; True if nothing failed."""
-    from promptpo.check import MissingPackage
+    from promptpo.checks import MissingPackage
 
     say(f"{spec.name}: {spec.title}")
     passed = True

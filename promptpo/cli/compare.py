@@ -20,8 +20,8 @@ from promptpo.ui.terminal import named, say
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from promptpo.compare.groups import Panel
-    from promptpo.compare.tables import Row
+    from promptpo.comparison.groups import Panel
+    from promptpo.comparison.tables import Row
 
 #: Where files go unless --to says otherwise.
 _FOLDER = Path("comparison")
@@ -58,8 +58,8 @@ def parser() -> Parser:
 
 def main(arguments: argparse.Namespace) -> int:
     """Carry out the command."""
-    from promptpo.compare.groups import panels
-    from promptpo.compare.history import read_history
+    from promptpo.comparison.groups import panels
+    from promptpo.comparison.history import read_history
 
     folders = [runs.find(name, arguments.out) for name in arguments.runs]
     unique = {folder.resolve(): folder for folder in folders}
@@ -85,11 +85,11 @@ def main(arguments: argparse.Namespace) -> int:
 def _contents(found: Sequence[Panel], formats: Sequence[str]) -> dict[str, str | bytes]:
     contents: dict[str, str | bytes] = {}
     if "csv" in formats:
-        from promptpo.compare.csv_files import csv_files
+        from promptpo.comparison.csv_files import csv_files
 
         contents |= csv_files(found)
     if drawn := [name for name in formats if name != "csv"]:
-        from promptpo.compare.plot import figures
+        from promptpo.comparison.plot import figures
 
         contents |= figures(found, drawn)
     return contents
@@ -99,7 +99,7 @@ def show(found: Sequence[Panel]) -> None:
     """Print the tables of each spec, then what must be known to read them."""
     from rich.console import Console
 
-    from promptpo.compare import tables
+    from promptpo.comparison import tables
 
     width = shutil.get_terminal_size((_WIDTH, 24)).columns if sys.stdout.isatty() else _WIDTH
     console = Console(width=width, highlight=False, emoji=False, markup=False)

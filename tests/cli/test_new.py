@@ -8,9 +8,9 @@ import gymnasium
 import numpy as np
 import pytest
 
-from promptpo.check.action import check_action
-from promptpo.check.parts import check_observation, check_prompt, check_reward
-from promptpo.check.play import play
+from promptpo.checks.action import check_action
+from promptpo.checks.parts import check_observation, check_prompt, check_reward
+from promptpo.checks.play import play
 from promptpo.cli import main
 from promptpo.spec import Task, layout, load_spec
 from promptpo.spec.loading import SHIPPED_FOLDER

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from promptpo.check.play import observation_class
+from promptpo.checks.play import observation_class
 from promptpo.spec import Task, layout, load_spec
 
 ANT_LEGS = {  # joint of the hip -> x and y towards which the leg points

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from shipped import checked_without
 
-from promptpo.check.parts import check_observation, check_reward
-from promptpo.check.play import play
+from promptpo.checks.parts import check_observation, check_reward
+from promptpo.checks.play import play
 from promptpo.spec import Task, layout, load_spec
 
 

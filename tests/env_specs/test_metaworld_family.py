@@ -4,8 +4,8 @@ import mujoco
 import numpy as np
 import pytest
 
-from promptpo.check.parts import check_observation, check_reward
-from promptpo.check.play import Played, play_episode
+from promptpo.checks.parts import check_observation, check_reward
+from promptpo.checks.play import Played, play_episode
 from promptpo.spec import Task, layout, load_spec
 
 #: Meta-World's scripted policies ask for more than the bounds, and warn of it.

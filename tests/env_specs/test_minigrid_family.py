@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from promptpo.check import QUICK, check_spec, open_replays
+from promptpo.checks import QUICK, check_spec, open_replays
 from promptpo.spec import Task, layout, load_spec
 
 pytest.importorskip("minigrid")

@@ -9,7 +9,7 @@ import pytest
 from shipped import checked_without
 
 from env_specs import _pointmaze as family
-from promptpo.check.play import observation_class
+from promptpo.checks.play import observation_class
 from promptpo.spec import Task, load_spec
 
 STARTS = {"pointmaze_large": ".", "pointmaze_large_diverse_g": "S"}

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from shipped import shipped
 
-from promptpo.check import QUICK, check_spec, open_replays
-from promptpo.check.parts import check_observation, check_reward
-from promptpo.check.play import play
+from promptpo.checks import QUICK, check_spec, open_replays
+from promptpo.checks.parts import check_observation, check_reward
+from promptpo.checks.play import play
 from promptpo.spec import Task, load_spec
 
 #: Meta-World's scripted policies ask for more than the bounds, and warn of it.

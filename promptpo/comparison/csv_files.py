@@ -7,10 +7,10 @@ import io
 import math
 from collections.abc import Iterable, Sequence
 
-from promptpo.compare.contrasts import contrasts
-from promptpo.compare.curves import Axis, curve
-from promptpo.compare.groups import Group, Panel
-from promptpo.compare.history import History
+from promptpo.comparison.contrasts import contrasts
+from promptpo.comparison.curves import Axis, curve
+from promptpo.comparison.groups import Group, Panel
+from promptpo.comparison.history import History
 from promptpo.stats import Interval
 from promptpo.types import Score
 

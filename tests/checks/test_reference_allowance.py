@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from promptpo.check.episodes import _rates, allowance
+from promptpo.checks.episodes import _rates, allowance
 from promptpo.spec import Reference
 from promptpo.spec.baselines import Measured
 

@@ -3,9 +3,9 @@ import math
 import pytest
 from written_runs import written_run
 
-from promptpo.compare.curves import curve
-from promptpo.compare.groups import panels
-from promptpo.compare.history import read_history
+from promptpo.comparison.curves import curve
+from promptpo.comparison.groups import panels
+from promptpo.comparison.history import read_history
 from promptpo.stats import mean_interval
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from promptpo.compare.contrasts import Contrast, contrasts
-from promptpo.compare.groups import Panel
-from promptpo.compare.history import History, Measure
-from promptpo.compare.scores import group_score
+from promptpo.comparison.contrasts import Contrast, contrasts
+from promptpo.comparison.groups import Panel
+from promptpo.comparison.history import History, Measure
+from promptpo.comparison.scores import group_score
 from promptpo.stats import Interval
 from promptpo.types import Usage
 from promptpo.ui import text

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from promptpo import config
-from promptpo.compare.history import History, Measure
+from promptpo.comparison.history import History, Measure
 from promptpo.types import Score
 from promptpo.ui import text
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from promptpo.compare.groups import Group
-from promptpo.compare.history import Measure
+from promptpo.comparison.groups import Group
+from promptpo.comparison.history import Measure
 from promptpo.stats import Interval, mean_interval, success_interval
 from promptpo.types import Rollout
 

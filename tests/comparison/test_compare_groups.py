@@ -1,7 +1,7 @@
 from written_runs import written_run
 
-from promptpo.compare.groups import panels
-from promptpo.compare.history import read_history
+from promptpo.comparison.groups import panels
+from promptpo.comparison.history import read_history
 
 
 def grouped(*folders):

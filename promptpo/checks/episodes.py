@@ -8,9 +8,9 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import get_args
 
-from promptpo.check.findings import Effort, Finding, judged
-from promptpo.check.play import Played
-from promptpo.check.replay import SEEDS, digests
+from promptpo.checks.findings import Effort, Finding, judged
+from promptpo.checks.play import Played
+from promptpo.checks.replay import SEEDS, digests
 from promptpo.rollout.seeds import episode_seeds
 from promptpo.spec import Env, EnvSpec, Reference, Task
 from promptpo.spec.baselines import MEASURED, Measured, measure_all

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from promptpo.compare.curves import Axis, Curve, curve
-from promptpo.compare.groups import Group, Panel
-from promptpo.compare.history import Measure, value
-from promptpo.compare.scores import group_score
+from promptpo.comparison.curves import Axis, Curve, curve
+from promptpo.comparison.groups import Group, Panel
+from promptpo.comparison.history import Measure, value
+from promptpo.comparison.scores import group_score
 from promptpo.errors import UsageError
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from promptpo.compare.groups import Group
-from promptpo.compare.history import Measure
-from promptpo.compare.scores import episode_values
+from promptpo.comparison.groups import Group
+from promptpo.comparison.history import Measure
+from promptpo.comparison.scores import episode_values
 from promptpo.stats import Interval, mean_interval
 
 Values = NDArray[np.float64]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 
-from promptpo.check import episodes, parts
-from promptpo.check.action import check_action
-from promptpo.check.findings import Effort, Finding
-from promptpo.check.play import play
-from promptpo.check.published import check_published
-from promptpo.check.replay import Replays
+from promptpo.checks import episodes, parts
+from promptpo.checks.action import check_action
+from promptpo.checks.findings import Effort, Finding
+from promptpo.checks.play import play
+from promptpo.checks.published import check_published
+from promptpo.checks.replay import Replays
 from promptpo.errors import SpecError
 from promptpo.spec import EnvSpec, Task
 from promptpo.spec.faults import reraise_interrupt

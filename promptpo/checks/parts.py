@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from promptpo.check.action import ROUNDING
-from promptpo.check.findings import Finding, judged
-from promptpo.check.play import Played, observation_class
+from promptpo.checks.action import ROUNDING
+from promptpo.checks.findings import Finding, judged
+from promptpo.checks.play import Played, observation_class
 from promptpo.config import RunConfig
 from promptpo.spec import EnvSpec, LayoutField, layout, prompt_parts
 from promptpo.spec.source import PartError, source_of

@@ -8,8 +8,8 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from promptpo.compare.groups import Group
-from promptpo.compare.history import History, Measure, value
+from promptpo.comparison.groups import Group
+from promptpo.comparison.history import History, Measure, value
 
 Axis = Literal["steps", "cost"]
 Values: TypeAlias = NDArray[np.float64]

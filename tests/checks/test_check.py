@@ -6,7 +6,7 @@ import textwrap
 import pytest
 from faulty_spec import write
 
-from promptpo.check import Effort, check_spec, open_replays
+from promptpo.checks import Effort, check_spec, open_replays
 from promptpo.cli import main
 from promptpo.spec import load_spec
 

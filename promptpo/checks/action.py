@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from promptpo.check.findings import Finding, judged
+from promptpo.checks.findings import Finding, judged
 from promptpo.spec import Task
 from promptpo.spec.spaces import Flat, Space
 

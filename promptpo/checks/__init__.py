@@ -1,9 +1,9 @@
 """Holds a spec against its live environment, check by check; ``promptpo check`` prints it."""
 
-from promptpo.check.findings import FULL, QUICK, Effort, Finding, Verdict
-from promptpo.check.process import Checker, MissingPackage
-from promptpo.check.replay import Replays, open_replays
-from promptpo.check.run import check_spec
+from promptpo.checks.findings import FULL, QUICK, Effort, Finding, Verdict
+from promptpo.checks.process import Checker, MissingPackage
+from promptpo.checks.replay import Replays, open_replays
+from promptpo.checks.run import check_spec
 
 __all__ = [
     "FULL",

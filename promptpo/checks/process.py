@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from promptpo.check.findings import Effort, Finding
-from promptpo.check.replay import Replays
-from promptpo.check.run import check_spec
+from promptpo.checks.findings import Effort, Finding
+from promptpo.checks.replay import Replays
+from promptpo.checks.run import check_spec
 from promptpo.errors import SpecError
 from promptpo.rollout.watched import Lost, Watched
 from promptpo.spec import load_spec

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from promptpo.check.findings import Finding, judged
-from promptpo.check.parts import check_observation, check_prompt, check_reward
-from promptpo.check.play import Played
+from promptpo.checks.findings import Finding, judged
+from promptpo.checks.parts import check_observation, check_prompt, check_reward
+from promptpo.checks.play import Played
 from promptpo.spec.published import published_form
 
 

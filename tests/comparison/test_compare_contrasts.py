@@ -5,10 +5,10 @@ from hypothesis import strategies as st
 from scipy import stats
 from written_runs import written_run
 
-from promptpo.compare.contrasts import contrasts, holm
-from promptpo.compare.groups import panels
-from promptpo.compare.history import read_history
-from promptpo.compare.scores import group_score
+from promptpo.comparison.contrasts import contrasts, holm
+from promptpo.comparison.groups import panels
+from promptpo.comparison.history import read_history
+from promptpo.comparison.scores import group_score
 
 
 def groups_of(*folders):

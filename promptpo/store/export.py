@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 import textwrap
 import time
@@ -12,7 +13,6 @@ from promptpo.spec import EnvSpec, layout, standalone_source
 from promptpo.store.inline import Inlined, NotInlinable, inline
 from promptpo.store.readme import run_readme, score_lines
 from promptpo.types import Candidate, Rollout
-from promptpo.ui import text
 from promptpo.version import __version__
 
 #: Separates what promptpo adds from what the language model wrote.
@@ -163,12 +163,12 @@ def _preloaded(body: str) -> list[str]:
 def _docstring(
     spec: EnvSpec, candidate: Candidate, test: Rollout | None, run: str, *, with_observe: bool
 ) -> str:
-    strategy = strategy_of(candidate.source or "")
+    strategy = strategy_of(candidate.source or "").splitlines()
     use = "Observation(observe(raw, env))" if with_observe else "Observation(vector_of_its_fields)"
     about = [
         f"Policy for {spec.name}. {spec.title}",
         "",
-        *([f"Strategy: {strategy}", ""] if strategy else []),
+        *([f"Strategy: {strategy[0]}", *strategy[1:], ""] if strategy else []),
         *score_lines(candidate, test),
         f"Found by promptpo {__version__} on {time.strftime('%Y-%m-%d')}:"
         f" candidate {candidate.name} of run {run}.",
@@ -177,22 +177,38 @@ def _docstring(
         if (spec.policy_lifetime == "episode")
         else f"Stands alone: policy.act({use}), with one policy = Policy() for all episodes.",
     ]
-    lines = [w for line in about for w in textwrap.wrap(line, 96) or [""]]
+    lines = [w for line in about for w in _wrapped(line)]
     # Nothing that a model or a spec wrote may end the docstring.
     safe = "\n".join(lines).replace("\\", "/").replace('"""', "'''")
     return f'"""{safe}\n"""'
 
 
+def _wrapped(line: str) -> list[str]:
+    """A line of a docstring in lines that fit, under its own indentation."""
+    indent = line[: len(line) - len(line.lstrip())]
+    return textwrap.wrap(line.strip(), 96, initial_indent=indent, subsequent_indent=indent) or [""]
+
+
 def strategy_of(source: str) -> str:
-    """The first line that the policy says of itself: its class's docstring, else the module's."""
+    """What the policy says of itself, whole: its class's docstring, else the module's.
+
+    A paragraph is one line, as long as it may be; lists keep their lines.
+    """
     tree = ast.parse(source)
     documented: list[ast.ClassDef | ast.Module] = [
         n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "Policy"
     ]
     for node in [*documented, tree]:
-        if words := ast.get_docstring(node):
-            return text.first_line(words)
+        if words := (ast.get_docstring(node) or "").strip():
+            return "\n\n".join(map(_reflowed, re.split(r"\n\s*\n", words)))
     return ""
+
+
+def _reflowed(paragraph: str) -> str:
+    """A paragraph as one line, unless its lines are a list or are indented."""
+    lines = paragraph.splitlines()
+    as_written = any(re.match(r"\s|[-*+] |\d+[.)] ", line) for line in lines)
+    return paragraph if as_written else " ".join(line.strip() for line in lines)
 
 
 def _package(statement: str) -> str:

@@ -80,11 +80,6 @@ def scored_alone(data: Mapping[str, Any]) -> str:
     return f"scored with each episode alone; in company it had {score(data['score'])}"
 
 
-def first_line(text: str) -> str:
-    """The first line that says something."""
-    return next((line.strip() for line in text.splitlines() if line.strip()), "")
-
-
 def gist(error: str) -> str:
     """The line of an error that says most: a traceback's last one, else the first."""
     lines = [line.strip() for line in error.splitlines() if line.strip()]

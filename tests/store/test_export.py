@@ -218,6 +218,37 @@ def test_the_strategy_is_what_the_policy_says_of_itself() -> None:
     assert strategy_of("class Policy:\n    pass\n") == ""
 
 
+LONG = '''
+class Policy:
+    """Drive the tips to the goal at full speed and hold them there
+    with a slow integral
+    correction.
+
+    Three phases:
+    - approach, with a lead that the predicted error withdraws in time;
+    - hold.
+    """
+
+    def act(self, observation):
+        return 0
+'''
+
+
+def test_the_module_names_the_whole_strategy_not_its_first_line() -> None:
+    module = export(load_spec("cartpole"), Candidate(1, 1, LONG), None, "run")["best/policy.py"]
+    about = (ast.get_docstring(ast.parse(module)) or "").partition("No episode was played")[0]
+    assert about.splitlines()[2:] == [
+        "Strategy: Drive the tips to the goal at full speed and hold them there with a slow"
+        " integral",
+        "correction.",
+        "",
+        "Three phases:",
+        "- approach, with a lead that the predicted error withdraws in time;",
+        "- hold.",
+        "",
+    ]
+
+
 def test_annotations_are_left_out_and_nothing_else() -> None:
     text = (
         'def f(a: int, b: "x:y" = 3, *c: dict[str, int], é: object = "->") -> dict[str, int]:\n'

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from promptpo.spec.definition import Field
+from promptpo.spec import Field
 from promptpo.spec.writing import field_source
 
 #: Where each task has it otherwise: the start of its object.

@@ -19,7 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from promptpo.spec.families import UnknownMember
+from promptpo.spec import UnknownMember
 from promptpo.spec.writing import docstring
 
 from . import _metaworld_carry, _metaworld_press, _metaworld_push

@@ -12,10 +12,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from promptpo.spec.definition import Field
-from promptpo.spec.documented import prose_of, section, sections_of
-from promptpo.spec.families import UnknownMember
-from promptpo.spec.writing import docstring, field_source, wrapped
+from promptpo.spec import Field, UnknownMember
+from promptpo.spec.writing import (
+    docstring,
+    field_source,
+    prose_of,
+    section,
+    sections_of,
+    wrapped,
+)
 
 EXAMPLE = "MiniGrid-Empty-5x5-v0"
 INSTALL = "promptpo[minigrid]"

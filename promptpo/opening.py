@@ -14,8 +14,7 @@ from typing import Any
 from promptpo.config import RunConfig
 from promptpo.errors import RunError
 from promptpo.rollout import TaskInfo
-from promptpo.spec import EnvSpec, layout
-from promptpo.spec.loading import spec_text
+from promptpo.spec import EnvSpec, layout, spec_text
 from promptpo.store.events import EventLog
 from promptpo.store.folder import RunFolder
 from promptpo.store.past import digest

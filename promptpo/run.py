@@ -29,7 +29,7 @@ from promptpo.rollout import LocalExecutor, Settings
 from promptpo.run_settings import configure, recording_path
 from promptpo.services import RunServices
 from promptpo.spec import EnvSpec, load_spec
-from promptpo.spec.published import PUBLISHED
+from promptpo.spec.authoring.published import PUBLISHED
 from promptpo.store.events import EventLog
 from promptpo.store.folder import RunFolder
 from promptpo.trackers import check_ready

@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 
 from promptpo.spec import shipped_specs
-from promptpo.spec.families import SHIPPED_FOLDER, expanded
+from promptpo.spec.loading.families import SHIPPED_FOLDER, expanded
 
 
 @cache

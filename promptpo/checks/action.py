@@ -10,8 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from promptpo.checks.findings import Finding, judged
-from promptpo.spec import Task
-from promptpo.spec.spaces import Flat, Space
+from promptpo.spec import Flat, Space, Task
 
 #: Environments of float32 round a bound by up to this share of it.
 ROUNDING = 1e-6

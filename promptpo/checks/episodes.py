@@ -13,7 +13,7 @@ from promptpo.checks.play import Played
 from promptpo.checks.replay import SEEDS, digests
 from promptpo.rollout.seeds import episode_seeds
 from promptpo.spec import Env, EnvSpec, Reference, Task
-from promptpo.spec.baselines import MEASURED, Measured, measure_all
+from promptpo.spec.running.references import MEASURED, Measured, measure_all
 from promptpo.types import Stream
 from promptpo.ui.text import plural
 

@@ -12,9 +12,8 @@ from promptpo.checks.action import ROUNDING
 from promptpo.checks.findings import Finding, judged
 from promptpo.checks.play import Played, observation_class
 from promptpo.config import RunConfig
-from promptpo.spec import EnvSpec, LayoutField, layout, prompt_parts
-from promptpo.spec.source import PartError, source_of
-from promptpo.spec.spaces import Flat
+from promptpo.spec import EnvSpec, Flat, LayoutField, layout, prompt_parts
+from promptpo.spec.authoring.source import PartError, source_of
 
 
 def check_observation(played: Played) -> Iterator[Finding]:

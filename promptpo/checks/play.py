@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from promptpo.spec import EnvSpec, Task, standalone_source
-from promptpo.spec.baselines import random_actions, spec_expert, zero_actions
-from promptpo.spec.spaces import Flat
+from promptpo.spec import EnvSpec, Flat, Task, standalone_source
+from promptpo.spec.running.references import random_actions, spec_expert, zero_actions
 
 #: Returns the action row of the next step.
 Act = Callable[[], Flat]

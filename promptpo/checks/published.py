@@ -8,7 +8,7 @@ from dataclasses import replace
 from promptpo.checks.findings import Finding, judged
 from promptpo.checks.parts import check_observation, check_prompt, check_reward
 from promptpo.checks.play import Played
-from promptpo.spec.published import published_form
+from promptpo.spec.authoring.published import published_form
 
 
 def check_published(played: Played) -> Iterator[Finding]:

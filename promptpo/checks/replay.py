@@ -17,7 +17,7 @@ import numpy as np
 from promptpo.errors import SpecError
 from promptpo.rollout.watched import Lost, Watched
 from promptpo.spec import Task, load_spec
-from promptpo.spec.trouble import one_line
+from promptpo.spec.running.explanation import one_line
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection

@@ -13,8 +13,8 @@ from promptpo.checks.published import check_published
 from promptpo.checks.replay import Replays
 from promptpo.errors import SpecError
 from promptpo.spec import EnvSpec, Task
-from promptpo.spec.faults import reraise_interrupt
-from promptpo.spec.trouble import one_line
+from promptpo.spec.running.explanation import one_line
+from promptpo.spec.running.guard import reraise_interrupt
 
 
 def check_spec(spec: EnvSpec, effort: Effort, replays: Replays) -> Iterator[Finding]:

@@ -16,9 +16,6 @@ from promptpo.plaintext import clean_line, shortened
 from promptpo.ui import streams
 from promptpo.ui.terminal import flush, say
 
-#: Exit code where the reader of the output has gone (128 + SIGPIPE), as other tools have it.
-EXIT_PIPE = 141
-
 #: Characters of an error: a name or a value in it may be of any length.
 _MOST_SAID = 2000
 
@@ -35,7 +32,7 @@ def main(argv: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     except BrokenPipeError:
-        return reader_gone()
+        return streams.reader_gone()
     except Exception as e:
         error = known_error(e)
         if error is None:
@@ -60,12 +57,6 @@ def _hear_interrupts() -> None:
     main_thread = threading.current_thread() is threading.main_thread()
     if main_thread and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-def reader_gone() -> int:
-    """Exit code where the reader (`| head`) has gone; Python then says nothing of it at exit."""
-    streams.silence(sys.stdout)
-    return EXIT_PIPE
 
 
 def _dispatch(argv: list[str]) -> int:

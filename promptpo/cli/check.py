@@ -36,7 +36,7 @@ def main(arguments: argparse.Namespace) -> int:
     """Carry out the command: 0 if all specs are true, 1 if a check failed."""
     from promptpo.checks import FULL, QUICK, Checker, open_replays
     from promptpo.spec import load_spec, shipped_specs
-    from promptpo.spec.families import expanded
+    from promptpo.spec.loading.families import expanded
 
     if bool(arguments.specs) == arguments.all:
         raise UsageError("name the specs to check, or give --all")

@@ -71,7 +71,7 @@ def spec_rows() -> list[tuple[str, ...]]:
 
 def family_rows() -> list[tuple[str, ...]]:
     """One row for each family: how many members it has, one of them, and what they are."""
-    from promptpo.spec.families import families
+    from promptpo.spec.loading.families import families
 
     rows: list[tuple[str, ...]] = []
     for family in families():
@@ -86,7 +86,7 @@ def family_rows() -> list[tuple[str, ...]]:
 
 def list_members(name: str) -> int:
     """Print what ``--spec`` takes for each member of a family, one a line."""
-    from promptpo.spec.families import families
+    from promptpo.spec.loading.families import families
 
     known = {family.name: family for family in families()}
     if name not in known:

@@ -47,8 +47,8 @@ def draft_of(env_id: str) -> str:
     """The text of the file. Raises SpecError where the environment cannot be a spec."""
     import difflib
 
-    from promptpo.spec.families import UnknownMember, Unsuitable
-    from promptpo.spec.registered import registered_ids, registered_source
+    from promptpo.spec import UnknownMember, Unsuitable
+    from promptpo.spec.writing import registered_ids, registered_source
 
     try:
         return registered_source(env_id, draft=True)

@@ -10,8 +10,7 @@ from promptpo.errors import RunError, UsageError
 from promptpo.export.sb3 import sb3_example, sb3_module
 from promptpo.llm import find_recording, load_header
 from promptpo.report.records import RunRecord
-from promptpo.spec import EnvSpec, load_spec
-from promptpo.spec.loading import spec_text
+from promptpo.spec import EnvSpec, load_spec, spec_text
 from promptpo.store.files import write_atomically
 from promptpo.store.folder import RunFolder
 from promptpo.store.past import digest

@@ -18,8 +18,7 @@ import numpy as np
 from promptpo.errors import UsageError
 from promptpo.export.folder import best_of, name_of, spec_of, writer_of
 from promptpo.report.records import RunRecord
-from promptpo.spec import Env, EnvSpec, Task, layout, observation_size
-from promptpo.spec.spaces import Space
+from promptpo.spec import Env, EnvSpec, Space, Task, layout, observation_size
 from promptpo.store.folder import RunFolder
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from promptpo.types import Rollout
 
 if TYPE_CHECKING:
     from promptpo.export.sb3_wrapper import SB3Policy
-    from promptpo.spec.spaces import Flat
+    from promptpo.spec import Flat
 
 _LOAD = Template('''
 

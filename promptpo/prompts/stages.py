@@ -13,8 +13,7 @@ from promptpo.config import RunConfig
 from promptpo.plaintext import clean, shortened
 from promptpo.prompts.history import render_history
 from promptpo.rollout.jobs import SUMMARY_CHARS
-from promptpo.spec import EnvSpec, prompt_parts
-from promptpo.spec.observation import layout
+from promptpo.spec import EnvSpec, layout, prompt_parts
 from promptpo.types import Candidate, Message, Rollout, Round
 
 Messages = tuple[Message, ...]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     import sandbox
-    from promptpo.spec.task import Task
+    from promptpo.spec import Task
 
 #: Opens a fresh process with the policy in it.
 Fresh = Callable[[], AbstractContextManager["sandbox.Policy"]]

@@ -92,7 +92,7 @@ class PolicyRun:
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """Play seeds without a policy, by one of the ``controllers`` of ``promptpo.spec.baselines``."""
+    """Play seeds without a policy, by one of the controllers of ``spec.running.references``."""
 
     seeds: tuple[int, ...]
     controller: Literal["zero action", "random"]

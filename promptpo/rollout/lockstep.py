@@ -15,13 +15,13 @@ import numpy as np
 
 from promptpo.rollout.jobs import EpisodeData, PolicyRun
 from promptpo.rollout.rows import Rows
-from promptpo.spec.doing import CALL, IDLE, STEP, STEPS, doing
-from promptpo.spec.faults import EnvironmentFault
+from promptpo.spec.running.activity import CALL, IDLE, STEP, STEPS, activity
+from promptpo.spec.running.faults import EnvironmentFault
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from promptpo.spec.task import Task
+    from promptpo.spec import Task
 
 
 class SlotPolicy(Protocol):
@@ -129,7 +129,7 @@ def _play(episodes: list[_Episode], policy: SlotPolicy, fresh: bool) -> None:
             episode.start()
         except EnvironmentFault as fault:
             raise fault.at(f"in episode slot {slot}") from fault
-    cells = doing.cells
+    cells = activity.cells
     cells[CALL] = IDLE
     slots = list(range(len(episodes)))
     policy.reset(slots, [e.seed for e in episodes], fresh)

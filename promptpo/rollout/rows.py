@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from promptpo.spec.faults import EnvironmentFault
-from promptpo.spec.values import all_finite
+from promptpo.spec.running.faults import EnvironmentFault
+from promptpo.spec.running.values import all_finite
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from promptpo.spec.task import Task
+    from promptpo.spec import Task
 
 #: Rounds that are looked at together, at most, and numbers: one look costs as much as a step of a
 #: fast environment.

@@ -6,11 +6,11 @@ import contextlib
 import time
 from pathlib import Path
 
-from promptpo.spec.doing import BEGUN, CALL, IDLE, SEEN, STEPS
+from promptpo.spec.running.activity import BEGUN, CALL, IDLE, SEEN, STEPS
 
 
 class Standstill:
-    """Looks at the cells of a process from time to time; see ``promptpo.spec.doing``.
+    """Looks at the cells of a process from time to time; see ``promptpo.spec.running.activity``.
 
     Attributes:
         seconds: how often to look.

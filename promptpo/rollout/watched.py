@@ -1,9 +1,9 @@
 """A process that runs a spec's code, watched from here: it may hang, crash or end itself.
 
-What the spec calls is known at any moment (``promptpo.spec.doing``), and a call that stands still
-for longer than the limit is ended from outside: Python's lock may be held for ever, so nothing
-inside the process can be relied on. Time in which the process was stopped, or waited for a core,
-does not count.
+What the spec calls is known at any moment (``promptpo.spec.running.activity``), and a call that
+stands still for longer than the limit is ended from outside: Python's lock may be held for ever,
+so nothing inside the process can be relied on. Time in which the process was stopped, or waited
+for a core, does not count.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpo.rollout.standstill import Standstill
-from promptpo.spec.doing import CALL, CALLS, IDLE, SIZE, STEPS, doing
+from promptpo.spec.running.activity import CALL, CALLS, IDLE, SIZE, STEPS, activity
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -228,7 +228,7 @@ def _begin(
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # it ends when its parent ends or kills it
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    doing.share(memory)
+    activity.share(memory)
     faulthandler.enable(memory)
     faulthandler.register(signal.SIGUSR1, memory, all_threads=True)
     threading.Thread(target=_look, args=(period,), daemon=True).start()
@@ -236,10 +236,10 @@ def _begin(
         target(connection, *args)
     except OSError:  # what a job raises is an answer: this is the connection
         os._exit(CUT)
-    doing.cells[CALL] = IDLE
+    activity.cells[CALL] = IDLE
 
 
 def _look(period: float) -> None:
     while True:
         time.sleep(period)
-        doing.look()
+        activity.look()

@@ -32,15 +32,14 @@ from promptpo.rollout.jobs import (
 )
 from promptpo.rollout.steady import steadily
 from promptpo.rollout.watched import CUT
-from promptpo.spec.doing import CALL, IDLE, doing
-from promptpo.spec.faults import EnvironmentFault
+from promptpo.spec.running.activity import CALL, IDLE, activity
+from promptpo.spec.running.faults import EnvironmentFault
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
     import sandbox
-    from promptpo.spec import EnvSpec
-    from promptpo.spec.task import Task
+    from promptpo.spec import EnvSpec, Task
 
 
 @dataclass
@@ -75,7 +74,7 @@ class Worker:
 
     def open_tasks(self, count: int) -> Sequence[Task]:
         """At least ``count`` live environments, kept warm from job to job."""
-        from promptpo.spec.task import Task
+        from promptpo.spec import Task
 
         while len(self.tasks) < count:
             self.tasks.append(Task.open(self.spec))
@@ -85,7 +84,7 @@ class Worker:
     def interface(self) -> sandbox.Interface:
         """What crosses between this task and its policies."""
         import sandbox
-        from promptpo.spec.observation import standalone_source
+        from promptpo.spec import standalone_source
 
         (task,) = self.open_tasks(1)
         return sandbox.Interface(
@@ -158,7 +157,7 @@ class Worker:
 
         Raises EnvironmentFault where the environment fails.
         """
-        from promptpo.spec.baselines import MEASURED
+        from promptpo.spec.running.references import MEASURED
 
         (task,) = self.open_tasks(1)
         for seed in job.seeds:
@@ -260,7 +259,7 @@ def serve(connection: Connection, settings: Settings, own_core: bool) -> None:
             answer: tuple[str, object] = ("done", getattr(worker, function)(*args))
         except BaseException as error:
             answer = ("raised", portable(error))
-        doing.cells[CALL] = IDLE
+        activity.cells[CALL] = IDLE
         connection.send(answer)
 
 

@@ -5,28 +5,48 @@ specs with ``load_spec``, asks ``prompt_parts`` what the model may see, and runs
 """
 
 from promptpo.errors import SpecError
-from promptpo.spec.definition import Env, EnvSpec, Field, Raw, Reference
-from promptpo.spec.definition import observation_field as field
-from promptpo.spec.loading import load_spec, shipped_specs
-from promptpo.spec.observation import LayoutField, layout, observation_size, standalone_source
-from promptpo.spec.prompt import PromptParts, prompt_parts
-from promptpo.spec.task import Task
+from promptpo.spec.authoring.definition import (
+    Env,
+    EnvSpec,
+    Field,
+    Flat,
+    Raw,
+    Reference,
+    Space,
+    UnknownMember,
+    Unsuitable,
+)
+from promptpo.spec.authoring.definition import observation_field as field
+from promptpo.spec.authoring.observation import (
+    LayoutField,
+    layout,
+    observation_size,
+    standalone_source,
+)
+from promptpo.spec.authoring.prompt import PromptParts, prompt_parts
+from promptpo.spec.loading.loader import load_spec, shipped_specs, spec_text
+from promptpo.spec.running.task import Task
 
 __all__ = [
     "Env",
     "EnvSpec",
     "Field",
+    "Flat",
     "LayoutField",
     "PromptParts",
     "Raw",
     "Reference",
+    "Space",
     "SpecError",
     "Task",
+    "UnknownMember",
+    "Unsuitable",
     "field",
     "layout",
     "load_spec",
     "observation_size",
     "prompt_parts",
     "shipped_specs",
+    "spec_text",
     "standalone_source",
 ]

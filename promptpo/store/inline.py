@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from types import FunctionType, ModuleType
 from typing import Any
 
-from promptpo.spec.source import PartError, free_names, source_of
+from promptpo.spec.authoring.source import PartError, free_names, source_of
 
 
 class NotInlinable(Exception):

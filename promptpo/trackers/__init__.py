@@ -16,7 +16,7 @@ from typing import Any
 
 from promptpo.config import RunConfig, build
 from promptpo.errors import UsageError
-from promptpo.spec.trouble import one_line
+from promptpo.spec.running.explanation import one_line
 from promptpo.store.events import EventLog, read_log
 from promptpo.store.folder import RunFolder
 from promptpo.store.standing import configs_of, run_of, standing

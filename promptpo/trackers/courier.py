@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from promptpo.spec.trouble import one_line
+from promptpo.spec.running.explanation import one_line
 from promptpo.store.files import write_atomically
 from promptpo.trackers.base import Delivery, End, Start, Tracker
 

@@ -8,6 +8,9 @@ import os
 import sys
 from typing import TextIO, cast
 
+#: Exit code where the reader of the output has gone (128 + SIGPIPE), as other tools have it.
+EXIT_PIPE = 141
+
 
 def open_all() -> None:
     """Give a stream that was closed (``>&-``) something to stand for it.
@@ -42,6 +45,12 @@ def silence(stream: TextIO) -> None:
         os.dup2(descriptor, stream.fileno())
         os.close(descriptor)
         stream.flush()
+
+
+def reader_gone() -> int:
+    """Exit code where the reader (`| head`) has gone; Python then says nothing of it at exit."""
+    silence(sys.stdout)
+    return EXIT_PIPE
 
 
 class Steady(io.TextIOBase):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
     from PIL.ImageDraw import ImageDraw
 
-    from promptpo.spec.observation import LayoutField
+    from promptpo.spec import LayoutField
 
 _GROUND, _PANEL, _TEXT = (255, 255, 255), (243, 245, 248), (52, 58, 70)
 #: Blue, orange, green, purple, red, grey: apart for the colour-blind too.

@@ -17,10 +17,7 @@ from typing import TYPE_CHECKING, cast
 from promptpo.errors import PromptPOError
 from promptpo.rollout.jobs import Lifetime, PolicyJob, Settings
 from promptpo.rollout.worker import Worker
-from promptpo.spec import Env
-from promptpo.spec.observation import layout
-from promptpo.spec.spaces import Flat
-from promptpo.spec.task import Task
+from promptpo.spec import Env, Flat, Task, layout
 from promptpo.store.policy_file import PolicyFile
 from promptpo.ui.text import gist
 from promptpo.video.camera import PICTURE_SIZE, Camera, draws_itself, open_camera, picture_rate

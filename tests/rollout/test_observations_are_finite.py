@@ -8,7 +8,7 @@ import pytest
 
 from promptpo.rollout.lockstep import run_lockstep
 from promptpo.spec import EnvSpec, Task, field
-from promptpo.spec.faults import EnvironmentFault
+from promptpo.spec.running.faults import EnvironmentFault
 
 LENGTH = 30
 

@@ -10,9 +10,8 @@ from scripted import policy, replies
 
 from promptpo import optimize
 from promptpo.errors import SpecError
-from promptpo.spec import load_spec, prompt_parts, shipped_specs
-from promptpo.spec.families import SHIPPED_FOLDER, Family, families, name_of
-from promptpo.spec.loading import spec_text
+from promptpo.spec import load_spec, prompt_parts, shipped_specs, spec_text
+from promptpo.spec.loading.families import SHIPPED_FOLDER, Family, families, name_of
 
 #: Runs the command line where some packages cannot be imported.
 WITHOUT = """
@@ -104,7 +103,7 @@ def test_all_of_metaworlds_tasks_load_without_a_simulator():
     code = (
         "import sys\n"
         "from promptpo.spec import load_spec, prompt_parts\n"
-        "from promptpo.spec.families import Family\n"
+        "from promptpo.spec.loading.families import Family\n"
         "for member in Family('metaworld').members():\n"
         "    prompt_parts(load_spec(f'metaworld:{member}'))\n"
         "print([m for m in ('gymnasium', 'mujoco', 'metaworld') if m in sys.modules])\n"
@@ -172,7 +171,7 @@ ODD_KEYS = """
 import gymnasium
 from gymnasium import spaces
 
-from promptpo.spec.assembling import spec_source
+from promptpo.spec.writing.module import spec_source
 
 
 class Odd(gymnasium.Env):

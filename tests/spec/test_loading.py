@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from promptpo.spec import SpecError, load_spec, shipped_specs, standalone_source
-from promptpo.spec.loading import SHIPPED_FOLDER
+from promptpo.spec.loading.families import SHIPPED_FOLDER
 
 ROOT = SHIPPED_FOLDER.parent
 

@@ -5,8 +5,7 @@ import codecs
 import pytest
 
 from promptpo.errors import SpecError, UsageError
-from promptpo.spec import load_spec, prompt_parts
-from promptpo.spec.loading import spec_text
+from promptpo.spec import load_spec, prompt_parts, spec_text
 from promptpo.store.policy_file import PolicyFile
 
 ACCENT = "\n# caf\u00e9\n"

@@ -124,7 +124,7 @@ FLOOR = """
 import mujoco
 import numpy as np
 from promptpo.spec import load_spec
-from promptpo.spec.task import Task
+from promptpo.spec import Task
 from promptpo.video.camera import open_camera
 
 task = Task.open(load_spec("mujoco_halfcheetah"))

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from promptpo.spec.definition import Field
-from promptpo.spec.observation import LayoutField
+from promptpo.spec import Field, LayoutField
 from promptpo.video.chart import Chart
 
 SIZE = (640, 480)

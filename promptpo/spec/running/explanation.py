@@ -5,7 +5,7 @@ from __future__ import annotations
 import traceback
 from pathlib import Path
 
-from promptpo.spec.guarded import ProcessExit, TookTooLong
+from promptpo.spec.running.guard import ProcessExit, TookTooLong
 
 #: What brings a missing module, where the name on PyPI is another or an extra is needed.
 _PIP_NAMES = {

@@ -81,3 +81,15 @@ def time_limit(seconds: float) -> Iterator[None]:
     finally:
         done.set()
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def reraise_interrupt(error: BaseException) -> None:
+    """Raise again what Ctrl-C raised: every other exception in a spec's code is the spec's.
+
+    ``SystemExit`` is, and so is ``KeyboardInterrupt`` where nobody can interrupt.
+    """
+    heard = threading.current_thread() is threading.main_thread() and signal.getsignal(
+        signal.SIGINT
+    ) not in (signal.SIG_IGN, None)
+    if isinstance(error, KeyboardInterrupt) and heard:
+        raise error

@@ -6,7 +6,7 @@ import math
 import textwrap
 from collections.abc import Sequence
 
-from promptpo.spec.definition import Bound, Field
+from promptpo.spec.authoring.definition import Bound, Field
 
 WIDTH = 100
 

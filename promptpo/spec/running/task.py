@@ -8,23 +8,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from promptpo.errors import SpecError
-from promptpo.spec.definition import Env, EnvSpec, Raw
-from promptpo.spec.doing import CLOSE, MAKE, RESET, STEP, doing
-from promptpo.spec.faults import EnvironmentFault, raised, reraise_interrupt
-from promptpo.spec.filling import flat_function, nonfinite
-from promptpo.spec.interface import (
+from promptpo.spec.authoring.definition import Env, EnvSpec, Flat, Raw
+from promptpo.spec.authoring.observation import observation_size
+from promptpo.spec.running.action_codec import ActionCodec
+from promptpo.spec.running.activity import CLOSE, MAKE, RESET, STEP, activity
+from promptpo.spec.running.faults import EnvironmentFault, UnsupportedSpace, raised
+from promptpo.spec.running.flattening import flat_function, nonfinite
+from promptpo.spec.running.guard import reraise_interrupt
+from promptpo.spec.running.interface import (
     observation_of_reset,
     place_of,
     place_of_method,
     require_members,
     step_fault,
 )
-from promptpo.spec.observation import observation_size
-from promptpo.spec.spaces import ActionCodec, Flat, UnsupportedSpace
-from promptpo.spec.values import BadValue, all_finite, real, truth
+from promptpo.spec.running.values import BadValue, all_finite, real, truth
 
 if TYPE_CHECKING:
-    from promptpo.spec.spaces import SandboxAction
+    from promptpo.spec.running.action_codec import SandboxAction
 
 
 class Task:
@@ -55,7 +56,7 @@ class Task:
         self._step = self.env.step
         self._success = spec.success
         self.steps = 0
-        doing.add(self)
+        activity.add(self)
 
     @classmethod
     def open(cls, spec: EnvSpec) -> Task:
@@ -65,7 +66,7 @@ class Task:
             SpecError: it does not construct, a package or a member of the environment is
                 missing, or a space is not supported.
         """
-        with doing.call(MAKE):
+        with activity.call(MAKE):
             try:
                 env = spec.make()
                 require_members(spec, env)
@@ -106,7 +107,7 @@ class Task:
             EnvironmentFault: the environment or ``observe`` raised, its answer has not
                 Gymnasium's form, or its numbers are not the fields'.
         """
-        doing.begin(RESET)
+        activity.begin(RESET)
         self.steps = 0
         try:
             self.raw = observation_of_reset(self.spec, self.env, seed)
@@ -118,7 +119,7 @@ class Task:
         except BaseException as error:
             reraise_interrupt(error)
             raise raised(self.spec, "the environment cannot be reset", error) from error
-        doing.begin(STEP)
+        activity.begin(STEP)
         if len(flat) != self.observation_size:
             raise self._missized(flat)
         self.require_finite(flat)
@@ -188,7 +189,7 @@ class Task:
         Raises:
             SpecError: the environment raised.
         """
-        with doing.call(CLOSE):
+        with activity.call(CLOSE):
             try:
                 close = getattr(self._owner, "close", None)
                 if close is not None:

@@ -12,12 +12,12 @@ from types import ModuleType
 
 from promptpo.errors import SpecError
 from promptpo.plaintext import clean_line, control_character
-from promptpo.spec.definition import EnvSpec
-from promptpo.spec.families import PREFIX, SHIPPED_FOLDER, Family, families, name_of, split
-from promptpo.spec.importing import LIMIT, import_file, import_text, line_of, text_file
-from promptpo.spec.published import PUBLISHED, published_form
-from promptpo.spec.source import PartError
-from promptpo.spec.validation import check_parts
+from promptpo.spec.authoring.definition import EnvSpec
+from promptpo.spec.authoring.published import PUBLISHED, published_form
+from promptpo.spec.authoring.source import PartError
+from promptpo.spec.loading.families import PREFIX, SHIPPED_FOLDER, Family, families, name_of, split
+from promptpo.spec.loading.importing import LIMIT, import_file, import_text, line_of, text_file
+from promptpo.spec.loading.validation import check_parts
 from promptpo.textfile import NotText, read_source
 
 

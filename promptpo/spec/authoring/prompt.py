@@ -5,8 +5,8 @@ from __future__ import annotations
 import inspect
 from dataclasses import dataclass
 
-from promptpo.spec.definition import EnvSpec
-from promptpo.spec.source import source_of
+from promptpo.spec.authoring.definition import EnvSpec
+from promptpo.spec.authoring.source import source_of
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,7 @@ import contextlib
 import mmap
 import weakref
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from promptpo.spec.task import Task
+from typing import Protocol
 
 #: Calls of a spec and its environment, by their number; no number: something else is under way.
 CALLS = ("", "import", "make", "reset", "step", "close")
@@ -28,12 +25,18 @@ CALL, BEGUN, STEPS, SEEN = range(4)
 SIZE = mmap.PAGESIZE
 
 
-class Doing:
+class Stepping(Protocol):
+    """What counts its steps: a task."""
+
+    steps: int
+
+
+class Activity:
     """The cells of this process: its own memory until ``share`` gives it some that is watched."""
 
     def __init__(self) -> None:
         self.cells = memoryview(bytearray(SIZE)).cast("q")
-        self._tasks: weakref.WeakSet[Task] = weakref.WeakSet()
+        self._tasks: weakref.WeakSet[Stepping] = weakref.WeakSet()
 
     def share(self, fd: int) -> None:
         """Write into the file ``fd`` of SIZE bytes or more from now on."""
@@ -54,7 +57,7 @@ class Doing:
         finally:
             self.cells[CALL] = before
 
-    def add(self, task: Task) -> None:
+    def add(self, task: Stepping) -> None:
         """Count the steps of a task, as long as it lives."""
         self._tasks.add(task)
 
@@ -65,4 +68,4 @@ class Doing:
 
 
 #: Of this process.
-doing = Doing()
+activity = Activity()

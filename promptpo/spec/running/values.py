@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from promptpo.spec.trouble import one_line
+from promptpo.spec.running.explanation import one_line
 
 #: Kinds of dtype that are real numbers: float, int, unsigned, bool.
 _KINDS = "fiub"

@@ -8,16 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from promptpo.spec.documented import (
+from promptpo.spec.authoring.definition import Space, Unsuitable
+from promptpo.spec.writing.documentation import (
     prose_of,
     section,
     sections_of,
     table_text,
 )
-from promptpo.spec.families import Unsuitable
-from promptpo.spec.space_fields import Item, fields_of
-from promptpo.spec.spaces import Space
-from promptpo.spec.writing import WIDTH, docstring, field_source, number_literal, wrapped
+from promptpo.spec.writing.formatting import WIDTH, docstring, field_source, number_literal, wrapped
+from promptpo.spec.writing.space_fields import Item, fields_of
 
 #: Steps of an episode of an environment that has no limit of its own.
 HORIZON = 1000

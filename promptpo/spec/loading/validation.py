@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from promptpo.plaintext import control_character
-from promptpo.spec.definition import EnvSpec, Reference
-from promptpo.spec.observation import observation_size, standalone_source
-from promptpo.spec.source import PartError, free_names, source_of
+from promptpo.spec.authoring.definition import EnvSpec, Reference
+from promptpo.spec.authoring.observation import observation_size, standalone_source
+from promptpo.spec.authoring.source import PartError, free_names, source_of
 
 _MOST_STEPS = 10**9
 

@@ -10,10 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from promptpo.spec.definition import Field
-from promptpo.spec.documented import element_names, identifier
-from promptpo.spec.families import Unsuitable
-from promptpo.spec.spaces import Space
+from promptpo.spec.authoring.definition import Field, Space, Unsuitable
+from promptpo.spec.writing.documentation import element_names, identifier
 
 #: An observation of more numbers than these is a picture, or might as well be one.
 _MOST_NUMBERS = 2_000

@@ -21,24 +21,16 @@ from pathlib import Path
 from types import ModuleType
 
 from promptpo.errors import SpecError
-from promptpo.spec.doing import IMPORT, doing
-from promptpo.spec.faults import reraise_interrupt
-from promptpo.spec.guarded import exit_raises, time_limit
-from promptpo.spec.importing import LIMIT, import_helper
-from promptpo.spec.trouble import explain
+from promptpo.spec.authoring.definition import UnknownMember, Unsuitable
+from promptpo.spec.loading.importing import LIMIT, import_helper
+from promptpo.spec.running.activity import IMPORT, activity
+from promptpo.spec.running.explanation import explain
+from promptpo.spec.running.guard import exit_raises, reraise_interrupt, time_limit
 
 #: The package of shipped specs lies beside ``promptpo``, in a clone as in an installed wheel.
-SHIPPED_FOLDER = Path(__file__).resolve().parents[2] / "env_specs"
+SHIPPED_FOLDER = Path(__file__).resolve().parents[3] / "env_specs"
 
 PREFIX = "family_"
-
-
-class UnknownMember(Exception):
-    """A family has no member of that name."""
-
-
-class Unsuitable(Exception):
-    """A member that cannot be a spec; the message says why, and what to do instead."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +70,7 @@ class Family:
         """Text of a member's spec module. Raises SpecError."""
         ref = f"{self.name}:{member}"
         try:
-            with doing.call(IMPORT), exit_raises(), time_limit(LIMIT):
+            with activity.call(IMPORT), exit_raises(), time_limit(LIMIT):
                 text: str = self.module.source(member)
         except UnknownMember:
             members = self.members()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from promptpo.spec.definition import EnvSpec
-from promptpo.spec.observation import observation_size
-from promptpo.spec.source import PartError
+from promptpo.spec.authoring.definition import EnvSpec
+from promptpo.spec.authoring.observation import observation_size
+from promptpo.spec.authoring.source import PartError
 
 #: Ends a reference to the published form: ``pointmaze_large@published``.
 PUBLISHED = "@published"

@@ -22,11 +22,10 @@ from pathlib import Path
 from types import ModuleType
 
 from promptpo.errors import SpecError
-from promptpo.spec.definition import EnvSpec
-from promptpo.spec.doing import IMPORT, doing
-from promptpo.spec.faults import reraise_interrupt
-from promptpo.spec.guarded import TookTooLong, exit_raises, time_limit
-from promptpo.spec.trouble import explain, one_line
+from promptpo.spec.authoring.definition import EnvSpec
+from promptpo.spec.running.activity import IMPORT, activity
+from promptpo.spec.running.explanation import explain, one_line
+from promptpo.spec.running.guard import TookTooLong, exit_raises, reraise_interrupt, time_limit
 from promptpo.textfile import NotText, read_source
 
 #: Seconds that a spec may take to be imported, where nothing else is said.
@@ -42,7 +41,7 @@ def import_file(path: Path, limit: float = LIMIT) -> ModuleType:
     module = importlib.util.module_from_spec(found)
     sys.modules[name] = module
     try:
-        with doing.call(IMPORT), exit_raises(), time_limit(limit):
+        with activity.call(IMPORT), exit_raises(), time_limit(limit):
             found.loader.exec_module(module)
     except BaseException as error:
         sys.modules.pop(name, None)
@@ -64,7 +63,7 @@ def import_text(text: str, ref: str, name: str, folder: Path) -> ModuleType:
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
     sys.modules[module.__name__] = module
     try:
-        with doing.call(IMPORT):
+        with activity.call(IMPORT):
             exec(compile(text, filename, "exec"), vars(module))  # noqa: S102 - written by a family
     except BaseException as error:
         sys.modules.pop(module.__name__, None)

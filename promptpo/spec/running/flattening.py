@@ -1,4 +1,4 @@
-"""From what an environment or a spec's ``observe`` returns to a fresh flat vector."""
+"""Raw observations, and what a spec's ``observe`` makes of them, as fresh flat vectors."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from promptpo.spec.definition import Env, EnvSpec, Raw
-from promptpo.spec.observation import LayoutField, layout, observation_size
-from promptpo.spec.spaces import Flat, flattener
-from promptpo.spec.values import BadValue, vector
+from promptpo.spec.authoring.definition import Env, EnvSpec, Flat, Raw, Space
+from promptpo.spec.authoring.observation import LayoutField, layout, observation_size
+from promptpo.spec.running.faults import UnsupportedSpace
+from promptpo.spec.running.values import BadValue, vector
 
 _PLAIN = (float, int, np.floating, np.integer)
 
@@ -78,3 +78,49 @@ def _name_difference(names: set[str], given: Iterable[object]) -> None:
     parts += [f"has no field for {', '.join(unknown)}"] if unknown else []
     problem = f"a mapping that {' and '.join(parts)}"
     raise BadValue("observation", problem, "return every field by its name")
+
+
+def flattener(space: Space) -> Callable[[Raw], Flat]:
+    """Return a function from a raw observation of ``space`` to a fresh flat float64 vector.
+
+    Arrays are raveled, numbers give one element, Dict and Tuple their parts in order.
+
+    Raises:
+        UnsupportedSpace: for spaces without a fixed number of elements.
+    """
+    from gymnasium import spaces
+
+    if isinstance(space, spaces.Discrete):
+        return _one_number
+    if isinstance(space, spaces.Box | spaces.MultiBinary | spaces.MultiDiscrete):
+        return _line_of(space.dtype)
+    if isinstance(space, spaces.Dict):
+        named = [(key, flattener(part)) for key, part in space.spaces.items()]
+        return lambda raw: np.concatenate([flat(raw[key]) for key, flat in named])
+    if isinstance(space, spaces.Tuple):
+        parts = [flattener(part) for part in space.spaces]
+        return lambda raw: np.concatenate(
+            [flat(value) for flat, value in zip(parts, raw, strict=True)]
+        )
+    raise UnsupportedSpace(
+        f"observation space {type(space).__name__} has no fixed size; "
+        "give EnvSpec an observe(raw, env) that returns the fields"
+    )
+
+
+def _line_of(dtype: np.dtype[Any]) -> Callable[[Raw], Flat]:
+    """The numbers of an observation in a line, at once where they have the space's own type."""
+    wide, array = np.dtype(np.float64), np.ndarray
+    kept = dtype if dtype.kind in "fiub" else wide
+
+    def line(raw: Raw) -> Flat:
+        flat = raw.astype(wide) if type(raw) is array and raw.dtype is kept else vector(raw)
+        return flat if flat.ndim == 1 else flat.reshape(-1)
+
+    return line
+
+
+def _one_number(raw: Raw) -> Flat:
+    if isinstance(raw, int | np.integer):
+        return np.array([raw], dtype=np.float64)
+    return vector(raw).reshape(-1)

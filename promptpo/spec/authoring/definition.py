@@ -1,4 +1,4 @@
-"""What a spec author writes: ``EnvSpec``, its fields, and ``Reference`` values."""
+"""What authors write: ``EnvSpec``, its fields, ``Reference`` values; what a family may raise."""
 
 from __future__ import annotations
 
@@ -7,11 +7,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
 Bound: TypeAlias = float | Sequence[float] | None
 
 #: An environment with Gymnasium's API, and what it returns as an observation: any type at all.
 Env: TypeAlias = Any
 Raw: TypeAlias = Any
+
+#: A space of Gymnasium, which is not imported before an environment is.
+Space: TypeAlias = Any
+
+#: Observations and actions as one row of numbers.
+Flat: TypeAlias = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -152,3 +161,11 @@ class EnvSpec:
     def where(self) -> str:
         """How error messages name this spec: its file, else what it is found by."""
         return str(self.path) if self.path else self.ref or self.name or "spec"
+
+
+class UnknownMember(Exception):
+    """A family of specs has no member of that name."""
+
+
+class Unsuitable(Exception):
+    """A family's member cannot be a spec; the message says why, and what to do instead."""

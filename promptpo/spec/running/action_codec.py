@@ -1,4 +1,4 @@
-"""Gymnasium spaces as flat rows of float64: raw observations in, actions out."""
+"""Rows of float64 as actions of a Gymnasium space."""
 
 from __future__ import annotations
 
@@ -8,67 +8,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from promptpo.spec.definition import Raw
-from promptpo.spec.values import vector
+from promptpo.spec.authoring.definition import Flat, Space
+from promptpo.spec.running.faults import UnsupportedSpace
 
 if TYPE_CHECKING:
     import sandbox
 
     SandboxAction: TypeAlias = sandbox.Box | sandbox.Discrete | sandbox.MultiDiscrete
-
-#: A space of Gymnasium, which is not imported before an environment is.
-Space: TypeAlias = Any
-Flat = NDArray[np.float64]
-
-
-class UnsupportedSpace(Exception):
-    """A space that has no flat row of numbers; the message says what to do."""
-
-
-def flattener(space: Space) -> Callable[[Raw], Flat]:
-    """Return a function from a raw observation of ``space`` to a fresh flat float64 vector.
-
-    Arrays are raveled, numbers give one element, Dict and Tuple their parts in order.
-
-    Raises:
-        UnsupportedSpace: for spaces without a fixed number of elements.
-    """
-    from gymnasium import spaces
-
-    if isinstance(space, spaces.Discrete):
-        return _one_number
-    if isinstance(space, spaces.Box | spaces.MultiBinary | spaces.MultiDiscrete):
-        return _line_of(space.dtype)
-    if isinstance(space, spaces.Dict):
-        named = [(key, flattener(part)) for key, part in space.spaces.items()]
-        return lambda raw: np.concatenate([flat(raw[key]) for key, flat in named])
-    if isinstance(space, spaces.Tuple):
-        parts = [flattener(part) for part in space.spaces]
-        return lambda raw: np.concatenate(
-            [flat(value) for flat, value in zip(parts, raw, strict=True)]
-        )
-    raise UnsupportedSpace(
-        f"observation space {type(space).__name__} has no fixed size; "
-        "give EnvSpec an observe(raw, env) that returns the fields"
-    )
-
-
-def _line_of(dtype: np.dtype[Any]) -> Callable[[Raw], Flat]:
-    """The numbers of an observation in a line, at once where they have the space's own type."""
-    wide, array = np.dtype(np.float64), np.ndarray
-    kept = dtype if dtype.kind in "fiub" else wide
-
-    def line(raw: Raw) -> Flat:
-        flat = raw.astype(wide) if type(raw) is array and raw.dtype is kept else vector(raw)
-        return flat if flat.ndim == 1 else flat.reshape(-1)
-
-    return line
-
-
-def _one_number(raw: Raw) -> Flat:
-    if isinstance(raw, int | np.integer):
-        return np.array([raw], dtype=np.float64)
-    return vector(raw).reshape(-1)
 
 
 class ActionCodec:

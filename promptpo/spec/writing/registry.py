@@ -8,8 +8,9 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
-from promptpo.spec.families import UnknownMember, Unsuitable
-from promptpo.spec.trouble import one_line
+from promptpo.spec.authoring.definition import UnknownMember, Unsuitable
+from promptpo.spec.running.explanation import one_line
+from promptpo.spec.writing.module import spec_source
 
 #: Package -> what brings it.
 _EXTRAS = {
@@ -31,14 +32,12 @@ def registered_ids() -> list[str]:
 
 
 def registered_source(env_id: str, *, draft: bool) -> str:
-    """The source of a spec for an id, which may be ``package:id``; see ``assembling``.
+    """The source of a spec for an id, which may be ``package:id``; see ``spec_source``.
 
     Raises:
         UnknownMember: there is no such id.
         Unsuitable: a package is missing, or its observations or actions do not fit.
     """
-    from promptpo.spec.assembling import spec_source
-
     with _made(env_id) as env:
         module = str(getattr(env.spec, "entry_point", ""))
         return spec_source(env, env_id, draft=draft, install=_install_of(env_id, module))

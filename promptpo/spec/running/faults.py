@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import signal
-import threading
 from pathlib import Path
 
 from promptpo.errors import SpecError
-from promptpo.spec.definition import EnvSpec
-from promptpo.spec.trouble import explain
+from promptpo.spec.authoring.definition import EnvSpec
+from promptpo.spec.running.explanation import explain
 
 
 class EnvironmentFault(SpecError):
@@ -33,21 +31,13 @@ class EnvironmentFault(SpecError):
         return f"{self.where}: {self.problem}{remedy}"
 
 
+class UnsupportedSpace(Exception):
+    """A space that has no flat row of numbers; the message says what to do."""
+
+
 def raised(spec: EnvSpec, problem: str, error: BaseException) -> EnvironmentFault:
     """The fault for an exception, with the spec's line where it passed through one."""
     if isinstance(error, EnvironmentFault):
         return error
     where, reason = explain(error, spec.path or Path(spec.where), spec.install)
     return EnvironmentFault(where, f"{problem}: {reason}")
-
-
-def reraise_interrupt(error: BaseException) -> None:
-    """Raise again what Ctrl-C raised: every other exception in a spec's code is the spec's.
-
-    ``SystemExit`` is, and so is ``KeyboardInterrupt`` where nobody can interrupt.
-    """
-    heard = threading.current_thread() is threading.main_thread() and signal.getsignal(
-        signal.SIGINT
-    ) not in (signal.SIG_IGN, None)
-    if isinstance(error, KeyboardInterrupt) and heard:
-        raise error

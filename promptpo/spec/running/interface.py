@@ -6,9 +6,9 @@ import sys
 from collections.abc import Iterator, Mapping
 
 from promptpo.errors import SpecError
-from promptpo.spec.definition import Env, EnvSpec, Raw
-from promptpo.spec.faults import EnvironmentFault
-from promptpo.spec.source import PartError, source_of
+from promptpo.spec.authoring.definition import Env, EnvSpec, Raw
+from promptpo.spec.authoring.source import PartError, source_of
+from promptpo.spec.running.faults import EnvironmentFault
 
 #: What is needed of an environment, and how it may be written.
 _REMEDIES = {

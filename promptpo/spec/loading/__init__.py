@@ -1,0 +1,1 @@
+"""Finding specs by name, path or family, importing them, and checking their parts."""

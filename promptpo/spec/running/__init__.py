@@ -1,0 +1,1 @@
+"""The live environment behind a spec: made, reset, stepped, and told of when it fails."""

@@ -10,9 +10,9 @@ from scripted import BAD, GOOD, data_of, replies, run
 import promptpo
 from promptpo.cli import main
 from promptpo.cli.listing import run_row
-from promptpo.comparison.csv_files import scores_csv
 from promptpo.comparison.groups import panels
 from promptpo.comparison.history import read_history
+from promptpo.comparison.records import score_records
 from promptpo.comparison.tables import notes, run_rows
 from promptpo.report.gather import gather
 from promptpo.report.page import render_report
@@ -111,7 +111,7 @@ def test_comparisons_know_it(late):
     found = panels([read_history(late[0].folder)])
     assert any(MARK in note for note in notes(found))
     assert run_rows(found[0])[0][4].endswith(" *")
-    assert scores_csv(found).splitlines()[1].endswith(f",{MARK}")
+    assert score_records(found)[0]["mark"] == MARK
 
 
 def test_a_learning_curve_forgets_the_score_that_was_lost(marked):

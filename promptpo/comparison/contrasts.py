@@ -17,9 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from promptpo.comparison.groups import Group
-from promptpo.comparison.history import Measure
-from promptpo.comparison.scores import episode_values
+from promptpo.comparison.measures import Measure, Sample, episode_values
 from promptpo.stats import Interval, mean_interval
 
 Values = NDArray[np.float64]
@@ -30,9 +28,9 @@ _RESAMPLES = 10_000
 
 @dataclass(frozen=True)
 class Contrast:
-    """Group ``a`` against group ``b``: the difference of mean held-out scores, a minus b.
+    """Sample ``a`` against sample ``b``: the difference of mean held-out scores, a minus b.
 
-    ``unit``: "episodes" where a group has one run (it speaks of these policies), "runs" where
+    ``unit``: "episodes" where a sample has one run (it speaks of these policies), "runs" where
     both have several (it speaks of what such runs find). ``paired``: both met the same held-out
     seeds. ``counts``: how many units a and b have; where paired, the pairs. ``p`` is two-sided,
     ``adjusted`` is Holm's over all contrasts of the task and measure; None: too few to tell.
@@ -50,18 +48,18 @@ class Contrast:
     adjusted: float | None = None
 
 
-def contrasts(groups: Sequence[Group], measure: Measure) -> tuple[Contrast, ...]:
-    """All pairs of the groups that have held-out episodes, with p-values adjusted by Holm."""
-    tested = [group for group in groups if group.tested]
+def contrasts(samples: Sequence[Sample], measure: Measure) -> tuple[Contrast, ...]:
+    """All pairs of the samples that have held-out episodes, with p-values adjusted by Holm."""
+    tested = [sample for sample in samples if sample.tests]
     found = [contrast(a, b, measure) for a, b in itertools.combinations(tested, 2)]
     adjusted = iter(holm([c.p for c in found if c.p is not None]))
     return tuple(replace(c, adjusted=None if c.p is None else next(adjusted)) for c in found)
 
 
-def contrast(a: Group, b: Group, measure: Measure) -> Contrast:
-    """Compare two groups that both have held-out episodes."""
-    by_run = len(a.tested) > 1 and len(b.tested) > 1
-    left, right = (_units(group, measure, by_run=by_run) for group in (a, b))
+def contrast(a: Sample, b: Sample, measure: Measure) -> Contrast:
+    """Compare two samples that both have held-out episodes."""
+    by_run = len(a.tests) > 1 and len(b.tests) > 1
+    left, right = (_units(sample, measure, by_run=by_run) for sample in (a, b))
     shared = [key for key in left if key in right]
     paired = len(shared) > 1 and (not by_run or left.keys() == right.keys())
     if paired:  # what met the same seeds counts once
@@ -82,12 +80,10 @@ def contrast(a: Group, b: Group, measure: Measure) -> Contrast:
     )
 
 
-def _units(group: Group, measure: Measure, *, by_run: bool) -> dict[Hashable, list[float]]:
+def _units(sample: Sample, measure: Measure, *, by_run: bool) -> dict[Hashable, list[float]]:
     """Scores by what they can be paired by: the held-out seed, or all of a run's seeds."""
     units: dict[Hashable, list[float]] = defaultdict(list)
-    for run in group.tested:
-        test = run.held_out
-        assert test is not None  # noqa: S101 - what ``tested`` means
+    for test in sample.tests:
         values = episode_values(test, measure)
         if by_run:
             units[test.seeds].append(float(np.mean(values)))

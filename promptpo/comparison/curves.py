@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from promptpo.comparison.groups import Group
-from promptpo.comparison.history import History, Measure, value
+from promptpo.comparison.history import History
+from promptpo.comparison.measures import Measure, value
 
 Axis = Literal["steps", "cost"]
 Values: TypeAlias = NDArray[np.float64]

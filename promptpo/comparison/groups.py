@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from promptpo import config
-from promptpo.comparison.history import History, Measure
-from promptpo.types import Score
+from promptpo.comparison.history import History
+from promptpo.comparison.measures import Measure
+from promptpo.types import Rollout, Score
 from promptpo.ui import text
 
 #: Settings that say where, how fast or of which seed a run is, not what is being compared.
@@ -27,9 +28,9 @@ class Group:
     runs: tuple[History, ...]
 
     @property
-    def tested(self) -> tuple[History, ...]:
-        """The runs that have held-out episodes."""
-        return tuple(run for run in self.runs if run.held_out is not None)
+    def tests(self) -> tuple[Rollout, ...]:
+        """The held-out episodes of the runs that have some."""
+        return tuple(run.held_out for run in self.runs if run.held_out is not None)
 
 
 @dataclass(frozen=True)

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from promptpo.report.gather import gather
 from promptpo.report.records import RunRecord
 from promptpo.store.events import read_log
 from promptpo.types import Candidate, Rollout, Score
-
-#: What a score is read as: the share of episodes that succeed, or the mean return of an episode.
-Measure = Literal["success", "return"]
 
 
 @dataclass(frozen=True)
@@ -44,15 +40,6 @@ class History:
         """The held-out episodes of its best policy; None where they are missing or failed."""
         test = self.run.test
         return None if test is None or test.error is not None or not test.returns else test
-
-
-def value(score: Score, measure: Measure) -> float:
-    """A score as one number; a success rate that the task does not define is an error."""
-    if measure == "return":
-        return score.mean_return
-    if score.success_rate is None:
-        raise ValueError("the task defines no success")
-    return score.success_rate
 
 
 def read_history(folder: Path) -> History:

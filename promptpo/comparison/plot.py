@@ -12,8 +12,8 @@ import numpy as np
 
 from promptpo.comparison.curves import Axis, Curve, curve
 from promptpo.comparison.groups import Group, Panel
-from promptpo.comparison.history import Measure, value
-from promptpo.comparison.scores import group_score
+from promptpo.comparison.measures import Measure, value
+from promptpo.comparison.scores import sample_score
 from promptpo.errors import UsageError
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def _draw(axes: Axes, panel: Panel, axis: Axis) -> None:
         axes.fill_between(x, low, high, step="post", color=colour, alpha=0.18, linewidth=0)
         _held_out(axes, group, measure, right * (1.08 + 0.05 * number), number)
     axes.set_xlim(0, right * (1.08 + 0.05 * len(curves)))
-    if any(group.tested for group in panel.groups):
+    if any(group.tests for group in panel.groups):
         axes.axvline(right * 1.04, color="0.85", linewidth=0.6)
         axes.annotate(
             "held-out", (right * 1.05, 1), (0, 1), textcoords="offset points", fontsize=6,
@@ -154,7 +154,7 @@ def _extended(c: Curve, end: float, right: float) -> tuple[Any, Any, Any, Any]:
 
 def _held_out(axes: Axes, group: Group, measure: Measure, x: float, number: int) -> None:
     """The held-out score of what was found, as a mark to the right of the curves."""
-    found = group_score(group, measure)
+    found = sample_score(group, measure)
     if found is None:
         return
     bars = None

@@ -1,19 +1,17 @@
-"""Held-out scores of a group of runs, with their intervals."""
+"""Held-out scores of what is compared, with their intervals."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from promptpo.comparison.groups import Group
-from promptpo.comparison.history import Measure
+from promptpo.comparison.measures import Measure, Sample, episode_values
 from promptpo.stats import Interval, mean_interval, success_interval
-from promptpo.types import Rollout
 
 
 @dataclass(frozen=True)
-class GroupScore:
-    """Mean held-out score of a group's runs.
+class SampleScore:
+    """Mean held-out score of a sample's runs.
 
     ``unit`` says over what the interval is taken: "runs" where there are several, else "episodes".
     """
@@ -25,23 +23,15 @@ class GroupScore:
     unit: str
 
 
-def episode_values(test: Rollout, measure: Measure) -> list[float]:
-    """One number per held-out episode: its return, or 1 where it succeeded, else 0."""
-    if measure == "return":
-        return list(test.returns)
-    return [float(bool(success)) for success in test.successes]
-
-
-def group_score(group: Group, measure: Measure) -> GroupScore | None:
-    """The held-out score of a group; None where no run has one.
+def sample_score(sample: Sample, measure: Measure) -> SampleScore | None:
+    """The held-out score of a sample; None where no run has one.
 
     One run: the interval is over its episodes (bootstrap; Wilson's for success) and speaks of its
     policy. Several: it is over the runs' means (bootstrap) and speaks of what another run would
     find; of success rates it is the wider of that and Wilson's over all episodes, because a
     bootstrap sees no doubt where every run scores the same.
     """
-    tests = [run.held_out for run in group.tested]
-    per_run = [episode_values(test, measure) for test in tests if test is not None]
+    per_run = [episode_values(test, measure) for test in sample.tests]
     if not per_run:
         return None
     means = [sum(values) / len(values) for values in per_run]
@@ -52,7 +42,7 @@ def group_score(group: Group, measure: Measure) -> GroupScore | None:
         wilson = success_interval(round(sum(everything)), len(everything))
         interval = _hull([i for i in (interval if several else None, wilson) if i])
     unit = "runs" if several else "episodes"
-    return GroupScore(sum(means) / len(means), interval, len(means), len(everything), unit)
+    return SampleScore(sum(means) / len(means), interval, len(means), len(everything), unit)
 
 
 def _hull(intervals: Sequence[Interval]) -> Interval | None:

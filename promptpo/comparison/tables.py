@@ -4,20 +4,44 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from promptpo.comparison.contrasts import Contrast, contrasts
 from promptpo.comparison.groups import Panel
-from promptpo.comparison.history import History, Measure
-from promptpo.comparison.scores import group_score
+from promptpo.comparison.history import History
+from promptpo.comparison.measures import Measure
+from promptpo.comparison.scores import sample_score
 from promptpo.stats import Interval
 from promptpo.types import Usage
 from promptpo.ui import text
 
 Row = tuple[str, ...]
 
+#: Columns of numbers.
+NUMBERS = {
+    *("runs", "seed", "success", "return", "steps", "cost"),
+    *("a - b, 95% interval", "p", "p (Holm)"),
+}
+
 SCORES: Row = ("", "", "runs", "success", "return", "steps", "cost", "state")
 CONTRASTS: Row = ("", "", "a - b, 95% interval", "p", "p (Holm)", "over")
 RUNS: Row = ("run", "", "seed", "state", "score", "steps", "cost")
+
+
+class Table(NamedTuple):
+    """Rows under a header; ``more`` are rows of another kind, which are shown faintly."""
+
+    header: Row
+    rows: Sequence[Row]
+    more: Sequence[Row] = ()
+
+
+def tables(panel: Panel) -> list[Table]:
+    """The tables of a task: scores and what they compare to, tests if there are any, runs."""
+    found = [Table(SCORES, score_rows(panel), reference_rows(panel))]
+    if rows := contrast_rows(panel):
+        found.append(Table(CONTRASTS, rows))
+    return [*found, Table(RUNS, run_rows(panel))]
 
 
 def letter(panel: Panel, number: int) -> str:
@@ -33,7 +57,7 @@ def score_rows(panel: Panel) -> list[Row]:
     for number, group in enumerate(panel.groups):
         cells = []
         for measure in ("success", "return"):
-            found = group_score(group, measure) if measure in panel.measures else None
+            found = sample_score(group, measure) if measure in panel.measures else None
             cells.append(_mean_words(found.mean, found.interval, measure) if found else "")
         steps = [run.run.usage.steps.get("search", 0) for run in group.runs]
         rows.append((
@@ -154,9 +178,9 @@ def notes(panels: Sequence[Panel]) -> list[str]:
     seeds = [[run.run.config.get("seed") for run in group.runs] for group in groups]
     if any(len(set(s)) < len(s) for s in seeds):
         found.append("Runs of one group share a seed: they met the same episodes.")
-    if any(1 < len(group.tested) < 5 for group in groups):
+    if any(1 < len(group.tests) < 5 for group in groups):
         found.append("Fewer than 5 runs in a group: its interval and its p-values are rough.")
-    if any(len(group.tested) == 1 for group in groups):
+    if any(len(group.tests) == 1 for group in groups):
         found.append(
             "A group of one run: its interval is over episodes and speaks of that policy alone."
         )

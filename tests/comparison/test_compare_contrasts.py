@@ -8,7 +8,7 @@ from written_runs import written_run
 from promptpo.comparison.contrasts import contrasts, holm
 from promptpo.comparison.groups import panels
 from promptpo.comparison.history import read_history
-from promptpo.comparison.scores import group_score
+from promptpo.comparison.scores import sample_score
 
 
 def groups_of(*folders):
@@ -134,7 +134,7 @@ def test_holm_keeps_the_order_and_never_lowers(values):
 
 def test_the_score_of_one_run_is_over_its_episodes(tmp_path):
     (group,) = groups_of(written_run(tmp_path, test=LOW))
-    found = group_score(group, "return")
+    found = sample_score(group, "return")
     assert (found.mean, found.unit, found.runs, found.episodes) == (14.5, "episodes", 1, 30)
     assert 11 < found.interval.low < 14.5 < found.interval.high < 18
 
@@ -142,7 +142,7 @@ def test_the_score_of_one_run_is_over_its_episodes(tmp_path):
 def test_the_score_of_several_runs_is_over_the_runs(tmp_path):
     folders = [written_run(tmp_path, test=[v] * 30, seed=int(v)) for v in (10.0, 20.0, 30.0)]
     (group,) = groups_of(*folders)
-    found = group_score(group, "return")
+    found = sample_score(group, "return")
     assert (found.mean, found.unit) == (20, "runs")
     assert found.interval.low < 15
     assert found.interval.high > 25
@@ -150,6 +150,6 @@ def test_the_score_of_several_runs_is_over_the_runs(tmp_path):
 
 def test_success_everywhere_still_leaves_a_doubt(tmp_path):
     folders = [written_run(tmp_path, test=[60.0] * 20, successes=True, seed=s) for s in (0, 1)]
-    found = group_score(groups_of(*folders)[0], "success")
+    found = sample_score(groups_of(*folders)[0], "success")
     assert found.interval.high == 1
     assert found.interval.low == pytest.approx(0.912, abs=0.001)  # Wilson's of 40 of 40

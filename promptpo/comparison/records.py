@@ -1,11 +1,11 @@
-"""A comparison as numbers: CSV files, where an empty cell is what a run does not have."""
+"""A comparison as numbers: tables of plain values, and the CSV files that hold them."""
 
 from __future__ import annotations
 
 import csv
 import io
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from promptpo.comparison.contrasts import contrasts
 from promptpo.comparison.curves import Axis, curve
@@ -14,22 +14,34 @@ from promptpo.comparison.history import History
 from promptpo.stats import Interval
 from promptpo.types import Score
 
+#: A row of a table: plain values by the names of their columns; None is what a run does not have.
+Record = dict[str, object]
+
+#: Columns of the tables.
+COLUMNS: Mapping[str, Sequence[str]] = {
+    "scores": ("spec", "group", "run", "seed", "status", "reason", "best", "search_return",
+               "search_success", "test_return", "test_success", "test_episodes", "search_steps",
+               "selection_steps", "test_steps", "calls", "cost", "mark"),
+    "tests": ("spec", "measure", "a", "b", "difference", "low", "high", "p", "p_holm", "unit",
+              "paired", "count_a", "count_b"),
+    "curves": ("spec", "group", "axis", "measure", "x", "mean", "low", "high", "runs"),
+}  # fmt: skip
+
 
 def csv_files(panels: Sequence[Panel]) -> dict[str, str]:
     """The files by their name."""
-    return {
-        "scores.csv": scores_csv(panels),
-        "tests.csv": contrasts_csv(panels),
-        "curves.csv": curves_csv(panels),
+    tables = {
+        "scores": score_records(panels),
+        "tests": contrast_records(panels),
+        "curves": curve_records(panels),
     }
+    return {f"{name}.csv": _csv(COLUMNS[name], records) for name, records in tables.items()}
 
 
-def scores_csv(panels: Sequence[Panel]) -> str:
-    """One line for each run: what it was, how it stands, what it scored and spent."""
-    names = ("spec", "group", "run", "seed", "status", "reason", "best", "search_return",
-             "search_success", "test_return", "test_success", "test_episodes", "search_steps",
-             "selection_steps", "test_steps", "calls", "cost", "mark")  # fmt: skip
-    return _csv(names, (_run_values(p, g, h) for p in panels for g in p.groups for h in g.runs))
+def score_records(panels: Sequence[Panel]) -> list[Record]:
+    """One for each run: what it was, how it stands, what it scored and spent."""
+    rows = (_run_values(p, g, h) for p in panels for g in p.groups for h in g.runs)
+    return _records("scores", rows)
 
 
 def _run_values(panel: Panel, group: Group, history: History) -> list[object]:
@@ -48,21 +60,19 @@ def _run_values(panel: Panel, group: Group, history: History) -> list[object]:
     ]
 
 
-def contrasts_csv(panels: Sequence[Panel]) -> str:
-    """One line for each contrast."""
-    names = ("spec", "measure", "a", "b", "difference", "low", "high", "p", "p_holm", "unit",
-             "paired", "count_a", "count_b")  # fmt: skip
-    found = (
+def contrast_records(panels: Sequence[Panel]) -> list[Record]:
+    """One for each contrast."""
+    rows = (
         [panel.name, c.measure, c.a, c.b, c.difference, *_bounds(c.interval), c.p, c.adjusted,
          c.unit, c.paired, *c.counts]
         for panel in panels for measure in panel.measures
         for c in contrasts(panel.groups, measure)
     )  # fmt: skip
-    return _csv(names, found)
+    return _records("tests", rows)
 
 
-def curves_csv(panels: Sequence[Panel]) -> str:
-    """One line for each step of each learning curve; ``x`` is search steps or US dollars."""
+def curve_records(panels: Sequence[Panel]) -> list[Record]:
+    """One for each step of each learning curve; ``x`` is search steps or US dollars."""
     axes: tuple[Axis, ...] = ("steps", "cost")
     rows: list[list[object]] = []
     for panel in panels:
@@ -75,7 +85,7 @@ def curves_csv(panels: Sequence[Panel]) -> str:
                     head = [panel.name, group.label, axis, measure]
                     for values in zip(found.x, found.mean, found.low, found.high, strict=True):
                         rows.append([*head, *(_number(v) for v in values), found.runs])
-    return _csv(("spec", "group", "axis", "measure", "x", "mean", "low", "high", "runs"), rows)
+    return _records("curves", rows)
 
 
 def _plain(score: Score | None) -> tuple[object, object]:
@@ -91,9 +101,13 @@ def _number(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def _csv(names: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+def _records(name: str, rows: Iterable[Sequence[object]]) -> list[Record]:
+    return [dict(zip(COLUMNS[name], row, strict=True)) for row in rows]
+
+
+def _csv(columns: Sequence[str], records: Iterable[Record]) -> str:
     buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(names)
-    writer.writerows(rows)
+    writer = csv.DictWriter(buffer, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(records)
     return buffer.getvalue()

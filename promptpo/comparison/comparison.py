@@ -1,0 +1,154 @@
+"""Runs side by side as one object: what ``promptpo compare`` prints and writes."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from promptpo.comparison.groups import Panel, panels
+from promptpo.comparison.history import read_history
+from promptpo.comparison.records import (
+    Record,
+    contrast_records,
+    csv_files,
+    curve_records,
+    score_records,
+)
+from promptpo.comparison.tables import NUMBERS, Table, notes, tables
+from promptpo.errors import UsageError
+from promptpo.plaintext import clean_line
+from promptpo.store.files import write_atomically
+from promptpo.ui import html, text
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+#: What can be written of a comparison.
+FORMATS = ("csv", "png", "svg")
+
+#: Columns of a comparison as text, where no terminal says otherwise.
+WIDTH = 120
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison:
+    """Runs side by side: a panel for each task, a group for all runs that differ in seed only.
+
+    ``print(comparison)`` shows the tables of ``promptpo compare``. ``scores``, ``tests`` and
+    ``curves`` are the same numbers as lists of plain dicts, as ``pandas.DataFrame`` takes them.
+    """
+
+    panels: tuple[Panel, ...]
+
+    @classmethod
+    def of(cls, folders: Iterable[Path]) -> Comparison:
+        """Compare the runs in these folders, each once. Raises RunError where one is no run."""
+        unique = {folder.resolve(): folder for folder in folders}
+        if not unique:
+            raise UsageError("no runs to compare; name at least one")
+        return cls(panels([read_history(folder) for folder in unique.values()]))
+
+    @property
+    def scores(self) -> list[Record]:
+        """One dict for each run: what it was, how it stands, what it scored and spent."""
+        return score_records(self.panels)
+
+    @property
+    def tests(self) -> list[Record]:
+        """One dict for each pair of groups and measure: difference, interval and p-values."""
+        return contrast_records(self.panels)
+
+    @property
+    def curves(self) -> list[Record]:
+        """One dict for each step of each learning curve, with its interval."""
+        return curve_records(self.panels)
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader of the numbers must know of these runs."""
+        return notes(self.panels)
+
+    def files(self, formats: Sequence[str] = FORMATS) -> dict[str, str | bytes]:
+        """The content of what ``save`` writes, by the files' names.
+
+        Raises UsageError for a format that is none of FORMATS, and for a figure where matplotlib
+        is missing.
+        """
+        unknown = [name for name in formats if name not in FORMATS]
+        if unknown:
+            raise UsageError(f"{unknown[0]}: no such format; choose from {', '.join(FORMATS)}")
+        contents: dict[str, str | bytes] = {}
+        if "csv" in formats:
+            contents |= csv_files(self.panels)
+        if drawn := [name for name in formats if name != "csv"]:
+            from promptpo.comparison.plot import figures
+
+            contents |= figures(self.panels, drawn)
+        return contents
+
+    def save(self, folder: str | Path, formats: Sequence[str] = FORMATS) -> list[Path]:
+        """Write CSV files and figures of the learning curves into a folder; returns their paths.
+
+        Raises UsageError as ``files`` does, and OSError where the folder cannot be written.
+        """
+        contents = self.files(formats)
+        for name, content in contents.items():
+            write_atomically(Path(folder) / name, content)
+        return [Path(folder) / name for name in contents]
+
+    def print(self, console: Console) -> None:
+        """Print the tables of each task, then what must be known to read them."""
+        for panel in self.panels:
+            console.print(_title(panel), style="bold")
+            for table in tables(panel):
+                _print(console, table)
+        for note in self.notes:
+            console.print(f"- {clean_line(note)}", style="dim")
+
+    def __str__(self) -> str:
+        from rich.console import Console
+
+        stream = io.StringIO()
+        self.print(Console(file=stream, width=WIDTH, highlight=False, emoji=False, markup=False))
+        return "\n".join(line.rstrip() for line in stream.getvalue().splitlines())
+
+    def __repr__(self) -> str:
+        groups = [group for panel in self.panels for group in panel.groups]
+        runs = sum(len(group.runs) for group in groups)
+        size = f"{text.plural(runs, 'run')} in {text.plural(len(groups), 'group')}"
+        return f"<Comparison of {size}: {', '.join(panel.name for panel in self.panels)}>"
+
+    def _repr_html_(self) -> str:
+        parts = []
+        for panel in self.panels:
+            parts.append(html.heading(_title(panel)))
+            parts += [html.table(t.header, [*t.rows, *t.more], NUMBERS) for t in tables(panel)]
+        return "".join([*parts, html.remarks(self.notes)])
+
+
+def _title(panel: Panel) -> str:
+    return f"{clean_line(panel.name)}: held-out scores, mean and 95% interval"
+
+
+def _print(console: Console, shown: Table) -> None:
+    """A table without the columns in which no row has anything; its last rows are faint."""
+    from rich import box
+    from rich import table as rich_table
+
+    table = rich_table.Table(
+        box=box.SIMPLE_HEAD, header_style="dim", padding=(0, 1, 0, 0), pad_edge=False,
+        show_edge=False,
+    )  # fmt: skip
+    rows = [*shown.rows, *shown.more]
+    used = [i for i in range(len(shown.header)) if any(row[i] for row in rows)]
+    for i in used:
+        right = shown.header[i] in NUMBERS
+        table.add_column(shown.header[i], justify="right" if right else "left", overflow="fold")
+    for number, row in enumerate(rows):
+        style = "dim" if number >= len(shown.rows) else None
+        table.add_row(*(clean_line(row[i]) for i in used), style=style)
+    console.print(table)
+    console.print()

@@ -28,7 +28,14 @@ from sandbox.process import Process
 #: Wall time that an answer may take, in seconds, and its length, in bytes.
 _ANSWER_SECONDS = 60.0
 _LONGEST = 1 << 16
-_BOOT = "import sys; sys.path += {paths!r}; from sandbox.parent import main; main(int(sys.argv[1]))"
+#: Installed packages come last (``-S``): another copy of this package may be among them.
+_BOOT = """
+import site, sys
+sys.path += {paths!r}
+site.main()
+from sandbox.parent import main
+main(int(sys.argv[1]))
+"""
 
 #: Variables that choose numeric kernels: without them a policy's arithmetic could differ from the
 #: host's in the last bit.
@@ -67,7 +74,7 @@ def _start(control: socket.socket) -> subprocess.Popen[bytes]:
     try:
         return subprocess.Popen(  # noqa: S603 - our own interpreter and module
             # No user packages, no current directory. As -I, which would ignore the hash seed too.
-            [sys.executable, "-s", "-P", "-B", "-c", boot, str(fd)],
+            [sys.executable, "-S", "-s", "-P", "-B", "-c", boot, str(fd)],
             env=_environment(),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, cast
 
 from promptpo.config import RunConfig
 from promptpo.errors import FileError, known_error
@@ -25,7 +24,7 @@ from promptpo.llm import (
 from promptpo.methods import METHODS
 from promptpo.opening import open_run
 from promptpo.outcome import Outcome, Result, Status
-from promptpo.rollout import LocalExecutor, Settings
+from promptpo.rollout import open_executor
 from promptpo.run_settings import configure, recording_path
 from promptpo.services import RunServices
 from promptpo.spec import EnvSpec, load_spec
@@ -97,7 +96,7 @@ class _Run:
         self.config = with_ref(self.config, spec)
         if self.config.policy_seed is None and self.resume is None:
             self.config = replace(self.config, policy_seed=_policy_seed(self.config, spec))
-        executor = LocalExecutor(executor_settings(self.config, spec), self.config.workers)
+        executor = open_executor(self.config, spec)
         with contextlib.closing(executor), contextlib.ExitStack() as stack:
             task = await executor.describe()
             folder, log, started = open_run(
@@ -156,18 +155,6 @@ async def _search(services: RunServices) -> Result:
     folder, usage = services.folder.path, services.ledger.usage
     proof = services.proof_on(best) if best else None
     return Result(folder, status, reason, best, test, usage, found.rounds, proof)
-
-
-def executor_settings(config: RunConfig, spec: EnvSpec) -> Settings:
-    """What the environment processes of a run need to know."""
-    return Settings(
-        spec=spec.ref,
-        sandbox=cast('Literal["auto", "strict"]', config.sandbox),  # RunConfig has checked it
-        act_timeout=config.act_timeout,
-        episode_timeout=config.episode_timeout,
-        env_timeout=config.env_timeout,
-        policy_seed=config.policy_seed,
-    )
 
 
 def _policy_seed(config: RunConfig, spec: EnvSpec) -> int:

@@ -15,7 +15,7 @@ from promptpo.config import RunConfig
 from promptpo.limits import Ledger
 from promptpo.proving import Effects, Lockstep, Prover, place_of
 from promptpo.rollout.evaluate import evaluate
-from promptpo.rollout.executor import Executor
+from promptpo.rollout.executor import Executor, rehearse
 from promptpo.rollout.jobs import Lifetime, SummaryJob, SummaryRun
 from promptpo.rollout.seeds import episode_seeds
 from promptpo.rollout.summary import built_in_summary
@@ -113,7 +113,7 @@ class RunServices:
                 mark=mark,
             )
             if run.error_kind == "environment" and stream == "search":
-                await self.executor.rehearse(seeds)
+                await rehearse(self.executor, seeds)
             if episodes and run.error is None:
                 self.folder.write_episodes(name, episodes, stream)
         if recorded is not None:  # what was played again to restore files counts as it did
@@ -142,7 +142,7 @@ class RunServices:
             if feedback is None:
                 run = SummaryRun(tuple(built_in_summary(self.spec, e) for e in episodes))
             else:
-                run = await self.executor.summarize(SummaryJob(feedback, episodes))
+                run = await self.executor.run(SummaryJob(feedback, episodes))
             self._record(
                 "feedback",
                 round=candidate.round,

@@ -80,20 +80,17 @@ def find_policy(name: str, out: Path) -> tuple[PolicyFile, dict[str, Any]]:
 
 async def play(spec: EnvSpec, settings: RunConfig, source: str) -> tuple[Rollout, Proof | None]:
     """The held-out episodes of the seed, which a run with this seed reports, and their proof."""
-    from promptpo.rollout import LocalExecutor, episode_seeds
+    from promptpo.rollout import episode_seeds, open_executor, rehearse
     from promptpo.rollout.proof import evaluate_proven
-    from promptpo.run import executor_settings
 
     seeds = episode_seeds(settings.seed, "test", settings.test_episodes)
     lifetime: Any = settings.policy_lifetime or spec.policy_lifetime
-    with contextlib.closing(
-        LocalExecutor(executor_settings(settings, spec), settings.workers)
-    ) as e:
+    with contextlib.closing(open_executor(settings, spec)) as executor:
         rollout, proof = await evaluate_proven(
-            e, source, "test", seeds, group=_GROUP, lifetime=lifetime
+            executor, source, "test", seeds, group=_GROUP, lifetime=lifetime
         )
         if rollout.error_kind == "environment":
-            await e.rehearse(seeds)
+            await rehearse(executor, seeds)
     return rollout, proof
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from promptpo.errors import SpecError
+from promptpo.rollout.serving import portable
 from promptpo.rollout.watched import Lost, Watched
-from promptpo.rollout.worker import portable
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection

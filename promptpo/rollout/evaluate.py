@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from promptpo.rollout.executor import Executor
-from promptpo.rollout.jobs import EpisodeData, Lifetime, PolicyJob, PolicyRun
+from promptpo.rollout.jobs import EpisodeData, Lifetime, PlayJob, PlayRun
 from promptpo.types import Rollout, Stream
 
 #: Episodes in lockstep, at most: each needs an environment of its own in every worker.
@@ -41,13 +41,13 @@ async def evaluate(
     """
     whole = lifetime == "evaluation"
     groups = [tuple(seeds)] if whole else groups_of(seeds, 1 if mark else group)
-    jobs = [PolicyJob(source, g, lifetime, tuple(s for s in g if s in keep)) for g in groups]
-    runs = await asyncio.gather(*(executor.run_policy(job) for job in jobs))
+    jobs = [PlayJob(source, g, lifetime, tuple(s for s in g if s in keep)) for g in groups]
+    runs = await asyncio.gather(*(executor.run(job) for job in jobs))
     rollout = replace(_gathered(stream, seeds, runs), mark=mark)
     return rollout, tuple(e for run in runs for e in run.episodes)
 
 
-def _gathered(stream: Stream, seeds: Sequence[int], runs: Sequence[PolicyRun]) -> Rollout:
+def _gathered(stream: Stream, seeds: Sequence[int], runs: Sequence[PlayRun]) -> Rollout:
     failed = next((run for run in runs if run.error is not None), None)
     steps = sum(run.steps for run in runs)
     return Rollout(

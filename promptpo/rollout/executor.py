@@ -1,32 +1,18 @@
-"""Where jobs run: one interface, and its implementation on the cores of this machine."""
+"""Where jobs run: the interface, and the one place that opens it."""
 
 from __future__ import annotations
 
-import asyncio
-import threading
-from collections import deque
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, cast
 
-from promptpo.errors import PromptPOError, SpecError
-from promptpo.rollout import worker
-from promptpo.rollout.cores import available_cores
-from promptpo.rollout.jobs import (
-    PolicyJob,
-    PolicyRun,
-    ProofJob,
-    ProofRun,
-    Rehearsal,
-    Settings,
-    SummaryJob,
-    SummaryRun,
-    TaskInfo,
-)
-from promptpo.rollout.watched import Lost, Watched
+from promptpo.errors import SpecError
+from promptpo.rollout.jobs import Job, RehearsalJob, Settings, TaskInfo
+from promptpo.rollout.local import LocalExecutor
 
-T = TypeVar("T")
-_CONTROLLERS: tuple[Literal["zero action", "random"], ...] = ("zero action", "random")
+if TYPE_CHECKING:
+    from promptpo.config import RunConfig
+    from promptpo.spec import EnvSpec
+
+R = TypeVar("R")
 
 
 class Executor(Protocol):
@@ -36,24 +22,13 @@ class Executor(Protocol):
         """Open the environment and the sandbox; raises SpecError or IsolationError."""
         ...
 
-    async def run_policy(self, job: PolicyJob) -> PolicyRun:
-        """Play one job's episodes.
+    async def run(self, job: Job[R]) -> R:
+        """The answer to one job.
 
-        An environment that fails under the policy is asked once more; then it is the job's error,
-        of the kind "environment". Raises SpecError where it cannot be made.
+        A policy or a Feedback class that fails is an answer. An environment that fails under a
+        policy is asked once more; then it is the policy's error, of the kind "environment". Raises
+        SpecError where the environment cannot be made, or fails without a policy.
         """
-        ...
-
-    async def rehearse(self, seeds: tuple[int, ...]) -> None:
-        """Play the seeds without a policy; raises SpecError if the environment fails even so."""
-        ...
-
-    async def prove(self, job: ProofJob) -> ProofRun:
-        """Feed one recorded episode to a policy that is alone."""
-        ...
-
-    async def summarize(self, job: SummaryJob) -> SummaryRun:
-        """Turn episodes into text."""
         ...
 
     def close(self) -> None:
@@ -61,164 +36,29 @@ class Executor(Protocol):
         ...
 
 
-class LocalExecutor:
-    """Processes on this machine, started as jobs need them, up to ``workers`` of them.
+def open_executor(config: RunConfig, spec: EnvSpec) -> Executor:
+    """The executor for the episodes of a run, of ``eval`` and of ``video``."""
+    return LocalExecutor(worker_settings(config, spec), config.workers)
 
-    Each has a job to itself, so one that dies takes no other job with it. A simulator can crash,
-    hang or end its process: then the process is replaced, and the job given out once more.
-    Workers end with this process even when it is killed.
 
-    With a worker for every core each keeps to its own; with fewer, environments may use threads.
+def worker_settings(config: RunConfig, spec: EnvSpec) -> Settings:
+    """What the environment processes need to know of a run's settings."""
+    return Settings(
+        spec=spec.ref,
+        sandbox=cast('Literal["auto", "strict"]', config.sandbox),  # RunConfig has checked it
+        act_timeout=config.act_timeout,
+        episode_timeout=config.episode_timeout,
+        env_timeout=config.env_timeout,
+        policy_seed=config.policy_seed,
+    )
+
+
+async def rehearse(executor: Executor, seeds: tuple[int, ...]) -> None:
+    """Play zero actions, then, if the environment fails, random ones.
+
+    Raises SpecError where it fails under both: then the policies are not to blame.
     """
-
-    def __init__(self, settings: Settings, workers: int | None = None) -> None:
-        self._settings = settings
-        count = workers or available_cores()
-        self._own_core = count == available_cores()
-        self._threads = ThreadPoolExecutor(count, "promptpo-job")
-        self._lock = threading.Lock()
-        self._idle: deque[Watched] = deque()
-        self._all: set[Watched] = set()
-        self._closed = False
-        self._sound: set[tuple[int, ...]] = set()
-        self._rehearsing = threading.Lock()
-
-    async def describe(self) -> TaskInfo:
-        """Open the environment and the sandbox in one worker."""
-        return await self._run(self._describe)
-
-    async def run_policy(self, job: PolicyJob) -> PolicyRun:
-        """Play one job's episodes in one worker."""
-        return await self._run(lambda: self._play(job))
-
-    async def rehearse(self, seeds: tuple[int, ...]) -> None:
-        """Play zero actions, then, if the environment fails, random ones, each in a new worker."""
-        await self._run(lambda: self._rehearse(seeds))
-
-    async def prove(self, job: ProofJob) -> ProofRun:
-        """Feed one recorded episode to a policy that is alone, in one worker."""
-        return await self._run(lambda: self._repeated("prove", job))
-
-    async def summarize(self, job: SummaryJob) -> SummaryRun:
-        """Turn episodes into text in one worker."""
-        return await self._run(lambda: self._repeated("summarize", job))
-
-    async def _run(self, job: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, job)
-
-    def _describe(self) -> TaskInfo:
-        try:
-            found: TaskInfo = self._answer("describe")
-        except Lost as lost:
-            if not lost.killed:
-                raise self._spec_error(lost) from None
-            found = self._repeated("describe")
-        return found
-
-    def _play(self, job: PolicyJob) -> PolicyRun:
-        run = PolicyRun()
-        for fresh in (False, True):
-            try:
-                run = self._answer("run_policy", job, fresh=fresh)
-            except Lost as lost:
-                if fresh and lost.call in ("import", "make"):
-                    raise self._spec_error(lost) from None
-                error = f"the environment failed under this policy: {lost.words}"
-                run = PolicyRun(job.seeds, steps=lost.steps, error=error, error_kind="environment")
-            if run.error_kind != "environment":
-                return run
-        return run
-
-    def _rehearse(self, seeds: tuple[int, ...]) -> None:
-        with self._rehearsing:
-            if seeds in self._sound:
-                return
-            error: SpecError | None = None
-            for controller in _CONTROLLERS:
-                rehearsal = Rehearsal(seeds, controller)
-                try:
-                    self._answer("rehearse", rehearsal, fresh=True)
-                except Lost as lost:
-                    error = self._spec_error(lost, f" with {rehearsal.words}")
-                except SpecError as fault:
-                    error = fault
-                else:
-                    self._sound.add(seeds)
-                    return
-        if error is not None:
-            raise error
-
-    def _spec_error(self, lost: Lost, when: str = "") -> SpecError:
-        return SpecError(f"{self._settings.spec}: {lost.words}{when}{lost.place}")
-
-    def _repeated(self, function: str, *args: object) -> Any:  # noqa: ANN401 - of the function
-        """The answer of the first worker that lives to give it, of two."""
-        try:
-            return self._answer(function, *args)
-        except Lost:
-            try:
-                return self._answer(function, *args, fresh=True)
-            except Lost as lost:
-                raise PromptPOError(
-                    f"{self._settings.spec}: an environment process was lost twice under the same"
-                    f" job: {lost.words}{lost.place}; fewer --workers need less memory"
-                ) from None
-
-    def _answer(self, function: str, *args: object, fresh: bool = False) -> Any:  # noqa: ANN401
-        """What a worker answers; ``fresh``: one that has done nothing before. Raises Lost."""
-        member = self._take(fresh=fresh)
-        keep = False
-        try:
-            member.send((function, args))
-            kind, answer = member.receive()
-            # An environment that has failed may be left in any state.
-            keep = kind == "done" and getattr(answer, "error_kind", None) != "environment"
-        finally:
-            self._give(member, keep=keep)
-        if kind == "raised":
-            raise answer
-        return answer
-
-    def _take(self, *, fresh: bool) -> Watched:
-        with self._lock:
-            self._require_open()
-            member = self._idle.pop() if self._idle else None
-        if member is not None and (fresh or not member.alive):
-            self._give(member, keep=False)
-            member = None
-        if member is None:
-            arguments = (self._settings, self._own_core)
-            member = Watched(worker.serve, *arguments, limit=self._settings.env_timeout)
-            with self._lock:
-                self._all.add(member)
-            if self._closed:  # meanwhile: then nobody else would end it
-                self._give(member, keep=False)
-                self._require_open()
-        return member
-
-    def _require_open(self) -> None:
-        if self._closed:
-            raise PromptPOError("this executor is closed")
-
-    def _give(self, member: Watched, *, keep: bool) -> None:
-        with self._lock:
-            keep = keep and not self._closed
-            if keep:
-                self._idle.append(member)
-            else:
-                self._all.discard(member)
-        if not keep:
-            member.close()
-
-    def close(self) -> None:
-        """End every worker at once, whatever it is doing."""
-        with self._lock:
-            self._closed = True
-            idle, busy = list(self._idle), self._all - set(self._idle)
-            self._idle.clear()
-            self._all.clear()
-        for member in busy:  # the thread that waits for its answer closes it
-            member.kill()
-        for member in idle:
-            member.close()
-        self._threads.shutdown(cancel_futures=True)
+    try:
+        await executor.run(RehearsalJob(seeds, "zero action"))
+    except SpecError:
+        await executor.run(RehearsalJob(seeds, "random"))

@@ -1,15 +1,20 @@
-"""What an executor is asked and what it answers: plain frozen records, cheap to send."""
+"""What an executor is asked and what it answers: plain frozen records, cheap to send.
+
+Both are made on the trusted side and can be pickled, so that they can go to another machine.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 Lifetime = Literal["episode", "evaluation"]
+Controller = Literal["zero action", "random"]
+R_co = TypeVar("R_co", covariant=True)
 
 #: Characters of one episode's summary; prompts say so, the sandbox cuts what is longer.
 SUMMARY_CHARS = 1500
@@ -33,6 +38,10 @@ class Settings:
     policy_seed: int | None = None
 
 
+class Job(Generic[R_co]):
+    """What an executor is asked for; its answer is of the type that the job's class names."""
+
+
 @dataclass(frozen=True)
 class TaskInfo:
     """What a worker found when it opened the environment and the sandbox."""
@@ -43,8 +52,13 @@ class TaskInfo:
 
 
 @dataclass(frozen=True)
-class PolicyJob:
-    """Run one policy for one episode per seed.
+class DescribeJob(Job[TaskInfo]):
+    """Open the environment and the sandbox."""
+
+
+@dataclass(frozen=True)
+class PlayJob(Job["PlayRun"]):
+    """Play one episode per seed with one policy.
 
     Lifetime "episode": all of them in lockstep, each with a policy object of its own;
     "evaluation": one after another on one object. ``keep`` are the seeds of the episodes to bring
@@ -75,8 +89,8 @@ class EpisodeData:
 
 
 @dataclass(frozen=True)
-class PolicyRun:
-    """What became of a PolicyJob; the lists cover the episodes that ended, in the seeds' order."""
+class PlayRun:
+    """What became of a PlayJob; the lists cover the episodes that ended, in the seeds' order."""
 
     seeds: tuple[int, ...] = ()
     returns: tuple[float, ...] = ()
@@ -91,11 +105,14 @@ class PolicyRun:
 
 
 @dataclass(frozen=True)
-class Rehearsal:
-    """Play seeds without a policy, by one of the controllers of ``spec.running.references``."""
+class RehearsalJob(Job[None]):
+    """Play the seeds without a policy; SpecError is raised where the environment fails even so.
+
+    ``controller`` is one of those of ``promptpo.spec.running.references``.
+    """
 
     seeds: tuple[int, ...]
-    controller: Literal["zero action", "random"]
+    controller: Controller
 
     @property
     def words(self) -> str:
@@ -104,7 +121,7 @@ class Rehearsal:
 
 
 @dataclass(frozen=True)
-class ProofJob:
+class ProofJob(Job["ProofRun"]):
     """Feed a recorded episode to a policy that is alone in a fresh process.
 
     ``company`` is how many episodes shared a process when it was recorded: alone it has the time
@@ -132,7 +149,7 @@ class ProofRun:
 
 
 @dataclass(frozen=True)
-class SummaryJob:
+class SummaryJob(Job["SummaryRun"]):
     """Run one Feedback class over episodes, in order, with one object."""
 
     source: str

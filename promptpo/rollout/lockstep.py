@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from promptpo.rollout.jobs import EpisodeData, PolicyRun
+from promptpo.rollout.jobs import EpisodeData, PlayRun
 from promptpo.rollout.rows import Rows
 from promptpo.spec.running.activity import CALL, IDLE, STEP, STEPS, activity
 from promptpo.spec.running.faults import EnvironmentFault
@@ -98,7 +98,7 @@ def run_lockstep(
     *,
     keep: Container[int],
     fresh: bool = True,
-) -> tuple[PolicyRun, BaseException | None]:
+) -> tuple[PlayRun, BaseException | None]:
     """Play one episode per seed, each in the task of the same index; ``keep`` are seeds.
 
     Returns what was played and the exception that ended it early (None: every episode ended).
@@ -111,7 +111,7 @@ def run_lockstep(
     except Exception as e:
         fault = e
     ended = [e for e in episodes if e.terminated or e.truncated]
-    run = PolicyRun(
+    run = PlayRun(
         seeds=tuple(seeds),
         returns=tuple(e.total for e in ended),
         lengths=tuple(len(e.rewards) for e in ended),

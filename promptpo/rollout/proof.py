@@ -55,7 +55,7 @@ async def prove(
     company = {seed: len(g) for g in groups_of(run.seeds, group) for seed in g}
     seeds = to_prove(run.stream, run.seeds, group, lifetime)
     jobs = [ProofJob(source, recorded[seed], company[seed]) for seed in seeds]
-    found = await all_of(executor.prove(job) for job in jobs)
+    found = await all_of(executor.run(job) for job in jobs)
     return _proof(run, [job.episode for job in jobs], found)
 
 

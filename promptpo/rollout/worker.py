@@ -6,38 +6,31 @@ The process is trusted; the policy is not, and lives in a process of its own beh
 from __future__ import annotations
 
 import hashlib
-import os
-import queue
-import threading
-import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from promptpo.errors import PromptPOError
-from promptpo.rollout.cores import claim_core
 from promptpo.rollout.jobs import (
     SUMMARY_CHARS,
-    PolicyJob,
-    PolicyRun,
+    DescribeJob,
+    Job,
+    PlayJob,
+    PlayRun,
     ProofJob,
     ProofRun,
-    Rehearsal,
+    RehearsalJob,
     Settings,
     SummaryJob,
     SummaryRun,
     TaskInfo,
 )
 from promptpo.rollout.steady import steadily
-from promptpo.rollout.watched import CUT
-from promptpo.spec.running.activity import CALL, IDLE, activity
 from promptpo.spec.running.faults import EnvironmentFault
 
 if TYPE_CHECKING:
-    from multiprocessing.connection import Connection
-
     import sandbox
     from promptpo.spec import EnvSpec, Task
 
@@ -50,6 +43,10 @@ class Worker:
     tasks: list[Task] = field(default_factory=list)
     _spec: EnvSpec | None = None
     _host: sandbox.Host | None = None
+
+    def do(self, job: Job[Any]) -> Any:  # noqa: ANN401 - what the job's class names
+        """What a job asks for."""
+        return _DOES[type(job)](self, job)
 
     @property
     def spec(self) -> EnvSpec:
@@ -104,29 +101,29 @@ class Worker:
             text_chars=SUMMARY_CHARS,
         )
 
-    def describe(self) -> TaskInfo:
+    def describe(self, _: DescribeJob) -> TaskInfo:
         """Open everything once, so that what is missing is said before any model call."""
         interface = self.interface
         host = self.host
-        self.rehearse(Rehearsal((0,), "zero action"), steps=1)
+        self.rehearse(RehearsalJob((0,), "zero action"), steps=1)
         (task,) = self.open_tasks(1)
         return TaskInfo(task.observation_size, str(interface.action), host.isolation.as_dict())
 
-    def run_policy(self, job: PolicyJob) -> PolicyRun:
+    def play(self, job: PlayJob) -> PlayRun:
         """Play a job's episodes; a policy that fails is a result, never an exception."""
         import sandbox
 
         disturbed = sandbox.Disturbed.kind
         return steadily(lambda: self._play(job), lambda run: run.error_kind == disturbed)
 
-    def _play(self, job: PolicyJob) -> PolicyRun:
+    def _play(self, job: PlayJob) -> PlayRun:
         import sandbox
         from promptpo.rollout.lockstep import run_lockstep
 
         groups = [job.seeds]
         if job.lifetime == "evaluation":
             groups = [(seed,) for seed in job.seeds]
-        done = PolicyRun()
+        done = PlayRun()
         fault: BaseException | None = None
         output = ""
         try:
@@ -152,7 +149,7 @@ class Worker:
             return replace(done, error=error, error_kind="environment")
         raise fault
 
-    def rehearse(self, job: Rehearsal, steps: int | None = None) -> None:
+    def rehearse(self, job: RehearsalJob, steps: int | None = None) -> None:
         """Play whole episodes, or so many ``steps`` of them, without a policy.
 
         Raises EnvironmentFault where the environment fails.
@@ -231,8 +228,8 @@ class Worker:
             )
 
 
-def _joined(a: PolicyRun, b: PolicyRun) -> PolicyRun:
-    return PolicyRun(
+def _joined(a: PlayRun, b: PlayRun) -> PlayRun:
+    return PlayRun(
         seeds=a.seeds + b.seeds,
         returns=a.returns + b.returns,
         lengths=a.lengths + b.lengths,
@@ -243,40 +240,11 @@ def _joined(a: PolicyRun, b: PolicyRun) -> PolicyRun:
     )
 
 
-def serve(connection: Connection, settings: Settings, own_core: bool) -> None:
-    """Answer the jobs that come, as ("done", answer) or ("raised", exception), until the end.
-
-    ``own_core``: keep to a core of its own where one is free.
-    """
-    jobs: queue.SimpleQueue[tuple[str, tuple[Any, ...]]] = queue.SimpleQueue()
-    threading.Thread(target=_receive, args=(connection, jobs), daemon=True).start()
-    if own_core:
-        claim_core()
-    worker = Worker(settings)
-    while True:
-        function, args = jobs.get()
-        try:
-            answer: tuple[str, object] = ("done", getattr(worker, function)(*args))
-        except BaseException as error:
-            answer = ("raised", portable(error))
-        activity.cells[CALL] = IDLE
-        connection.send(answer)
-
-
-def _receive(connection: Connection, jobs: queue.SimpleQueue[Any]) -> None:
-    """Take jobs in; the process ends when the other end is closed, however that comes."""
-    while True:
-        try:
-            jobs.put(connection.recv())
-        except EOFError:
-            os._exit(0)
-        except OSError:
-            os._exit(CUT)
-
-
-def portable(error: BaseException) -> Exception:
-    """An exception that another process can raise; a bug's traceback goes with it."""
-    if isinstance(error, PromptPOError):
-        return error
-    trace = "".join(traceback.format_exception(error))
-    return RuntimeError(f"in an environment process: {error!r}\n{trace}")
+#: What is done for a job, by its type.
+_DOES: Mapping[type[Job[Any]], Callable[[Worker, Any], Any]] = {
+    DescribeJob: Worker.describe,
+    PlayJob: Worker.play,
+    RehearsalJob: Worker.rehearse,
+    ProofJob: Worker.prove,
+    SummaryJob: Worker.summarize,
+}

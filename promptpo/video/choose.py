@@ -12,7 +12,7 @@ from promptpo.types import Score
 
 if TYPE_CHECKING:
     from promptpo.config import RunConfig
-    from promptpo.rollout.jobs import Lifetime, PolicyRun
+    from promptpo.rollout.jobs import Lifetime, PlayRun
     from promptpo.spec import EnvSpec
 
 
@@ -70,18 +70,16 @@ async def play(
     With lifetime "evaluation" the episodes follow each other on one policy object, and those
     after a failure are not there.
     """
-    from promptpo.rollout import LocalExecutor, PolicyJob
-    from promptpo.run import executor_settings
+    from promptpo.rollout import PlayJob, open_executor
 
     groups = [tuple(seeds)] if lifetime == "evaluation" else [(seed,) for seed in seeds]
-    executor = LocalExecutor(executor_settings(settings, spec), settings.workers)
-    with contextlib.closing(executor):
-        jobs = (executor.run_policy(PolicyJob(source, group, lifetime)) for group in groups)
+    with contextlib.closing(open_executor(settings, spec)) as executor:
+        jobs = (executor.run(PlayJob(source, group, lifetime)) for group in groups)
         runs = await asyncio.gather(*jobs)
     return [e for group, run in zip(groups, runs, strict=True) for e in _scored(group, run)]
 
 
-def _scored(seeds: Sequence[int], run: PolicyRun) -> list[Scored]:
+def _scored(seeds: Sequence[int], run: PlayRun) -> list[Scored]:
     rows = zip(seeds, run.returns, run.lengths, run.successes, strict=False)
     ended = [Scored(*row) for row in rows]
     if run.error is None:

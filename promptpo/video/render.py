@@ -133,9 +133,9 @@ def _reel(
 
 
 def _patient(subject: Subject) -> Any:  # noqa: ANN401 - rollout.Settings, imported late
-    from promptpo.run import executor_settings
+    from promptpo.rollout import worker_settings
 
-    settings = executor_settings(subject.settings, subject.spec)
+    settings = worker_settings(subject.settings, subject.spec)
     return replace(settings, episode_timeout=_PATIENCE * settings.episode_timeout)
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from promptpo.errors import PromptPOError
-from promptpo.rollout.jobs import Lifetime, PolicyJob, Settings
+from promptpo.rollout.jobs import Lifetime, PlayJob, Settings
 from promptpo.rollout.worker import Worker
 from promptpo.spec import Env, Flat, Task, layout
 from promptpo.store.policy_file import PolicyFile
@@ -131,7 +131,7 @@ class Studio(Worker):
         together = order.lifetime == "evaluation"
         groups = [order.seeds] if together else [(seed,) for seed in order.seeds]
         for seeds in groups:
-            run = self.run_policy(PolicyJob(order.policy.source, seeds, order.lifetime))
+            run = self.play(PlayJob(order.policy.source, seeds, order.lifetime))
             if run.error is not None and self.film is None and not run.steps:
                 raise PromptPOError(order.policy.failure(run.error, run.error_kind))
             self.end(run.error)

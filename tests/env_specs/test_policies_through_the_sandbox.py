@@ -8,7 +8,7 @@ import pytest
 from shipped import members, shipped
 
 import sandbox
-from promptpo.rollout.jobs import PolicyJob, Settings
+from promptpo.rollout.jobs import PlayJob, Settings
 from promptpo.rollout.worker import Worker
 
 #: Meta-World's scripted policies ask for more than the bounds, and warn of it.
@@ -64,7 +64,7 @@ def worker(request):
 @pytest.mark.parametrize("action", [random_action, zero_action])
 def test_a_policy_plays_whole_episodes(worker, action):
     (task,) = worker.open_tasks(1)
-    run = worker.run_policy(PolicyJob(POLICY.format(action=action(task)), SEEDS))
+    run = worker.play(PlayJob(POLICY.format(action=action(task)), SEEDS))
     assert run.error is None
     assert len(run.returns) == len(SEEDS)
     assert all(0 < length <= task.horizon for length in run.lengths)
@@ -85,6 +85,6 @@ def test_an_experts_actions_bring_its_return(worker):
         total += reward
         over = terminated or truncated
     source = PLAYBACK.format(actions=np.array(actions).tolist())
-    run = worker.run_policy(PolicyJob(source, SEEDS[:1]))
+    run = worker.play(PlayJob(source, SEEDS[:1]))
     assert run.error is None
     assert run.returns == (total,)

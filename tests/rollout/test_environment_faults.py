@@ -9,7 +9,7 @@ from faulty_spec import FAULTS, always, write
 from scripted import data_of, replies, run
 
 from promptpo.errors import SpecError
-from promptpo.rollout import LocalExecutor, PolicyJob, Settings
+from promptpo.rollout import LocalExecutor, PlayJob, Settings, rehearse
 
 #: Under action 2, in the third step.
 UNDER_TWO = "if action == 2 and self.count == 3: "
@@ -32,17 +32,17 @@ def opened(spec, workers=1):
 
 
 async def together(executor, *jobs):
-    return await asyncio.gather(*map(executor.run_policy, jobs))
+    return await asyncio.gather(*map(executor.run, jobs))
 
 
 @pytest.mark.parametrize("fault", quick("os._exit", "lock held"))
 def test_an_environment_that_fails_under_a_policy_fails_that_policy_only(tmp_path, fault):
     statement, words = FAULTS[fault]
     spec = write(tmp_path / "room.py", in_step=UNDER_TWO + statement)
-    jobs = PolicyJob(always(2), (1, 2)), PolicyJob(always(1), (1, 2))
+    jobs = PlayJob(always(2), (1, 2)), PlayJob(always(1), (1, 2))
     with opened(spec, workers=2) as executor:
         bad, good = asyncio.run(together(executor, *jobs))
-        asyncio.run(executor.rehearse((1, 2)))  # no SpecError: other actions are fine
+        asyncio.run(rehearse(executor, (1, 2)))  # no SpecError: other actions are fine
     assert (bad.error_kind, good.error, good.returns) == ("environment", None, (5.0, 5.0))
     assert re.search(words, bad.error)
     assert "step" in bad.error
@@ -55,7 +55,7 @@ def test_an_environment_that_fails_whatever_is_done_is_the_specs_fault(tmp_path,
     statement, words = FAULTS[fault]
     spec = write(tmp_path / "room.py", in_step=f"if self.count == 3: {statement}")
     with opened(spec) as executor, pytest.raises(SpecError, match=words) as caught:
-        asyncio.run(executor.rehearse((1, 2)))
+        asyncio.run(rehearse(executor, (1, 2)))
     assert str(caught.value).startswith(str(spec))
     assert "step" in str(caught.value)
     assert "with random actions" in str(caught.value)
@@ -95,7 +95,7 @@ def test_an_environment_that_closes_all_files_is_told(tmp_path):
 def test_steps_that_take_longer_together_than_one_may_are_no_standstill(tmp_path):
     spec = write(tmp_path / "room.py", in_step="time.sleep(0.2)")
     with opened(spec) as executor:
-        (slow,) = asyncio.run(together(executor, PolicyJob(always(1), (1, 2, 3))))
+        (slow,) = asyncio.run(together(executor, PlayJob(always(1), (1, 2, 3))))
     assert slow.error is None
 
 

@@ -13,7 +13,7 @@ from scripted import FEEDBACK, GOOD, policy
 
 import promptpo
 from promptpo.errors import SpecError
-from promptpo.rollout import LocalExecutor, PolicyJob, Settings, evaluate
+from promptpo.rollout import LocalExecutor, PlayJob, Settings, evaluate
 from promptpo.rollout.jobs import SummaryJob
 
 NOISY = policy("return int(np.random.random() < 0.5)")
@@ -83,7 +83,7 @@ def test_clipped_actions_are_counted():
 
 def test_summaries_come_from_the_sandbox(executor):
     _, episodes = played(executor, GOOD, (1,), keep=(1,))
-    run = asyncio.run(executor.summarize(SummaryJob(FEEDBACK, episodes)))
+    run = asyncio.run(executor.run(SummaryJob(FEEDBACK, episodes)))
     assert run.texts[0].startswith("500 steps, return 500")
 
 
@@ -101,7 +101,7 @@ def test_a_worker_that_dies_is_replaced_and_the_job_done_again(executor):
     slow = policy("time.sleep(0.02); return 0").replace("class", "import time\nclass", 1)
 
     async def killed_once():
-        job = asyncio.ensure_future(executor.run_policy(PolicyJob(slow, (1,))))
+        job = asyncio.ensure_future(executor.run(PlayJob(slow, (1,))))
         await asyncio.sleep(2)
         for worker in workers_of(os.getpid()):
             os.kill(worker, signal.SIGKILL)
@@ -134,13 +134,13 @@ def test_nothing_is_left_running_when_the_caller_is_killed(tmp_path):
 
 CALLER = """
 import asyncio
-from promptpo.rollout import LocalExecutor, PolicyJob, Settings
+from promptpo.rollout import LocalExecutor, PlayJob, Settings
 
 ENDLESS = "class Policy:\\n    def act(self, obs):\\n        while True: pass"
 
 async def main():
     executor = LocalExecutor(Settings("cartpole", act_timeout=60.0), 2)
-    jobs = [asyncio.ensure_future(executor.run_policy(PolicyJob(ENDLESS, (1,)))) for _ in "ab"]
+    jobs = [asyncio.ensure_future(executor.run(PlayJob(ENDLESS, (1,)))) for _ in "ab"]
     await asyncio.sleep(3)
     print("playing", flush=True)
     await asyncio.gather(*jobs)

@@ -105,7 +105,7 @@ def test_a_policy_that_differs_even_alone_is_said_not_to_repeat_itself(executor)
 def fed(executor, source, observations, actions, company=1):
     """What becomes of a policy that is fed a made-up episode."""
     job = ProofJob(source, episode(observations, actions), company)
-    return asyncio.run(executor.prove(job))
+    return asyncio.run(executor.run(job))
 
 
 def episode(observations, actions):

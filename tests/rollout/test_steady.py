@@ -13,12 +13,12 @@ from scripted import FEEDBACK, policy
 
 import sandbox
 from promptpo.errors import IsolationError
-from promptpo.rollout import PolicyJob, Settings
+from promptpo.rollout import PlayJob, Settings
 from promptpo.rollout.jobs import SummaryJob
 from promptpo.rollout.worker import Worker
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-JOB = PolicyJob(policy("return int(obs.pole_angle > 0)"), (1, 2), keep=frozenset({1, 2}))
+JOB = PlayJob(policy("return int(obs.pole_angle > 0)"), (1, 2), keep=(1, 2))
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def worker():
 
 @pytest.fixture(scope="module")
 def undisturbed(worker):
-    return worker.run_policy(JOB)
+    return worker.play(JOB)
 
 
 def disturbing(monkeypatch, worker, pid_of, times, steps=3):
@@ -88,13 +88,13 @@ def same(one, other):
 def test_a_job_whose_process_is_killed_is_done_again(monkeypatch, worker, undisturbed, victim):
     pid = (lambda: worker.host.parent_pid) if victim == "warm parent" else None
     count = disturbing(monkeypatch, worker, pid or (lambda: oldest_child(worker)), 1)
-    assert same(worker.run_policy(JOB), undisturbed)
+    assert same(worker.play(JOB), undisturbed)
     assert count["left"] == 0
 
 
 def test_a_policy_that_is_killed_twice_has_failed_and_it_is_told_why(monkeypatch, worker):
     disturbing(monkeypatch, worker, lambda: oldest_child(worker), 9)
-    run = worker.run_policy(JOB)
+    run = worker.play(JOB)
     assert run.error_kind == "disturbed"
     assert "killed from outside in act(), by a signal that it did not cause itself" in run.error
     assert run.steps == 6
@@ -103,7 +103,7 @@ def test_a_policy_that_is_killed_twice_has_failed_and_it_is_told_why(monkeypatch
 def test_a_sandbox_that_fails_again_and_again_is_no_failed_candidate(monkeypatch, worker):
     count = disturbing(monkeypatch, worker, lambda: worker.host.parent_pid, 9)
     with pytest.raises(IsolationError) as caught:
-        worker.run_policy(JOB)
+        worker.play(JOB)
     assert str(caught.value).startswith("the sandbox failed 3 times in a row: the sandbox's warm")
     assert "\n" not in str(caught.value)
     assert count["left"] == 6
@@ -133,4 +133,4 @@ def test_a_protection_that_is_missing_all_of_a_sudden_ends_the_run(monkeypatch, 
 
     monkeypatch.setattr(sandbox.Host, "policy", refused)
     with pytest.raises(IsolationError, match="not as strictly as asked"):
-        worker.run_policy(JOB)
+        worker.play(JOB)

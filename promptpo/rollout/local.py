@@ -1,0 +1,175 @@
+"""The executor on the cores of this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from promptpo.errors import PromptPOError, SpecError
+from promptpo.rollout.cores import available_cores
+from promptpo.rollout.jobs import (
+    DescribeJob,
+    Job,
+    PlayJob,
+    PlayRun,
+    RehearsalJob,
+    Settings,
+    TaskInfo,
+)
+from promptpo.rollout.serving import serve
+from promptpo.rollout.watched import Lost, Watched
+
+R = TypeVar("R")
+
+
+class LocalExecutor:
+    """Processes on this machine, started as jobs need them, up to ``workers`` of them.
+
+    Each has a job to itself, so one that dies takes no other job with it. A simulator can crash,
+    hang or end its process: then the process is replaced, and the job given out once more.
+    Workers end with this process even when it is killed.
+
+    With a worker for every core each keeps to its own; with fewer, environments may use threads.
+    """
+
+    def __init__(self, settings: Settings, workers: int | None = None) -> None:
+        self._settings = settings
+        count = workers or available_cores()
+        self._own_core = count == available_cores()
+        self._threads = ThreadPoolExecutor(count, "promptpo-job")
+        self._lock = threading.Lock()
+        self._idle: deque[Watched] = deque()
+        self._all: set[Watched] = set()
+        self._closed = False
+        self._sound: set[RehearsalJob] = set()
+        self._rehearsing = threading.Lock()
+
+    async def describe(self) -> TaskInfo:
+        """Open the environment and the sandbox in one worker."""
+        return await self.run(DescribeJob())
+
+    async def run(self, job: Job[R]) -> R:
+        """The answer of one worker."""
+        answer: R = await asyncio.get_running_loop().run_in_executor(self._threads, self._run, job)
+        return answer
+
+    def _run(self, job: Job[Any]) -> Any:  # noqa: ANN401 - what the job's class names
+        if isinstance(job, DescribeJob):
+            return self._describe(job)
+        if isinstance(job, PlayJob):
+            return self._play(job)
+        if isinstance(job, RehearsalJob):
+            return self._rehearse(job)
+        return self._repeated(job)
+
+    def _describe(self, job: DescribeJob) -> TaskInfo:
+        try:
+            found: TaskInfo = self._answer(job)
+        except Lost as lost:
+            if not lost.killed:
+                raise self._spec_error(lost) from None
+            found = self._repeated(job)
+        return found
+
+    def _play(self, job: PlayJob) -> PlayRun:
+        run = PlayRun()
+        for fresh in (False, True):
+            try:
+                run = self._answer(job, fresh=fresh)
+            except Lost as lost:
+                if fresh and lost.call in ("import", "make"):
+                    raise self._spec_error(lost) from None
+                error = f"the environment failed under this policy: {lost.words}"
+                run = PlayRun(job.seeds, steps=lost.steps, error=error, error_kind="environment")
+            if run.error_kind != "environment":
+                return run
+        return run
+
+    def _rehearse(self, job: RehearsalJob) -> None:
+        """In a worker that has done nothing before; what has gone well is not done again."""
+        with self._rehearsing:
+            if job in self._sound:
+                return
+            try:
+                self._answer(job, fresh=True)
+            except Lost as lost:
+                raise self._spec_error(lost, f" with {job.words}") from None
+            self._sound.add(job)
+
+    def _spec_error(self, lost: Lost, when: str = "") -> SpecError:
+        return SpecError(f"{self._settings.spec}: {lost.words}{when}{lost.place}")
+
+    def _repeated(self, job: Job[Any]) -> Any:  # noqa: ANN401 - what the job's class names
+        """The answer of the first worker that lives to give it, of two."""
+        try:
+            return self._answer(job)
+        except Lost:
+            try:
+                return self._answer(job, fresh=True)
+            except Lost as lost:
+                raise PromptPOError(
+                    f"{self._settings.spec}: an environment process was lost twice under the same"
+                    f" job: {lost.words}{lost.place}; fewer --workers need less memory"
+                ) from None
+
+    def _answer(self, job: Job[Any], *, fresh: bool = False) -> Any:  # noqa: ANN401
+        """What a worker answers; ``fresh``: one that has done nothing before. Raises Lost."""
+        member = self._take(fresh=fresh)
+        keep = False
+        try:
+            member.send(job)
+            kind, answer = member.receive()
+            # An environment that has failed may be left in any state.
+            keep = kind == "done" and getattr(answer, "error_kind", None) != "environment"
+        finally:
+            self._give(member, keep=keep)
+        if kind == "raised":
+            raise answer
+        return answer
+
+    def _take(self, *, fresh: bool) -> Watched:
+        with self._lock:
+            self._require_open()
+            member = self._idle.pop() if self._idle else None
+        if member is not None and (fresh or not member.alive):
+            self._give(member, keep=False)
+            member = None
+        if member is None:
+            arguments = (self._settings, self._own_core)
+            member = Watched(serve, *arguments, limit=self._settings.env_timeout)
+            with self._lock:
+                self._all.add(member)
+            if self._closed:  # meanwhile: then nobody else would end it
+                self._give(member, keep=False)
+                self._require_open()
+        return member
+
+    def _require_open(self) -> None:
+        if self._closed:
+            raise PromptPOError("this executor is closed")
+
+    def _give(self, member: Watched, *, keep: bool) -> None:
+        with self._lock:
+            keep = keep and not self._closed
+            if keep:
+                self._idle.append(member)
+            else:
+                self._all.discard(member)
+        if not keep:
+            member.close()
+
+    def close(self) -> None:
+        """End every worker at once, whatever it is doing."""
+        with self._lock:
+            self._closed = True
+            idle, busy = list(self._idle), self._all - set(self._idle)
+            self._idle.clear()
+            self._all.clear()
+        for member in busy:  # the thread that waits for its answer closes it
+            member.kill()
+        for member in idle:
+            member.close()
+        self._threads.shutdown(cancel_futures=True)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, get_args, get_type_hints
 
-from promptpo.config_values import check_value, listed, shown
+from promptpo.config_values import check_value, listed, unknown_name
 from promptpo.errors import UsageError
 
 
@@ -240,6 +241,13 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
 }
 
 
+def preset(name: object) -> Mapping[str, Any]:
+    """The values of a preset. Raises UsageError, naming the nearest one, where there is none."""
+    if not isinstance(name, str) or name not in PRESETS:
+        raise UsageError(unknown_name("preset", name, PRESETS))
+    return PRESETS[name]
+
+
 def fields() -> dict[str, dataclasses.Field[Any]]:
     """The settings by name."""
     return {f.name: f for f in dataclasses.fields(RunConfig)}
@@ -253,9 +261,14 @@ def flag(name: str) -> str:
 
 def value_type(name: str) -> type:
     """The plain type of a setting, None aside: int, float, str or bool."""
-    hint = get_type_hints(RunConfig)[name]
+    hint = _hints()[name]
     kinds: list[type] = [t for t in get_args(hint) if t is not type(None)]
     return kinds[0] if kinds else hint
+
+
+@functools.cache
+def _hints() -> dict[str, Any]:
+    return get_type_hints(RunConfig)
 
 
 def build(*layers: Mapping[str, Any], below: Mapping[str, Any] = MappingProxyType({})) -> RunConfig:
@@ -266,15 +279,13 @@ def build(*layers: Mapping[str, Any], below: Mapping[str, Any] = MappingProxyTyp
     merged: dict[str, Any] = {}
     for layer in layers:
         merged.update({k: v for k, v in layer.items() if v is not None})
-    preset = merged.pop("preset", None)
-    if preset is not None:
-        if preset not in list(PRESETS):
-            raise UsageError(f"unknown preset {shown(preset)}; presets: {', '.join(PRESETS)}")
-        merged = {**PRESETS[preset], **merged}
+    named = merged.pop("preset", None)
+    if named is not None:
+        merged = {**preset(named), **merged}
     return RunConfig(**{**below, **merged})
 
 
 def check_setting(name: str, value: object) -> None:
     """Raise UsageError unless a setting may have this value."""
-    if value is not None or type(None) not in get_args(get_type_hints(RunConfig)[name]):
+    if value is not None or type(None) not in get_args(_hints()[name]):
         check_value(name, value_type(name), fields()[name].metadata, value)

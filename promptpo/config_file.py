@@ -7,8 +7,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from promptpo.config import PRESETS, check_setting, fields
-from promptpo.config_values import shown, unknown_name
+from promptpo.config import check_setting, fields, preset
+from promptpo.config_values import unknown_name
 from promptpo.errors import UsageError
 from promptpo.textfile import NotText, read_text
 
@@ -47,10 +47,10 @@ def load_toml(path: Path) -> dict[str, Any]:
 def _check(name: str, value: object) -> None:
     if isinstance(value, dict):
         raise UsageError(f"{name} is a setting, not a table; write {name} = VALUE above all tables")
-    if name != "preset":
+    if name == "preset":
+        preset(value)
+    else:
         check_setting(name, value)
-    elif value not in list(PRESETS):
-        raise UsageError(f"unknown preset {shown(value)}; presets: {', '.join(PRESETS)}")
 
 
 def _no_toml(path: Path, error: Exception) -> str:

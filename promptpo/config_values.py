@@ -56,12 +56,13 @@ def _check_number(name: str, limits: Mapping[str, Any], value: float) -> None:
         raise UsageError(f"{name} must be at most {most:,}, not {shown(value)}")
 
 
-def unknown_name(what: str, name: str, known: Iterable[str]) -> str:
+def unknown_name(what: str, name: object, known: Iterable[str]) -> str:
     """A complaint of a name that does not exist, with the nearest one that does."""
     names = list(known)
-    near = difflib.get_close_matches(name.replace("-", "_"), names, 1, 0.5)
+    word = name.replace("-", "_") if isinstance(name, str) else ""
+    near = difflib.get_close_matches(word, names, 1, 0.5)
     hint = f"did you mean '{near[0]}'?" if near else f"known {what}s: {', '.join(names)}"
-    return f"unknown {what} '{name}'; {hint}"
+    return f"unknown {what} {shown(name)}; {hint}"
 
 
 def listed(text: str) -> list[str]:

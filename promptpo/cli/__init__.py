@@ -10,8 +10,9 @@ import sys
 import threading
 from collections.abc import Sequence
 
-from promptpo.cli.parser import COMMANDS, Parser, nearest
-from promptpo.errors import EXIT_INTERRUPTED, PromptPOError, UsageError, known_error
+from promptpo.cli.parser import COMMANDS, Parser
+from promptpo.cli.words import parts
+from promptpo.errors import EXIT_INTERRUPTED, PromptPOError, known_error
 from promptpo.plaintext import clean_line, shortened
 from promptpo.ui import streams
 from promptpo.ui.terminal import flush, say
@@ -60,11 +61,7 @@ def _hear_interrupts() -> None:
 
 
 def _dispatch(argv: list[str]) -> int:
-    name = "run"
-    if argv and not argv[0].startswith("-"):
-        name = argv.pop(0)
-        if name not in COMMANDS:
-            raise UsageError(f"unknown command '{name}'; {nearest(name, COMMANDS)}")
+    name, argv = command_of(argv)
     command = importlib.import_module(f"promptpo.cli.{COMMANDS[name].module}")
     parser: Parser = command.parser()
     with contextlib.ExitStack() as stack:
@@ -75,3 +72,28 @@ def _dispatch(argv: list[str]) -> int:
             return int(stop.code or 0)
         code: int = command.main(arguments)
     return code
+
+
+def command_of(argv: list[str]) -> tuple[str, list[str]]:
+    """The command that is named, or ``run``, and the command line without its name.
+
+    Options may stand before the name. Raises UsageError where a word is neither a command nor a
+    spec to run.
+    """
+    from promptpo.cli import run
+
+    certain = True
+    for part in parts(argv, run.parser()):
+        if part.name:  # of an option that a search does not have, the next word may be the value
+            certain = certain and part.action is not None
+            continue
+        word = part.value or ""
+        if word in COMMANDS and "--" not in argv[: part.first]:
+            return word, argv[: part.first] + argv[part.end :]
+        if certain:
+            from promptpo.cli import specs
+
+            if not specs.is_spec(word):
+                raise specs.neither(word)
+        break
+    return "run", argv

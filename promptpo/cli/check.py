@@ -6,7 +6,9 @@ import argparse
 from typing import TYPE_CHECKING
 
 from promptpo import config
-from promptpo.cli.parser import Parser, add_settings
+from promptpo.cli.parser import Parser
+from promptpo.cli.settings import add_settings
+from promptpo.cli.specs import add_specs, given_specs
 from promptpo.errors import UsageError
 from promptpo.ui.terminal import say
 
@@ -18,17 +20,13 @@ if TYPE_CHECKING:
 def parser() -> Parser:
     """The specs, and how much is played."""
     p = Parser("check")
-    p.add_argument(
-        "specs",
-        nargs="*",
-        metavar="SPEC",
-        help="spec files, names of shipped specs, family:member; 'family:' is all of its members",
-    )
+    words = "spec files, names of shipped specs, family:member; 'family:' is all of its members"
+    add_specs(p, words, several=True)
     p.add_argument("--all", action="store_true", help="every shipped spec that is installed")
     p.add_argument(
         "--quick", action="store_true", help="play a tenth: seconds a spec, less certainty"
     )
-    add_settings(p, ("env_timeout",))
+    add_settings(p, ("spec", "env_timeout"))
     return p.finish()
 
 
@@ -38,11 +36,12 @@ def main(arguments: argparse.Namespace) -> int:
     from promptpo.spec import load_spec, shipped_specs
     from promptpo.spec.loading.families import expanded
 
-    if bool(arguments.specs) == arguments.all:
+    named = given_specs(arguments)
+    if bool(named) == arguments.all:
         raise UsageError("name the specs to check, or give --all")
     limit = vars(arguments).get("env_timeout", config.RunConfig.env_timeout)
     config.check_setting("env_timeout", limit)
-    refs = shipped_specs() if arguments.all else expanded(arguments.specs)
+    refs = shipped_specs() if arguments.all else expanded(named)
     specs = [load_spec(ref, limit=limit) for ref in refs]
     effort = QUICK if arguments.quick else FULL
     wrong = []

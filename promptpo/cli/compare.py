@@ -29,7 +29,7 @@ def parser() -> Parser:
         epilog="Runs that differ in nothing but their seed are one group; each spec has tables and"
         "\naxes of its own. docs/runs.md says how the intervals and tests are made.",
     )
-    p.add_argument("runs", nargs="+", metavar="RUN", help="folders of runs, or 'latest'")
+    p.add_argument("runs", nargs="+", metavar="RUN", help=runs.NAMES)
     add_out(p)
     files = p.add_argument_group("files")
     files.add_argument(

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo import config
 from promptpo.cli import runs
-from promptpo.cli.parser import PLAYING, PLAYING_NOTE, Parser, add_out, add_playing
+from promptpo.cli.parser import Parser, add_out
+from promptpo.cli.settings import PLAYING, PLAYING_NOTE, add_playing
+from promptpo.cli.specs import add_specs, given_spec
 from promptpo.config import RunConfig
 from promptpo.errors import PromptPOError, RunError, UsageError
 from promptpo.store.folder import RunFolder
@@ -32,9 +34,8 @@ _GROUP = 5
 def parser() -> Parser:
     """The policy, and how it is evaluated."""
     p = Parser("eval", epilog=PLAYING_NOTE)
-    p.add_argument(
-        "policy", metavar="POLICY_OR_RUN", help="a policy's file, a run's folder, or 'latest'"
-    )
+    p.add_argument("policy", metavar="POLICY_OR_RUN", help=f"a policy's file, or {runs.NAMES}")
+    add_specs(p, "the task of a policy's file")
     add_out(p)
     add_playing(p, "play", "--episodes")
     return p.finish()
@@ -43,6 +44,8 @@ def parser() -> Parser:
 def main(arguments: argparse.Namespace) -> int:
     """Carry out the command."""
     given = vars(arguments)
+    if ref := given_spec(arguments):
+        given["spec"] = ref
     policy, stored = find_policy(given.pop("policy"), given.pop("out"))
     settings = config.build(stored, given)
     if not settings.spec:

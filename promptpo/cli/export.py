@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def parser() -> Parser:
     """The run, and what to write where."""
     p = Parser("export")
-    p.add_argument("run", metavar="RUN", help="a run's folder, or 'latest'")
+    p.add_argument("run", metavar="RUN", help=runs.NAMES)
     p.add_argument(
         "--to",
         type=Path,

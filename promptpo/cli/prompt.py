@@ -5,7 +5,10 @@ from __future__ import annotations
 import argparse
 
 from promptpo import config
-from promptpo.cli.parser import Parser, add_preset, add_settings
+from promptpo.cli.parser import Parser
+from promptpo.cli.settings import add_preset, add_settings
+from promptpo.cli.specs import add_specs, given_spec
+from promptpo.errors import UsageError
 from promptpo.ui.terminal import say
 
 #: The settings that show in a prompt.
@@ -15,15 +18,17 @@ _SHOWN = ("published_prompt", "act_timeout", "episode_timeout", "policy_lifetime
 def parser() -> Parser:
     """The spec, and the settings that show in a prompt."""
     p = Parser("prompt")
-    p.add_argument("spec", metavar="SPEC", help=config.fields()["spec"].metadata["help"])
-    add_settings(p, _SHOWN)
+    add_specs(p)
+    add_settings(p, ("spec", *_SHOWN))
     add_preset(p.add_argument_group("where settings come from"))
     return p.finish()
 
 
 def main(arguments: argparse.Namespace) -> int:
     """Carry out the command."""
-    settings = config.build(vars(arguments))
+    if not (ref := given_spec(arguments)):
+        raise UsageError("name the spec whose prompts are to be shown: promptpo prompt SPEC")
+    settings = config.build({**vars(arguments), "spec": ref})
     from promptpo.prompts import render_all
     from promptpo.spec import load_spec
 

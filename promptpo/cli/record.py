@@ -21,7 +21,7 @@ from promptpo.ui.terminal import say
 def parser() -> Parser:
     """The run, the file, and what the header says of its origin."""
     p = Parser("record")
-    p.add_argument("run", metavar="RUN", help="a run's folder, or 'latest'")
+    p.add_argument("run", metavar="RUN", help=runs.NAMES)
     p.add_argument("--to", type=Path, required=True, metavar="FILE", help="the recording to write")
     p.add_argument(
         "--by",

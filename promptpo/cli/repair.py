@@ -22,7 +22,7 @@ def parser() -> Parser:
         " events.jsonl.damaged.\n`promptpo --resume RUN` does the same, and then does again what"
         " those lines recorded.",
     )
-    p.add_argument("run", metavar="RUN", help="a run's folder, or 'latest'")
+    p.add_argument("run", metavar="RUN", help=runs.NAMES)
     add_out(p)
     return p.finish()
 

@@ -17,9 +17,7 @@ _SEVERAL = Path("report.html")
 def parser() -> Parser:
     """The runs, and where the page goes."""
     p = Parser("report")
-    p.add_argument(
-        "runs", nargs="*", metavar="RUN", help="a run's folder, or 'latest' (default: latest)"
-    )
+    p.add_argument("runs", nargs="*", metavar="RUN", help=f"{runs.NAMES} (default: latest)")
     p.add_argument(
         "--to",
         type=Path,

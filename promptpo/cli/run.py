@@ -1,4 +1,4 @@
-"""``promptpo [run] --spec SPEC``: search for a policy."""
+"""``promptpo [run] SPEC``: search for a policy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from promptpo import config
 from promptpo.cli import runs
-from promptpo.cli.parser import COMMANDS, Parser, add_preset, add_settings
+from promptpo.cli.parser import USAGE, Parser, commands_help
+from promptpo.cli.settings import add_preset, add_settings
+from promptpo.cli.specs import add_specs, given_spec
 from promptpo.config import RunConfig
 from promptpo.config_file import load_toml
 from promptpo.errors import EXIT_INTERRUPTED, UsageError
@@ -21,30 +23,27 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\
 examples:
-  promptpo --spec cartpole                                 replay a recording: no key needed
-  promptpo --spec my_task.py --model openai/gpt-5          search, 5 rounds of 4 candidates
-  promptpo --spec my_task.py --preset paper --max-cost 2   10 rounds of 10, two dollars at most
-  promptpo --resume latest                                 continue the run that was stopped last
-"""
+  promptpo cartpole                              replay a recording: needs no key
+  promptpo task.py --model openai/gpt-5          5 rounds of 4 candidates
+  promptpo task.py --preset paper --max-cost 2   10 rounds of 10, $2 at most
+  promptpo --resume latest                       continue the last run"""
 
 
 def parser() -> Parser:
     """Every setting of a run, and where settings may come from."""
-    commands = "\n".join(f"  {name:8} {c.help}" for name, c in COMMANDS.items())
-    p = Parser("run", epilog=f"commands (promptpo COMMAND --help):\n{commands}\n\n{EXAMPLES}")
+    p = Parser("run", epilog=f"{commands_help()}\n\n{EXAMPLES}")
     p.description = (
         "Find a readable policy for a sequential task: a language model writes policies, sees how"
         " they\nbehave in the simulator, and writes better ones."
     )
-    p.usage = "promptpo --spec SPEC [options]\n       promptpo COMMAND ..."
+    p.usage = USAGE
+    add_specs(p)
     add_settings(p, config.fields())
     sources = p.add_argument_group("where settings come from, later ones winning")
     add_preset(sources)
     sources.add_argument("--config", type=Path, metavar="FILE", help="TOML file of settings")
     action = p.add_argument_group("instead of a new run")
-    action.add_argument(
-        "--resume", metavar="RUN", help="continue this run: its folder, or 'latest'"
-    )
+    action.add_argument("--resume", metavar="RUN", help=f"continue this run: {runs.NAMES}")
     action.add_argument(
         "--dry-run", action="store_true", help="print the calls, tokens and steps to expect"
     )
@@ -54,6 +53,8 @@ def parser() -> Parser:
 def main(arguments: argparse.Namespace) -> int:
     """Carry out the command."""
     given = vars(arguments)
+    if spec := given_spec(arguments):
+        given["spec"] = spec
     resume, dry_run = given.pop("resume"), given.pop("dry_run")
     toml = given.pop("config")
     layers = [load_toml(toml)] if toml else []
@@ -68,8 +69,8 @@ def main(arguments: argparse.Namespace) -> int:
 def _new(layers: list[dict[str, Any]], *, needs_model: bool) -> RunConfig:
     if not config.build(*layers).spec:
         raise UsageError(
-            "no spec; give --spec FILE, or the name of a shipped one: --spec cartpole"
-            " (promptpo list shows them, --help the options)"
+            "no spec; name a spec file or a shipped spec, as in: promptpo cartpole"
+            " (promptpo list shows them, promptpo help the commands)"
         )
     from promptpo.run_settings import configure
 

@@ -9,6 +9,9 @@ from pathlib import Path
 from promptpo.config import RunConfig
 from promptpo.errors import RunError
 
+#: What a command says of an argument that names a run.
+NAMES = "a run's folder, 'latest', or a spec's name for its latest run"
+
 
 def all_runs(out: Path) -> list[Path]:
     """The run folders under ``out``, oldest first."""
@@ -24,7 +27,8 @@ def all_folders(out: Path) -> list[Path]:
 def find(name: str, out: Path, spec: str | None = None) -> Path:
     """The folder of a run: a path, a path under ``out``, or ``latest`` (of the spec, if named).
 
-    Raises RunError where there is no such run.
+    A folder of runs, as ``out`` has one for each spec, stands for the latest of them. Raises
+    RunError where there is no such run.
     """
     if name == "latest":
         of_spec = folder_name(spec) if spec else None
@@ -39,6 +43,8 @@ def find(name: str, out: Path, spec: str | None = None) -> Path:
     for folder in places:
         if not no_run(folder):
             return folder
+        if inside := sorted((f.parent for f in folder.glob("*/events.jsonl")), key=_age):
+            return inside[-1]
     there = next((place for place in places if place.exists()), places[0])
     raise RunError(f"{there}: {no_run(there)}; {_hint(name, out)}")
 

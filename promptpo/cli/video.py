@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from promptpo.cli import runs
-from promptpo.cli.parser import PLAYING_NOTE, Parser, add_out, add_playing, converter
+from promptpo.cli.parser import Parser, add_out, converter
+from promptpo.cli.settings import PLAYING_NOTE, add_playing
+from promptpo.cli.specs import add_specs, given_spec
 from promptpo.config_values import shown
 from promptpo.errors import UsageError
 from promptpo.ui.terminal import say
@@ -23,9 +25,8 @@ go to its folder videos/, a policy's to videos/ beside it."""
 def parser() -> Parser:
     """The policy, which episodes, and how they look."""
     p = Parser("video", epilog=_EPILOG)
-    p.add_argument(
-        "policy", metavar="RUN_OR_POLICY", help="a run's folder, 'latest', or a policy's file"
-    )
+    p.add_argument("policy", metavar="RUN_OR_POLICY", help=f"a policy's file, or {runs.NAMES}")
+    add_specs(p, "the task of a policy's file")
     group = p.add_argument_group("video")
     group.add_argument(
         "--episodes",
@@ -64,6 +65,8 @@ def parser() -> Parser:
 def main(arguments: argparse.Namespace) -> int:
     """Carry out the command."""
     given: dict[str, Any] = vars(arguments)
+    if spec := given_spec(arguments):
+        given["spec"] = spec
     name, to, out = given.pop("policy"), given.pop("to"), given.pop("out")
     drawn = {k: given.pop(k) for k in ("episodes", "format", "quality", "size", "fps")}
     from promptpo.store.folder import RunFolder

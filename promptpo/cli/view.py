@@ -15,9 +15,7 @@ from promptpo.ui.terminal import say
 def parser() -> Parser:
     """The run, and where the server listens."""
     p = Parser("view")
-    p.add_argument(
-        "run", nargs="?", metavar="RUN", help="a run's folder, or 'latest' (default: all runs)"
-    )
+    p.add_argument("run", nargs="?", metavar="RUN", help=f"{runs.NAMES} (default: all runs)")
     p.add_argument(
         "--port",
         type=converter(int, 0, 65_535),

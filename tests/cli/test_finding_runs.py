@@ -46,9 +46,13 @@ def test_a_name_that_is_close_to_two_runs_suggests_both():
     assert problem("20261119-143000").endswith(f"did you mean {NEW} or {OLD}?")
 
 
-def test_a_folder_that_is_no_run_is_told_with_the_latest_run_in_it():
-    told = "runs/cartpole: not a run (no events.jsonl); did you mean runs/cartpole/20261120-143000?"
-    assert problem("cartpole") == problem("runs/cartpole") == told
+@pytest.mark.parametrize("name", ["cartpole", "runs/cartpole", "runs/cartpole/"])
+def test_a_spec_stands_for_its_latest_run(name):
+    assert runs.find(name, Path("runs")) == NEW
+
+
+def test_a_folder_that_is_no_run_is_told_with_the_latest_run_below_it():
+    assert problem("runs").startswith("runs: not a run (no events.jsonl); ")
 
 
 @pytest.mark.parametrize(

@@ -78,10 +78,20 @@ def test_reflection_can_be_turned_on_over_a_file() -> None:
         (["video", "x", "--episodes", "9" * 5000], "--episodes: '999"),
         (["video", "x", "--episodes", "1001"], "nor a number from 1 to 1,000"),
         (["video", "x", "--size", "6\u0664x48"], "--size: write it as WIDTHxHEIGHT"),
-        (["--preset", "papr"], "--preset: invalid choice: 'papr'"),
-        (["--spec", "cartpole", "extra"], "unexpected argument 'extra'"),
-        (["lst"], "unknown command 'lst'; did you mean 'list'?"),
-        ([], "no spec; give --spec FILE"),
+        (["--preset", "papr"], "--preset: unknown preset 'papr'; did you mean 'paper'?"),
+        (["--method", "promptp", "cartpole"], "method: 'promptp' is not known; did you mean"),
+        (["lst"], "'lst' is no command and no spec; did you mean 'list'?"),
+        (["--seed", "1", "lsit"], "'lsit' is no command and no spec; did you mean 'list'?"),
+        (["cartpol"], "'cartpol' is no command and no spec; did you mean the spec 'cartpole'?"),
+        (["qqq"], "`promptpo help` shows the commands, `promptpo list` the specs"),
+        (["--to", "x", "export"], "unknown option '--to'; see promptpo --help"),
+        (["--", "list", "--help"], "no command and no spec"),
+        (["help", "evl"], "unknown command 'evl'; did you mean 'eval'?"),
+        (["cartpole", "--spec", "nim"], "two specs, 'cartpole' and --spec nim"),
+        (["prompt", "cartpole", "nim"], "unexpected argument 'nim'; see promptpo prompt --help"),
+        (["--target", "-1e3", "--seed"], "--seed: expected one argument"),
+        ([], "no spec; name a spec file or a shipped spec"),
+        (["prompt"], "name the spec whose prompts are to be shown"),
         (["eval"], "the following arguments are required: POLICY_OR_RUN"),
         (["record", "latest"], "the following arguments are required: --to"),
         (["prompt", "cartpole", "--act-timeuot", "2"], "did you mean '--act-timeout'?"),
@@ -140,6 +150,71 @@ def test_a_dry_run_needs_no_model_and_leaves_nothing(
     assert time.process_time() - started < 10
     assert "model        none is configured yet\n" in capsys.readouterr().out
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["prompt", "cartpole", "--act-timeout", "2"],
+        ["prompt", "--act-timeout", "2", "cartpole"],
+        ["prompt", "--act-timeout=2", "--spec", "cartpole"],
+        ["--act-timeout", "2", "prompt", "cartpole"],
+        ["--no-color", "--spec", "cartpole", "prompt", "--act-timeout", "2"],
+        ["prompt", "--act-timeout", "2", "--", "cartpole"],
+    ],
+)
+def test_options_stand_where_one_likes_and_a_spec_is_named_either_way(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, argv: list[str]
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "")  # put back after the test
+    assert main(["prompt", "cartpole", "--act-timeout", "2"]) == 0
+    wanted = capsys.readouterr().out
+    assert main(argv) == 0
+    assert capsys.readouterr().out == wanted
+
+
+@pytest.mark.parametrize(
+    "argv", [["cartpole"], ["run", "cartpole"], ["--spec", "cartpole"], ["run", "--spec=cartpole"]]
+)
+def test_a_run_needs_no_more_than_its_spec(
+    capsys: pytest.CaptureFixture[str], argv: list[str]
+) -> None:
+    assert main(["--rounds", "2", *argv, "--dry-run"]) == 0
+    assert capsys.readouterr().out.startswith("task         cartpole\n")
+
+
+def test_a_spec_file_needs_no_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([str(ROOT / "env_specs" / "cartpole.py"), "--dry-run"]) == 0
+    assert "task " in capsys.readouterr().out
+
+
+def test_a_value_may_begin_with_a_dash() -> None:
+    assert parser().parse_args(["--target", "-1e3", "cartpole"]).target == -1000
+
+
+def test_no_color_is_told_in_the_way_that_libraries_know(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "")
+    assert main(["--no-color", "list", "minigrid"]) == main(["list", "minigrid", "--no-color"]) == 0
+    assert os.environ["NO_COLOR"] == "1"
+
+
+def test_help_shows_the_commands_on_one_screen(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["help"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) < 40
+    assert all(len(line) < 80 for line in lines)
+    assert all(any(line.split()[:1] == [name] for line in lines) for name in COMMANDS)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_command_is_the_help_of_the_command(
+    capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    assert main(["help", command]) == main([command, "--help"]) == main(["-h", command]) == 0
+    out = capsys.readouterr().out
+    assert out[: len(out) // 3] * 3 == out
 
 
 @pytest.mark.parametrize("command", COMMANDS)

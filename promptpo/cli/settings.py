@@ -1,0 +1,157 @@
+"""Options that are settings of a run, generated from the fields of ``RunConfig``."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from promptpo import config
+from promptpo.cli.parser import Parser, converter
+from promptpo.errors import UsageError
+
+GROUPS = {
+    "task": "task",
+    "model": "language model",
+    "search": "search",
+    "limits": "limits: the run stops cleanly at the first one reached",
+    "machine": "machine",
+}
+
+
+def add_preset(to: argparse._ActionsContainer) -> None:
+    """Add ``--preset``, whose help tells what each one sets."""
+    named = "; ".join(
+        f"{name}: " + ", ".join(k if v is True else f"{k} {v}" for k, v in values.items())
+        for name, values in config.PRESETS.items()
+    )
+    words = named.replace("_", " ")
+    to.add_argument("--preset", type=_preset, metavar="NAME", help=words)
+
+
+def _preset(name: str) -> str:
+    try:
+        config.preset(name)
+    except UsageError as e:
+        raise argparse.ArgumentTypeError(str(e)) from None
+    return name
+
+
+def add_settings(
+    parser: Parser,
+    names: Iterable[str],
+    aliases: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    words: Mapping[str, str] = MappingProxyType({}),
+) -> None:
+    """Add settings of RunConfig as options, in groups; what is not given is not in the result.
+
+    ``words`` say what some of them mean to a command that plays episodes and does not search.
+    """
+    titles = GROUPS | ({"search": "episodes"} if words else {})
+    groups: dict[str, argparse._ArgumentGroup] = {}
+    for name in names:
+        f = config.fields()[name]
+        key = f.metadata["group"]
+        if key not in groups:
+            groups[key] = parser.add_argument_group(titles[key])
+        if config.value_type(name) is bool:
+            _add_switch(groups[key], name, f.metadata["help"], on=not f.default)
+        else:
+            groups[key].add_argument(
+                *aliases.get(name, ()),
+                config.flag(name),
+                dest=name,
+                default=argparse.SUPPRESS,
+                action=_Listing if f.metadata["several"] else "store",
+                type=converter(config.value_type(name)),
+                metavar=_metavar(name),
+                help=_help(name, words.get(name)),
+            )
+
+
+#: Settings of a run that matter where a policy is played again.
+PLAYING = (
+    "spec",
+    "published_prompt",
+    "test_episodes",
+    "seed",
+    "policy_seed",
+    "workers",
+    "sandbox",
+    "act_timeout",
+    "episode_timeout",
+    "env_timeout",
+    "policy_lifetime",
+)
+
+#: What stands below the help of commands that play the policy of a run, or a policy's file.
+PLAYING_NOTE = "What is not given is as it was in the run; a policy's file needs SPEC."
+
+
+def add_playing(parser: Parser, purpose: str, *also: str) -> None:
+    """Add the settings of a command that plays held-out episodes for a purpose.
+
+    ``also`` are other names of the option that says how many.
+    """
+    words = {
+        "test_episodes": f"held-out episodes to {purpose}",
+        "seed": "seed of the held-out episodes",
+        "policy_seed": "seed of the policy's own random numbers (default: the run's; for a file,"
+        " from its text)",
+    }
+    add_settings(parser, PLAYING, {"test_episodes": also}, words)
+
+
+class _Listing(argparse.Action):
+    """An option that may be repeated: its values, separated by commas."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,  # noqa: ANN401 - argparse's signature
+        option_string: str | None = None,
+    ) -> None:
+        """Add one value to those before it."""
+        before = getattr(namespace, self.dest, "")
+        setattr(namespace, self.dest, f"{before},{values}" if before else values)
+
+
+def _add_switch(group: argparse._ArgumentGroup, name: str, text: str, *, on: bool) -> None:
+    word = name.replace("_", "-")
+    shown, hidden = (f"--{word}", f"--no-{word}") if on else (f"--no-{word}", f"--{word}")
+    group.add_argument(
+        shown,
+        dest=name,
+        action="store_const",
+        const=on,
+        default=argparse.SUPPRESS,
+        help=text if on else f"do not {text}",
+    )
+    # The opposite overrides what a --config file says; it needs no line in the help.
+    group.add_argument(
+        hidden,
+        dest=name,
+        action="store_const",
+        const=not on,
+        default=argparse.SUPPRESS,
+        help=argparse.SUPPRESS,
+    )
+
+
+def _metavar(name: str) -> str:
+    meta = config.fields()[name].metadata
+    if meta["choices"]:
+        return "|".join(meta["choices"])
+    kinds = {int: "N", float: "X", str: name.upper()}
+    return meta["metavar"] or kinds[config.value_type(name)]
+
+
+def _help(name: str, words: str | None) -> str:
+    f = config.fields()[name]
+    text: str = (words or f.metadata["help"]).replace("%", "%%")
+    if f.default is None or f.default == "":
+        return text
+    default = f"{f.default:g}" if isinstance(f.default, float) else f.default
+    return f"{text} (default: {default})"

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\
 examples:
-  promptpo cartpole                              replay a recording: needs no key
+  promptpo cartpole                              replay a recording: no key
   promptpo task.py --model openai/gpt-5          5 rounds of 4 candidates
   promptpo task.py --preset paper --max-cost 2   10 rounds of 10, $2 at most
   promptpo --resume latest                       continue the last run"""

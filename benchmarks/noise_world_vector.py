@@ -24,7 +24,7 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from env_specs.noise_world import ENV_ID, NoiseWorld
+from env_specs._noise_world.world import ENV_ID, NoiseWorld
 
 Step = tuple[Any, ...]
 Way = Callable[[int, NDArray[np.int64]], Iterator[Step]]

@@ -84,10 +84,10 @@ class Reach:
     """Meta-World reach-v3 with a goal for each seed."""
 
     def __init__(self) -> None:
-        from env_specs import _metaworld
+        from env_specs._metaworld import world
 
-        self.module = _metaworld
-        self.env: Any = _metaworld.make_env("reach-v3")
+        self.module = world
+        self.env: Any = world.make_env("reach-v3")
 
     def reset(self, seed: int) -> Numbers:
         """Begin the seed's episode."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from promptpo.spec import Env, EnvSpec, Reference, field
 
-from ._tabular import expert
+from ._shared.tabular import expert
 
 
 class Observation:
@@ -60,7 +60,7 @@ SPEC = EnvSpec(
     success=lambda info, reward, terminated: terminated,
     expert=expert(200),
     # Measured: python -m promptpo.spec.baselines cliff_walking --episodes 5000
-    # The optimum is exact: start_value of _tabular.py.
+    # The optimum is exact: start_value of _shared/tabular.py.
     references={
         "random": Reference(-2095.0, 0.023),
         "zero action": Reference(-300.0, 0.0),

@@ -1,16 +1,15 @@
 """Meta-World's 50 manipulation tasks; those with a file of their own are found there.
 
-What a task is stands in ``family_metaworld.toml``, its reward in ``_metaworld_press.py``,
-``_metaworld_carry.py`` or ``_metaworld_push.py``, and its references, measured by
-``python -m promptpo.spec.baselines metaworld: --episodes 30 --json FILE``, in
-``family_metaworld.json``. Facts are from metaworld 3.1.1.
+Of ``_metaworld/``, ``tasks.toml`` says what a task is, ``press.py``, ``carry.py`` and ``push.py``
+hold the rewards, and ``references.json`` the references, measured by
+``python -m promptpo.spec.baselines metaworld: --episodes 30 --json FILE``. Facts are from
+metaworld 3.1.1.
 """
 
 from __future__ import annotations
 
 import ast
 import inspect
-import json
 import re
 import textwrap
 import tomllib
@@ -22,8 +21,11 @@ from typing import Any
 from promptpo.spec import UnknownMember
 from promptpo.spec.writing import docstring
 
-from . import _metaworld_carry, _metaworld_press, _metaworld_push
-from ._metaworld_fields import extras_of, fields_of, size_of
+from ._metaworld import carry, press, push
+from ._metaworld.fields import extras_of, fields_of, size_of
+from ._shared.references import references_source
+
+_FOLDER = Path(__file__).with_name("_metaworld")
 
 EXAMPLE = "push-v3"
 INSTALL = "metaworld>=3.1.1"
@@ -70,8 +72,8 @@ import numpy as np
 
 from promptpo.spec import Env, EnvSpec, Raw, Reference, field
 
-from . import _metaworld as family
-from ._metaworld import {helpers}
+from ._metaworld import world as family
+from ._metaworld.shaping import {helpers}
 
 
 class Observation:
@@ -123,15 +125,7 @@ SPEC = EnvSpec(
 
 @cache
 def _tasks() -> dict[str, dict[str, Any]]:
-    path = Path(__file__).with_suffix(".toml")
-    return tomllib.loads(path.read_text(encoding="utf-8"))
-
-
-@cache
-def _references() -> dict[str, dict[str, list[float]]]:
-    path = Path(__file__).with_suffix(".json")
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    return found
+    return tomllib.loads((_FOLDER / "tasks.toml").read_text(encoding="utf-8"))
 
 
 def members() -> list[str]:
@@ -148,7 +142,7 @@ def source(member: str) -> str:
     text = inspect.getsource(function)
     extras = extras_of(member, text)
     size = size_of(task)
-    local = [_metaworld_push.sliding] if "sliding(" in text else []
+    local = [push.sliding] if "sliding(" in text else []
     helpers = _helpers("".join([text, *map(inspect.getsource, local)]))
     hidden = [name for name in inspect.signature(function).parameters if name in _HIDDEN]
     functions = [inspect.getsource(helper).rstrip() for helper in local]
@@ -170,14 +164,14 @@ def source(member: str) -> str:
         inputs_argument="    reward_inputs=reward_inputs,\n" if hidden else "",
         reset="reset_twice" if member in PLACED_TWICE else "reset",
         install=INSTALL,
-        references=_references_source(member),
+        references=references_source(_FOLDER / "references.json", f"metaworld:{member}"),
     )
     return _named(module, task)
 
 
 def _reward_of(member: str) -> Callable[..., float]:
     name = _SHARED.get(member, member.removesuffix("-v3").replace("-", "_"))
-    modules = (_metaworld_press, _metaworld_carry, _metaworld_push)
+    modules = (press, carry, push)
     found: Callable[..., float] = next(vars(m)[name] for m in modules if name in vars(m))
     return found
 
@@ -248,15 +242,6 @@ def _reward_inputs(hidden: list[str]) -> str:
             return {{{pairs}}}
 
     ''')
-
-
-def _references_source(member: str) -> str:
-    found = _references().get(f"metaworld:{member}", {})
-    rows = [
-        f'"{name}": Reference({mean!r}, {rate!r}, deviation={deviation!r}, episodes={episodes})'
-        for name, (mean, rate, deviation, episodes) in found.items()
-    ]
-    return "".join(f"\n        {row}," for row in rows) + ("\n    " if rows else "")
 
 
 def _named(module: str, task: Mapping[str, Any]) -> str:

@@ -1,14 +1,12 @@
 """MiniGrid's grid worlds with missions, seen as the agent sees them.
 
 Facts are from minigrid 3 (``minigrid_env.py``, ``core/constants.py``, each task's docstring).
-References are measured at a few members (``family_minigrid.json``), by
+References are measured at a few members (``_minigrid/references.json``), by
 ``python -m promptpo.spec.baselines minigrid:MEMBER --episodes 500 --json FILE``.
 """
 
 from __future__ import annotations
 
-import json
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +19,10 @@ from promptpo.spec.writing import (
     sections_of,
     wrapped,
 )
+
+from ._shared.references import references_source
+
+_REFERENCES = Path(__file__).parent / "_minigrid" / "references.json"
 
 EXAMPLE = "MiniGrid-Empty-5x5-v0"
 INSTALL = "promptpo[minigrid]"
@@ -62,7 +64,7 @@ import numpy as np
 
 from promptpo.spec import Env, EnvSpec, Reference, field
 
-from . import _minigrid as family
+from ._minigrid import world as family
 
 
 class Observation:
@@ -123,12 +125,12 @@ def source(member: str) -> str:
     """The text of an id's spec module. Raises UnknownMember."""
     if member not in members():
         raise UnknownMember(member)
-    from . import _minigrid
+    from ._minigrid import world
 
-    env = _minigrid.make_env(member)
-    places = _minigrid.open_places(env.unwrapped.observation_space["mission"])
+    env = world.make_env(member)
+    places = world.open_places(env.unwrapped.observation_space["mission"])
     _, first = env.reset(seed=0), env.unwrapped.mission
-    collides = _minigrid.has_obstacles(env)
+    collides = world.has_obstacles(env)
     text = _TEMPLATE.format(
         env_id=member,
         docstring=_module_docstring(env, member, None if places else first),
@@ -141,8 +143,8 @@ def source(member: str) -> str:
         reward_inputs="outcome" if collides else "accomplished",
         observe="observe_mission" if places else "observe",
         install=INSTALL,
-        deterministic="    deterministic=True,\n" if _minigrid.is_deterministic(env) else "",
-        references=_references(member),
+        deterministic="    deterministic=True,\n" if world.is_deterministic(env) else "",
+        references=references_source(_REFERENCES, f"minigrid:{member}"),
     )
     env.close()
     return text
@@ -212,20 +214,3 @@ def _mission_field(env: Any, places: list[list[str]]) -> Field:  # noqa: ANN401
     doc = f"mission[n] says what stands for <n> in '{space.mission_func(*names)}'; "
     high = tuple(len(choices) - 1 for choices in places)
     return Field((len(places),), low=0, high=high, doc=doc + "; ".join(words))
-
-
-@cache
-def _measured() -> dict[str, dict[str, list[float]]]:
-    path = Path(__file__).with_suffix(".json")
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    return found
-
-
-def _references(member: str) -> str:
-    rows = [
-        f'"{name}": Reference({mean!r}, {rate!r}, deviation={deviation!r}, episodes={episodes})'
-        for name, (mean, rate, deviation, episodes) in _measured()
-        .get(f"minigrid:{member}", {})
-        .items()
-    ]
-    return "".join(f"\n        {row}," for row in rows) + ("\n    " if rows else "")

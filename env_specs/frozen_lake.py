@@ -8,7 +8,7 @@ and after 100 steps at the latest. It succeeds if the goal is entered.
 
 from promptpo.spec import Env, EnvSpec, Reference, field
 
-from ._tabular import expert
+from ._shared.tabular import expert
 
 
 class Observation:
@@ -43,7 +43,7 @@ SPEC = EnvSpec(
     success=lambda info, reward, terminated: reward > 0,
     expert=expert(100),
     # Measured: python -m promptpo.spec.baselines frozen_lake --episodes 20000
-    # The optimum is exact: start_value of _tabular.py, 0.7442.
+    # The optimum is exact: start_value of _shared/tabular.py, 0.7442.
     references={
         "random": Reference(0.014, 0.014, deviation=0.118),
         "zero action": Reference(0.0, 0.0),

@@ -79,7 +79,7 @@ def reward(
 
 def make() -> Env:
     """The UVA/Padova patient adult#001; see docs/real_world.md."""
-    from ._glucose_world import GlucoseWorld
+    from ._glucose.world import GlucoseWorld
 
     return GlucoseWorld()
 
@@ -90,7 +90,7 @@ def expert(env: Env) -> Callable[[Raw], np.ndarray]:
     The bolus is 0.65 of what the patient's ratio of carbohydrate to insulin asks for, and nothing
     is corrected by what is measured: the risk's ideal of 139 mg/dL is higher than a clinic's.
     """
-    from ._glucose_model import basal_rate, grams_per_unit
+    from ._glucose.model import basal_rate, grams_per_unit
 
     basal, most, ratio = basal_rate(), float(env.action_space.high[0]), grams_per_unit()
     owed = 0.0

@@ -9,7 +9,7 @@ succeeds if the goal is entered.
 
 from promptpo.spec import Env, EnvSpec, Reference, field
 
-from ._tabular import expert
+from ._shared.tabular import expert
 
 
 class Observation:
@@ -29,8 +29,8 @@ def reward(observation: Observation, action: int, next_observation: Observation)
 
 
 def make() -> Env:
-    """The maze of maze_env.py."""
-    from .maze_env import Maze
+    """The maze of _games/maze.py."""
+    from ._games.maze import Maze
 
     return Maze()
 
@@ -45,7 +45,7 @@ SPEC = EnvSpec(
     expert=expert(20),
     deterministic=True,
     # Measured: python -m promptpo.spec.baselines maze --episodes 20000
-    # The optimum is exact: start_value of _tabular.py.
+    # The optimum is exact: start_value of _shared/tabular.py.
     references={
         "random": Reference(0.047, 0.247),
         "zero action": Reference(-20 * 0.1 / 9, 0.0),

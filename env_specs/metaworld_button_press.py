@@ -17,8 +17,8 @@ import numpy as np
 
 from promptpo.spec import Env, EnvSpec, Reference, field
 
-from . import _metaworld as family
-from ._metaworld import hamacher_product, tolerance
+from ._metaworld import world as family
+from ._metaworld.shaping import hamacher_product, tolerance
 
 
 class Observation:

@@ -16,8 +16,8 @@ import numpy as np
 
 from promptpo.spec import Env, EnvSpec, Reference, field
 
-from . import _metaworld as family
-from ._metaworld import tolerance
+from ._metaworld import world as family
+from ._metaworld.shaping import tolerance
 
 
 class Observation:

@@ -16,8 +16,8 @@ import numpy as np
 
 from promptpo.spec import Env, EnvSpec, Raw, Reference, field
 
-from . import _metaworld as family
-from ._metaworld import hamacher_product, tolerance, tolerance_between
+from ._metaworld import world as family
+from ._metaworld.shaping import hamacher_product, tolerance, tolerance_between
 
 
 class Observation:

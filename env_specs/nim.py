@@ -28,15 +28,15 @@ def reward(observation: Observation, action: int, next_observation: Observation)
 
 
 def make() -> Env:
-    """Nim of nim_env.py."""
-    from .nim_env import Nim
+    """Nim of _games/nim.py."""
+    from ._games.nim import Nim
 
     return Nim()
 
 
 def expert(env: Env) -> Callable[[Raw], int]:
     """Take the number that is best against this opponent."""
-    from .nim_env import solve
+    from ._games.nim import solve
 
     best = solve()[1]
     return lambda raw: int(best[raw])
@@ -51,7 +51,7 @@ SPEC = EnvSpec(
     success=lambda info, reward, terminated: reward > 0,
     expert=expert,
     # Measured: python -m promptpo.spec.baselines nim --episodes 20000
-    # The optimum is exact: solve() of nim_env.py.
+    # The optimum is exact: solve() of _games/nim.py.
     references={
         "random": Reference(-0.926, 0.037),
         "zero action": Reference(-0.778, 0.111),

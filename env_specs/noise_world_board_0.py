@@ -11,7 +11,7 @@ import numpy as np
 
 from promptpo.spec import Reference, field
 
-from ._noise_world import board_spec
+from ._noise_world.specs import board_spec
 
 
 class Observation:

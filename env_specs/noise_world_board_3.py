@@ -9,7 +9,7 @@ entered within 100 steps.
 
 from promptpo.spec import Reference
 
-from ._noise_world import board_spec
+from ._noise_world.specs import board_spec
 
 SPEC = board_spec(
     3,

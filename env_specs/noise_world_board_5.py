@@ -10,7 +10,7 @@ within 100 steps and pays.
 
 from promptpo.spec import Reference
 
-from ._noise_world_flags import board_spec
+from ._noise_world.flags import board_spec
 
 SPEC = board_spec(
     5,

@@ -62,7 +62,7 @@ def reward(observation: Observation, action: int, next_observation: Observation)
 
 def make() -> Env:
     """A town of our own; see docs/real_world.md."""
-    from ._pandemic_world import PandemicWorld
+    from ._pandemic.world import PandemicWorld
 
     return PandemicWorld()
 

@@ -16,8 +16,8 @@ import numpy as np
 
 from promptpo.spec import Env, EnvSpec, Reference, field
 
-from . import _pointmaze as family
-from . import _pointmaze_published as published
+from ._pointmaze import published
+from ._pointmaze import world as family
 
 
 class Observation:

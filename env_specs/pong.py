@@ -36,8 +36,8 @@ def reward(observation: Observation, action: int, next_observation: Observation)
 
 
 def make() -> Env:
-    """Pong of pong_env.py."""
-    from .pong_env import Pong
+    """Pong of _games/pong.py."""
+    from ._games.pong import Pong
 
     return Pong()
 
@@ -60,7 +60,7 @@ SPEC = EnvSpec(
     horizon=1000,
     expert=expert,
     # Measured: python -m promptpo.spec.baselines pong --episodes 20000
-    # The optimum is exact: best_return() of pong_env.py.
+    # The optimum is exact: best_return() of _games/pong.py.
     references={
         "random": Reference(0.137, deviation=0.40),
         "zero action": Reference(0.189, deviation=0.42),

@@ -12,7 +12,7 @@ from typing import Any
 
 from promptpo.spec import Env, EnvSpec, Raw, Reference, field
 
-from ._tabular import expert
+from ._shared.tabular import expert
 
 
 class Observation:
@@ -68,7 +68,7 @@ SPEC = EnvSpec(
     success=lambda info, reward, terminated: terminated,
     expert=expert(200),
     # Measured: python -m promptpo.spec.baselines taxi --episodes 5000
-    # The optimum is exact: start_value of _tabular.py.
+    # The optimum is exact: start_value of _shared/tabular.py.
     references={
         "random": Reference(-771.0, 0.048),
         "zero action": Reference(-200.0, 0.0),

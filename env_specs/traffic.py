@@ -93,8 +93,8 @@ def reward(observation: Observation, action: np.ndarray, next_observation: Obser
 
 
 def make() -> Env:
-    """The merge of _traffic.py, simulated by SUMO."""
-    from ._traffic import TrafficMerge
+    """The merge of _traffic/world.py, simulated by SUMO."""
+    from ._traffic.world import TrafficMerge
 
     return TrafficMerge()
 

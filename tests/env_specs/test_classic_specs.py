@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from env_specs._tabular import start_value
+from env_specs._shared.tabular import start_value
 from promptpo.spec import Task, load_spec
 
 

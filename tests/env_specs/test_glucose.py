@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from env_specs._glucose_model import Patient, basal_rate, equations, parameters
-from env_specs._glucose_world import (
+from env_specs._glucose.model import Patient, basal_rate, equations, parameters
+from env_specs._glucose.world import (
     COST_OF_A_LOST_STEP,
     DEATH_PENALTY,
     ENV_ID,

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from env_specs._noise_world import revealed
-from env_specs._noise_world_vector import NoiseWorldVector
-from env_specs.noise_world import (
+from env_specs._noise_world.specs import revealed
+from env_specs._noise_world.vector import NoiseWorldVector
+from env_specs._noise_world.world import (
     ENV_ID,
     Label,
     NoiseWorld,
@@ -276,7 +276,9 @@ def test_the_spec_of_a_board_states_its_optimum_and_its_horizon(number):
 @pytest.mark.parametrize(("number", "flags"), [(1, False), (5, True)])
 def test_labels_can_be_revealed_in_a_spec_of_ones_own(tmp_path, number, flags):
     path = tmp_path / "told.py"
-    path.write_text(f"from env_specs._noise_world import revealed\n\nSPEC = revealed({number})\n")
+    path.write_text(
+        f"from env_specs._noise_world.specs import revealed\n\nSPEC = revealed({number})\n"
+    )
     text = prompt_parts(load_spec(path)).text
     assert "from 2 it may fail, the agent is then back at the start" in text
     assert ("first_flag is 1 once" in text) is flags

@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import env_specs
-from env_specs._noise_world_vector import NoiseWorldVector
-from env_specs.noise_world import NoiseWorld, load_board
+from env_specs._noise_world import board
+from env_specs._noise_world.vector import NoiseWorldVector
+from env_specs._noise_world.world import NoiseWorld, load_board
 from promptpo.spec import load_spec
 
-BOARDS = json.loads(Path(env_specs.__file__).with_name("noise_world_boards.json").read_text())
+BOARDS = json.loads(Path(board.__file__).with_name("boards.json").read_text())
 STEPS = {0: (-1, 0), 1: (1, 0), 2: (0, -1), 3: (0, 1)}
 
 

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from env_specs import _pandemic_town
-from env_specs._pandemic_town import (
+from env_specs._pandemic import town as model
+from env_specs._pandemic.town import (
     BEDS,
     CLASSES,
     DAY,
@@ -20,7 +20,7 @@ from env_specs._pandemic_town import (
     Health,
     Town,
 )
-from env_specs._pandemic_world import (
+from env_specs._pandemic.world import (
     CRITICAL,
     DEAD,
     ENV_ID,
@@ -244,7 +244,7 @@ def test_no_death_makes_any_step_cheaper():
 @pytest.mark.parametrize("policy", [lambda raw: 0, lambda raw: 2 if raw[5] >= 0.01 else 1])
 def test_a_deadlier_disease_never_brings_a_higher_return(monkeypatch, policy):
     def mean_return(*chances):
-        monkeypatch.setattr(_pandemic_town, "DEATH", chances)
+        monkeypatch.setattr(model, "DEATH", chances)
         world, totals = PandemicWorld(), []
         for seed in range(6):
             raw, total = world.reset(seed=seed)[0], 0.0

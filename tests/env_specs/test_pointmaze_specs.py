@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from shipped import checked_without
 
-from env_specs import _pointmaze as family
+from env_specs._pointmaze import world as family
 from promptpo.checks.play import observation_class
 from promptpo.spec import Task, load_spec
 

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from env_specs import maze_env, nim_env, pong_env
-from env_specs._tabular import start_value
+from env_specs._games import maze, nim, pong
+from env_specs._shared.tabular import start_value
 from promptpo.spec import Task, load_spec
 
 IDS = {
-    "nim": nim_env.ENV_ID,
-    "maze": maze_env.ENV_ID,
-    "pong": pong_env.ENV_ID,
+    "nim": nim.ENV_ID,
+    "maze": maze.ENV_ID,
+    "pong": pong.ENV_ID,
 }
 
 
@@ -26,7 +26,7 @@ def test_gymnasium_accepts_the_environment_without_a_warning(name):
 
 @pytest.mark.parametrize("name", IDS)
 def test_an_id_with_its_module_needs_no_import(name):
-    env = gymnasium.make(f"env_specs.{name}_env:{IDS[name]}")
+    env = gymnasium.make(f"env_specs._games.{name}:{IDS[name]}")
     assert type(env.unwrapped).__name__ == name.capitalize()
 
 
@@ -74,7 +74,7 @@ def test_an_expert_earns_the_stated_optimum_in_every_episode(name):
 def opponents_choices(sticks):
     """How often the opponent takes each number of so many sticks, in 600 games."""
     taken = collections.Counter()
-    env = nim_env.Nim()
+    env = nim.Nim()
     for seed in range(600):
         env.reset(seed=seed)
         env.sticks = sticks + 1
@@ -83,7 +83,7 @@ def opponents_choices(sticks):
 
 
 def test_the_optimum_of_nim_is_the_stated_one():
-    value, best = nim_env.solve()
+    value, best = nim.solve()
     assert value[10] == load_spec("nim").reference_scores["optimum"].mean_return == 1.0
     assert [sticks for sticks in range(1, 11) if value[sticks] < 0] == [1, 5, 9]
     assert best[[2, 3, 4, 6, 7, 8, 10]].tolist() == [1, 2, 3, 1, 2, 3, 1]
@@ -111,7 +111,7 @@ def test_an_opponent_that_is_losing_takes_any_number(sticks, numbers):
     ],
 )
 def test_who_takes_the_last_stick_loses(sticks, action, outcome):
-    env = nim_env.Nim()
+    env = nim.Nim()
     env.reset(seed=0)
     env.sticks = sticks
     assert env.step(action)[:3] == outcome
@@ -137,20 +137,18 @@ def test_the_optimum_of_the_maze_is_that_of_value_iteration():
 
 
 def test_moves_in_the_maze_go_where_they_say_and_not_through_walls():
-    moves = [maze_env.target(4, action) for action in range(4)]
+    moves = [maze.target(4, action) for action in range(4)]
     assert moves == [1, 7, 4, 3], "north, south, a wall in the east, west"
-    assert [maze_env.target(0, action) for action in range(4)] == [0, 0, 1, 0]
+    assert [maze.target(0, action) for action in range(4)] == [0, 0, 1, 0]
     for state in range(9):
         for action, back in enumerate([1, 0, 3, 2]):
-            end = maze_env.target(state, action)
-            assert end == state or maze_env.target(end, back) == state
+            end = maze.target(state, action)
+            assert end == state or maze.target(end, back) == state
 
 
 def test_every_cell_of_the_maze_has_one_way_to_every_other():
     pairs = {
-        frozenset((state, maze_env.target(state, action)))
-        for state in range(9)
-        for action in range(4)
+        frozenset((state, maze.target(state, action))) for state in range(9) for action in range(4)
     }
     passages = [pair for pair in pairs if len(pair) == 2]
     reached = {0}
@@ -172,14 +170,14 @@ def test_the_maze_shows_the_walker_in_its_text():
 
 
 def serve(x, y, dx, dy, paddle=300.0, opponent=300.0):
-    env = pong_env.Pong()
+    env = pong.Pong()
     env.reset(seed=0)
     env.x, env.y, env.dx, env.dy, env.paddle, env.opponent = x, y, dx, dy, paddle, opponent
     return env
 
 
 def test_the_optimum_of_pong_is_what_time_allows():
-    assert pong_env.best_return() == load_spec("pong").reference_scores["optimum"].mean_return == 3
+    assert pong.best_return() == load_spec("pong").reference_scores["optimum"].mean_return == 3
 
 
 @pytest.mark.parametrize("way", [-5.0, 5.0])
@@ -238,7 +236,7 @@ def test_the_paddle_goes_where_the_action_says_and_stops_at_the_edge(action, mov
 
 
 def test_half_of_the_balls_begin_to_the_left():
-    env = pong_env.Pong()
+    env = pong.Pong()
     first = np.array([env.reset(seed=seed)[0] for seed in range(400)])
     assert 150 < (first[:, 3] < 0).sum() < 250
     assert np.abs(first[:, 4]).max() < 5.0

@@ -13,8 +13,8 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 from shipped import needs_sumo
 
-from env_specs import _traffic_simulation
-from env_specs._traffic import ENV_ID, TrafficMerge
+from env_specs._traffic import simulation
+from env_specs._traffic.world import ENV_ID, TrafficMerge
 from promptpo.spec import SpecError, Task, load_spec
 
 pytestmark = needs_sumo
@@ -177,7 +177,7 @@ def test_parking_a_vehicle_on_the_ramp_does_not_pay(make_env):
 
 def test_vehicles_that_find_no_room_on_the_ramp_count_as_standing():
     script = """
-from env_specs._traffic_simulation import Simulation
+from env_specs._traffic.simulation import Simulation
 simulation = Simulation()
 import libsumo
 simulation.reset(0)
@@ -201,7 +201,7 @@ print(most)
 
 def test_a_vehicle_keeps_its_slot_until_it_leaves_and_gaps_are_from_bumper_to_bumper():
     script = """
-from env_specs._traffic_simulation import Simulation
+from env_specs._traffic.simulation import Simulation
 simulation = Simulation()
 import libsumo
 vehicle = libsumo.vehicle
@@ -236,9 +236,9 @@ print(checked)
 
 def test_a_crash_gives_no_reward_and_shows():
     script = """
-from env_specs import _traffic_simulation
-_traffic_simulation._SPEED_MODE = 0  # vehicles that do not look ahead
-simulation = _traffic_simulation.Simulation()
+from env_specs._traffic import simulation as sumo
+sumo._SPEED_MODE = 0  # vehicles that do not look ahead
+simulation = sumo.Simulation()
 simulation.reset(0)
 for _ in range(500):
     reply = simulation.step([1.5] * 10)
@@ -269,7 +269,7 @@ def test_a_killed_simulation_leaves_no_files(make_env, folder_of_simulations):
 def test_a_killed_owner_takes_the_simulation_with_it(folder_of_simulations):
     script = """
 import os, sys, time
-from env_specs._traffic import TrafficMerge
+from env_specs._traffic.world import TrafficMerge
 env = TrafficMerge()
 env.reset(seed=0)
 print(env._process.pid, flush=True)
@@ -331,5 +331,5 @@ def test_a_picture_shows_the_controlled_vehicles_and_drawing_changes_nothing(mak
 def test_gymnasium_accepts_it_and_knows_it(make_env):
     check_env(make_env())
     env = gymnasium.make(ENV_ID)
-    assert env.observation_space.shape == (_traffic_simulation.OBSERVATION_SIZE,)
+    assert env.observation_space.shape == (simulation.OBSERVATION_SIZE,)
     env.close()

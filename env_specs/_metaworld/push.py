@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._metaworld import Observation, distance, hamacher_product, tolerance
+from .shaping import Observation, distance, hamacher_product, tolerance
 
 
 def coffee(action: np.ndarray, after: Observation, *, grip: float) -> float:

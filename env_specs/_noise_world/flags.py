@@ -7,8 +7,8 @@ import numpy as np
 
 from promptpo.spec import EnvSpec, Reference, field
 
-from . import _noise_world as family
-from . import _noise_world_published as published_parts
+from . import published as published_parts
+from . import specs as family
 
 TITLE = "NoiseWorld, board {}: cross a 10 x 10 grid of labelled cells to the goal."
 

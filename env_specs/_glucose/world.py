@@ -17,7 +17,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from ._glucose_model import PMOL, Patient
+from .model import PMOL, Patient
 
 ENV_ID = "promptpo/Glucose-v0"
 

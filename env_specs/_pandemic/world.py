@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from ._pandemic_town import PARTS, STAGES, Town
+from .town import PARTS, STAGES, Town
 
 ENV_ID = "promptpo/Pandemic-v0"
 

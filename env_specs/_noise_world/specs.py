@@ -13,7 +13,7 @@ import numpy as np
 
 from promptpo.spec import Env, EnvSpec, Raw, Reference, field, load_spec
 
-from . import _noise_world_published as published_parts
+from . import published as published_parts
 
 
 class Observation:
@@ -94,11 +94,11 @@ def board_spec(
 ) -> EnvSpec:
     """The spec of one board; title and description are its module's docstring.
 
-    ``random`` and ``optimum`` are exact: random_play and solve of noise_world.py.
+    ``random`` and ``optimum`` are exact: random_play and solve of world.py.
     """
 
     def make() -> Env:
-        from .noise_world import NoiseWorld
+        from .world import NoiseWorld
 
         return NoiseWorld(board=board)
 
@@ -148,7 +148,7 @@ def _entered_bad_cell(info: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def expert(env: Env) -> Callable[[Raw], int]:
     """Act as exact value iteration with the true probabilities says."""
-    from .noise_world import solve
+    from .world import solve
 
     policy = solve(env.board).policy
     return lambda raw: int(policy[env.steps, env.state])
@@ -158,7 +158,7 @@ def revealed(board: int) -> EnvSpec:
     """The spec of a board with what its labels (and flags) mean told in the description.
 
     In a file of your own: ``SPEC = revealed(4)``, after
-    ``from env_specs._noise_world import revealed``.
+    ``from env_specs._noise_world.specs import revealed``.
     """
     spec = load_spec(f"noise_world_board_{board}")
     flags = FLAGS_LEGEND if hasattr(spec.observation, "first_flag") else ""

@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from ._noise_world_board import Board, moves_of
+from .board import Board, moves_of
 
 
 @dataclass(frozen=True)

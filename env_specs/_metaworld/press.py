@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._metaworld import Observation, distance, gaussian_tolerance, hamacher_product, tolerance
+from .shaping import Observation, distance, gaussian_tolerance, hamacher_product, tolerance
 
 
 def button_press_topdown(action: np.ndarray, after: Observation) -> float:

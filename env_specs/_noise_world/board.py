@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 #: Row and column steps of the actions up, down, left, right.
 MOVES = ((-1, 0), (1, 0), (0, -1), (0, 1))
 
-_BOARDS = Path(__file__).with_name("noise_world_boards.json")
+_BOARDS = Path(__file__).with_name("boards.json")
 
 
 class Label(IntEnum):

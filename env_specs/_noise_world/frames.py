@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from ._drawing import (
+from .._shared.drawing import (
     BLUE,
     GREEN,
     INK,
@@ -22,7 +22,7 @@ from ._drawing import (
     diamond,
     disc,
 )
-from .noise_world import Board, Label
+from .board import Board, Label
 
 #: Pixels of a cell: the smallest board, of 5 cells, is 320 pixels wide; even, as videos need it.
 CELL = 64

@@ -1,6 +1,6 @@
 """What the Meta-World specs share: construction, goals by seed, observations, experts.
 
-Facts are from metaworld 3.1.1 (``sawyer_xyz_env.py``, the task's own module, ``reward_utils.py``).
+Facts are from metaworld 3.1.1 (``sawyer_xyz_env.py``, the task's own module).
 
 Seeds: Meta-World's ``reset(seed=)`` ignores its seed, and its benchmarks draw from 50 fixed goals
 in an order that depends on the episodes before. Here every seed has object and goal positions of
@@ -10,7 +10,7 @@ its own, drawn by the environment itself from the task's full range, whatever ra
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +18,6 @@ from numpy.typing import NDArray
 from promptpo.spec import Env
 
 Array = NDArray[np.float64]
-
-#: An observation of a task: which fields it has depends on the task.
-Observation: TypeAlias = Any
 
 HORIZON = 500
 
@@ -83,36 +80,3 @@ def expert(task: str) -> Callable[[Env], Callable[[Array], Any]]:
         return act
 
     return factory
-
-
-def tolerance(distance: float, bound: float, margin: float) -> float:
-    """1 up to ``bound``, falling beyond it; 0.1 at ``bound + margin`` (never 0)."""
-    if distance <= bound:
-        return 1.0
-    return 1.0 / (1.0 + (3.0 * (distance - bound) / margin) ** 2)
-
-
-def hamacher_product(a: float, b: float) -> float:
-    """A soft "both": a and b in [0, 1] give a value in [0, 1], 0 if either is 0."""
-    denominator = a + b - a * b
-    return a * b / denominator if denominator > 0 else 0.0
-
-
-def tolerance_between(value: float, low: float, high: float, margin: float) -> float:
-    """1 from ``low`` to ``high``, falling on both sides; 0.1 at a distance of ``margin``."""
-    beyond = max(low - value, value - high, 0.0)
-    if beyond == 0.0:
-        return 1.0
-    return 1.0 / (1.0 + (3.0 * beyond / margin) ** 2) if margin > 0 else 0.0
-
-
-def gaussian_tolerance(distance: float, bound: float, margin: float) -> float:
-    """1 up to ``bound``, falling fast beyond it; 0.1 at ``bound + margin``, 0.0001 at twice."""
-    if distance <= bound:
-        return 1.0
-    return float(0.1 ** (((distance - bound) / margin) ** 2))
-
-
-def distance(a: np.ndarray, b: np.ndarray) -> float:
-    """Distance of two points."""
-    return float(np.linalg.norm(a - b))

@@ -9,7 +9,7 @@ that asks for more sticks than there are takes all of them, and so loses; the ac
 numbers 1, 2, 3 themselves.
 
 Importing this module makes ``gymnasium.make("promptpo/Nim-v0")`` work, and without an import
-``gymnasium.make("env_specs.nim_env:promptpo/Nim-v0")``. :func:`solve` gives the exact optimum.
+``gymnasium.make("env_specs._games.nim:promptpo/Nim-v0")``. :func:`solve` gives the exact optimum.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from ._drawing import BLUE, INK, ORANGE, Colour, blank, box
+from .._shared.drawing import BLUE, INK, ORANGE, Colour, blank, box
 
 ENV_ID = "promptpo/Nim-v0"
 

@@ -1,6 +1,6 @@
 """The observation of a Meta-World task: its fields, and what fills those that are not in all.
 
-Which objects a task has stands in ``family_metaworld.toml``.
+Which objects a task has stands in ``tasks.toml``.
 """
 
 from __future__ import annotations

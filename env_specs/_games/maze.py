@@ -9,7 +9,7 @@ Where the walls of that sample stand could not be known; these are ours, with on
 two cells.
 
 Importing this module makes ``gymnasium.make("promptpo/Maze-v0")`` work, and without an import
-``gymnasium.make("env_specs.maze_env:promptpo/Maze-v0")``.
+``gymnasium.make("env_specs._games.maze:promptpo/Maze-v0")``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from ._drawing import BLUE, GREEN, INK, WHITE, blank, box, cell, diamond, disc
+from .._shared.drawing import BLUE, GREEN, INK, WHITE, blank, box, cell, diamond, disc
 
 ENV_ID = "promptpo/Maze-v0"
 

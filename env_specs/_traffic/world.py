@@ -2,7 +2,7 @@
 
 Importing this module makes ``gymnasium.make("promptpo/TrafficMerge-v0")`` work, where SUMO is
 installed (``pip install 'promptpo[traffic]'``). Each environment runs its simulation in a process
-of its own (``_traffic_simulation.py``), which ends with it.
+of its own (``simulation.py``), which ends with it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from . import _traffic_simulation as simulation
+from . import simulation
 
 ENV_ID = "promptpo/TrafficMerge-v0"
 
@@ -95,7 +95,7 @@ class TrafficMerge(gymnasium.Env[NDArray[np.float64], NDArray[np.float64]]):
         """Return the roads from above, shape (height, width, 3) (render mode ``rgb_array``)."""
         if self.render_mode != "rgb_array":
             return None
-        from ._traffic_picture import Vehicle, draw
+        from .picture import Vehicle, draw
 
         self._request(simulation.ASK_PLACES, np.zeros(simulation.SLOTS))
         (count,) = simulation.COUNT.unpack(self._read(simulation.COUNT.size))

@@ -1,7 +1,7 @@
-"""A highway merge in SUMO, run as a process of its own: ``python _traffic_simulation.py``.
+"""A highway merge in SUMO, run as a process of its own: ``python simulation.py``.
 
 libsumo holds one simulation per process, and lockstep needs several, so each environment
-(``_traffic.py``) talks to a process like this one over its standard input and output: REQUEST in,
+(``world.py``) talks to a process like this one over its standard input and output: REQUEST in,
 REPLY out, until the input ends. Only the standard library and SUMO are imported here.
 
 The road, in metres: a highway of 100 + 100, a ramp of 100 + 50 at 45 degrees, 75 behind the merge;

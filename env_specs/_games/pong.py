@@ -14,7 +14,7 @@ paddle's upper end to 5 at the lower one. The opponent follows the ball as fast 
 5 pixels a step, and so never misses.
 
 Importing this module makes ``gymnasium.make("promptpo/Pong-v0")`` work, and without an import
-``gymnasium.make("env_specs.pong_env:promptpo/Pong-v0")``.
+``gymnasium.make("env_specs._games.pong:promptpo/Pong-v0")``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from ._drawing import INK, ORANGE, WHITE, blank, box
+from .._shared.drawing import INK, ORANGE, WHITE, blank, box
 
 ENV_ID = "promptpo/Pong-v0"
 

@@ -1,4 +1,4 @@
-"""Rewards of the Meta-World tasks in which something is grasped and carried; see _metaworld_press.
+"""Rewards of the Meta-World tasks in which something is grasped and carried; see ``press.py``.
 
 ``grip`` is the environment's own measure of the grasp: ``_gripper_caging_reward``, which needs the
 finger pads at the start of the episode and before.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._metaworld import Observation, distance, hamacher_product, tolerance
+from .shaping import Observation, distance, hamacher_product, tolerance
 
 
 def assembly(action: np.ndarray, after: Observation, *, grip: float) -> float:

@@ -16,7 +16,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from .noise_world import MOVES, NoiseWorld, moves_of, observations_of
+from .world import MOVES, NoiseWorld, moves_of, observations_of
 
 Batch = tuple[
     NDArray[np.float64],

@@ -10,7 +10,8 @@ The observation shows the labels, but not what they mean.
 Reward: -1 a step, +n^3 on entering the goal (when it pays), -n^5 on entering a bad cell.
 
 Importing this module makes ``gymnasium.make("promptpo/NoiseWorld-v0", board=1)`` work, and
-``make_vec`` for many at once. Without an import of your own: "env_specs.noise_world:promptpo/...".
+``make_vec`` for many at once; without an import, the id is
+``"env_specs._noise_world.world:promptpo/NoiseWorld-v0"``.
 :func:`solve` gives the exact optimum of a board, :func:`random_play` what random actions get.
 """
 
@@ -24,8 +25,8 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from ._noise_world_board import MOVES, Board, Label, Move, Outcome, load_board, moves_of
-from ._noise_world_exact import Play, Solution, random_play, solve
+from .board import MOVES, Board, Label, Move, Outcome, load_board, moves_of
+from .exact import Play, Solution, random_play, solve
 
 __all__ = [
     "ENV_ID",
@@ -105,7 +106,7 @@ class NoiseWorld(gymnasium.Env[NDArray[np.float64], np.int64]):
 
     def render(self) -> NDArray[np.uint8] | str | None:
         """Return the grid as a picture, uint8 (64 n, 64 n, 3), or as text; see their functions."""
-        from . import _noise_world_frames as frames
+        from . import frames
 
         if self.render_mode == "rgb_array":
             return frames.draw(self.board, self.state)
@@ -131,5 +132,5 @@ if ENV_ID not in gymnasium.registry:
     gymnasium.register(
         ENV_ID,
         entry_point=f"{__name__}:NoiseWorld",
-        vector_entry_point=f"{__package__}._noise_world_vector:NoiseWorldVector",
+        vector_entry_point=f"{__package__}.vector:NoiseWorldVector",
     )

@@ -3,7 +3,7 @@
 Dalla Man, Rizza, Cobelli: Meal simulation model of the glucose-insulin system (IEEE Trans. Biomed.
 Eng. 54, 2007); Kovatchev et al.: In silico preclinical trials (J. Diabetes Sci. Technol. 3, 2009).
 Written after those equations in the form and with the parameters of simglucose 0.2.11, whose
-trajectories it gives (``tests/env_specs/test_glucose.py``). Parameters: ``glucose_patient.json``.
+trajectories it gives (``tests/env_specs/test_glucose.py``). Parameters: ``patient.json``.
 
 simglucose integrates with an adaptive Dormand-Prince method. All inputs are constant for a minute
 and the fastest rates are near 0.3 per minute, so here a minute is one step of the classical
@@ -23,7 +23,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-_PARAMETERS = Path(__file__).with_name("glucose_patient.json")
+_PARAMETERS = Path(__file__).with_name("patient.json")
 
 #: The 13 compartments, in the order of :func:`equations`.
 State: TypeAlias = tuple[float, ...]

@@ -1,0 +1,1 @@
+"""Three small games of our own as Gymnasium environments: a maze, Nim and Pong."""

@@ -1,0 +1,1 @@
+"""Meta-World's tasks: how they are made, their fields, their rewards."""

@@ -1,0 +1,1 @@
+"""MiniGrid's grid worlds: how they are made, and reference values."""

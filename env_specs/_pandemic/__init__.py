@@ -1,0 +1,1 @@
+"""A town in an epidemic, as a Gymnasium environment."""

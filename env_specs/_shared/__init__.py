@@ -1,0 +1,1 @@
+"""What several worlds and families use."""

@@ -1,0 +1,1 @@
+"""A highway merge in SUMO, as a Gymnasium environment."""

@@ -1,0 +1,41 @@
+"""What lies where in env_specs: specs and families at the top, all else in packages."""
+
+import ast
+from pathlib import Path
+
+import env_specs
+from promptpo.spec import EnvSpec, load_spec, shipped_specs
+from promptpo.spec.loading.families import PREFIX, families
+
+FOLDER = Path(env_specs.__file__).parent
+
+
+def test_every_module_at_the_top_is_a_spec_or_a_family():
+    files = {path.name for path in FOLDER.iterdir() if path.is_file()} - {"__init__.py"}
+    specs = {f"{name}.py" for name in shipped_specs()}
+    assert files == specs | {f"{PREFIX}{family.name}.py" for family in families()}
+    for name in shipped_specs():
+        assert isinstance(load_spec(name), EnvSpec), name
+    for family in families():
+        assert family.title, family.name
+        assert callable(family.module.members), family.name
+
+
+def test_every_folder_at_the_top_is_a_package_that_says_what_it_holds():
+    folders = [path for path in FOLDER.iterdir() if path.is_dir() and path.name != "__pycache__"]
+    assert folders
+    for folder in folders:
+        assert folder.name.startswith("_"), folder.name
+        assert ast.get_docstring(ast.parse((folder / "__init__.py").read_text())), folder.name
+
+
+def test_specs_and_helpers_use_the_public_interface_of_specs():
+    deeper = [
+        f"{path.relative_to(FOLDER)} imports {node.module}"
+        for path in FOLDER.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom)
+        and (node.module or "").startswith(("promptpo", "sandbox"))
+        and node.module not in ("promptpo.spec", "promptpo.spec.writing")
+    ]
+    assert deeper == []

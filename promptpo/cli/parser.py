@@ -41,6 +41,7 @@ COMMANDS = {
     "export": Command("export", "take the best policy of a run away, to use it elsewhere"),
     "repair": Command("repair", "set aside what cannot be read of a run's files"),
     "compare": Command("compare", "runs side by side: scores, tests, learning curves"),
+    "completion": Command("completion", "print a script that completes words in a shell"),
     "help": Command("help", "what there is, or the options of a command"),
 }
 
@@ -150,5 +151,17 @@ def converter(kind: type, least: float | None = None, most: float = 0) -> Callab
                 f"must be from {least:g} to {most:g}, not {shown(value)}"
             )
         return value
+
+    return convert
+
+
+def one_of(names: Iterable[str]) -> Callable[[str], str]:
+    """An argparse type: one of some names; its complaint tells the nearest."""
+    known = tuple(names)
+
+    def convert(text: str) -> str:
+        if text not in known:
+            raise argparse.ArgumentTypeError(f"{shown(text)} is not known; {nearest(text, known)}")
+        return text
 
     return convert

@@ -26,7 +26,7 @@ def parser() -> Parser:
     p.add_argument(
         "--by",
         default="",
-        metavar="MODEL",
+        metavar="NAME",
         help="who wrote the replies (default: the model of the run)",
     )
     p.add_argument("--how", default="", metavar="TEXT", help="a line on how they were made")

@@ -27,7 +27,7 @@ def add_preset(to: argparse._ActionsContainer) -> None:
         for name, values in config.PRESETS.items()
     )
     words = named.replace("_", " ")
-    to.add_argument("--preset", type=_preset, metavar="NAME", help=words)
+    to.add_argument("--preset", type=_preset, metavar="|".join(config.PRESETS), help=words)
 
 
 def _preset(name: str) -> str:

@@ -7,6 +7,8 @@
 Knows of observations, actions and episodes, and of nothing else.
 """
 
+from typing import TYPE_CHECKING
+
 from sandbox.errors import (
     BadAction,
     CompileError,
@@ -21,11 +23,12 @@ from sandbox.errors import (
     SandboxFailed,
     TimeLimit,
 )
-from sandbox.host import Host
 from sandbox.interface import Box, Discrete, Episode, Interface, Limits, MultiDiscrete
-from sandbox.isolation import Isolation, detect
-from sandbox.language.library import ALLOWED_IMPORTS
-from sandbox.sessions import Policy, Summarizer
+from sandbox.isolation import Isolation
+from sandbox.libraries import ALLOWED_IMPORTS
+
+if TYPE_CHECKING:
+    from sandbox.host import Host, Policy, Summarizer, detect
 
 __all__ = [
     "ALLOWED_IMPORTS",
@@ -53,3 +56,17 @@ __all__ = [
     "TimeLimit",
     "detect",
 ]
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        # Loaded when first asked for: the warm parent has this package too, and nothing of `host`.
+        if name not in __all__:
+            raise AttributeError(f"module 'sandbox' has no attribute {name!r}")
+        from sandbox import host
+
+        return getattr(host, name)
+
+    def __dir__() -> list[str]:
+        return [*globals(), *__all__]

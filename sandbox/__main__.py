@@ -7,8 +7,7 @@ import json
 import sys
 
 from sandbox import SandboxError, detect
-from sandbox.isolation import Isolation
-from sandbox.lockdown import ADDITIONAL, REQUIRED
+from sandbox.isolation import ADDITIONAL, REQUIRED, Isolation
 
 _MEANING = {
     "strict": "the full set is in force",

@@ -1,12 +1,12 @@
 """The frames that cross the two pipes, and their strict parser.
 
     header    magic, kind, sequence number, payload length     4 x uint32, little endian
-    payload   raw int64 / float64 arrays, or UTF-8 text
+    payload   a fixed head, then raw int64 / float64 arrays; or text in UTF-8
 
 The host numbers its requests from 1; a reply carries the number of its request. A process says
 once, by a reply to request 0, that it is locked down; it has no program yet. Requests are trusted
 by the sandboxed process. Replies are not trusted by the host: whatever does not parse exactly, or
-is no answer to the request (``answers``), raises ``FrameError`` and costs the program its life.
+is no reply to the request (``host.replies``), raises ``FrameError`` and costs the program its life.
 Nothing here is ever unpickled.
 """
 
@@ -16,11 +16,32 @@ import struct
 from dataclasses import dataclass
 from enum import IntEnum
 
-from sandbox.errors import REPORTED
+from sandbox.errors import (
+    REPORTED,
+    BadAction,
+    CompileError,
+    MemoryLimit,
+    PolicyError,
+    ProgramError,
+    TimeLimit,
+)
 
 HEADER = struct.Struct("<IIII")
 MAGIC = 0x31504F50
+
+#: Number of slots, whether to make new policy objects; slots (int64) and seeds (uint64) follow.
+RESET_HEAD = struct.Struct("<II")
+#: Number of slots, whether the observations are ragged; slots (int64), of ragged ones the lengths
+#: (int64), and the numbers (float64) follow.
+ACT_HEAD = struct.Struct("<II")
+#: Steps, numbers in an observation and in an action, terminated, truncated, success (-1: unknown);
+#: observations, actions and rewards (float64) follow.
+EPISODE_HEAD = struct.Struct("<IIIBBbx")
+#: Code, line, slot, bytes of the message and of the output, which follow.
 FAULT_HEAD = struct.Struct("<IiiII")
+
+#: Characters of an error message that are kept.
+MAX_MESSAGE = 8000
 
 
 class Kind(IntEnum):
@@ -36,6 +57,18 @@ class Kind(IntEnum):
     TEXT = 19
     FAULT = 20
     READY = 21
+
+
+_RUNNING: tuple[type[ProgramError], ...] = (PolicyError, MemoryLimit, TimeLimit)
+
+#: The faults that a process may report in reply to each request.
+FAULTS: dict[int, tuple[type[ProgramError], ...]] = {
+    Kind.START: (CompileError, *_RUNNING),
+    Kind.RESET: _RUNNING,
+    Kind.ACT: (BadAction, *_RUNNING),
+    Kind.SUMMARIZE: _RUNNING,
+    Kind.OUTPUT: _RUNNING,
+}
 
 
 class FrameError(Exception):

@@ -72,6 +72,24 @@ class MultiDiscrete:
 ActionSpace = Box | Discrete | MultiDiscrete
 
 
+def expected_action(space: ActionSpace) -> str:
+    """What ``act`` must return, for messages."""
+    if isinstance(space, Box):
+        number = f"{space.size} finite number{'s' if space.size > 1 else ''}"
+        return f"{number} as an array of shape {space.shape}"
+    if isinstance(space, Discrete):
+        return f"one integer from {space.start} to {space.start + space.n - 1}"
+    pairs = zip(space.start, space.nvec, strict=True)
+    return f"{space.size} integers within {', '.join(f'{a}..{a + n - 1}' for a, n in pairs)}"
+
+
+def action_bounds(space: Discrete | MultiDiscrete) -> tuple[FloatArray, FloatArray]:
+    """Smallest and largest integer of each number of an action, float64 ``(size,)`` each."""
+    low = np.atleast_1d(np.asarray(space.start, np.float64))
+    count = space.n if isinstance(space, Discrete) else space.nvec
+    return low, low + np.asarray(count, np.float64) - 1
+
+
 @dataclass(frozen=True)
 class Interface:
     """How a program is spoken to.

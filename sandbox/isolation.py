@@ -7,7 +7,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sandbox.lockdown import REQUIRED
+#: Protections that the level "strict" needs; the others come on top where they can be had.
+REQUIRED = (
+    "own process group",
+    "closed descriptors",
+    "resource limits",
+    "unprivileged user",
+    "no capabilities",
+    "no new privileges",
+    "dies with its parent",
+    "Landlock",
+    "seccomp",
+)
+ADDITIONAL = ("own user id", "empty root directory", "own network namespace", "not traceable")
+
+#: Exit status of a process that could not lock itself down as strictly as asked.
+NOT_STRICT = 77
 
 Level = Literal["strict", "reduced", "minimal"]
 
@@ -46,11 +61,3 @@ class Isolation:
 
     def __str__(self) -> str:
         return json.dumps(self.as_dict())
-
-
-def detect() -> Isolation:
-    """Lock a process down and see what holds. Takes a fraction of a second."""
-    from sandbox.host import Host
-
-    with Host() as host:
-        return host.isolation

@@ -1,4 +1,4 @@
-"""The libraries that a program may import, and what of each."""
+"""Facades of the libraries that hold no state: what a program gets of each."""
 
 from __future__ import annotations
 
@@ -12,59 +12,7 @@ from sandbox.language.facades import Facade, facade, public_members
 from sandbox.language.generated import GENERATED
 from sandbox.language.hardening import harden
 from sandbox.language.replaced import REPLACED
-
-#: Modules of the standard library and the names that are offered. Left out is what reaches code,
-#: files, frames or other modules by name (``attrgetter`` and ``wraps`` are replaced), evaluates
-#: annotations (``get_type_hints``, ``make_dataclass``, ``singledispatch``), or sets global state.
-STDLIB: dict[str, str] = {
-    "abc": "ABC abstractmethod",
-    "bisect": "bisect bisect_left bisect_right insort insort_left insort_right",
-    "collections": "ChainMap Counter OrderedDict UserDict UserList defaultdict deque namedtuple",
-    "collections.abc": (
-        "Callable Collection Container Generator Hashable ItemsView Iterable Iterator KeysView "
-        "Mapping MutableMapping MutableSequence MutableSet Reversible Sequence Set Sized ValuesView"
-    ),
-    "copy": "copy deepcopy",
-    "dataclasses": "InitVar KW_ONLY MISSING FrozenInstanceError asdict astuple dataclass field "
-    "fields is_dataclass replace",
-    "decimal": (
-        "Decimal Context localcontext DecimalException DivisionByZero InvalidOperation Overflow "
-        "ROUND_CEILING ROUND_DOWN ROUND_FLOOR ROUND_HALF_DOWN ROUND_HALF_EVEN ROUND_HALF_UP "
-        "ROUND_UP"
-    ),
-    "enum": "Enum Flag IntEnum IntFlag StrEnum auto unique",
-    "fractions": "Fraction",
-    "functools": "cache cached_property cmp_to_key lru_cache partial partialmethod reduce "
-    "total_ordering",
-    "heapq": "heapify heappop heappush heappushpop heapreplace merge nlargest nsmallest",
-    "itertools": (
-        "accumulate batched chain combinations combinations_with_replacement compress count cycle "
-        "dropwhile filterfalse groupby islice pairwise permutations product repeat starmap "
-        "takewhile tee zip_longest"
-    ),
-    "json": "JSONDecodeError dumps loads",
-    "numbers": "Complex Integral Number Rational Real",
-    "statistics": (
-        "NormalDist StatisticsError correlation covariance fmean geometric_mean harmonic_mean "
-        "linear_regression mean median median_grouped median_high median_low mode multimode "
-        "pstdev pvariance quantiles stdev variance"
-    ),
-    "string": (
-        "ascii_letters ascii_lowercase ascii_uppercase capwords digits hexdigits octdigits "
-        "printable punctuation whitespace"
-    ),
-    "typing": (
-        "AbstractSet Any AnyStr Callable ClassVar Collection Container Counter DefaultDict Deque "
-        "Dict Final FrozenSet Generator Generic Hashable Iterable Iterator List Literal Mapping "
-        "MutableMapping MutableSequence NamedTuple NewType NoReturn Optional OrderedDict Protocol "
-        "Reversible Self Sequence Set Sized SupportsFloat SupportsInt Text Tuple Type "
-        "TYPE_CHECKING TypeAlias TypedDict TypeVar Union assert_never cast final overload "
-        "runtime_checkable"
-    ),
-}
-
-#: Modules of which every public name is offered.
-WHOLE = ("math", "cmath")
+from sandbox.libraries import STDLIB, WHOLE
 
 
 def _stdlib_members(module: str) -> dict[str, object]:
@@ -102,7 +50,7 @@ def tree(members: Mapping[str, Mapping[str, object]]) -> dict[str, Facade]:
 
 
 def library_members(name: str) -> dict[str, object]:
-    """What an installed library that is not in the lists above offers.
+    """What an installed library offers that is in no table.
 
     Raises:
         ImportError: it is not installed.

@@ -6,11 +6,11 @@ import ast
 import sys
 import types
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sandbox.errors import CompileError
 from sandbox.language.rewriter import Importable
-from sandbox.language.settings import holds_settings
 from sandbox.language.stateless import stateless
 from sandbox.language.transformer import PolicyTransformer
 
@@ -23,13 +23,21 @@ _SHOWN = 160
 #: Deep enough for long sums and else-if chains; pure Python recursion needs no C stack.
 _PARSE_DEPTH = 4000
 
+#: ``np.errstate``, ``np.printoptions`` and decimal contexts are meant for a ``with`` statement, but
+#: their ``__enter__`` can be called without an end. They live in context variables; so a program
+#: that may name one of them gets a context of its own for each episode. For others that would be a
+#: tenth of a microsecond per act for nothing.
+_SETTINGS = frozenset({"errstate", "printoptions", "decimal"})
+#: What reaches attributes by names that are computed.
+_REFLECTIVE = frozenset({"getattr", "attrgetter", "methodcaller"})
+
 
 @dataclass(frozen=True)
 class Compiled:
     """A checked module.
 
-    ``stateless``: one namespace of it can serve several episodes. ``settings``: it may alter
-    settings that outlive a call.
+    ``stateless``: one namespace of it can serve several episodes. ``settings``: it may hold
+    settings open from one call to the next.
     """
 
     code: types.CodeType
@@ -71,13 +79,31 @@ def compile_source(source: str, importable: Importable) -> Compiled:
 
 def _compile(source: str, importable: Importable) -> Compiled:
     tree = ast.parse(source, FILENAME)
-    without_state, settings = stateless(tree), holds_settings(tree)
+    without_state, settings = stateless(tree), _holds_settings(tree)
     transformer = PolicyTransformer(tree, importable, sealed=without_state)
     tree = transformer.visit(tree)
     if transformer.refusals:
         raise _refused(source, sorted(set(transformer.refusals)))
     code = compile(tree, FILENAME, "exec", dont_inherit=True)
     return Compiled(code, without_state, settings)
+
+
+def _holds_settings(tree: ast.Module) -> bool:
+    """Whether the program names a setting that can be held open, or could without a trace."""
+    wanted = _SETTINGS | _REFLECTIVE
+    return any(not wanted.isdisjoint(_names_in(node)) for node in ast.walk(tree))
+
+
+def _names_in(node: ast.AST) -> Iterable[str]:
+    names: Iterable[str] = ()
+    match node:
+        case ast.Name(name) | ast.Attribute(attr=name):
+            names = (name,)
+        case ast.alias(name) | ast.ImportFrom(str(name)):
+            names = name.split(".")
+        case ast.MatchClass(kwd_attrs=attributes):
+            names = attributes
+    return names
 
 
 def _refused(source: str, refusals: list[tuple[int, str]]) -> CompileError:

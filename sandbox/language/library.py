@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-import functools
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.util import find_spec
 
-from sandbox.language import names, roots, scipy_library
-from sandbox.language.catalog import STDLIB, WHOLE, library_members, shared_facades, tree
+from sandbox.language import names, roots
+from sandbox.language.catalog import library_members, shared_facades, tree
 from sandbox.language.facades import Facade, facade, member
 from sandbox.language.hardening import forget, harden
 from sandbox.language.numpy_facade import HINTS, numpy_members
 from sandbox.language.randomness import Randomness
-
-_NUMPY = ("linalg", "fft", "random", "typing", "polynomial", "exceptions", "lib.stride_tricks")
-_BASE = frozenset(
-    {*STDLIB, *WHOLE, "operator", "warnings", "random", "time", "numpy", "numpy.lib"}
-    | {f"numpy.{name}" for name in _NUMPY}
-)
-_SCIPY_NAMES = frozenset({"scipy"} | {f"scipy.{name}" for name in scipy_library.MODULES})
-
+from sandbox.libraries import SCIPY, importable_modules
 
 #: Libraries that are loaded, by module: what of each is offered.
 Loaded = Mapping[str, Mapping[str, object]]
@@ -49,34 +40,9 @@ class Offer:
         return f"not available; {module} offers {there}"
 
 
-@functools.cache
-def _has_scipy() -> bool:
-    # Asked in the warm parent first: after the lock-down nothing can be found any more.
-    return find_spec("scipy") is not None
-
-
 def importable(extra: tuple[str, ...] = ()) -> Offer:
-    """The modules of this sandbox, those of ``extra`` included."""
-    scipy = _SCIPY_NAMES if _has_scipy() else frozenset[str]()
-    parents = {name[:i] for name in extra for i, c in enumerate(name) if c == "."}
-    return Offer(_BASE | scipy | frozenset(extra) | parents)
-
-
-def _listed() -> tuple[str, ...]:
-    """Whole libraries by their name; of scipy, of which there is a part, each module."""
-    offered = importable().modules
-    listed = {name for name in offered if "." not in name or name in _SCIPY_NAMES}
-    return ("numpy", *sorted(listed - {"numpy", "scipy"}))
-
-
-#: What every program may import here, numpy first: for prompts and messages.
-ALLOWED_IMPORTS = _listed()
-
-
-def needed_libraries(source: str, extra: tuple[str, ...]) -> tuple[str, ...]:
-    """Modules to load before the process is locked down, for this source."""
-    scipy = tuple(f"scipy.{name}" for name in scipy_library.MODULES) if "scipy" in source else ()
-    return scipy + extra
+    """What a program may import whose caller adds ``extra``."""
+    return Offer(importable_modules(extra))
 
 
 def load_libraries(wanted: tuple[str, ...]) -> Loaded:
@@ -95,7 +61,7 @@ def load_libraries(wanted: tuple[str, ...]) -> Loaded:
 
 def library_facades(loaded: Loaded, extra: tuple[str, ...]) -> dict[str, Facade]:
     """Facades for one program: of all that the process has loaded, what this program may import."""
-    return tree({n: members for n, members in loaded.items() if n in _SCIPY_NAMES or n in extra})
+    return tree({n: members for n, members in loaded.items() if n in SCIPY or n in extra})
 
 
 _NOTHING = facade("nothing", {})

@@ -9,10 +9,6 @@ from typing import Any
 
 from sandbox.language import names
 
-#: The modules that are offered.
-MODULES = names.words(
-    "linalg optimize interpolate signal spatial spatial.distance spatial.transform"
-)
 #: Public names that are left out: of the test suite and the documentation, plots (there is no
 #: matplotlib), wrappers that read a module's attributes by name and lead to raw memory, what always
 #: fails, and what prints past ``print``.

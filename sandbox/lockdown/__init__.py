@@ -1,7 +1,8 @@
 """The process layer: from a forked copy of the warm parent to a process that can only compute.
 
 ``Preparation`` happens once, in the parent; ``apply`` happens in every forked child before it looks
-at the program. Each step reports "on" or why not; what is missing decides the level.
+at the program. Each step reports "on" or why not; what is missing decides the level (see
+``sandbox.isolation``).
 """
 
 from __future__ import annotations
@@ -16,20 +17,6 @@ from sandbox.lockdown import identity, landlock, libc, resources, seccomp
 
 #: Where the two pipes are in the child.
 READ_FD, WRITE_FD = 3, 4
-
-#: Protections that the level "strict" needs; the others come on top where they can be had.
-REQUIRED = (
-    "own process group",
-    "closed descriptors",
-    "resource limits",
-    "unprivileged user",
-    "no capabilities",
-    "no new privileges",
-    "dies with its parent",
-    "Landlock",
-    "seccomp",
-)
-ADDITIONAL = ("own user id", "empty root directory", "own network namespace", "not traceable")
 
 #: The parent has only a few descriptors, all of them below this.
 HIGHEST_FD = 4096

@@ -16,7 +16,8 @@ from sandbox.language import (
     make_builtins,
     roots,
 )
-from sandbox.language.library import library_facades, load_libraries, needed_libraries
+from sandbox.language.library import library_facades, load_libraries
+from sandbox.libraries import needed_libraries
 
 
 def run_restricted(source: str, extra: tuple[str, ...] = ()) -> tuple[dict, Printer]:

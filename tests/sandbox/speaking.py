@@ -5,14 +5,14 @@ import subprocess
 import sys
 
 from sandbox import Limits
-from sandbox.answers import Answers
-from sandbox.channel import Channel
 from sandbox.frames import MAGIC
-from sandbox.process import Process
+from sandbox.host.channel import Channel
+from sandbox.host.process import Process
+from sandbox.host.replies import ExpectedReplies
 
 #: A backstop of a fraction of a second for calls of a few hundredths.
 LIMITS = Limits(wall_seconds=0.3)
-ANSWERS = Answers("", LIMITS)
+REPLIES = ExpectedReplies("", LIMITS)
 
 _PREAMBLE = """
 import os, struct, time

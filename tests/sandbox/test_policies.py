@@ -7,7 +7,7 @@ import pytest
 from restricted import programs, run_plain
 
 from sandbox import Box, Discrete, Host, Interface, Limits, MultiDiscrete
-from sandbox.seeds import slot_seed
+from sandbox.host.policy import slot_seed
 
 POLICIES = programs("policies")
 STEPS, EPISODES = 12, 3

@@ -6,10 +6,9 @@ import subprocess
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from speaking import ANSWERS, LIMITS, forger
+from speaking import LIMITS, REPLIES, forger
 
 from sandbox import Limits, ProcessDied, ProtocolError, TimeLimit
-from sandbox.channel import Channel
 from sandbox.errors import REPORTED
 from sandbox.frames import (
     HEADER,
@@ -24,9 +23,10 @@ from sandbox.frames import (
     parse_fault,
     parse_header,
 )
-from sandbox.process import Process
+from sandbox.host.channel import Channel
+from sandbox.host.process import Process
 
-ACTIONS = ANSWERS.to(Kind.ACT, 16, (0,))
+ACTIONS = REPLIES.to(Kind.ACT, 16, (0,))
 
 
 @given(st.binary(max_size=64), st.integers(0, 2**40))
@@ -166,7 +166,7 @@ def test_the_time_of_all_calls_together_is_limited():
 
     with pytest.raises(TimeLimit, match=r"used up its 0\.5 s of processor time in all"):
         for _ in range(100):
-            channel.request(Kind.RESET, b"", ANSWERS.to(Kind.RESET), 5.0, "reset")
+            channel.request(Kind.RESET, b"", REPLIES.to(Kind.RESET), 5.0, "reset")
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 import sandbox
-from sandbox import Disturbed, ProcessDied, SandboxFailed, deaths, warm
-from sandbox.lockdown import REQUIRED
+from sandbox import Disturbed, ProcessDied, SandboxFailed
+from sandbox.host import exit_status, warm_parent
+from sandbox.isolation import REQUIRED
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 INTERFACE = sandbox.Interface(1, None, sandbox.Box((1,)))
@@ -29,7 +30,7 @@ def host():
 def speaking(monkeypatch, script):
     """Warm parents run this script from now on; ``s`` is their control socket."""
     script = f"import socket, sys\ns = socket.socket(fileno=int(sys.argv[1]))\n{script}"
-    monkeypatch.setattr(warm, "_BOOT", script.replace("{", "{{").replace("}", "}}"))
+    monkeypatch.setattr(warm_parent, "_BOOT", script.replace("{", "{{").replace("}", "}}"))
 
 
 @pytest.fixture
@@ -64,7 +65,7 @@ def test_a_warm_parent_that_is_stopped_is_ended_and_replaced(host, monkeypatch):
     before = host.parent_pid
     os.kill(before, signal.SIGSTOP)
     with monkeypatch.context() as patched, pytest.raises(SandboxFailed, match="not answered"):
-        patched.setattr(warm, "_ANSWER_SECONDS", 0.2)
+        patched.setattr(warm_parent, "_ANSWER_SECONDS", 0.2)
         host._parent.spawn([], sandbox.Limits(), strict=False)
     assert not Path(f"/proc/{before}").exists()
     assert works(host)
@@ -94,9 +95,9 @@ NONSENSE = {
 def test_what_a_warm_parent_says_is_bounded_in_time_and_size(monkeypatch, name):
     speaking(monkeypatch, NONSENSE[name])
     if name.startswith("pieces"):
-        monkeypatch.setattr(warm, "_ANSWER_SECONDS", 0.3)
+        monkeypatch.setattr(warm_parent, "_ANSWER_SECONDS", 0.3)
     with pytest.raises(SandboxFailed, match=r"warm parent (is gone|failed|has not|does not)"):
-        warm.WarmParent()
+        warm_parent.WarmParent()
 
 
 def test_an_interrupted_question_does_not_leave_its_answer_to_the_next(host, monkeypatch):
@@ -104,7 +105,7 @@ def test_an_interrupted_question_does_not_leave_its_answer_to_the_next(host, mon
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr(warm.WarmParent, "_answer", interrupted)
+        patched.setattr(warm_parent.WarmParent, "_reply", interrupted)
         works(host)
     assert works(host)
 
@@ -115,7 +116,7 @@ def test_a_process_in_reserve_that_was_killed_is_not_handed_out(host):
     killed = children(host)
     for pid in killed:
         os.kill(pid, signal.SIGKILL)
-    wait(lambda: all(deaths._state(pid) == "Z" for pid in killed))
+    wait(lambda: all(exit_status._state(pid) == "Z" for pid in killed))
     assert works(host)
 
 
@@ -136,15 +137,15 @@ def test_a_process_that_is_killed_from_outside_is_told_as_that(host, number):
 
 
 def test_a_crash_is_the_program_s():
-    assert isinstance(deaths.death(-signal.SIGSEGV, "act()"), ProcessDied)
+    assert isinstance(exit_status.exit_error(-signal.SIGSEGV, "act()"), ProcessDied)
 
 
 def test_the_kernel_s_choice_is_told_where_memory_ran_out(monkeypatch):
     counts = iter([3, 3, 4, 4])
-    monkeypatch.setattr(deaths, "_kills", lambda: next(counts))
-    kills = deaths.OutOfMemoryKills()
+    monkeypatch.setattr(exit_status, "_kills", lambda: next(counts))
+    kills = exit_status.OutOfMemoryKills()
     assert [kills.happened() for _ in range(3)] == [False, True, False]
-    error = deaths.death(-signal.SIGKILL, "act()", out_of_memory=True)
+    error = exit_status.exit_error(-signal.SIGKILL, "act()", out_of_memory=True)
     assert isinstance(error, Disturbed)
     assert "the machine ran out of memory" in error.message
 
@@ -155,8 +156,8 @@ def test_the_kernel_s_choice_is_told_where_memory_ran_out(monkeypatch):
 def test_the_kernel_s_count_is_read_wherever_it_is(monkeypatch, tmp_path, text):
     count = tmp_path / "memory.events"
     count.write_text(text)
-    monkeypatch.setattr(deaths, "_group_files", lambda: iter([tmp_path / "none", count]))
-    assert deaths._kills() == 7
+    monkeypatch.setattr(exit_status, "_group_files", lambda: iter([tmp_path / "none", count]))
+    assert exit_status._kills() == 7
 
 
 def is_open(fd):

@@ -20,7 +20,7 @@ def main(descriptor):
 
 def test_a_host_starts_the_warm_parent_of_its_own_copy_of_the_package(tmp_path):
     shutil.copytree(FOLDER, tmp_path / "sandbox")
-    with (tmp_path / "sandbox/parent.py").open("a") as entry:
+    with (tmp_path / "sandbox/inside/boot.py").open("a") as entry:
         entry.write(SPEAKS)
     script = "import sandbox; print(sandbox.Host().isolation)"
 

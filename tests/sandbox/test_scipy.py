@@ -13,7 +13,7 @@ from restricted import programs
 
 from sandbox import Box, Host, Interface, Limits
 from sandbox.language.catalog import library_members
-from sandbox.language.scipy_library import MODULES
+from sandbox.libraries import SCIPY
 
 FAMILIES = programs("scipy")
 POLICY = """import numpy as np
@@ -55,7 +55,7 @@ def test_what_libraries_print_is_the_programs_output(host):
 def test_each_name_that_is_offered_stands_in_the_families():
     words = set(re.findall(r"\w+", " ".join(FAMILIES.values())))
 
-    offered = {n for module in MODULES for n in library_members(f"scipy.{module}")}
+    offered = {n for module in SCIPY for n in library_members(module)}
 
     assert offered - words == set()
 
@@ -65,8 +65,8 @@ def test_nothing_of_scipy_is_loaded_later_than_in_the_warm_parent():
     probe = """
 import sys
 from sandbox.language.library import load_libraries
-from sandbox.language.scipy_library import MODULES
-load_libraries(tuple(f"scipy.{module}" for module in MODULES))
+from sandbox.libraries import SCIPY
+load_libraries(SCIPY)
 print("\\n".join(f"{m.__package__} {m.__file__}" for m in list(sys.modules.values())
     if getattr(m, "__file__", None) and m.__name__.startswith("scipy.")))
 print(*sys.modules)

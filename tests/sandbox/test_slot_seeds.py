@@ -8,7 +8,7 @@ from gymnasium.utils import seeding
 
 import sandbox
 from sandbox import Box, Interface
-from sandbox.seeds import slot_seed
+from sandbox.host.policy import slot_seed
 
 #: Gathers every number that generators show, and takes each for the environment's seed: is a draw
 #: in the observation that of an environment so seeded, or its own first draw? Returns how many are.
@@ -99,7 +99,7 @@ def test_no_state_of_a_generator_foretells_an_environment(host, key):
 
 
 def test_generators_started_from_the_seed_itself_would_foretell_it(host, monkeypatch):
-    monkeypatch.setattr("sandbox.sessions.slot_seed", lambda seed, key: seed)
+    monkeypatch.setattr("sandbox.host.policy.slot_seed", lambda seed, key: seed)
 
     assert found(host, 1_234_567_890, b"")[0] > 0
 

@@ -4,9 +4,9 @@ import pytest
 from restricted import run_restricted
 
 from sandbox import Box, CompileError, Interface, Limits
+from sandbox.inside.faults import describe
+from sandbox.inside.program import FeedbackProgram, Task
 from sandbox.language import names
-from sandbox.program import FeedbackProgram, Task
-from sandbox.tracebacks import describe
 
 LIAR = """
 class S(str):

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from speaking import ANSWERS, forger
+from speaking import REPLIES, forger
 
 import sandbox
 from sandbox import Disturbed, Interface, Limits, TimeLimit
-from sandbox.clock import Exhausted, Patience, ProcessClock, Stalled
 from sandbox.frames import Kind, message
+from sandbox.host.clock import Exhausted, Patience, ProcessClock, Stalled
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="reads clocks and states of processes")
 INTERFACE = Interface(1, None, sandbox.Box((1,)))
@@ -132,7 +132,7 @@ def test_each_of_two_begun_acts_has_its_own_time():
     spin = "end = time.process_time() + 0.35\n    while time.process_time() < end: pass"
     channel, _ = forger(f"for _ in '12':\n    ask()\n    {spin}\n    say(DONE)", Limits())
     for _ in range(2):
-        channel.send(Kind.RESET, message(b""), ANSWERS.to(Kind.RESET), 0.4, "act()")
+        channel.send(Kind.RESET, message(b""), REPLIES.to(Kind.RESET), 0.4, "act()")
     assert [bytes(channel.receive()) for _ in range(2)] == [b"", b""]
 
 
@@ -154,7 +154,7 @@ class Poll:
 
     def __init__(self, monkeypatch, more):
         self.now, self.more = 0.0, more
-        monkeypatch.setattr("sandbox.clock.time.monotonic", lambda: self.now)
+        monkeypatch.setattr("sandbox.host.clock.time.monotonic", lambda: self.now)
 
     def poll(self, milliseconds):
         self.now += milliseconds / 1000 + self.more
@@ -171,7 +171,7 @@ def test_time_in_which_the_host_itself_was_stopped_does_not_count(monkeypatch):
 
 def test_a_clock_that_cannot_be_read_is_the_time_waited(monkeypatch):
     poll = Poll(monkeypatch, 0.0)
-    monkeypatch.setattr("sandbox.clock.sys.platform", "darwin")
+    monkeypatch.setattr("sandbox.host.clock.sys.platform", "darwin")
     clock = ProcessClock(os.getpid())
     with pytest.raises(Exhausted):
         Patience(clock, 5.0, 60.0).wait(poll)

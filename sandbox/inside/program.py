@@ -1,4 +1,4 @@
-"""Loading and running one program; runs inside the sandboxed process.
+"""Loading and running one program.
 
 Each slot (one lockstep episode) has a namespace of its own: the module is executed anew for every
 fresh policy object, with its own random generators, so that episodes cannot influence each other
@@ -8,12 +8,15 @@ and results do not depend on how many of them run together. Only a module withou
 
 from __future__ import annotations
 
+import math
 import sys
 import types
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from sandbox import actions, trajectory
+import numpy as np
+
 from sandbox.errors import (
     BadAction,
     CompileError,
@@ -21,7 +24,10 @@ from sandbox.errors import (
     PolicyError,
     ProgramError,
 )
-from sandbox.interface import Interface, Limits
+from sandbox.inside.actions import ActionError
+from sandbox.inside.faults import describe
+from sandbox.inside.trajectory import Trajectory
+from sandbox.interface import FloatArray, Interface, Limits
 from sandbox.language import (
     MODULE,
     Library,
@@ -35,9 +41,9 @@ from sandbox.language import (
     roots,
     shortened,
 )
+from sandbox.language.hardening import harden
 from sandbox.language.library import Loaded, library_facades
-from sandbox.observing import observation_class
-from sandbox.tracebacks import describe
+from sandbox.language.ownership import fleeting
 
 
 @dataclass(frozen=True)
@@ -48,6 +54,25 @@ class Task:
     interface: Interface
     limits: Limits
     extra_imports: tuple[str, ...] = ()
+
+
+def observation_class(source: str | None) -> Callable[[FloatArray], Any] | None:
+    """The class ``Observation``, or None where observations are plain vectors.
+
+    Objects of it, and of the other classes in the source, live for a step, and a program may write
+    to them; the classes serve all episodes, and what they hold is made immutable.
+    """
+    if source is None:
+        return None
+    namespace: dict[str, Any] = {"np": np, "math": math, "__name__": "observation"}
+    exec(compile(source, "<observation>", "exec", dont_inherit=True), namespace)  # noqa: S102 - trusted: it comes with the task
+    for value in list(namespace.values()):
+        if isinstance(value, type) and value.__module__ == "observation":
+            fleeting(value)
+            # The initializer runs for each step; it cannot be taken off its class (``attributes``).
+            harden([value], "__init__")
+    observation: Callable[[FloatArray], Any] = namespace["Observation"]
+    return observation
 
 
 class Program:
@@ -105,7 +130,7 @@ class Program:
         if isinstance(error, MemoryError):
             kind = MemoryLimit
             text += f"\nthe limit is {self.task.limits.memory_mb} MB"
-        elif isinstance(error, actions.ActionError):
+        elif isinstance(error, ActionError):
             kind, text = BadAction, str(error)
         return kind(
             text,
@@ -129,7 +154,7 @@ class FeedbackProgram(Program):
         except BaseException as error:
             raise self.failed(error) from None
 
-    def summarize(self, episode: trajectory.Trajectory) -> str:
+    def summarize(self, episode: Trajectory) -> str:
         """The summary, cut to the limit with a note where it was."""
         try:
             text = self._feedback.summarize_trajectory(episode)

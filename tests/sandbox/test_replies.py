@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from speaking import ANSWERS, LIMITS, forger, written
+from speaking import LIMITS, REPLIES, forger, written
 
 import sandbox
 from sandbox import (
@@ -22,14 +22,16 @@ from sandbox import (
     ProtocolError,
     TimeLimit,
 )
-from sandbox.answers import FAULTS, READY, Answers, reported
 from sandbox.errors import REPORTED
-from sandbox.frames import Fault, Kind, clean, header, message, pack_fault
-from sandbox.parent import NOT_STRICT
-from sandbox.sessions import Policy, Summarizer
+from sandbox.frames import FAULTS, Fault, Kind, clean, header, message, pack_fault
+from sandbox.host import Policy, Summarizer
+from sandbox.host.act_requests import action_check
+from sandbox.host.replies import READY, ExpectedReplies
+from sandbox.inside.faults import fault_payload
+from sandbox.isolation import NOT_STRICT
 
 REQUESTS = (Kind.START, Kind.RESET, Kind.ACT, Kind.SUMMARIZE, Kind.OUTPUT)
-ANSWER_TO = {kind: ANSWERS.to(kind, 16 if kind == Kind.ACT else 0, (3, 5)) for kind in REQUESTS}
+ANSWER_TO = {kind: REPLIES.to(kind, 16 if kind == Kind.ACT else 0, (3, 5)) for kind in REQUESTS}
 STATES = pytest.mark.parametrize("request_kind", REQUESTS, ids=lambda kind: kind.name)
 
 
@@ -56,7 +58,7 @@ def test_a_refusal_is_believed_only_of_a_program_that_is_being_loaded():
 def test_what_cannot_be_reported_is_told_as_an_exception_of_the_program():
     class_is_gone = CompileError("the program must define `class Policy`")
     fault = written(b"")
-    body = reported(class_is_gone, Kind.RESET, "")
+    body = fault_payload(class_is_gone, Kind.RESET, "")
     with pytest.raises(sandbox.PolicyError, match="must define"):
         answered(Kind.RESET, header(Kind.FAULT, 1, len(body)) + body)
     fault.kill()
@@ -99,7 +101,7 @@ def test_any_reply_is_an_answer_or_a_fault_that_can_be(request_kind, kind, paylo
         assert error.line in (None, 1, 2)
         return
     assert (kind, body) == (answer.kind, payload)
-    assert answer.least <= len(body) <= answer.most
+    assert answer.min_bytes <= len(body) <= answer.max_bytes
 
 
 @STATES
@@ -123,7 +125,7 @@ def test_a_process_that_cannot_be_made_ready_is_the_sandbox_s_fault(script):
     channel, process = forger(script + "\ntime.sleep(60)")
     with pytest.raises(sandbox.SandboxFailed, match="could not make a process"):
         channel.await_ready()
-    assert READY.most == 0
+    assert READY.max_bytes == 0
     assert process.poll() is not None
 
 
@@ -161,7 +163,7 @@ def test_bytes_that_keep_coming_are_no_answer_to_the_first_of_several_requests()
 def test_long_replies_are_taken_while_a_long_request_is_written():
     size = 300_000
     channel, _ = forger(f"for _ in '123': ask(); say(ACTIONS, b'y' * {size})")
-    answer = ANSWERS.to(Kind.ACT, size, (0,))
+    answer = REPLIES.to(Kind.ACT, size, (0,))
     for _ in range(3):
         channel.send(Kind.ACT, message(bytes(size)), answer, 10.0, "act()")
     for _ in range(3):
@@ -226,15 +228,13 @@ def test_actions_that_are_none_are_seen_by_the_host(space, numbers, words):
     number=st.one_of(st.floats(), st.integers(-20, 20).map(float), st.just(-0.0)),
 )
 def test_the_host_s_check_is_that_of_the_definition(start, n, number):
-    from sandbox.actions import check
-
     for space in (Discrete(n, start), MultiDiscrete((9, n), (0, start))):
         reply = bytearray(16 + 8 * 2 * space.size)
         actions = np.frombuffer(reply, np.float64, -1, 16).reshape(2, -1)
         actions[:, -1] = start
         actions[1, -1] = number
         legal = number in range(start, start + n)
-        assert check(space, actions, reply, 16)() == (None if legal else 1)
+        assert action_check(space, actions, reply, 16)() == (None if legal else 1)
 
 
 def test_a_fault_in_an_episode_that_was_not_asked_breaks_the_protocol():
@@ -282,8 +282,8 @@ def test_a_summary_is_cut_and_cleaned():
 
 
 def test_the_longest_honest_texts_pass():
-    answers = Answers("", SMALL)
+    replies = ExpectedReplies("", SMALL)
     longest = "\U0001f600" * SMALL.text_chars + "\n[summary cut here: 123456789 more characters]"
-    assert len(longest.encode()) <= answers.to(Kind.SUMMARIZE).most
+    assert len(longest.encode()) <= replies.to(Kind.SUMMARIZE).max_bytes
     error = sandbox.PolicyError("\U0001f600" * 10**5)
-    assert len(reported(error, Kind.ACT, longest)) <= answers.to(Kind.ACT).fault_most
+    assert len(fault_payload(error, Kind.ACT, longest)) <= replies.to(Kind.ACT).max_fault_bytes

@@ -15,36 +15,25 @@ same limits as the last one.
 
 from __future__ import annotations
 
-import fcntl
 import gc
 import json
 import os
-import resource
 import select
 import signal
 import socket
-import sys
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from sandbox import lockdown
-from sandbox.isolation import Isolation
-from sandbox.watchdog import Watchdog
+from sandbox.inside.child import serve, touch
+from sandbox.inside.watchdog import Watchdog
+from sandbox.isolation import NOT_STRICT, Isolation
+from sandbox.language import warmup
+from sandbox.language.library import load_libraries
 
-#: Exit code of a child that could not lock itself down as strictly as asked.
-NOT_STRICT = 77
 #: Seconds without a request after which a process is put in reserve.
 _IDLE = 0.005
 _PROBE_MEMORY = 1 << 28
-
-
-def _warm_up() -> None:
-    """Load whatever is loaded lazily, so that children need no file."""
-    import sandbox.child
-    from sandbox.language.warmup import run
-
-    run()
-    assert sandbox.child is not None  # noqa: S101 - keeps the import
 
 
 @dataclass(frozen=True)
@@ -71,7 +60,7 @@ class Parent:
 
     def run(self) -> None:
         """Report the isolation, then obey until the host is gone."""
-        _warm_up()
+        warmup.run()
         gc.collect()
         gc.freeze()
         self._send({"isolation": self._probe()})
@@ -114,8 +103,6 @@ class Parent:
     def _load(self, wanted: list[str]) -> None:
         missing = tuple(name for name in wanted if name not in self._loaded)
         if missing:
-            from sandbox.language.library import load_libraries
-
             self._libraries |= load_libraries(missing)
             self._loaded |= set(missing)
             gc.collect()
@@ -170,8 +157,6 @@ class Parent:
         self, request: dict[str, Any], pipes: tuple[int, int], parent: int, warm: bool
     ) -> NoReturn:
         try:
-            from sandbox.child import serve, touch
-
             watchdog = Watchdog()
             lockdown.move_pipes(*pipes)
             report = lockdown.apply(self._preparation, parent, request["memory"], request["cpu"])
@@ -214,26 +199,3 @@ def _kill_group(pid: int) -> None:
             kill(pid, signal.SIGKILL)
         except OSError:
             continue
-
-
-def _low(control: socket.socket) -> socket.socket:
-    """The same socket where children are sure to close it; no descriptor can be higher later."""
-    low = socket.socket(fileno=fcntl.fcntl(control, fcntl.F_DUPFD_CLOEXEC, 0))
-    control.close()
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = lockdown.HIGHEST_FD
-    most = wanted if most == resource.RLIM_INFINITY else min(wanted, most)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-    return low
-
-
-def main(descriptor: int) -> None:
-    """Entry point of the exec'ed process."""
-    control = _low(socket.socket(fileno=descriptor))
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        Parent(control).run()
-    except Exception as error:
-        text = json.dumps({"error": f"{type(error).__name__}: {error}"})
-        control.sendall(text.encode() + b"\n")
-        sys.exit(1)

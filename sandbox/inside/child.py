@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import struct
 import sys
 from collections.abc import Callable, Mapping
 from types import FrameType
@@ -11,19 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from sandbox import trajectory
-from sandbox.acting import Acting
-from sandbox.answers import reported
 from sandbox.errors import MemoryLimit, ProgramError
-from sandbox.frames import Kind
+from sandbox.frames import EPISODE_HEAD, RESET_HEAD, Kind
+from sandbox.inside import trajectory
+from sandbox.inside.acting import Acting
+from sandbox.inside.faults import fault_payload, late
+from sandbox.inside.pipes import Closed, Pipes
+from sandbox.inside.policy import PolicyProgram
+from sandbox.inside.program import FeedbackProgram, Program, Task
+from sandbox.inside.watchdog import Watchdog
 from sandbox.interface import Box, Interface, Limits, action_from_dict
 from sandbox.language.formatting import Stream
 from sandbox.language.library import Loaded
-from sandbox.pipes import Closed, Pipes
-from sandbox.policy import PolicyProgram
-from sandbox.program import FeedbackProgram, Program, Task
-from sandbox.tracebacks import late
-from sandbox.watchdog import Watchdog
 
 #: Set aside so that running out of memory can still be reported.
 _BALLAST = 1 << 20
@@ -35,9 +33,6 @@ _NAMES: dict[int, str] = {
     Kind.SUMMARIZE: "summarize_trajectory()",
     Kind.OUTPUT: "reading the output",
 }
-
-EPISODE_HEAD = struct.Struct("<IIIBBbx")
-RESET_HEAD = struct.Struct("<II")
 
 
 def _task(data: Mapping[str, Any]) -> Task:
@@ -160,7 +155,7 @@ class _Server:
 
     def _tell(self, error: ProgramError) -> None:
         printed = self._program.printer.text if self._program is not None else ""
-        self._pipes.reply(Kind.FAULT, reported(error, self._kind, printed))
+        self._pipes.reply(Kind.FAULT, fault_payload(error, self._kind, printed))
 
 
 def serve(read_fd: int, write_fd: int, libraries: Loaded, watchdog: Watchdog) -> None:

@@ -9,8 +9,6 @@ from time import monotonic
 from typing import NamedTuple, NoReturn
 
 from sandbox import frames
-from sandbox.answers import READY, Answer
-from sandbox.clock import Exhausted, Patience, Stalled
 from sandbox.errors import (
     ProcessDied,
     ProgramError,
@@ -20,30 +18,34 @@ from sandbox.errors import (
     TimeLimit,
 )
 from sandbox.frames import HEADER, FrameError, Kind
+from sandbox.host.clock import Exhausted, Patience, Stalled
+from sandbox.host.process import Process
+from sandbox.host.replies import READY, ExpectedReply
+from sandbox.host.wire import Wire
 from sandbox.interface import Limits
-from sandbox.process import Process
-from sandbox.watchdog import GRACE
-from sandbox.wire import Wire
 
 #: Processor time that being locked down may take, in seconds.
 _READY_SECONDS = 5.0
 #: So many times its limit of processor time, and Limits.wall_seconds, may a call take in wall time.
 _WALL = 10
+#: How much more processor time than its limit a call may take, in seconds: for the process to
+#: report the line that was running (``inside.watchdog``).
+_GRACE = 0.25
 #: How often the clock of a process is read while it answers quickly, in seconds.
 _MARK = 0.1
 #: The first wait for an answer, which is not counted, in milliseconds.
 _FIRST_WAIT = 100
 
-_TROUBLE = (Exhausted, Stalled, FrameError, EOFError)
+_FAILURES = (Exhausted, Stalled, FrameError, EOFError)
 
 
-class _Asked(NamedTuple):
+class _Request(NamedTuple):
     """A request under way; ``allowed`` is processor time in seconds."""
 
     sequence: int
     what: str
     allowed: float
-    answer: Answer
+    expected: ExpectedReply
 
 
 class Channel:
@@ -55,7 +57,7 @@ class Channel:
         self._wire = Wire(*pipes)
         self._limits = limits
         self._sequence = 0
-        self._pending: deque[_Asked] = deque()
+        self._pending: deque[_Request] = deque()
         #: The clock of the process was read at ``_marked`` and showed ``_shown``; the process may
         #: have worked on the oldest request since ``_since``; ``_end`` is where its total ends.
         self._clock = process.clock
@@ -67,7 +69,7 @@ class Channel:
 
     @property
     def pid(self) -> int:
-        """Process id of the process."""
+        """Process id of the sandboxed process."""
         return self._process.pid
 
     def await_ready(self) -> None:
@@ -78,7 +80,7 @@ class Channel:
             SandboxFailed, Disturbed: it ended, or does not answer.
         """
         self._end = math.inf
-        self._pending.append(_Asked(0, "being locked down", _READY_SECONDS, READY))
+        self._pending.append(_Request(0, "being locked down", _READY_SECONDS, READY))
         try:
             self.receive()
         except ProgramError as error:
@@ -87,14 +89,19 @@ class Channel:
         self._end = self._shown + self._limits.total_seconds
 
     def request(
-        self, kind: Kind, payload: bytes | bytearray, answer: Answer, seconds: float, what: str
+        self,
+        kind: Kind,
+        payload: bytes | bytearray,
+        expected: ExpectedReply,
+        seconds: float,
+        what: str,
     ) -> memoryview:
         """Send one request and wait for its answer.
 
         Args:
             kind: of the request.
             payload: of the request.
-            answer: what may come back.
+            expected: what may come back.
             seconds: of processor time; the program's total caps it.
             what: the call that is made, for messages, e.g. "act()".
 
@@ -105,11 +112,11 @@ class Channel:
             ProgramError: the program is at fault; its process is dead then.
             SandboxFailed, Disturbed: it is not, and its process is dead likewise.
         """
-        self.send(kind, frames.message(payload), answer, seconds, what)
+        self.send(kind, frames.message(payload), expected, seconds, what)
         return self.receive()
 
     def send(
-        self, kind: Kind, message: bytearray, answer: Answer, seconds: float, what: str
+        self, kind: Kind, message: bytearray, expected: ExpectedReply, seconds: float, what: str
     ) -> None:
         """First half of ``request``: the process works on it while the caller does other things.
 
@@ -126,19 +133,19 @@ class Channel:
                 self._exhausted(what, seconds)
         replies = 0
         if self._pending:
-            replies = sum(HEADER.size + asked.answer.longest for asked in self._pending)
+            replies = sum(HEADER.size + request.expected.longest for request in self._pending)
         else:
             self._since = now
         self._sequence += 1
-        asked = _Asked(self._sequence, what, seconds, answer)
-        self._pending.append(asked)
+        request = _Request(self._sequence, what, seconds, expected)
+        self._pending.append(request)
         frames.put_header(message, kind, self._sequence)
         try:
             self._wire.write(message, self._patience_for_all, replies)
         except BrokenPipeError:
             return  # why it has ended stands in its reply, or in its death
-        except _TROUBLE as trouble:
-            self._blame(trouble, asked)
+        except _FAILURES as failure:
+            self._fail(failure, request)
 
     def receive(self) -> memoryview:
         """Second half of ``request``, for the oldest one that is under way."""
@@ -154,13 +161,13 @@ class Channel:
         got = None
         wire = self._wire
         if self.alive and not wire.early:
-            asked = self._pending[0]
+            request = self._pending[0]
             room = reply if len(self._pending) == 1 else memoryview(reply)[:size]
             got = wire.readinto(room)
             if got is None and wire.poll.poll(_FIRST_WAIT):
                 got = wire.readinto(room)
             if got == size and reply.startswith(
-                frames.header(asked.answer.kind, asked.sequence, size - HEADER.size)
+                frames.header(request.expected.kind, request.sequence, size - HEADER.size)
             ):
                 self._done()
                 return
@@ -170,17 +177,17 @@ class Channel:
         """``data``: what of the reply was read already."""
         if not self.alive:
             raise self._gone
-        asked = self._pending[0]
+        request = self._pending[0]
         alone = len(self._pending) == 1
         error = None
         try:
             kind, body = self._wire.read(
-                asked.sequence, asked.answer, self._patience(), data, alone
+                request.sequence, request.expected, self._patience(), data, alone
             )
             if kind == Kind.FAULT:
-                error = asked.answer.error(body)
-        except _TROUBLE as trouble:
-            self._blame(trouble, asked)
+                error = request.expected.error(body)
+        except _FAILURES as failure:
+            self._fail(failure, request)
         if error is not None:
             self.kill()
             raise error
@@ -204,9 +211,9 @@ class Channel:
         The clock showed at most ``begun`` when the process began them: never less time than due,
         and no more than _MARK beyond it.
         """
-        allowed = sum(asked.allowed for asked in islice(self._pending, requests))
+        allowed = sum(request.allowed for request in islice(self._pending, requests))
         begun = self._shown + max(0.0, self._since - self._marked)
-        until = min(begun + allowed, self._end) + GRACE
+        until = min(begun + allowed, self._end) + _GRACE
         extra, total = self._limits.wall_seconds, self._limits.total_seconds
         wall = min(_WALL * allowed, _WALL * total - self._clock.waited) + extra
         return Patience(self._clock, until, wall)
@@ -214,17 +221,17 @@ class Channel:
     def _patience_for_all(self) -> Patience:
         return self._patience(len(self._pending))
 
-    def _blame(self, trouble: Exception, asked: _Asked) -> NoReturn:
+    def _fail(self, failure: Exception, request: _Request) -> NoReturn:
         """End the process and raise what went wrong."""
-        if isinstance(trouble, Exhausted):
-            self._exhausted(asked.what, asked.allowed)
-        if isinstance(trouble, Stalled):
-            error = self._process.silent(asked.what, asked.allowed)
-        elif isinstance(trouble, EOFError):
+        if isinstance(failure, Exhausted):
+            self._exhausted(request.what, request.allowed)
+        if isinstance(failure, Stalled):
+            error = self._process.silent(request.what, request.allowed)
+        elif isinstance(failure, EOFError):
             self._close()
-            error = self._process.died(asked.what, has_program=asked.answer is not READY)
+            error = self._process.died(request.what, has_program=request.expected is not READY)
         else:
-            error = ProtocolError(f"the program broke the protocol: {trouble}")
+            error = ProtocolError(f"the program broke the protocol: {failure}")
         if not isinstance(error, ProgramError):
             self._gone = error
         self.kill()

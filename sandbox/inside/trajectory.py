@@ -1,4 +1,4 @@
-"""What ``summarize_trajectory`` receives; built inside the sandboxed process."""
+"""What ``summarize_trajectory`` receives."""
 
 from __future__ import annotations
 

@@ -17,13 +17,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from sandbox.channel import Channel
-from sandbox.clock import Patience, ProcessClock, Stalled
-from sandbox.deaths import OutOfMemoryKills
 from sandbox.errors import SandboxFailed
+from sandbox.host.channel import Channel
+from sandbox.host.clock import Patience, ProcessClock, Stalled
+from sandbox.host.exit_status import OutOfMemoryKills
+from sandbox.host.process import Process
 from sandbox.interface import Limits
 from sandbox.isolation import Isolation
-from sandbox.process import Process
 
 #: Wall time that an answer may take, in seconds, and its length, in bytes.
 _ANSWER_SECONDS = 60.0
@@ -33,7 +33,7 @@ _BOOT = """
 import site, sys
 sys.path += {paths!r}
 site.main()
-from sandbox.parent import main
+from sandbox.inside.boot import main
 main(int(sys.argv[1]))
 """
 
@@ -114,7 +114,7 @@ class WarmParent:
                 self._control.close()
                 raise
         self._clock = ProcessClock(self._process.pid)
-        report, _ = self._asked(None, "isolation")
+        report, _ = self._request(None, "isolation")
         self.isolation = Isolation.from_report(report)
 
     @property
@@ -137,7 +137,7 @@ class WarmParent:
             "cpu": limits.total_seconds + limits.init_seconds,
             "strict": strict,
         }
-        pid, fds = self._asked(request, "pid")
+        pid, fds = self._request(request, "pid")
         if len(fds) < 2:
             for fd in fds:
                 os.close(fd)
@@ -155,17 +155,17 @@ class WarmParent:
         return channel
 
     def _reap(self, pid: int) -> int:
-        status, _ = self._asked({"op": "reap", "pid": pid}, "status")
+        status, _ = self._request({"op": "reap", "pid": pid}, "status")
         return int(status)
 
-    def _asked(self, request: dict[str, Any] | None, wanted: str) -> tuple[Any, list[int]]:
+    def _request(self, request: dict[str, Any] | None, wanted: str) -> tuple[Any, list[int]]:
         """What it answers to a request (None: what it says first), with descriptors."""
         if self.lost:
             raise SandboxFailed("the sandbox's warm parent is gone")
         try:
             if request is not None:
                 self._control.sendall(json.dumps(request).encode() + b"\n")
-            reply, fds = self._answer()
+            reply, fds = self._reply()
             if "error" not in reply:
                 return reply[wanted], fds
         except Stalled:
@@ -179,7 +179,7 @@ class WarmParent:
             raise
         raise self._lose(f"failed: {reply['error']}")
 
-    def _answer(self) -> tuple[Any, list[int]]:
+    def _reply(self) -> tuple[Any, list[int]]:
         patience = Patience(self._clock, math.inf, _ANSWER_SECONDS)
         data, fds = b"", []
         while not data.endswith(b"\n"):

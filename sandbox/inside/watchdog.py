@@ -1,4 +1,4 @@
-"""Tells the author of a slow program where it was; runs inside the sandboxed process.
+"""Tells the author of a slow program where it was.
 
 The host's limit is what ends a program. But the host cannot see inside; so a little earlier a timer
 looks whether the current call has used up its processor time, and if so reports the line and ends
@@ -16,9 +16,6 @@ from types import FrameType
 
 #: Processor time between two looks, in seconds.
 _TICK = 0.02
-
-#: How much more processor time the host allows beyond a limit for the report, in seconds.
-GRACE = 0.25
 
 
 class Watchdog:

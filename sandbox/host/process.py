@@ -9,10 +9,10 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-from sandbox.clock import ProcessClock
-from sandbox.deaths import death, silence
 from sandbox.errors import IsolationUnavailable, ProcessDied, SandboxError, SandboxFailed
-from sandbox.parent import NOT_STRICT
+from sandbox.host.clock import ProcessClock
+from sandbox.host.exit_status import exit_error, silence_error
+from sandbox.isolation import NOT_STRICT
 
 #: How long a process that has closed its pipes may take to end by itself, in seconds.
 _ENDING = 5.0
@@ -63,11 +63,11 @@ class Process:
             return ProcessDied(f"the process of the program closed its pipe in {what}")
         if code == NOT_STRICT and not has_program:
             return IsolationUnavailable("a process could not be locked down as strictly as asked")
-        return death(code, what, self._out_of_memory())
+        return exit_error(code, what, self._out_of_memory())
 
     def silent(self, what: str, allowed: float) -> SandboxError:
         """The error for a process that has not answered; it is killed."""
-        error = silence(self.pid, what, allowed)
+        error = silence_error(self.pid, what, allowed)
         self.kill()
         return error
 

@@ -1,10 +1,12 @@
-"""Exceptions of a program, told to its author; runs inside the sandboxed process."""
+"""What went wrong in a program, put into words for its author and bytes for the host."""
 
 from __future__ import annotations
 
 from types import FrameType, TracebackType
 
-from sandbox.errors import TimeLimit
+from sandbox import frames
+from sandbox.errors import REPORTED, PolicyError, ProgramError, TimeLimit
+from sandbox.frames import FAULTS, MAX_MESSAGE, Fault
 from sandbox.language import FILENAME, quoted, readable, shortened
 
 _MAX_FRAMES = 12
@@ -60,3 +62,15 @@ def late(frame: FrameType | None, source: str, what: str, slot: int | None) -> T
     line = frame.f_lineno
     place = f"\nit was at line {line}, in {shortened(readable(frame.f_code.co_name))}"
     return TimeLimit(text + place + quoted(source, line), line=line, slot=slot)
+
+
+def fault_payload(error: ProgramError, request: int, printed: str) -> bytes:
+    """The payload of a FAULT frame in reply to a ``request``; ``printed``: the program's output.
+
+    What is no fault of a kind that this request may have is reported as an exception of the
+    program.
+    """
+    kind = type(error) if type(error) in FAULTS[request] else PolicyError
+    line, slot = (-1 if number is None else number for number in (error.line, error.slot))
+    message = error.message[:MAX_MESSAGE]
+    return frames.pack_fault(Fault(REPORTED.index(kind), line, slot, message, printed))

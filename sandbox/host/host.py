@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Literal, Self
 
-from sandbox.channel import Channel
 from sandbox.errors import Disturbed, IsolationUnavailable, SandboxError, SandboxFailed
+from sandbox.host.channel import Channel
+from sandbox.host.policy import Policy
+from sandbox.host.session import Summarizer
+from sandbox.host.warm_parent import WarmParent
 from sandbox.interface import Interface, Limits
-from sandbox.language.library import needed_libraries
-from sandbox.sessions import Policy, Summarizer
-from sandbox.warm import WarmParent
+from sandbox.isolation import Isolation
+from sandbox.libraries import needed_libraries
 
 #: How often a process is asked for, each time of a new warm parent if the last one failed.
 _TRIES = 2
@@ -132,3 +134,9 @@ class Host:
 def _missing(what: str, reasons: Mapping[str, str]) -> IsolationUnavailable:
     missing = "; ".join(f"{name}: {why}" for name, why in reasons.items())
     return IsolationUnavailable(f"{what} ({missing})")
+
+
+def detect() -> Isolation:
+    """Lock a process down and see what holds. Takes a fraction of a second."""
+    with Host() as host:
+        return host.isolation

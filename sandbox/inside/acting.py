@@ -1,4 +1,4 @@
-"""The usual request, answered in place; runs inside the sandboxed process.
+"""The usual request, answered in place.
 
 Observations are read where they arrive and actions are written where they leave, so that a
 hand-over runs little code and touches little memory: between two of them the environments have
@@ -7,19 +7,16 @@ filled the caches, and whatever is touched comes from far.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
-from sandbox.frames import HEADER, MAGIC, Kind
+from sandbox.frames import ACT_HEAD, HEADER, MAGIC, Kind
+from sandbox.inside.pipes import Pipes
+from sandbox.inside.policy import Group, PolicyProgram
 from sandbox.interface import FloatArray
-from sandbox.pipes import Pipes
-from sandbox.policy import Group, PolicyProgram
 
-#: Slots, and whether the observations are ragged. The slots (int64) and numbers (float64) follow.
-ACT_HEAD = struct.Struct("<II")
 _SLOTS = HEADER.size + ACT_HEAD.size
 _ACTIONS = int(Kind.ACTIONS)
 

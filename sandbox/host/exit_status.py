@@ -25,7 +25,7 @@ _WANTS_TO_RUN = {"R", "D"}
 _LOOKS, _APART = 20, 0.02
 
 
-def death(code: int, what: str, out_of_memory: bool = False) -> SandboxError:
+def exit_error(code: int, what: str, out_of_memory: bool = False) -> SandboxError:
     """The error for a process that ended with exit ``code`` during the call ``what``.
 
     Args:
@@ -55,7 +55,7 @@ def death(code: int, what: str, out_of_memory: bool = False) -> SandboxError:
     )
 
 
-def silence(pid: int, what: str, allowed: float) -> SandboxError:
+def silence_error(pid: int, what: str, allowed: float) -> SandboxError:
     """The error for a process that has neither answered nor used up its processor time.
 
     Args:

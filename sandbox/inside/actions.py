@@ -1,14 +1,22 @@
-"""From whatever ``act`` returned to plain float64 numbers; runs inside the sandboxed process."""
+"""From whatever ``act`` returned to plain float64 numbers."""
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from sandbox.interface import ActionSpace, Box, Discrete, FloatArray, MultiDiscrete
+from sandbox.interface import (
+    ActionSpace,
+    Box,
+    Discrete,
+    FloatArray,
+    MultiDiscrete,
+    action_bounds,
+    expected_action,
+)
 from sandbox.language.names import readable, shortened
 
 #: Turns one returned value into a number or a vector of ``action.size`` numbers.
@@ -20,7 +28,7 @@ class ActionError(Exception):
 
 
 def converter(space: ActionSpace) -> Converter:
-    """The conversion for one action space."""
+    """The conversion for one action space; it raises ``ActionError``."""
     if isinstance(space, Box):
         return _box_converter(space)
     if isinstance(space, Discrete):
@@ -52,21 +60,10 @@ def _numbers(value: object, expected: str) -> np.ndarray[Any, Any]:
     return array
 
 
-def _expected(space: ActionSpace) -> str:
-    """What ``act`` must return."""
-    if isinstance(space, Box):
-        number = f"{space.size} finite number{'s' if space.size > 1 else ''}"
-        return f"{number} as an array of shape {space.shape}"
-    if isinstance(space, Discrete):
-        return f"one integer from {space.start} to {space.start + space.n - 1}"
-    pairs = zip(space.start, space.nvec, strict=True)
-    return f"{space.size} integers within {', '.join(f'{a}..{a + n - 1}' for a, n in pairs)}"
-
-
 def _box_converter(space: Box) -> Converter:
     shape = space.shape
     size = space.size
-    expected = _expected(space)
+    expected = expected_action(space)
 
     def convert(value: object) -> FloatArray:
         if type(value) is np.ndarray and value.dtype == np.float64:
@@ -96,7 +93,7 @@ def _integer(value: object, expected: str) -> int:
 
 def _discrete_converter(space: Discrete) -> Converter:
     low, high = space.start, space.start + space.n
-    expected = _expected(space)
+    expected = expected_action(space)
 
     def convert(value: object) -> int:
         number = _integer(value, expected)
@@ -107,16 +104,9 @@ def _discrete_converter(space: Discrete) -> Converter:
     return convert
 
 
-def _bounds(space: Discrete | MultiDiscrete) -> tuple[FloatArray, FloatArray]:
-    """Smallest and largest integer of each number of an action."""
-    low = np.atleast_1d(np.asarray(space.start, np.float64))
-    count = space.n if isinstance(space, Discrete) else space.nvec
-    return low, low + np.asarray(count, np.float64) - 1
-
-
 def _multi_discrete_converter(space: MultiDiscrete) -> Converter:
-    low, high = _bounds(space)
-    expected = _expected(space)
+    low, high = action_bounds(space)
+    expected = expected_action(space)
 
     def convert(value: object) -> FloatArray:
         array = _numbers(value, expected).astype(np.float64)
@@ -133,36 +123,36 @@ def _multi_discrete_converter(space: MultiDiscrete) -> Converter:
 Writer = Callable[[list[Any], FloatArray], bool]
 
 
-def usual(space: ActionSpace) -> Writer:
+def bulk_writer(space: ActionSpace) -> Writer:
     """All actions of a round at once, where each is of the type that needs no conversion.
 
     Where any of them needs a look of its own the answer is False. It runs no code of the values'
     classes.
     """
     if isinstance(space, Discrete):
-        return _usual_integers(range(space.start, space.start + space.n))
+        return _integer_writer(range(space.start, space.start + space.n))
     if isinstance(space, Box) and space.shape == (space.size,):
-        return _usual_vectors(space.size)
+        return _vector_writer(space.size)
     return lambda values, out: False
 
 
-def _usual_integers(legal: range) -> Writer:
+def _integer_writer(legal: range) -> Writer:
     integer = {int}
 
-    def integers(values: list[Any], out: FloatArray) -> bool:
+    def write(values: list[Any], out: FloatArray) -> bool:
         if set(map(type, values)) != integer or not (min(values) in legal and max(values) in legal):
             return False
         out[:] = values
         return True
 
-    return integers
+    return write
 
 
-def _usual_vectors(size: int) -> Writer:
+def _vector_writer(size: int) -> Writer:
     array_type, sizes = {np.ndarray}, {size}
     concatenate = np.concatenate
 
-    def vectors(values: list[Any], out: FloatArray) -> bool:
+    def write(values: list[Any], out: FloatArray) -> bool:
         if set(map(type, values)) != array_type:
             return False
         try:
@@ -173,47 +163,4 @@ def _usual_vectors(size: int) -> Writer:
             return False
         return True
 
-    return vectors
-
-
-#: Index of the first row of the actions that is no action, or None.
-Check = Callable[[], int | None]
-
-
-def check(space: ActionSpace, actions: FloatArray, reply: bytearray, start: int) -> Check:
-    """A look at actions ``(k, size)``, which lie in ``reply`` from byte ``start``.
-
-    For the host, which believes no process that it has converted them.
-    """
-    if isinstance(space, Box):
-        return lambda: _first_not_finite(actions)
-    legal = bytearray(actions.nbytes)
-    nearest = np.frombuffer(legal, np.float64).reshape(actions.shape)
-    low, high = (np.broadcast_to(x, actions.shape).copy() for x in _bounds(space))
-    fmax, fmin, rint = np.fmax, np.fmin, np.rint
-
-    def first_not_legal() -> int | None:
-        # The legal action nearest to each: a whole number in range even for a NaN. As fast as a
-        # look at whether they are finite.
-        fmax(actions, low, nearest)
-        fmin(nearest, high, nearest)
-        rint(nearest, nearest)
-        if reply.startswith(legal, start):
-            return None
-        return next(iter(np.flatnonzero((actions != nearest).any(axis=1)).tolist()), None)
-
-    return first_not_legal
-
-
-def _first_not_finite(rows: FloatArray) -> int | None:
-    if np.logical_and.reduce(np.isfinite(rows), axis=None):
-        return None
-    return int(np.flatnonzero(~np.isfinite(rows).all(axis=1))[0])
-
-
-def no_action(row: Sequence[float] | FloatArray, space: ActionSpace) -> str:
-    """What is wrong with numbers that ``check`` has found."""
-    shown = [float(x) for x in row][:8]
-    if isinstance(space, Box):
-        return f"act() returned {shown}: every number of an action must be finite"
-    return f"act() must return {_expected(space)}, not {shown}"
+    return write

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from sandbox import frames
-from sandbox.answers import Answer
-from sandbox.clock import Patience
 from sandbox.frames import HEADER, FrameError, Kind
+from sandbox.host.clock import Patience
+from sandbox.host.replies import ExpectedReply
 
 _CHUNK = 1 << 16
 
@@ -81,13 +81,13 @@ class Wire:
             raise FrameError("more bytes than were asked for")
 
     def read(
-        self, sequence: int, answer: Answer, patience: Patience, data: bytes, alone: bool
+        self, sequence: int, expected: ExpectedReply, patience: Patience, data: bytes, alone: bool
     ) -> tuple[Kind, memoryview]:
         """Kind and payload of one whole frame.
 
         Args:
             sequence: number of the request.
-            answer: what may answer it.
+            expected: what may come.
             patience: for all of it.
             data: what of it was read already.
             alone: no other request is under way, so not a byte may follow.
@@ -99,9 +99,9 @@ class Wire:
         """
         data, self.early = self.early + data, b""
         extra = 1 if alone else 0  # room for one byte shows what follows
-        data = self._read(data, HEADER.size, HEADER.size + answer.least + extra, patience)
+        data = self._read(data, HEADER.size, HEADER.size + expected.min_bytes + extra, patience)
         kind, length = frames.parse_header(data, sequence)
-        answer.check(kind, length)
+        expected.check(kind, length)
         total = HEADER.size + length
         data = self._read(data, total, total + extra, patience)
         if alone and len(data) > total:

@@ -1,4 +1,4 @@
-"""A program with a ``Policy`` class, acting in several slots; runs inside the sandboxed process."""
+"""A program with a ``Policy`` class, acting in several slots."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from functools import partial
 from operator import length_hint
 from typing import Any, TypeVar
 
-from sandbox import actions
 from sandbox.errors import ProgramError
+from sandbox.inside.actions import bulk_writer, converter
+from sandbox.inside.program import Program, Task
 from sandbox.interface import FloatArray
 from sandbox.language import Randomness, roots
 from sandbox.language.library import Loaded
-from sandbox.program import Program, Task
 
 _Result = TypeVar("_Result")
 
@@ -69,8 +69,8 @@ class PolicyProgram(Program):
 
     def __init__(self, task: Task, libraries: Loaded) -> None:
         super().__init__(task, libraries)
-        self._convert = actions.converter(task.interface.action)
-        self._usual = actions.usual(task.interface.action)
+        self._convert = converter(task.interface.action)
+        self._write_all = bulk_writer(task.interface.action)
         self._slots: dict[int, _Slot] = {}
         #: The group that acts, and the observations that it has not seen yet.
         self._running: tuple[Group, Iterator[FloatArray]] | None = None
@@ -79,8 +79,8 @@ class PolicyProgram(Program):
         self._own_settings = self.compiled.settings or bool(task.extra_imports)
         roots.provide(self._randomness)
         load = partial(self._policy_class, self._beginning)
-        found = self._guarded(partial(Context().run, load))
-        self._shared = found if self.compiled.stateless else None
+        policy_class = self._guarded(partial(Context().run, load))
+        self._shared = policy_class if self.compiled.stateless else None
 
     def _randomness(self) -> Randomness:
         number = self.now()
@@ -141,22 +141,22 @@ class PolicyProgram(Program):
         observations = unseen if self.observe is None else map(self.observe, unseen)
         self._running = group, unseen
         try:
-            found = [policy.act(seen) for policy, seen in zip(group.policies, observations)]  # noqa: B905 - lengths are equal; the check costs a microsecond
+            returned = [policy.act(seen) for policy, seen in zip(group.policies, observations)]  # noqa: B905 - lengths are equal; the check costs a microsecond
         except BaseException as error:
             raise self.failed(error, self._slot(group, unseen)) from None
         self._running = None
-        if not self._usual(found, actions):
-            self._converted(group, found, actions)
+        if not self._write_all(returned, actions):
+            self._convert_each(group, returned, actions)
 
     @staticmethod
     def _slot(group: Group, unseen: Iterator[FloatArray]) -> int:
         """The slot that has seen its observation last."""
         return group.slots[len(group.slots) - length_hint(unseen) - 1]
 
-    def _converted(self, group: Group, found: Sequence[Any], actions: FloatArray) -> None:
+    def _convert_each(self, group: Group, returned: Sequence[Any], actions: FloatArray) -> None:
         """Actions, each of a type of its own."""
-        rows = actions.reshape(len(found), -1)
-        for slot, row, action in zip(group.slots, rows, found, strict=True):
+        rows = actions.reshape(len(returned), -1)
+        for slot, row, action in zip(group.slots, rows, returned, strict=True):
             try:
                 row[:] = self._convert(action)
             except BaseException as error:

@@ -1,0 +1,10 @@
+"""The side that is trusted: it starts the processes, asks them, and believes nothing they say.
+
+It imports nothing of ``inside``, ``language`` and ``lockdown``, which run in those processes.
+"""
+
+from sandbox.host.host import Host, detect
+from sandbox.host.policy import Policy
+from sandbox.host.session import Summarizer
+
+__all__ = ["Host", "Policy", "Summarizer", "detect"]

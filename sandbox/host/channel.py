@@ -141,7 +141,7 @@ class Channel:
         self._pending.append(request)
         frames.put_header(message, kind, self._sequence)
         try:
-            self._wire.write(message, self._patience_for_all, replies)
+            self._wire.write(message, lambda: self._patience(len(self._pending)), replies)
         except BrokenPipeError:
             return  # why it has ended stands in its reply, or in its death
         except _FAILURES as failure:
@@ -217,9 +217,6 @@ class Channel:
         extra, total = self._limits.wall_seconds, self._limits.total_seconds
         wall = min(_WALL * allowed, _WALL * total - self._clock.waited) + extra
         return Patience(self._clock, until, wall)
-
-    def _patience_for_all(self) -> Patience:
-        return self._patience(len(self._pending))
 
     def _fail(self, failure: Exception, request: _Request) -> NoReturn:
         """End the process and raise what went wrong."""

@@ -19,7 +19,7 @@ _ENDING = 5.0
 
 
 class Process:
-    """Owns the life of one process."""
+    """A process that is to be killed and reaped."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The usual request, answered in place.
+"""The usual request, answered in buffers.
 
 Observations are read where they arrive and actions are written where they leave, so that a
 hand-over runs little code and touches little memory: between two of them the environments have
@@ -21,7 +21,7 @@ _SLOTS = HEADER.size + ACT_HEAD.size
 _ACTIONS = int(Kind.ACTIONS)
 
 
-class _Place(NamedTuple):
+class _Buffers(NamedTuple):
     """Where a group's observations arrive and its actions leave."""
 
     group: Group
@@ -42,40 +42,45 @@ class Acting:
         self._watch = watch
         self._size = program.task.interface.action.size
         self._seconds = program.task.limits.act_seconds
-        self._places: dict[bytes, _Place] = {}
+        self._cache: dict[bytes, _Buffers] = {}
         self._buffer = pipes.buffer
 
     def forget(self) -> None:
         """The slots have begun other episodes."""
-        self._places.clear()
+        self._cache.clear()
 
     def answer(self) -> bytearray:
         """The reply to the request at hand."""
         buffer = self._pipes.buffer
         if buffer is not self._buffer:
-            self._places.clear()
+            self._cache.clear()
             self._buffer = buffer
         count, ragged = ACT_HEAD.unpack_from(buffer, HEADER.size)
         end = _SLOTS + 8 * count
         slots = bytes(memoryview(buffer)[_SLOTS:end])
-        place = self._places.get(slots)
-        if place is None:
-            place = self._places[slots] = self._place(slots, count, bool(ragged), end)
+        buffers = self._cache.get(slots)
+        if buffers is None:
+            buffers = self._cache[slots] = self._new(slots, count, bool(ragged), end)
         self._watch(self._seconds * count)
         # Copies: a view would lead to the other episodes. All before the first is used: a third
         # faster than each when it is needed.
-        rows = self._ragged(count, end) if ragged else list(map(np.ndarray.copy, place.rows))
-        self._program.act(place.group, rows, place.actions)
+        rows = self._ragged(count, end) if ragged else list(map(np.ndarray.copy, buffers.rows))
+        self._program.act(buffers.group, rows, buffers.actions)
         HEADER.pack_into(
-            place.reply, 0, MAGIC, _ACTIONS, self._pipes.sequence, len(place.reply) - HEADER.size
+            buffers.reply,
+            0,
+            MAGIC,
+            _ACTIONS,
+            self._pipes.sequence,
+            len(buffers.reply) - HEADER.size,
         )
-        return place.reply
+        return buffers.reply
 
-    def _place(self, slots: bytes, count: int, ragged: bool, start: int) -> _Place:
+    def _new(self, slots: bytes, count: int, ragged: bool, start: int) -> _Buffers:
         reply = bytearray(HEADER.size + 8 * count * self._size)
         actions = np.frombuffer(reply, np.float64, -1, HEADER.size)
         rows = [] if ragged else list(self._numbers(start).reshape(count, -1))
-        return _Place(self._program.group(slots), rows, reply, actions)
+        return _Buffers(self._program.group(slots), rows, reply, actions)
 
     def _numbers(self, start: int) -> FloatArray:
         size = (self._pipes.end - start) // 8

@@ -67,7 +67,6 @@ def _summarize(program: FeedbackProgram, payload: memoryview) -> tuple[Kind, byt
 
 
 def _seconds(program: Program, kind: int, payload: memoryview) -> float:
-    """The time that this request may take."""
     limits = program.task.limits
     if kind == Kind.RESET:
         return limits.init_seconds * int(RESET_HEAD.unpack_from(payload)[0])
@@ -145,7 +144,7 @@ class _Server:
         self._watchdog.watch(seconds, self._late)
 
     def _late(self, frame: FrameType | None) -> None:
-        slot = self._program.now() if self._program is not None else None
+        slot = self._program.current_slot() if self._program is not None else None
         self._tell(late(frame, self._source, _NAMES[self._kind], slot))
 
     def _fail(self, error: ProgramError) -> None:

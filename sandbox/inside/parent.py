@@ -47,7 +47,7 @@ class _Process:
 
 
 class Parent:
-    """State of the warm parent."""
+    """Forks processes, hands them over and reaps them, as its host asks."""
 
     def __init__(self, control: socket.socket) -> None:
         self._control = control

@@ -29,7 +29,7 @@ class _Slot:
 
 
 class _InContext:
-    """A policy whose settings (``language.settings``) are its own."""
+    """A policy whose settings (``language.compiler``) are its own."""
 
     __slots__ = ("_context", "_policy")
 
@@ -38,11 +38,9 @@ class _InContext:
         self._context = context
 
     def act(self, observation: object) -> object:
-        """The policy's action."""
         return self._context.run(_act, self._policy, observation)
 
     def reset(self) -> None:
-        """Begin another episode with it."""
         self._context.run(_restart, self._policy)
 
 
@@ -83,7 +81,7 @@ class PolicyProgram(Program):
         self._shared = policy_class if self.compiled.stateless else None
 
     def _randomness(self) -> Randomness:
-        number = self.now()
+        number = self.current_slot()
         return self._beginning if number is None else self._slots[number].randomness
 
     def _policy_class(self, randomness: Randomness) -> type[Any]:
@@ -105,7 +103,7 @@ class PolicyProgram(Program):
         except BaseException as error:
             raise self.failed(error, slot) from None
 
-    def now(self) -> int | None:
+    def current_slot(self) -> int | None:
         """The slot whose action is missing."""
         return None if self._running is None else self._slot(*self._running)
 
@@ -154,7 +152,7 @@ class PolicyProgram(Program):
         return group.slots[len(group.slots) - length_hint(unseen) - 1]
 
     def _convert_each(self, group: Group, returned: Sequence[Any], actions: FloatArray) -> None:
-        """Actions, each of a type of its own."""
+        """Where not all actions are of the type that needs no conversion."""
         rows = actions.reshape(len(returned), -1)
         for slot, row, action in zip(group.slots, rows, returned, strict=True):
             try:

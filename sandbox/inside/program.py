@@ -17,13 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from sandbox.errors import (
-    BadAction,
-    CompileError,
-    MemoryLimit,
-    PolicyError,
-    ProgramError,
-)
+from sandbox.errors import BadAction, CompileError, MemoryLimit, PolicyError, ProgramError
 from sandbox.inside.actions import ActionError
 from sandbox.inside.faults import describe
 from sandbox.inside.trajectory import Trajectory
@@ -112,15 +106,15 @@ class Program:
         if self.observe is not None:
             namespace["Observation"] = self.observe
         exec(self.compiled.code, namespace)  # noqa: S102 - this is what the sandbox is for
-        found = namespace.get(class_name)
-        if not isinstance(found, type):
+        cls = namespace.get(class_name)
+        if not isinstance(cls, type):
             raise CompileError(f"the program must define `class {class_name}` at its top level")
-        if not callable(getattr(found, method, None)):
+        if not callable(getattr(cls, method, None)):
             raise CompileError(f"class {class_name} must define a method `{method}`")
-        return found
+        return cls
 
-    def now(self) -> int | None:
-        """The slot that runs now, where there is such."""
+    def current_slot(self) -> int | None:
+        """The slot whose code runs, where there is such."""
         return None
 
     def failed(self, error: BaseException, slot: int = -1) -> ProgramError:
@@ -147,8 +141,8 @@ class FeedbackProgram(Program):
         try:
             randomness = Randomness(0)
             roots.provide(lambda: randomness)
-            found = self.load(randomness, task.interface.feedback_class, "summarize_trajectory")
-            self._feedback = found()
+            cls = self.load(randomness, task.interface.feedback_class, "summarize_trajectory")
+            self._feedback = cls()
         except ProgramError:
             raise
         except BaseException as error:

@@ -65,8 +65,8 @@ def _register(obj: object, value: object) -> object:
 
 
 def _obj(obj: Any, value: object) -> object:  # noqa: ANN401 - anything at all
-    found = obj.__self__ if type(obj) is super else obj  # type: ignore[attr-defined]
-    kind = found if isinstance(found, type) else type(found)
+    owner = obj.__self__ if type(obj) is super else obj  # type: ignore[attr-defined]
+    kind = owner if isinstance(owner, type) else type(owner)
     if issubclass(kind, AttributeError) or _belongs_to(value, AttributeError):
         raise AttributeError("`.obj` of an exception is not available: use str(error)")
     return value

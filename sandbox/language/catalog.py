@@ -35,18 +35,18 @@ def shared_facades() -> dict[str, Facade]:
 def tree(members: Mapping[str, Mapping[str, object]]) -> dict[str, Facade]:
     """A facade for each module, ``a.b`` being a member of ``a``, which is made where it is not."""
     parents = {name[:i] for name in members for i, c in enumerate(name) if c == "."}
-    found: dict[str, Facade] = {}
+    facades: dict[str, Facade] = {}
     for inside in members.values():
         classes.offer(inside.values())
         harden(inside.values())
     for name in sorted({*members, *parents}, reverse=True):
         inside = {
             child.rpartition(".")[2]: below
-            for child, below in found.items()
+            for child, below in facades.items()
             if child.rpartition(".")[0] == name
         }
-        found[name] = facade(name, {**members.get(name, {}), **inside})
-    return found
+        facades[name] = facade(name, {**members.get(name, {}), **inside})
+    return facades
 
 
 def library_members(name: str) -> dict[str, object]:

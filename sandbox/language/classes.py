@@ -23,8 +23,8 @@ _open: set[type] = {types.NoneType}
 
 def offer(members: Iterable[object]) -> None:
     """Open the classes among ``members``, but no class of classes."""
-    found = (m for m in members if isinstance(m, type) and not isinstance(m, _StandInMeta))
-    _open.update(member for member in found if not issubclass(member, type))
+    kinds = (m for m in members if isinstance(m, type) and not isinstance(m, _StandInMeta))
+    _open.update(kind for kind in kinds if not issubclass(kind, type))
 
 
 def is_open(kind: type) -> bool:
@@ -104,15 +104,15 @@ def shown(kind: type) -> type:
     """The class to show for the class ``kind`` of some object."""
     if kind in _open or is_own_class(kind):
         return kind
-    found = _stand_ins.get(kind)
-    if found is not None:
-        return found
+    known = _stand_ins.get(kind)
+    if known is not None:
+        return known
     if issubclass(kind, type):
         return Type
     if is_open(kind):
         return kind
-    found = _stand_ins[kind] = stand_in(kind)
-    return found
+    made = _stand_ins[kind] = stand_in(kind)
+    return made
 
 
 class _TypeMeta(_StandInMeta):

@@ -114,15 +114,15 @@ def facade(
     return made
 
 
-def member(found: Facade, name: str) -> object:
-    """``found.name`` for any ``name``, checked or not.
+def member(owner: Facade, name: str) -> object:
+    """``owner.name`` for any ``name``, checked or not.
 
     Raises:
         AttributeError: there is no such member.
     """
     if type(name) is not str or name[:1] in ("", "_", names.PREFIX):
-        raise AttributeError(f"{found!r} has no public name {name!r}")
-    return getattr(found, name)
+        raise AttributeError(f"{owner!r} has no public name {name!r}")
+    return getattr(owner, name)
 
 
 def public_members(module: types.ModuleType, refused: frozenset[str]) -> dict[str, object]:

@@ -158,18 +158,17 @@ def _class(node: ast.ClassDef, scope: Scope) -> bool:
 
 
 def _kind_of_base(base: ast.expr, scope: Scope) -> Kind | None:
-    found = None
     match base:
         case ast.Subscript(inner, index) if _is_type(index):
-            found = _kind_of_base(inner, scope)
+            return _kind_of_base(inner, scope)
         case ast.Name(name) | ast.Attribute(ast.Name("enum"), name) if name in _ENUMS:
-            found = Kind.LASTING
+            return Kind.LASTING
         case ast.Name(name) | ast.Attribute(ast.Name("abc" | "typing"), name) if name in _BASES:
-            found = Kind.GIVEN
+            return Kind.GIVEN
         case ast.Name(name):
             kind = scope.get(name)
-            found = kind if kind in (Kind.CLASS, Kind.LASTING) else None
-    return found
+            return kind if kind in (Kind.CLASS, Kind.LASTING) else None
+    return None
 
 
 def _is_dataclass(decorator: ast.expr) -> bool:

@@ -91,14 +91,14 @@ class Field:
 
 def _fields(class_or_instance: object) -> tuple[Field, ...]:
     """``dataclasses.fields``, with private names as they were written."""
-    found = []
+    fields = []
     for real in dataclasses.fields(class_or_instance):  # type: ignore[arg-type]
-        told = Field()
+        field = Field()
         for name in Field.__slots__:
-            setattr(told, name, getattr(real, name))
-        told.name = names.readable(real.name)  # type: ignore[attr-defined]
-        found.append(told)
-    return tuple(found)
+            setattr(field, name, getattr(real, name))
+        field.name = names.readable(real.name)  # type: ignore[attr-defined]
+        fields.append(field)
+    return tuple(fields)
 
 
 def _asdict(obj: Any, *, dict_factory: Callable[..., object] = dict) -> object:  # noqa: ANN401 - any dataclass

@@ -105,8 +105,8 @@ def guarded_dir(*args: object) -> list[str]:
     """The public names of an object."""
     if not args:
         raise TypeError("dir() without an object is not available")
-    found = (names.readable(name) for name in dir(*args))
-    return [name for name in found if not name.startswith("_")]
+    written = (names.readable(name) for name in dir(*args))
+    return [name for name in written if not name.startswith("_")]
 
 
 def _exceptions() -> dict[str, object]:

@@ -105,8 +105,8 @@ def forget() -> None:
 
 
 def _classes(module: types.ModuleType) -> Iterator[type]:
-    found = (value for value in list(vars(module).values()) if isinstance(value, type))
-    return (kind for kind in found if kind.__module__ == module.__name__)
+    kinds = (value for value in list(vars(module).values()) if isinstance(value, type))
+    return (kind for kind in kinds if kind.__module__ == module.__name__)
 
 
 def _uncache(holder: types.ModuleType | type) -> None:

@@ -33,10 +33,10 @@ class Offer:
                 return None
             hint = HINTS.get(name)
             return f"not available: {hint}" if hint else "numpy has no such public name"
-        found = shared_facades().get(module)
-        if found is None or hasattr(found, name):
+        shared = shared_facades().get(module)
+        if shared is None or hasattr(shared, name):
             return None
-        there = ", ".join(sorted(n for n in vars(found) if n[0] != "_"))
+        there = ", ".join(sorted(n for n in vars(shared) if n[0] != "_"))
         return f"not available; {module} offers {there}"
 
 
@@ -47,16 +47,16 @@ def importable(extra: tuple[str, ...] = ()) -> Offer:
 
 def load_libraries(wanted: tuple[str, ...]) -> Loaded:
     """Import ``wanted``; what is not installed is left out."""
-    found: dict[str, dict[str, object]] = {}
+    loaded: dict[str, dict[str, object]] = {}
     for name in wanted:
         try:
-            found[name] = library_members(name)
-            harden(found[name].values())
+            loaded[name] = library_members(name)
+            harden(loaded[name].values())
         except ImportError:
             continue
     forget()
     roots.mend()
-    return found
+    return loaded
 
 
 def library_facades(loaded: Loaded, extra: tuple[str, ...]) -> dict[str, Facade]:
@@ -102,8 +102,8 @@ class Library:
         Raises:
             ImportError: there is no such module or name.
         """
-        found = self._module(module)
-        return found if name is None else _imported(found, name)
+        inner = self._module(module)
+        return inner if name is None else _imported(inner, name)
 
     def _module(self, module: str) -> Facade:
         known = self._modules.get(module)
@@ -120,8 +120,8 @@ class Library:
         raise ImportError(f"`{names.readable(module)}` is no module")
 
 
-def _imported(found: Facade, name: str) -> object:
+def _imported(module: Facade, name: str) -> object:
     try:
-        return member(found, name)
+        return member(module, name)
     except AttributeError as error:
         raise ImportError(str(error)) from None

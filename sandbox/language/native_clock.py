@@ -30,10 +30,10 @@ def stop() -> bool:
         return False
     core: Any = importlib.import_module("numpy._core._multiarray_umath")
     base = _mapped(core.__file__)
-    found = list(_slots(base, b"time")) if base else []
-    for slot in found:
+    slots = list(_slots(base, b"time")) if base else []
+    for slot in slots:
         _write(slot)
-    return bool(found)
+    return bool(slots)
 
 
 def _write(slot: int) -> None:
@@ -91,8 +91,8 @@ def _dynamic(base: int) -> Iterator[tuple[int, int]]:
             break
     else:
         return
-    while (found := _ENTRY.unpack(ctypes.string_at(entry, _ENTRY.size)))[0]:
-        tag, value = found
+    while (pair := _ENTRY.unpack(ctypes.string_at(entry, _ENTRY.size)))[0]:
+        tag, value = pair
         is_address = tag in (_RELA, _JUMPS, _STRINGS, _SYMBOLS)
         yield tag, value + base if is_address and value < base else value
         entry += _ENTRY.size

@@ -23,14 +23,14 @@ class Object:
         return f"<{kind.__module__}.{kind.__qualname__} object>"
 
     def __hash__(self) -> int:
-        found: int | None = getattr(self, names.HASH, None)
-        if found is None:
-            found = roots.now().next_number()
+        number: int | None = getattr(self, names.HASH, None)
+        if number is None:
+            number = roots.now().next_number()
             try:
-                object.__setattr__(self, names.HASH, found)
+                object.__setattr__(self, names.HASH, number)
             except AttributeError:
                 return object.__hash__(self)
-        return found
+        return number
 
 
 def with_object(bases: tuple[Any, ...], resolved: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -95,13 +95,13 @@ class Randomness:
 
     def number(self, obj: object) -> int:
         """A number for an object that says nothing of its address."""
-        found = self._numbers.get(id(obj))
-        if found is None:
-            found = self._numbers[id(obj)] = self.next_number(), obj
-        return found[0]
+        numbered = self._numbers.get(id(obj))
+        if numbered is None:
+            numbered = self._numbers[id(obj)] = self.next_number(), obj
+        return numbered[0]
 
     def next_number(self) -> int:
-        """Another number."""
+        """A number that no object has yet."""
         self._count += 1
         return self._count
 

@@ -22,8 +22,8 @@ def _attrgetter(*wanted: str) -> Callable[[object], object]:
     """``operator.attrgetter`` under the rules of getattr."""
 
     def get(obj: object) -> object:
-        found = tuple(functools.reduce(guarded_getattr, name.split("."), obj) for name in wanted)
-        return found[0] if len(found) == 1 else found
+        values = tuple(functools.reduce(guarded_getattr, name.split("."), obj) for name in wanted)
+        return values[0] if len(values) == 1 else values
 
     return get
 

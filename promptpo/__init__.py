@@ -2,7 +2,7 @@
 
 import promptpo
 
-result = promptpo.optimize("env_specs/cartpole.py", model="openai/gpt-5", rounds=3)
+result = promptpo.optimize("cartpole", model="openai/gpt-5", rounds=3)
 print(result.best.source)
 """
 
@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 from promptpo.version import __version__
 
 if TYPE_CHECKING:
-    from promptpo.api import optimize
+    from promptpo.api import check, compare, optimize
+    from promptpo.checks import CheckReport
+    from promptpo.comparison import Comparison
     from promptpo.config import RunConfig
     from promptpo.errors import PromptPOError
     from promptpo.outcome import Result
@@ -20,7 +22,11 @@ if TYPE_CHECKING:
 
 #: Where each public name lives; imported on first use, so that `--help` imports nothing heavy.
 _HOMES = {
+    "check": "promptpo.api",
+    "compare": "promptpo.api",
     "optimize": "promptpo.api",
+    "CheckReport": "promptpo.checks",
+    "Comparison": "promptpo.comparison",
     "RunConfig": "promptpo.config",
     "PromptPOError": "promptpo.errors",
     "Result": "promptpo.outcome",
@@ -35,6 +41,8 @@ _HOMES = {
 
 __all__ = [
     "Candidate",
+    "CheckReport",
+    "Comparison",
     "EnvSpec",
     "Event",
     "PromptPOError",
@@ -44,6 +52,8 @@ __all__ = [
     "Score",
     "Usage",
     "__version__",
+    "check",
+    "compare",
     "load_spec",
     "optimize",
 ]
@@ -55,3 +65,7 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - a module attribute may be a
     from importlib import import_module
 
     return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

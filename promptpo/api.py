@@ -1,10 +1,11 @@
-"""promptpo as a library."""
+"""promptpo as a library: what the commands do, with typed arguments and objects for answers."""
 
 from __future__ import annotations
 
-from os import PathLike
+from collections.abc import Sequence
+from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from promptpo.config import RunConfig, build, fields
 from promptpo.config_values import unknown_name
@@ -12,41 +13,164 @@ from promptpo.errors import UsageError
 from promptpo.outcome import Result
 from promptpo.run import execute
 from promptpo.run_settings import configure, settings_of
+from promptpo.spec import EnvSpec
+from promptpo.spec.loading.objects import SpecLike, loaded_spec
 from promptpo.store.folder import RunFolder
-from promptpo.types import Listener
+from promptpo.types import Event, Listener
+from promptpo.ui import progress_shown
+
+if TYPE_CHECKING:
+    from promptpo.checks import CheckReport
+    from promptpo.comparison import Comparison
+
+#: A run as callers may give it: its folder, or what ``optimize`` returned.
+RunLike: TypeAlias = str | PathLike[str] | Result
+
+#: Arguments of ``optimize`` that are no settings of the run.
+_NO_SETTINGS = ("spec", "resume", "on_event", "progress", "options")
 
 
-def optimize(
-    spec: str | PathLike[str] | None = None,
+def optimize(  # noqa: PLR0913 - every setting is an argument that editors and type checkers see
+    spec: SpecLike | None = None,
     *,
-    on_event: Listener | None = None,
     resume: str | PathLike[str] | None = None,
-    **settings: Any,  # noqa: ANN401 - checked by RunConfig
+    on_event: Listener | None = None,
+    progress: bool | None = None,
+    preset: Literal["paper", "quick"] | None = None,
+    method: str | None = None,
+    published_prompt: bool | None = None,
+    out: str | PathLike[str] | None = None,
+    track: str | None = None,
+    model: str | None = None,
+    api_base: str | None = None,
+    temperature: float | None = None,
+    max_concurrency: int | None = None,
+    call_timeout: float | None = None,
+    rounds: int | None = None,
+    candidates: int | None = None,
+    episodes: int | None = None,
+    selection_episodes: int | None = None,
+    test_episodes: int | None = None,
+    seed: int | None = None,
+    policy_seed: int | None = None,
+    reflection: bool | None = None,
+    max_repairs: int | None = None,
+    history_tokens: int | None = None,
+    target: float | None = None,
+    patience: int | None = None,
+    max_cost: float | None = None,
+    max_tokens: int | None = None,
+    max_calls: int | None = None,
+    max_env_steps: int | None = None,
+    max_time: float | None = None,
+    workers: int | None = None,
+    sandbox: Literal["auto", "strict"] | None = None,
+    act_timeout: float | None = None,
+    episode_timeout: float | None = None,
+    env_timeout: float | None = None,
+    policy_lifetime: Literal["episode", "evaluation"] | None = None,
+    **options: bool | float | str | None,
 ) -> Result:
-    """Search for a policy; what ``python -m promptpo`` does, without the terminal.
+    """Search for a policy; what ``promptpo --spec SPEC`` does.
 
-    ``spec`` is a spec file or the name of a shipped one. ``settings`` are the fields of
-    ``RunConfig`` (``model``, ``rounds``, ``candidates``, ``episodes``, ``seed``, ``max_cost``, ...)
-    and ``preset``. ``on_event`` receives every Event, in the thread of the run. ``resume``
-    continues the run in that folder; then only settings that may change on resuming can be given.
+    Args:
+        spec: a spec's file, the name of a shipped spec, ``family:member``, or an ``EnvSpec``.
+        resume: the folder of a run to continue; then only settings that may change on resuming
+            can be given, and ``spec`` can be left out.
+        on_event: receives every ``Event``, in the thread of the run.
+        progress: show how the run goes. Default: where the code runs in a notebook.
+        preset: a named set of settings; what is given beside it wins.
+        options: options of the method that ``method`` names, beyond those above.
 
-    Blocks until the run has ended, in a notebook too. Raises PromptPOError (SpecError,
-    ModelError, ...; see ``promptpo.errors``).
+    The others are the options of the command, by the same names: ``promptpo --help`` and
+    ``promptpo.RunConfig`` say what each means, its unit and its default. What is None is not given.
 
-        result = promptpo.optimize("env_specs/cartpole.py", model="recorded", rounds=3)
+    Blocks until the run has ended. An interrupt (Ctrl-C, a notebook's stop button) ends it cleanly:
+    the result's status is then "interrupted", and ``resume`` goes on. Raises PromptPOError
+    (UsageError, SpecError, ModelError, ...; see ``promptpo.errors``).
+
+        result = promptpo.optimize("cartpole", model="openai/gpt-5", rounds=3, max_cost=1.0)
         print(result.test.score.mean_return, result.best.source)
     """
-    if spec is not None:
-        settings["spec"] = str(spec)
-    unknown = settings.keys() - {*fields(), "preset"}
-    if unknown:
+    given = {k: v for k, v in locals().items() if k not in _NO_SETTINGS and v is not None}
+    given |= {name: value for name, value in options.items() if value is not None}
+    if unknown := given.keys() - {*fields(), "preset"}:
         raise UsageError(unknown_name("setting", min(unknown), fields()))
+    if out is not None:
+        given["out"] = fspath(out)
+    if spec is not None:
+        limit = RunConfig.env_timeout if env_timeout is None else env_timeout
+        given["spec"] = (
+            loaded_spec(spec, limit=limit).ref if isinstance(spec, EnvSpec) else fspath(spec)
+        )
     if resume is not None:
         folder = Path(resume)
-        return execute(resumed_config(folder, settings), listener=on_event, resume=folder)
-    if not settings.get("spec"):
-        raise UsageError("no spec; give a spec file or the name of a shipped one")
-    return execute(configure(settings), listener=on_event)
+        config = resumed_config(folder, given)
+    elif spec is None:
+        raise UsageError("no spec; give a spec file, the name of a shipped one, or an EnvSpec")
+    else:
+        folder, config = None, configure(given)
+    with progress_shown(progress) as view:
+        listeners = [listener for listener in (view, on_event) if listener is not None]
+        return execute(config, listener=_all_of(listeners), resume=folder)
+
+
+def check(
+    spec: SpecLike, *, quick: bool = False, env_timeout: float = RunConfig.env_timeout
+) -> CheckReport:
+    """Hold a spec against its live environment; what ``promptpo check`` does.
+
+    Args:
+        spec: as for ``optimize``.
+        quick: play a tenth: seconds, less certainty.
+        env_timeout: seconds that one call of the environment may take.
+
+    Raises SpecError where the spec cannot be loaded or its environment cannot be made.
+
+        report = promptpo.check("my_task.py", quick=True)
+        assert report.passed, report
+    """
+    from promptpo.checks import FULL, QUICK, Checker, CheckReport, open_replays
+
+    loaded = loaded_spec(spec, limit=env_timeout)
+    effort = QUICK if quick else FULL
+    with (
+        open_replays([loaded.ref], env_timeout) as replays,
+        Checker(effort, replays, env_timeout) as checker,
+    ):
+        return CheckReport(loaded.name, loaded.title, tuple(checker.findings(loaded.ref)))
+
+
+def compare(*runs: RunLike) -> Comparison:
+    """Runs side by side: held-out scores, tests, learning curves; what ``promptpo compare`` does.
+
+    Each run is a folder, or what ``optimize`` returned; one that is named twice counts once.
+    Raises RunError where a folder holds no run.
+
+        comparison = promptpo.compare("runs/cartpole/20261120-143000", result)
+        print(comparison)
+    """
+    from promptpo.comparison import Comparison
+
+    return Comparison.of(folder_of(run) for run in runs)
+
+
+def folder_of(run: RunLike) -> Path:
+    """The folder of a run. Raises RunError where there is none."""
+    path = run.folder if isinstance(run, Result) else Path(run)
+    return RunFolder.open(path).path
+
+
+def _all_of(listeners: Sequence[Listener]) -> Listener | None:
+    """One listener that tells all of them."""
+    if not listeners:
+        return None
+
+    def tell(event: Event) -> None:
+        for listener in listeners:
+            listener(event)
+
+    return tell
 
 
 def resumed_config(folder: Path, given: dict[str, Any]) -> RunConfig:

@@ -8,10 +8,10 @@ import secrets
 import shlex
 import signal
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from promptpo.concurrency import run_to_end
 from promptpo.config import RunConfig
 from promptpo.errors import FileError, known_error
 from promptpo.limits import Ledger
@@ -48,28 +48,12 @@ def execute(
     """
     run = _Run(config, [listener] if listener else [], resume)
     try:
-        return _in_a_loop(run)
+        return run_to_end(run.main())
     except Exception as e:
         error = known_error(e)
         if error is None or error is e:
             raise
         raise error from e
-
-
-def _in_a_loop(run: _Run) -> Result:
-    if not _in_notebook():
-        return asyncio.run(run.main())
-    with ThreadPoolExecutor(1) as thread:
-        return thread.submit(asyncio.run, run.main()).result()
-
-
-def _in_notebook() -> bool:
-    """Whether an event loop is running already."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
 
 
 def with_ref(config: RunConfig, spec: EnvSpec) -> RunConfig:

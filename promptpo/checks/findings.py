@@ -22,6 +22,9 @@ class Finding:
         """Whether the spec and its environment disagree."""
         return self.verdict == "FAIL"
 
+    def __str__(self) -> str:
+        return f"{self.verdict:4}  {self.check:22}  {self.detail}"
+
 
 def judged(check: str, problems: list[str], detail: str) -> Finding:
     """``detail`` where there is no problem, else the problems."""

@@ -66,7 +66,7 @@ def _check(spec: EnvSpec, checker: Checker, *, may_lack: bool) -> bool:
     try:
         for finding in checker.findings(spec.ref):
             passed = passed and not finding.failed
-            say(f"  {finding.verdict:4}  {finding.check:22}  {finding.detail}")
+            say(f"  {finding}")
     except MissingPackage as error:
         if not may_lack:
             raise

@@ -112,7 +112,11 @@ class Comparison:
         from rich.console import Console
 
         stream = io.StringIO()
-        self.print(Console(file=stream, width=WIDTH, highlight=False, emoji=False, markup=False))
+        console = Console(
+            file=stream, width=WIDTH, highlight=False, emoji=False, markup=False,
+            force_jupyter=False,
+        )  # fmt: skip
+        self.print(console)
         return "\n".join(line.rstrip() for line in stream.getvalue().splitlines())
 
     def __repr__(self) -> str:

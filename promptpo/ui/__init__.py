@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
+from collections.abc import Iterator
 from types import TracebackType
 from typing import Protocol, TextIO
 
@@ -11,7 +13,7 @@ from promptpo.types import Event
 from promptpo.ui.plain import PlainView
 from promptpo.ui.progress import Progress
 
-__all__ = ["PlainView", "Progress", "View", "open_view"]
+__all__ = ["PlainView", "Progress", "View", "in_notebook", "open_view", "progress_shown"]
 
 
 class View(Protocol):
@@ -45,3 +47,26 @@ def open_view(stream: TextIO | None = None) -> View:
 
         return LiveView(stream)
     return PlainView(stream)
+
+
+def in_notebook() -> bool:
+    """Whether a notebook's kernel runs this code; IPython is not imported to find out."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    return getattr(shell, "kernel", None) is not None
+
+
+@contextlib.contextmanager
+def progress_shown(wanted: bool | None) -> Iterator[View | None]:
+    """The view of a run that a library call starts, or None; by default only in a notebook."""
+    if wanted is False or (wanted is None and not in_notebook()):
+        yield None
+        return
+    if in_notebook():
+        from promptpo.ui.notebook import NotebookView
+
+        view: View = NotebookView()
+    else:
+        view = open_view()
+    with view:
+        yield view

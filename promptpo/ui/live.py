@@ -59,24 +59,31 @@ class LiveView:
         self._live.stop()
         if self.progress.run:
             self.console.print()
-            self.console.print(_rows(summary.closing(self.progress)))
+            self.console.print(rows_of(summary.closing(self.progress)))
 
     def __call__(self, event: Event) -> None:
         """Take note of one event."""
         with self._lock:
             self.progress.apply(event)
-            lines = event_lines(event, self.progress) if event.type in _KEPT else []
+            lines = kept_lines(event, self.progress)
         if event.type == "run":
-            self.console.print(_rows(summary.opening(self.progress)))
+            self.console.print(rows_of(summary.opening(self.progress)))
             self.console.print()
             self._live.start()
         for line in lines:
-            stamp = text.duration(event.time - self.progress.started)
-            self.console.print(Text(f"{stamp:>7}  ", "dim") + _text(line), soft_wrap=True)
+            self.console.print(line, soft_wrap=True)
 
     def _draw(self) -> RenderableType:
         with self._lock:
             return picture(self.progress, time.time(), self.console.size.height)
+
+
+def kept_lines(event: Event, progress: Progress) -> list[Text]:
+    """What of an event stays on the screen."""
+    if event.type not in _KEPT:
+        return []
+    stamp = Text(f"{text.duration(event.time - progress.started):>7}  ", "dim")
+    return [stamp + _text(line) for line in event_lines(event, progress)]
 
 
 def picture(progress: Progress, now: float, height: int) -> RenderableType:
@@ -84,7 +91,7 @@ def picture(progress: Progress, now: float, height: int) -> RenderableType:
     parts: list[RenderableType] = [Text(), _head(progress, now)]
     if progress.candidates and progress.phase == "search":
         parts += [Text(), _candidates(progress, max(height - _OTHER_ROWS, 3))]
-    return Group(*parts, Text(), _rows(_facts(progress)))
+    return Group(*parts, Text(), rows_of(_facts(progress)))
 
 
 def _text(words: str, style: str = "") -> Text:
@@ -163,7 +170,8 @@ def _facts(progress: Progress) -> list[Row]:
     ]
 
 
-def _rows(rows: list[Row]) -> RenderableType:
+def rows_of(rows: list[Row]) -> RenderableType:
+    """Labels with what stands beside them."""
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column(overflow="fold")

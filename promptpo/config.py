@@ -54,7 +54,10 @@ class RunConfig:
     """
 
     spec: str = option(
-        "", "spec file, name of a shipped spec, or family:member", metavar="SPEC", group="task"
+        "",
+        "spec file, name of a shipped or installed spec, or family:member",
+        metavar="SPEC",
+        group="task",
     )
     method: str = option("promptpo", "search method", choices=("promptpo",), group="task")
     published_prompt: bool = option(

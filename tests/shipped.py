@@ -8,7 +8,8 @@ from functools import cache
 import pytest
 
 from promptpo.spec import shipped_specs
-from promptpo.spec.loading.families import SHIPPED_FOLDER, expanded
+from promptpo.spec.loading.catalog import SHIPPED_FOLDER
+from promptpo.spec.loading.families import expanded
 
 
 @cache

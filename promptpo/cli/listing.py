@@ -1,4 +1,4 @@
-"""``promptpo list``: the shipped specs and the runs so far."""
+"""``promptpo list``: the specs that names find, and the runs so far."""
 
 from __future__ import annotations
 
@@ -17,6 +17,10 @@ from promptpo.ui.terminal import say
 
 if TYPE_CHECKING:
     import sandbox
+    from promptpo.spec.loading.catalog import Entry
+
+_SPEC_COLUMNS = ("spec", "horizon", "observation", "action", "recording", "from", "task")
+_FAMILY_COLUMNS = ("family", "members", "for example", "from", "tasks")
 
 
 def parser() -> Parser:
@@ -36,10 +40,13 @@ def main(arguments: argparse.Namespace) -> int:
     """Carry out the command."""
     if arguments.family is not None:
         return list_members(arguments.family.rstrip(":"))
-    print_table(("spec", "horizon", "observation", "action", "recording", "task"), spec_rows())
-    say()
-    print_table(("family", "members", "for example", "tasks"), family_rows())
-    say()
+    from promptpo.spec.loading import catalog
+
+    others = catalog.installed()
+    print_specs(_SPEC_COLUMNS, [spec_row(e) for e in catalog.shipped().specs + others.specs])
+    print_specs(_FAMILY_COLUMNS, family_rows())
+    for problem in others.problems:
+        say(f"{problem}\n")
     rows = run_rows(arguments.out)
     if rows:
         print_table(("run", "status", "best", "held-out or search score"), rows)
@@ -48,25 +55,21 @@ def main(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def spec_rows() -> list[tuple[str, ...]]:
-    """One row for each shipped spec; opens its environment to ask for its action space."""
+def spec_row(entry: Entry) -> tuple[str, ...]:
+    """The row of one spec; opens its environment to ask for its action space."""
     from promptpo.llm.recording import find_recording
-    from promptpo.spec import Task, load_spec, observation_size, shipped_specs
+    from promptpo.spec import Task, load_spec, observation_size
 
-    rows: list[tuple[str, ...]] = []
-    for name in shipped_specs():
-        recorded = "yes" if find_recording(name) else "no"
-        try:
-            spec = load_spec(name)
-            task = Task.open(spec)
-            action = space_words(task.action)
-            task.close()
-        except PromptPOError as e:
-            rows.append((name, "", "", "", recorded, str(e)))
-            continue
-        size = text.plural(observation_size(spec.observation), "number")
-        rows.append((name, f"{spec.horizon:,}", size, action, recorded, spec.title))
-    return rows
+    recorded = "yes" if find_recording(entry.name) else "no"
+    try:
+        spec = load_spec(entry.name)
+        task = Task.open(spec)
+        action = space_words(task.action)
+        task.close()
+    except PromptPOError as e:
+        return (entry.name, "", "", "", recorded, entry.origin, str(e))
+    size = text.plural(observation_size(spec.observation), "number")
+    return (entry.name, f"{spec.horizon:,}", size, action, recorded, entry.origin, spec.title)
 
 
 def family_rows() -> list[tuple[str, ...]]:
@@ -75,13 +78,22 @@ def family_rows() -> list[tuple[str, ...]]:
 
     rows: list[tuple[str, ...]] = []
     for family in families():
+        origin = family.entry.origin
         try:
-            count = str(len(family.members()))
+            row = (str(len(family.members())), family.example, origin, family.title)
         except PromptPOError as e:
-            rows.append((family.name, "", family.example, str(e)))
-        else:
-            rows.append((family.name, count, family.example, family.title))
+            row = ("", "", origin, str(e))
+        rows.append((family.name, *row))
     return rows
+
+
+def print_specs(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
+    """A table and a blank line; without the column "from" where all is shipped."""
+    at = header.index("from")
+    if not any(row[at] for row in rows):
+        header, *rows = [row[:at] + row[at + 1 :] for row in (header, *rows)]
+    print_table(header, rows)
+    say()
 
 
 def list_members(name: str) -> int:

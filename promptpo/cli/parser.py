@@ -33,7 +33,7 @@ COMMANDS = {
     "check": Command("check", "hold specs against their live environments"),
     "eval": Command("evaluate", "score a policy file, or the best policy of a run"),
     "video": Command("video", "film the best, median and worst episode of a policy"),
-    "list": Command("listing", "the shipped specs, and the runs so far"),
+    "list": Command("listing", "the specs that have names, and the runs so far"),
     "report": Command("report", "one page that shows what a run did, or several runs"),
     "view": Command("view", "reports in a browser, following runs that are going on"),
     "new": Command("new", "write a first spec file for a Gymnasium environment"),

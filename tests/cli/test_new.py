@@ -13,7 +13,7 @@ from promptpo.checks.parts import check_observation, check_prompt, check_reward
 from promptpo.checks.play import play
 from promptpo.cli import main
 from promptpo.spec import Task, layout, load_spec
-from promptpo.spec.loading.families import SHIPPED_FOLDER
+from promptpo.spec.loading.catalog import SHIPPED_FOLDER
 
 
 class Rooms(gymnasium.Env):

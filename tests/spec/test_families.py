@@ -11,7 +11,8 @@ from scripted import policy, replies
 from promptpo import optimize
 from promptpo.errors import SpecError
 from promptpo.spec import load_spec, prompt_parts, shipped_specs, spec_text
-from promptpo.spec.loading.families import SHIPPED_FOLDER, Family, families, name_of
+from promptpo.spec.loading.catalog import SHIPPED_FOLDER
+from promptpo.spec.loading.families import families, family, name_of
 
 #: Runs the command line where some packages cannot be imported.
 WITHOUT = """
@@ -92,7 +93,7 @@ def test_a_task_with_a_file_of_its_own_is_that_file():
         ("metawrld:push-v3", "no such family of specs; did you mean metaworld:push-v3?"),
         ("zzzz:push-v3", "no such family of specs; families: "),
         ("gym:CartPol-v1", "did you mean gym:CartPole-v1"),
-        ("no_such_spec", "families: "),
+        ("no_such_spec", "`promptpo list` shows those with names"),
     ],
 )
 def test_what_does_not_exist_is_answered_with_the_nearest(ref, answer):
@@ -103,8 +104,8 @@ def test_all_of_metaworlds_tasks_load_without_a_simulator():
     code = (
         "import sys\n"
         "from promptpo.spec import load_spec, prompt_parts\n"
-        "from promptpo.spec.loading.families import Family\n"
-        "for member in Family('metaworld').members():\n"
+        "from promptpo.spec.loading.families import family\n"
+        "for member in family('metaworld').members():\n"
         "    prompt_parts(load_spec(f'metaworld:{member}'))\n"
         "print([m for m in ('gymnasium', 'mujoco', 'metaworld') if m in sys.modules])\n"
     )
@@ -128,8 +129,8 @@ def test_the_prompt_of_a_member_holds_what_the_model_needs_and_nothing_of_the_fa
 
 
 def test_every_task_of_metaworld_states_measured_references():
-    family = Family("metaworld")
-    for member in family.members():
+    metaworld = family("metaworld")
+    for member in metaworld.members():
         scores = load_spec(f"metaworld:{member}").reference_scores
         assert {"random", "zero action", "expert"} <= set(scores), member
         assert scores["expert"].mean_return > scores["random"].mean_return, member

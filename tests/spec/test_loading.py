@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from promptpo.spec import SpecError, load_spec, shipped_specs, standalone_source
-from promptpo.spec.loading.families import SHIPPED_FOLDER
+from promptpo.spec.loading.catalog import SHIPPED_FOLDER
 
 ROOT = SHIPPED_FOLDER.parent
 
@@ -111,9 +111,30 @@ def test_helpers_are_not_listed_as_specs():
     assert not {"__init__", "_metaworld", "family_metaworld"} & set(names)
 
 
+def test_a_name_finds_the_file_of_that_name_in_the_current_folder(write_spec, monkeypatch):
+    path = write_spec()
+    monkeypatch.chdir(path.parent)
+    spec = load_spec("slide")
+    assert (spec.name, spec.path, spec.ref) == ("slide", path, str(path))
+    assert load_spec("./slide").path == path
+
+
+def test_a_shipped_name_is_the_shipped_spec_whatever_lies_in_the_current_folder(
+    write_spec, monkeypatch
+):
+    monkeypatch.chdir(write_spec(name="cartpole.py").parent)
+    assert load_spec("cartpole").path == SHIPPED_FOLDER / "cartpole.py"
+    assert load_spec("cartpole.py").title.startswith("Slide")
+
+
+def test_a_misspelt_name_is_answered_with_a_file_in_the_current_folder(write_spec, monkeypatch):
+    monkeypatch.chdir(write_spec().parent)
+    assert failure("slyde").endswith("did you mean slide.py?")
+
+
 def test_a_misspelt_name_gets_the_nearest_shipped_names():
     message = failure("metaworld_reech")
-    assert "no such spec file or shipped spec" in message
+    assert "no such spec;" in message
     assert "did you mean metaworld_reach" in message
 
 

@@ -1,13 +1,13 @@
 """Families of specs: ``family:member`` names a spec that is written when it is asked for.
 
-A family is a module ``family_NAME.py`` among the shipped specs. Its docstring's first line is what
-``promptpo list`` says of it, and it holds
+A family is a module ``family_NAME.py`` among the shipped specs, or one of an installed package. Its
+docstring's first line is what ``promptpo list`` says of it, and it holds
 
     EXAMPLE             one of its members
     INSTALL             what ``pip install`` brings the packages that it needs
     members()           the names of its members
     source(member)      the text of the member's spec module; UnknownMember if there is none
-    SHIPPED             optional: members that have a spec file of their own, with its name
+    SHIPPED             optional: members that have a spec file of their own beside it, by its name
 """
 
 from __future__ import annotations
@@ -19,30 +19,33 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from promptpo.errors import SpecError
 from promptpo.spec.authoring.definition import UnknownMember, Unsuitable
-from promptpo.spec.loading.importing import LIMIT, import_helper
+from promptpo.spec.loading import catalog
+from promptpo.spec.loading.catalog import Entry
+from promptpo.spec.loading.importing import LIMIT, import_entry
 from promptpo.spec.running.activity import IMPORT, activity
 from promptpo.spec.running.explanation import explain
 from promptpo.spec.running.guard import exit_raises, reraise_interrupt, time_limit
 
-#: The package of shipped specs lies beside ``promptpo``, in a clone as in an installed wheel.
-SHIPPED_FOLDER = Path(__file__).resolve().parents[3] / "env_specs"
-
-PREFIX = "family_"
-
 
 @dataclass(frozen=True)
 class Family:
-    """One family, by name; its module is imported when it is first needed."""
+    """One family; its module is imported when it is first needed, and may then raise SpecError."""
 
-    name: str
+    entry: Entry
+
+    @property
+    def name(self) -> str:
+        """What stands before the colon."""
+        return self.entry.name
 
     @property
     def module(self) -> ModuleType:
-        """The module ``family_NAME.py``."""
-        return import_helper(SHIPPED_FOLDER, PREFIX + self.name)
+        """The module that is the family."""
+        return import_entry(self.entry)
 
     @property
     def title(self) -> str:
@@ -52,30 +55,33 @@ class Family:
     @property
     def example(self) -> str:
         """A reference to one of its members, e.g. ``metaworld:push-v3``."""
-        return f"{self.name}:{self.module.EXAMPLE}"
+        return f"{self.name}:{self._part('EXAMPLE')}"
 
     def members(self) -> Sequence[str]:
         """Names of the members, sorted. Raises SpecError where a package is missing."""
+        members = self._part("members")
         try:
-            return sorted(self.module.members())
-        except ImportError as error:
+            return sorted(members())
+        except BaseException as error:
+            reraise_interrupt(error)
             raise SpecError(self._explained(self.name, error)) from error
 
-    def shipped(self, member: str) -> str | None:
-        """Name of the spec file that a member has of its own, if it has one."""
+    def own_file(self, member: str) -> Path | None:
+        """The spec file that a member has of its own, if it has one."""
         name: str | None = getattr(self.module, "SHIPPED", {}).get(member)
-        return name
+        return self.entry.path.with_name(f"{name}.py") if name else None
 
     def source(self, member: str) -> str:
         """Text of a member's spec module. Raises SpecError."""
         ref = f"{self.name}:{member}"
+        source = self._part("source")
         try:
             with activity.call(IMPORT), exit_raises(), time_limit(LIMIT):
-                text: str = self.module.source(member)
+                text: str = source(member)
         except UnknownMember:
             members = self.members()
             near = difflib.get_close_matches(member, members, n=3, cutoff=0.5)
-            some = [f"{self.name}:{name}" for name in near or [self.module.EXAMPLE]]
+            some = [f"{self.name}:{name}" for name in near] or [self.example]
             hint = f"did you mean {' or '.join(some)}?" if near else f"an example is {some[0]}"
             count = f"{len(members)} members; `promptpo list {self.name}` shows them"
             raise SpecError(f"{ref}: the family has no such member; {hint} ({count})") from None
@@ -86,14 +92,23 @@ class Family:
             raise SpecError(self._explained(ref, error)) from error
         return text
 
+    def _part(self, name: str) -> Any:  # noqa: ANN401 - whatever the module holds
+        """What the module has to hold. Raises SpecError where it does not."""
+        try:
+            return getattr(self.module, name)
+        except AttributeError:
+            words = (
+                f"a family without {name}; `promptpo/spec/loading/families.py` says what it holds"
+            )
+            raise SpecError(f"{self.entry.path}: {words}") from None
+
     def _explained(self, ref: str, error: BaseException) -> str:
-        return ": ".join(explain(error, Path(ref), self.module.INSTALL))
+        return ": ".join(explain(error, Path(ref), getattr(self.module, "INSTALL", "")))
 
 
 def families() -> list[Family]:
-    """The shipped families, sorted by name; imports none of them."""
-    paths = sorted(SHIPPED_FOLDER.glob(f"{PREFIX}*.py"))
-    return [Family(path.stem.removeprefix(PREFIX)) for path in paths]
+    """The families by name, the shipped ones first; imports none of them."""
+    return [Family(entry) for entry in catalog.shipped().families + catalog.installed().families]
 
 
 def split(ref: str) -> tuple[Family, str] | None:
@@ -104,12 +119,17 @@ def split(ref: str) -> tuple[Family, str] | None:
     name, colon, member = ref.partition(":")
     if not colon or not re.fullmatch(r"[A-Za-z_][\w-]*", name):
         return None
-    known = {family.name: family for family in families()}
+    return family(name, f":{member}"), member
+
+
+def family(name: str, rest: str = "") -> Family:
+    """The family of a name. Raises SpecError; ``rest`` is what followed the name."""
+    known = {found.name: found for found in reversed(families())}
     if name not in known:
         near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-        hint = f"did you mean {near[0]}:{member}?" if near else f"families: {', '.join(known)}"
-        raise SpecError(f"{ref}: no such family of specs; {hint}")
-    return known[name], member
+        hint = f"did you mean {near[0]}{rest}?" if near else f"families: {', '.join(sorted(known))}"
+        raise SpecError(f"{name}{rest}: no such family of specs; {hint}")
+    return known[name]
 
 
 def expanded(refs: Iterable[str]) -> Iterator[str]:
@@ -122,8 +142,7 @@ def expanded(refs: Iterable[str]) -> Iterator[str]:
         if found is None:
             yield ref
         else:
-            family = found[0]
-            yield from (f"{ref}{m}" for m in family.members() if not family.shipped(m))
+            yield from (f"{ref}{m}" for m in found[0].members() if not found[0].own_file(m))
 
 
 def name_of(ref: str) -> str:

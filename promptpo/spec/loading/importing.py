@@ -3,6 +3,7 @@
 A spec file is imported as a module of a package of its own that stands for its folder, so that
 ``from . import helper`` finds the modules beside it, two folders with equal names never clash,
 and nothing on ``sys.path`` is hidden. ``import helper`` works too: the folder comes last there.
+A spec of an installed package is imported by its own name.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from types import ModuleType
 
 from promptpo.errors import SpecError
 from promptpo.spec.authoring.definition import EnvSpec
+from promptpo.spec.loading.catalog import Entry
 from promptpo.spec.running.activity import IMPORT, activity
 from promptpo.spec.running.explanation import explain, one_line
 from promptpo.spec.running.guard import TookTooLong, exit_raises, reraise_interrupt, time_limit
@@ -32,30 +34,50 @@ from promptpo.textfile import NotText, read_source
 LIMIT = 60.0
 
 
-def import_file(path: Path, limit: float = LIMIT) -> ModuleType:
-    """Execute a spec file as a fresh module, within so many seconds. Raises SpecError."""
-    name = f"{_package_of(path.parent)}.{path.stem}"
-    found = importlib.util.spec_from_file_location(name, path)
+def import_file(path: Path, limit: float = LIMIT, module: str = "") -> ModuleType:
+    """Execute a spec file as a fresh module, within so many seconds. Raises SpecError.
+
+    ``module`` is the name of a module of an installed package.
+    """
+    package, name = module.rpartition(".")[0], module
+    if not module:
+        package = _package_of(path.parent)
+        name = f"{package}.{path.stem.replace('.', '_')}"
+    inner = [str(path.parent)] if path.name == "__init__.py" else None
+    found = importlib.util.spec_from_file_location(name, path, submodule_search_locations=inner)
     if found is None or found.loader is None:
         raise SpecError(f"{path}: cannot be imported as a Python module")
-    module = importlib.util.module_from_spec(found)
-    sys.modules[name] = module
+    fresh = importlib.util.module_from_spec(found)
     try:
         with activity.call(IMPORT), exit_raises(), time_limit(limit):
-            found.loader.exec_module(module)
+            if package:
+                importlib.import_module(package)
+            sys.modules[name] = fresh
+            found.loader.exec_module(fresh)
     except BaseException as error:
         sys.modules.pop(name, None)
         reraise_interrupt(error)
         raise SpecError(import_message(str(path), read_source(path), error)) from error
-    return module
+    return fresh
 
 
-def import_text(text: str, ref: str, name: str, folder: Path) -> ModuleType:
-    """Execute source text as a fresh module that lies, as it were, in ``folder``.
+def import_entry(entry: Entry) -> ModuleType:
+    """Import the module of a family, once. Raises SpecError."""
+    name = f"{package_of_entry(entry)}.{entry.path.stem}" if not entry.module else entry.module
+    try:
+        with activity.call(IMPORT), exit_raises(), time_limit(LIMIT):
+            return importlib.import_module(name)
+    except BaseException as error:
+        reraise_interrupt(error)
+        text = read_source(entry.path)
+        raise SpecError(import_message(str(entry.path), text, error)) from error
+
+
+def import_text(text: str, ref: str, name: str, package: str) -> ModuleType:
+    """Execute source text as a fresh module that lies, as it were, in a package.
 
     ``ref`` stands for the file's name in error messages. Raises SpecError.
     """
-    package = _package_of(folder)
     filename = text_file(ref)
     module = ModuleType(f"{package}.{name}")
     module.__file__, module.__package__ = filename, package
@@ -72,18 +94,27 @@ def import_text(text: str, ref: str, name: str, folder: Path) -> ModuleType:
     return module
 
 
-def import_helper(folder: Path, name: str) -> ModuleType:
-    """Import the module ``name`` that lies in a folder of specs, once."""
-    return importlib.import_module(f"{_package_of(folder)}.{name}")
-
-
 def text_file(ref: str) -> str:
     """The file name under which a module that was imported from a text is known to Python."""
     return f"<{ref}>"
 
 
+def package_of_entry(entry: Entry) -> str:
+    """Name of the package in which the modules beside a spec or family are imported."""
+    return entry.module.rpartition(".")[0] or _package_of(entry.path.parent)
+
+
 def _package_of(folder: Path) -> str:
-    """Name of the package that stands for a folder."""
+    """Name of the package that stands for a folder.
+
+    A folder with an ``__init__.py`` is a package within one that stands for the folder above.
+    """
+    inner: list[str] = []
+    while (folder / "__init__.py").is_file() and folder.name.isidentifier():
+        _on_path(folder)
+        inner.insert(0, folder.name)
+        folder = folder.parent
+    _on_path(folder)
     # Not a secret: the digest only keeps the packages of different folders apart.
     digest = hashlib.sha1(str(folder).encode(), usedforsecurity=False).hexdigest()[:10]
     package = f"promptpo_specs_{digest}"
@@ -91,9 +122,12 @@ def _package_of(folder: Path) -> str:
         parent = ModuleType(package, f"Specs and helpers in {folder}")
         parent.__path__ = [str(folder)]
         sys.modules[package] = parent
+    return ".".join([package, *inner])
+
+
+def _on_path(folder: Path) -> None:
     if str(folder) not in sys.path:
         sys.path.append(str(folder))
-    return package
 
 
 def import_message(where: str, text: str, error: BaseException) -> str:

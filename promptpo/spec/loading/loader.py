@@ -1,11 +1,11 @@
-"""Finds specs by name, path or family; every way to fail is one line with the remedy."""
+"""Loads specs by name, path or family; every way to fail is one line with the remedy."""
 
 from __future__ import annotations
 
-import difflib
+import contextlib
 import inspect
 import linecache
-import re
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -15,24 +15,23 @@ from promptpo.plaintext import clean_line, control_character
 from promptpo.spec.authoring.definition import EnvSpec
 from promptpo.spec.authoring.published import PUBLISHED, published_form
 from promptpo.spec.authoring.source import PartError
-from promptpo.spec.loading.families import PREFIX, SHIPPED_FOLDER, Family, families, name_of, split
-from promptpo.spec.loading.importing import LIMIT, import_file, import_text, line_of, text_file
+from promptpo.spec.loading.catalog import Entry
+from promptpo.spec.loading.families import name_of
+from promptpo.spec.loading.finding import Member, find
+from promptpo.spec.loading.importing import (
+    LIMIT,
+    import_file,
+    import_text,
+    line_of,
+    package_of_entry,
+    text_file,
+)
 from promptpo.spec.loading.validation import check_parts
 from promptpo.textfile import NotText, read_source
 
 
-def shipped_specs() -> list[str]:
-    """Names of the specs that come with the package, sorted; imports none of them."""
-    return sorted(
-        path.stem
-        for path in SHIPPED_FOLDER.glob("*.py")
-        if not path.stem.startswith(PREFIX)
-        and re.search(r"^SPEC\b", path.read_text(encoding="utf-8"), re.MULTILINE)
-    )
-
-
 def load_spec(ref: str | Path, *, published: bool = False, limit: float = LIMIT) -> EnvSpec:
-    """Import a spec: a path to a Python file, the name of a shipped one, or ``family:member``.
+    """Import a spec: a file's path, the name of a shipped or installed one, or ``family:member``.
 
     Returns the module's ``SPEC`` with ``name``, ``title``, ``path``, ``ref`` and ``description``
     filled; with ``published``, or where the reference ends with ``@published``, its published form.
@@ -49,19 +48,35 @@ def load_spec(ref: str | Path, *, published: bool = False, limit: float = LIMIT)
 
 def _loaded(ref: str, limit: float) -> EnvSpec:
     """The spec as its file has it."""
-    found = _find(ref)
-    if isinstance(found, Path):
-        text = _text_of(found)
-        _check_visible(found, text)
-        spec = _checked(import_file(found, limit), str(found), text)
-        shipped = found.parent == SHIPPED_FOLDER
-        ref = found.stem if shipped else str(found)
-        return replace(_named(spec, found.stem), path=found, ref=ref)
-    family, member = found
-    ref = f"{family.name}:{member}"
-    text = family.source(member)
-    module = import_text(text, ref, name_of(ref), SHIPPED_FOLDER)
-    return replace(_named(_checked(module, ref, text), name_of(ref)), ref=ref)
+    found = find(ref)
+    if isinstance(found, Member):
+        return _of_member(found)
+    text = _text_of(found.path)
+    _check_visible(found.path, text)
+    with _naming(found):
+        spec = _checked(import_file(found.path, limit, found.module), str(found.path), text)
+    return replace(_named(spec, found.name), path=found.path, ref=found.ref)
+
+
+def _of_member(found: Member) -> EnvSpec:
+    """The spec of a family's member, from the text that the family writes."""
+    ref, entry = found.ref, found.family.entry
+    with _naming(entry):
+        text = found.family.source(found.name)
+        module = import_text(text, ref, name_of(ref), package_of_entry(entry))
+        spec = _checked(module, ref, text)
+    return replace(_named(spec, name_of(ref)), ref=ref)
+
+
+@contextlib.contextmanager
+def _naming(entry: Entry) -> Iterator[None]:
+    """What is wrong with a spec of an installed package is said with the package's name."""
+    try:
+        yield
+    except SpecError as error:
+        if not entry.origin:
+            raise
+        raise SpecError(f"{error} (installed by {entry.origin})") from error
 
 
 def spec_text(spec: EnvSpec) -> str:
@@ -123,36 +138,3 @@ def _checked(module: ModuleType, where: str, text: str) -> EnvSpec:
 
 def _named(spec: EnvSpec, name: str) -> EnvSpec:
     return replace(spec, name=spec.name or name, title=spec.title or name)
-
-
-def _find(ref: str | Path) -> Path | tuple[Family, str]:
-    """Return the file that a reference names, or the family and its member."""
-    text = str(ref)
-    try:
-        path = Path(ref).expanduser()
-        if path.is_file():
-            if path.suffix != ".py":
-                raise SpecError(f"{text}: not a Python file; a spec is a module that defines SPEC")
-            return path.resolve()
-    except (OSError, RuntimeError) as error:  # a name too long, no such user's home
-        raise SpecError(f"{text:.100}: no spec can be called that ({error})") from None
-    shipped = shipped_specs()
-    if text in shipped:
-        return SHIPPED_FOLDER / f"{text}.py"
-    if found := split(text):
-        family, member = found
-        own = family.shipped(member)
-        return SHIPPED_FOLDER / f"{own}.py" if own else found
-    if path.is_dir():
-        raise SpecError(
-            f"{text}: is a folder; name one spec file in it, or one of {_some(shipped)}"
-        )
-    near = difflib.get_close_matches(path.stem, shipped, n=3, cutoff=0.5)
-    known = f"shipped specs: {_some(shipped)}; families: {_some([f.name for f in families()])}"
-    hint = f"did you mean {_some(near)}?" if near else known
-    kind = "file" if path.suffix or len(path.parts) > 1 else "spec file or shipped spec"
-    raise SpecError(f"{text}: no such {kind}; {hint}")
-
-
-def _some(names: list[str]) -> str:
-    return ", ".join(names)

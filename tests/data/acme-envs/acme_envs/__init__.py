@@ -1,0 +1,3 @@
+"""Specs of a package that is installed beside promptpo."""
+
+LENGTH = 5

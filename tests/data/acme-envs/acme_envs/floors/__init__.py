@@ -1,0 +1,1 @@
+"""Larger floors."""

@@ -1,0 +1,154 @@
+"""Specs of a real small package, built and installed by pip into a folder of its own.
+
+The folder stands first on ``PYTHONPATH`` of the processes that are started, which is quicker than a
+fresh venv with all that promptpo needs, and as real: pip writes the same files.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from promptpo.spec.loading.catalog import SHIPPED_FOLDER
+
+SOURCE = Path(__file__).parents[1] / "data" / "acme-envs"
+PIP = ["-m", "pip", "install", "-q", "--no-deps", "--no-index", "--no-build-isolation", "--target"]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """Where the package is installed."""
+    source = tmp_path_factory.mktemp("source") / "acme-envs"
+    shutil.copytree(SOURCE, source)
+    target = tmp_path_factory.mktemp("site")
+    subprocess.run([sys.executable, *PIP, target, source], check=True, capture_output=True)
+    return target
+
+
+@pytest.fixture
+def promptpo(tmp_path):
+    """Run a command in an empty folder, packages installed in ``site``."""
+
+    def run(site, *argv):
+        path = os.pathsep.join([str(site), str(SHIPPED_FOLDER.parent)])
+        return subprocess.run(
+            [sys.executable, "-m", "promptpo", *argv],
+            check=False,
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": path},
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+
+    return run
+
+
+def write_package(site: Path, point: str, **modules: str) -> None:
+    """Another package, written as pip leaves one."""
+    metadata = site / "broken_envs-2.0.dist-info"
+    metadata.mkdir(parents=True)
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: broken-envs\nVersion: 2.0\n")
+    (metadata / "entry_points.txt").write_text(f"[promptpo.env_specs]\n{point}\n")
+    for name, text in modules.items():
+        (site / f"{name}.py").write_text(text)
+
+
+def failure(done) -> str:
+    """The one line that a command says when it fails because of a spec."""
+    assert done.returncode == 3, done.stderr
+    assert done.stdout == ""
+    (line,) = done.stderr.splitlines()
+    return line
+
+
+@pytest.mark.slow
+def test_list_shows_specs_and_families_with_the_package_that_they_are_from(site, promptpo):
+    lines = promptpo(site, "list").stdout.splitlines()
+    for start in ("aisle  ", "depot  ", "hall  "):
+        (line,) = [line for line in lines if line.startswith(start)]
+        assert "acme-envs 1.0" in line
+        assert "Error" not in line
+    (cartpole,) = [line for line in lines if line.startswith("cartpole ")]
+    assert "acme-envs" not in cartpole
+
+
+def test_the_members_of_an_installed_family_are_listed(site, promptpo):
+    assert promptpo(site, "list", "hall").stdout.split() == [f"hall:{n}" for n in range(3, 10)]
+
+
+@pytest.mark.parametrize("ref", ["aisle", "depot", "hall:6"])
+def test_an_installed_spec_is_true_in_every_process(site, promptpo, ref):
+    done = promptpo(site, "check", "--quick", ref)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "same episodes in a new process" in done.stdout
+
+
+def test_an_installed_spec_has_a_prompt(site, promptpo):
+    assert "walk to the end of a long line" in promptpo(site, "prompt", "depot").stdout
+
+
+def test_a_run_finds_the_spec_by_its_name(site, promptpo, tmp_path):
+    (tmp_path / "manual.py").write_text("")
+    done = promptpo(site, "--spec", "aisle", "--dry-run", "--model", "manual")
+    assert done.returncode == 0, done.stderr
+    assert "task         aisle" in done.stdout
+
+
+def test_a_misspelt_name_of_an_installed_spec_is_answered_with_it(site, promptpo):
+    assert "did you mean aisle" in failure(promptpo(site, "check", "aisel"))
+
+
+@pytest.mark.parametrize(
+    ("point", "problem"),
+    [
+        ("odd = no_such_package", "names the module 'no_such_package', which is not there"),
+        ("odd = odd_specs.no_such_module", "which is not there"),
+        ("odd = odd_specs:make", "names 'make'; it has to name a module only"),
+        ("odd = odd_specs", "in which there is no SPEC"),
+        ("odd = .", "which is not there"),
+    ],
+)
+def test_a_broken_package_is_one_line_of_list_and_harms_nothing(tmp_path, promptpo, point, problem):
+    site = tmp_path / "site"
+    write_package(site, point, odd_specs="raise SystemExit(7)\n")
+    code = (
+        "from promptpo.spec.loading import catalog; print(*catalog.installed().problems, sep='|')"
+    )
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(site), str(SHIPPED_FOLDER.parent)])}
+    command = [sys.executable, "-c", code]
+    shown = subprocess.run(command, check=True, env=env, capture_output=True, text=True)
+    assert shown.stdout.startswith("broken-envs 2.0: its entry point 'odd'")
+    assert problem in shown.stdout
+    assert shown.stdout.count("\n") == 1
+    assert promptpo(site, "prompt", "cartpole").returncode == 0
+    assert "broken-envs 2.0" in failure(promptpo(site, "check", "no_such_spec"))
+
+
+@pytest.mark.parametrize(
+    "text", ["SPEC = 1 / 0\n", "SPEC = (\n", "SPEC = 7\n", "import os\nos._exit(0)\nSPEC = 1\n"]
+)
+def test_an_installed_spec_that_fails_is_named_with_its_package(tmp_path, promptpo, text):
+    site = tmp_path / "site"
+    write_package(site, "odd = odd_specs", odd_specs=text)
+    line = failure(promptpo(site, "prompt", "odd"))
+    assert str(site / "odd_specs.py") in line
+    assert "installed by broken-envs 2.0" in line
+
+
+def test_an_installed_spec_called_like_a_shipped_one_does_not_take_its_place(tmp_path, promptpo):
+    site = tmp_path / "site"
+    write_package(site, "cartpole = odd_specs", odd_specs="SPEC = 1 / 0\n")
+    assert promptpo(site, "prompt", "cartpole").returncode == 0
+    assert "'cartpole' is the name of a shipped one" in failure(promptpo(site, "prompt", "zzz"))
+
+
+def test_two_packages_with_a_spec_of_one_name_are_both_named(site, tmp_path, promptpo):
+    other = tmp_path / "site"
+    write_package(other, "aisle = odd_specs", odd_specs="SPEC = 1 / 0\n")
+    line = failure(promptpo(os.pathsep.join([str(other), str(site)]), "prompt", "aisle"))
+    assert "acme-envs 1.0" in line
+    assert "broken-envs 2.0" in line

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from promptpo.comparison import Comparison
     from promptpo.config import RunConfig
     from promptpo.errors import PromptPOError
-    from promptpo.outcome import Result
+    from promptpo.run import Result
     from promptpo.spec import EnvSpec, load_spec
     from promptpo.types import Candidate, Event, Rollout, Score, Usage
 
@@ -29,7 +29,7 @@ _HOMES = {
     "Comparison": "promptpo.comparison",
     "RunConfig": "promptpo.config",
     "PromptPOError": "promptpo.errors",
-    "Result": "promptpo.outcome",
+    "Result": "promptpo.run",
     "EnvSpec": "promptpo.spec",
     "load_spec": "promptpo.spec",
     "Candidate": "promptpo.types",

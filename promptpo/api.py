@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from promptpo.config import RunConfig, build, fields
-from promptpo.config_values import unknown_name
+from promptpo.config import RunConfig
 from promptpo.errors import UsageError
-from promptpo.outcome import Result
-from promptpo.run import execute
-from promptpo.run_settings import configure, settings_of
+from promptpo.run import Result, execute
+from promptpo.run.settings import configure, resumed_config
 from promptpo.spec import EnvSpec
 from promptpo.spec.loading.objects import SpecLike, loaded_spec
 from promptpo.store.folder import RunFolder
@@ -94,8 +92,6 @@ def optimize(  # noqa: PLR0913 - every setting is an argument that editors and t
     """
     given = {k: v for k, v in locals().items() if k not in _NO_SETTINGS and v is not None}
     given |= {name: value for name, value in options.items() if value is not None}
-    if unknown := given.keys() - {*fields(), "preset"}:
-        raise UsageError(unknown_name("setting", min(unknown), fields()))
     if out is not None:
         given["out"] = fspath(out)
     if spec is not None:
@@ -171,25 +167,3 @@ def _all_of(listeners: Sequence[Listener]) -> Listener | None:
             listener(event)
 
     return tell
-
-
-def resumed_config(folder: Path, given: dict[str, Any]) -> RunConfig:
-    """The settings of an earlier run, with those that may change replaced by ``given``.
-
-    Raises UsageError where a setting is given that shaped what the run has already done.
-    """
-    from promptpo.config import flag
-
-    stored = settings_of(RunFolder.open(folder))
-    known = fields()
-    changed = {k: v for k, v in given.items() if v is not None and stored.get(k) != v}
-    for name in changed:
-        if name not in known or not known[name].metadata["resumable"]:
-            was = f" (it was {stored[name]})" if name in stored else ""
-            spelled = flag(name) if name in known else f"--{name}"
-            free = ", ".join(flag(n) for n, f in known.items() if f.metadata["resumable"])
-            raise UsageError(
-                f"{spelled} cannot change when a run is resumed{was}; leave it out or start a"
-                f" new run; what may change: {free}"
-            )
-    return build(stored, changed)

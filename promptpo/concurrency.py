@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextvars
-from collections.abc import Awaitable, Coroutine, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Iterable
+from typing import TypeVar
 
 T = TypeVar("T")
 
@@ -17,6 +14,8 @@ async def all_of(jobs: Iterable[Awaitable[T]]) -> list[T]:
     Unlike a TaskGroup, one failure takes nothing down: a model's reply that is still under way
     was paid for, and is to be recorded.
     """
+    import asyncio  # here, because the help of a command imports methods
+
     results = await asyncio.gather(*jobs, return_exceptions=True)
     done: list[T] = []
     for result in results:
@@ -24,39 +23,3 @@ async def all_of(jobs: Iterable[Awaitable[T]]) -> list[T]:
             raise result
         done.append(result)
     return done
-
-
-def run_to_end(work: Coroutine[Any, Any, T]) -> T:
-    """What a coroutine returns; in a notebook, where a loop is running already, too.
-
-    An interrupt (Ctrl-C, a notebook's stop button) cancels it. Where it returns something all the
-    same, that is the answer; else KeyboardInterrupt is raised.
-    """
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(work)
-    return _in_a_thread(work)
-
-
-def _in_a_thread(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine in a loop of another thread, and pass interrupts of this one on to it."""
-    cancel: Future[Any] = Future()
-
-    async def main() -> T:
-        loop, task = asyncio.get_running_loop(), asyncio.current_task()
-        assert task is not None  # noqa: S101 - this runs inside a task
-        cancel.set_result(lambda: loop.call_soon_threadsafe(task.cancel))
-        return await work
-
-    context = contextvars.copy_context()
-    with ThreadPoolExecutor(1, "promptpo-loop") as thread:
-        answer = thread.submit(context.run, asyncio.run, main())
-        try:
-            return answer.result()
-        except KeyboardInterrupt:
-            cancel.result()()
-            try:
-                return answer.result()
-            except asyncio.CancelledError:
-                raise KeyboardInterrupt from None

@@ -7,11 +7,9 @@ import functools
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, get_args, get_type_hints
 
-from promptpo.config_values import check_value, listed, unknown_name
-from promptpo.errors import UsageError
+from promptpo.config_values import check_value, listed
 
 
 def option(
@@ -59,7 +57,13 @@ class RunConfig:
         metavar="SPEC",
         group="task",
     )
-    method: str = option("promptpo", "search method", choices=("promptpo",), group="task")
+    method: str = option(
+        "promptpo",
+        "search method: promptpo, best-of-n, random-search, or one of an installed package; its"
+        " own options stand in this help once it is named",
+        metavar="METHOD",
+        group="task",
+    )
     published_prompt: bool = option(
         False, "tell models no more of the task than its published prompt does", group="task"
     )
@@ -126,16 +130,6 @@ class RunConfig:
         " and recorded)",
         within=(0, 2**63 - 1),
     )
-    reflection: bool = option(True, "ask for a reflection before each later round")
-    max_repairs: int = option(
-        3, "times a failing candidate is sent back for repair", within=(0, 100)
-    )
-    history_tokens: int = option(
-        24_000,
-        "token budget of the history in the prompt; oldest sources go first",
-        within=(500, 10**6),
-    )
-
     target: float | None = option(
         None,
         "stop once a round's best search score reaches this (success rate, else mean return;"
@@ -212,12 +206,15 @@ class RunConfig:
         group="machine",
     )
 
+    #: The chosen method's own options, an instance of its ``Options``.
+    options: Any = None
+
     def __post_init__(self) -> None:
         for name in fields():
-            check_setting(name, getattr(self, name))
+            check_setting(RunConfig, name, getattr(self, name))
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values, as stored in ``run.json``."""
+        """Plain values, as stored in ``run.json``; the method's own stand under ``options``."""
         return dataclasses.asdict(self)
 
     @property
@@ -231,64 +228,30 @@ class RunConfig:
         return tuple(dict.fromkeys(listed(self.track)))
 
 
-#: Named sets of values; what is given explicitly wins over them.
-PRESETS: Mapping[str, Mapping[str, Any]] = {
-    "paper": {
-        "rounds": 10,
-        "candidates": 10,
-        "episodes": 5,
-        "max_repairs": 10,
-        "published_prompt": True,
-    },
-    "quick": {"rounds": 2, "candidates": 2, "episodes": 3, "test_episodes": 10},
-}
+def fields(kind: type = RunConfig) -> dict[str, dataclasses.Field[Any]]:
+    """The settings of RunConfig, or a method's own options, by name."""
+    return {f.name: f for f in dataclasses.fields(kind) if f.name != "options"}
 
 
-def preset(name: object) -> Mapping[str, Any]:
-    """The values of a preset. Raises UsageError, naming the nearest one, where there is none."""
-    if not isinstance(name, str) or name not in PRESETS:
-        raise UsageError(unknown_name("preset", name, PRESETS))
-    return PRESETS[name]
-
-
-def fields() -> dict[str, dataclasses.Field[Any]]:
-    """The settings by name."""
-    return {f.name: f for f in dataclasses.fields(RunConfig)}
-
-
-def flag(name: str) -> str:
-    """The command-line spelling of a setting: ``--max-env-steps``, ``--no-reflection``."""
-    prefix = "--no-" if fields()[name].default is True else "--"
-    return prefix + name.replace("_", "-")
-
-
-def value_type(name: str) -> type:
+def value_type(kind: type, name: str) -> type:
     """The plain type of a setting, None aside: int, float, str or bool."""
-    hint = _hints()[name]
+    hint = _hints(kind)[name]
     kinds: list[type] = [t for t in get_args(hint) if t is not type(None)]
     return kinds[0] if kinds else hint
 
 
 @functools.cache
-def _hints() -> dict[str, Any]:
-    return get_type_hints(RunConfig)
+def _hints(kind: type) -> dict[str, Any]:
+    return get_type_hints(kind)
 
 
-def build(*layers: Mapping[str, Any], below: Mapping[str, Any] = MappingProxyType({})) -> RunConfig:
-    """A RunConfig from layers of settings, later ones winning.
-
-    A ``preset`` that a layer names stands below all of them, and ``below`` stands below that.
-    """
-    merged: dict[str, Any] = {}
-    for layer in layers:
-        merged.update({k: v for k, v in layer.items() if v is not None})
-    named = merged.pop("preset", None)
-    if named is not None:
-        merged = {**preset(named), **merged}
-    return RunConfig(**{**below, **merged})
+def check_setting(kind: type, name: str, value: object) -> None:
+    """Raise UsageError unless a setting of RunConfig, or of a method, may have this value."""
+    if value is not None or type(None) not in get_args(_hints(kind)[name]):
+        check_value(name, value_type(kind, name), fields(kind)[name].metadata, value)
 
 
-def check_setting(name: str, value: object) -> None:
-    """Raise UsageError unless a setting may have this value."""
-    if value is not None or type(None) not in get_args(_hints()[name]):
-        check_value(name, value_type(name), fields()[name].metadata, value)
+def flat(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings with the options of the method beside the others, not under ``options``."""
+    rest = {name: value for name, value in config.items() if name != "options"}
+    return {**rest, **(config.get("options") or {})}

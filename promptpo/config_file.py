@@ -7,9 +7,11 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from promptpo.config import check_setting, fields, preset
+from promptpo.config import check_setting, fields
 from promptpo.config_values import unknown_name
 from promptpo.errors import UsageError
+from promptpo.methods import find_method, method_names
+from promptpo.run.options import all_options, preset
 from promptpo.textfile import NotText, read_text
 
 
@@ -28,29 +30,48 @@ def load_toml(path: Path) -> dict[str, Any]:
         raise UsageError(str(e)) from None
     except (ValueError, RecursionError) as e:
         raise UsageError(_no_toml(path, e)) from None
-    known = [*fields(), "preset"]
-    settings: dict[str, Any] = {}
+    settings: dict[str, Any] = {"methods": {}}
+    known = [*all_options(), "preset"]
     for key, value in table.items():
         name, where = key.replace("-", "_"), f"{path}:{_line_of(text, key)}"
+        if isinstance(value, dict) and key in method_names():
+            settings["methods"][key] = _options(path, text, key, value)
+            continue
         if name not in known:
             raise UsageError(f"{where}: {unknown_name('key', key, known)}")
         if name in settings:
             raise UsageError(f"{where}: '{key}' is given twice; leave one of them out")
-        try:
-            _check(name, value)
-        except UsageError as e:
-            raise UsageError(f"{where}: {e}") from None
+        _check(where, name, all_options().get(name), value)
         settings[name] = value
     return settings
 
 
-def _check(name: str, value: object) -> None:
+def _options(path: Path, text: str, method: str, table: dict[str, Any]) -> dict[str, Any]:
+    """The options of a method, from the table that bears its name."""
+    declared = find_method(method).Options
+    found = {}
+    for key, value in table.items():
+        name, where = key.replace("-", "_"), f"{path}:{_line_of(text, key)}"
+        if name not in fields(declared):
+            raise UsageError(
+                f"{where}: {unknown_name(f'option of {method}', key, fields(declared))}"
+            )
+        _check(where, name, declared, value)
+        found[name] = value
+    return found
+
+
+def _check(where: str, name: str, kind: type | None, value: object) -> None:
     if isinstance(value, dict):
-        raise UsageError(f"{name} is a setting, not a table; write {name} = VALUE above all tables")
-    if name == "preset":
-        preset(value)
-    else:
-        check_setting(name, value)
+        what = f"{name} is a setting, not a table; write {name} = VALUE above all tables"
+        raise UsageError(f"{where}: {what}")
+    try:
+        if kind is None:
+            preset(value)
+        else:
+            check_setting(kind, name, value)
+    except UsageError as e:
+        raise UsageError(f"{where}: {e}") from None
 
 
 def _no_toml(path: Path, error: Exception) -> str:

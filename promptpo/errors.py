@@ -10,6 +10,12 @@
     └── FileError               8   a file that cannot be read or written: full disk, limits, rights
 
 The message is one line: what is wrong, where, and what to do about it.
+
+Beside it stand two that end a search, and no run:
+
+    SearchEnd
+    ├── GoalReached     the target is met, or the patience is at its end
+    └── LimitReached    cost, tokens, calls, steps or time forbid the next thing
 """
 
 from __future__ import annotations
@@ -66,6 +72,18 @@ class FileError(PromptPOError):
     """A file or stream that cannot be read or written: full disk, limits, rights."""
 
     exit_code = 8
+
+
+class SearchEnd(Exception):
+    """The search is over; says why."""
+
+
+class GoalReached(SearchEnd):
+    """The target is met, or the patience is at its end."""
+
+
+class LimitReached(SearchEnd):
+    """A limit of the run (cost, tokens, calls, steps, time) forbids the next thing."""
 
 
 _REMEDIES: Sequence[tuple[tuple[int, ...], str]] = (

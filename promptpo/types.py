@@ -3,43 +3,50 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import total_ordering
 from typing import Any, Literal, Protocol
 
-Role = Literal["feedback", "policy", "reflection", "repair", "feedback_repair"]
 Stream = Literal["search", "selection", "test"]
 Verdict = Literal[
     "independent", "depends on other episodes", "does not repeat itself", "not applicable"
 ]
 
+#: What a candidate is: written by a model, proposed or revised by one, a policy with other
+#: numbers, drawn at random, or a trained network.
+Kind = Literal["policy", "proposal", "revision", "tuned", "sample", "network"]
+
 
 @dataclass(frozen=True, order=True)
-class CallKey:
-    """Names one model call within a run; recordings and resuming look replies up by it.
+class Key:
+    """Names a thing done within a run: a candidate, an attempt at one, a model call.
 
-    ``round`` counts from 1 (0: before the first round); ``candidate`` counts from 1
-    (0: a call that belongs to the whole round); ``attempt`` is 0, or the number of the repair.
+    ``round`` counts from 1 (0: before the first round); ``candidate`` counts from 1 (0: what
+    belongs to the whole round); ``attempt`` is 0, or the number of the repair. ``role`` says what
+    a model is called for, in a word of the method's own; it is empty for what is no call.
     """
 
-    role: Role
     round: int = 0
     candidate: int = 0
     attempt: int = 0
+    role: str = ""
+
+    @property
+    def name(self) -> str:
+        """The candidate or the round, e.g. ``r02_c03``, ``r02``: its folder, its name on pages."""
+        return f"r{self.round:02d}" + (f"_c{self.candidate:02d}" if self.candidate else "")
 
     @classmethod
-    def of(cls, data: Mapping[str, Any]) -> CallKey:
-        """The key that an event's ``key`` object names."""
-        return cls(data["role"], data["round"], data["candidate"], data["attempt"])
+    def named(cls, name: str) -> Key:
+        """The inverse of ``name``."""
+        numbers = [int(digits) for digits in re.findall("[0-9]+", name)]
+        return cls(numbers[0], numbers[1] if len(numbers) > 1 else 0)
 
     def __str__(self) -> str:
-        """As used in file names and event logs, e.g. ``r02_c03_repair1``."""
-        text = f"r{self.round:02d}"
-        if self.candidate:
-            text += f"_c{self.candidate:02d}"
-        text += f"_{self.role}"
-        return f"{text}{self.attempt}" if self.attempt else text
+        """As used in file names, e.g. ``r02_c03_repair1``."""
+        return "_".join(filter(None, (self.name, self.role))) + (f"{self.attempt or ''}")
 
 
 @dataclass(frozen=True)
@@ -54,7 +61,7 @@ class Message:
 class Request:
     """What a language model is asked."""
 
-    key: CallKey
+    key: Key
     messages: tuple[Message, ...]
 
 
@@ -67,7 +74,7 @@ class Reply:
     """What a language model answered, with the provider's numbers as they came.
 
     ``usage`` is the provider's raw usage object: JSON of any shape, so read it with
-    ``promptpo.usage.tokens_of``. ``cost`` is in US dollars (None: price unknown),
+    ``promptpo.llm.usage.tokens_of``. ``cost`` is in US dollars (None: price unknown),
     ``finish_reason`` the OpenAI-style word ("stop", "length", ...), ``latency`` seconds.
     ``note`` tells what a reader should know of this reply, e.g. that a replayed prompt has changed.
     """
@@ -133,12 +140,26 @@ class Score:
 
 
 @dataclass(frozen=True)
+class Episode:
+    """How one episode ended: its return, its length in steps, its success (None: undefined).
+
+    ``error`` says what ended it before its time; its return and length count up to there.
+    """
+
+    seed: int
+    return_: float
+    length: int
+    success: bool | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True)
 class Rollout:
     """What a policy did over some episodes of one stream.
 
-    ``returns``, ``lengths``, ``successes`` have one entry per seed (``successes`` holds None where
-    the task defines no success). ``error`` is the text for the model if the policy failed; then
-    the lists hold the episodes that were finished before it did, and ``steps`` what they cost.
+    ``seeds`` are those that were asked for, ``episodes`` those that ended, in the seeds' order.
+    ``error`` is the text for the model if the policy failed; then some episodes may be missing,
+    and ``steps`` is what was played all the same.
     ``clipped`` is the share of actions that lay outside the action space and were clipped.
     ``mark``: what a proof found against the policy, so that each episode was played alone in a
     process of its own; empty where nothing was found, and episodes shared processes.
@@ -146,9 +167,7 @@ class Rollout:
 
     stream: Stream
     seeds: tuple[int, ...]
-    returns: tuple[float, ...] = ()
-    lengths: tuple[int, ...] = ()
-    successes: tuple[bool | None, ...] = ()
+    episodes: tuple[Episode, ...] = ()
     steps: int = 0
     clipped: float = 0.0
     output: str = ""
@@ -157,14 +176,35 @@ class Rollout:
     mark: str = ""
 
     @property
+    def whole(self) -> tuple[Episode, ...]:
+        """The episodes that came to an end of their own."""
+        return tuple(e for e in self.episodes if e.error is None)
+
+    @property
+    def returns(self) -> tuple[float, ...]:
+        """The returns of the whole episodes."""
+        return tuple(e.return_ for e in self.whole)
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """The lengths of the whole episodes, in steps."""
+        return tuple(e.length for e in self.whole)
+
+    @property
+    def successes(self) -> tuple[bool | None, ...]:
+        """The successes of the whole episodes; None each where the task defines none."""
+        return tuple(e.success for e in self.whole)
+
+    @property
     def score(self) -> Score:
         """Mean return and success rate, or the worst score for a failure."""
-        if self.error is not None or not self.returns:
+        returns, successes = self.returns, self.successes
+        if self.error is not None or not returns:
             return Score(failed=True)
         rate = None
-        if self.successes and self.successes[0] is not None:
-            rate = sum(map(bool, self.successes)) / len(self.successes)
-        return Score(sum(self.returns) / len(self.returns), rate)
+        if successes[0] is not None:
+            rate = sum(map(bool, successes)) / len(successes)
+        return Score(sum(returns) / len(returns), rate)
 
 
 @dataclass(frozen=True)
@@ -198,20 +238,33 @@ class Proof:
 
 
 @dataclass(frozen=True)
-class Candidate:
-    """One policy of one round: its source, how it did, and what became of it."""
+class Note:
+    """Something worth reading beside a candidate or a round: a title, and what was noted."""
 
-    round: int
-    index: int
+    title: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One policy: where it stands in the run, its source, how it did, and what became of it.
+
+    ``key`` has the attempt that it is; ``parents`` are the names of the candidates that it was
+    made from. ``error``: why it cannot be used.
+    """
+
+    key: Key
     source: str | None
     rollout: Rollout | None = None
     error: str | None = None
-    repairs: int = 0
+    kind: Kind = "policy"
+    parents: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
     @property
     def name(self) -> str:
         """As the folder under ``candidates/``, e.g. ``r02_c03``."""
-        return f"r{self.round:02d}_c{self.index:02d}"
+        return self.key.name
 
     @property
     def score(self) -> Score:
@@ -224,6 +277,11 @@ class Candidate:
     def mark(self) -> str:
         """What a proof found against it; empty where nothing was found."""
         return self.rollout.mark if self.rollout is not None else ""
+
+
+def best_of(candidates: Iterable[Candidate]) -> Candidate:
+    """The candidate with the best search score; the earliest where several are equal."""
+    return max(candidates, key=lambda c: (c.score, -c.key.round, -c.key.candidate))
 
 
 @dataclass(frozen=True)
@@ -242,7 +300,7 @@ class Event:
 class Listener(Protocol):
     """Receives every event of a run, in order, in the run's own thread."""
 
-    def __call__(self, event: Event) -> None:
+    def __call__(self, event: Event, /) -> None:
         """Take note of one event; must not block."""
         ...
 
@@ -272,13 +330,12 @@ def successes_text(successes: Sequence[bool | None]) -> str:
 
 @dataclass(frozen=True)
 class Round:
-    """One round of candidates, its winner, and what the winner's episodes looked like."""
+    """One round of candidates, its winner, and what was noted about it."""
 
     number: int
     candidates: tuple[Candidate, ...]
     winner: Candidate
-    summaries: tuple[str, ...] = ()
-    reflection: str = ""
+    notes: tuple[Note, ...] = ()
 
 
 def best_round(rounds: Sequence[Round]) -> Round:

@@ -4,13 +4,14 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from promptpo.prompts.stages import Messages
+from promptpo.run_settings import configure
+from promptpo.store.past import rollout_from_event
+
 from promptpo.config import RunConfig
 from promptpo.llm import extract_code, find_recording, load_recording, prompt_hash
 from promptpo.prompts import policy_messages, reflection_messages
-from promptpo.prompts.stages import Messages
-from promptpo.run_settings import configure
 from promptpo.spec import load_spec
-from promptpo.store.past import rollout_from_event
 from promptpo.types import CallKey, Candidate, Round
 
 #: The rollout and feedback events of runs that were recorded, but of the last round.

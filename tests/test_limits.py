@@ -2,12 +2,12 @@ from dataclasses import asdict
 from types import MappingProxyType
 
 import pytest
+from promptpo.limits import Ledger
 
 from promptpo.config import RunConfig
-from promptpo.limits import Ledger
+from promptpo.llm.usage import dollars, tokens_of
 from promptpo.methods.base import GoalReached, LimitReached
 from promptpo.types import CallKey, Candidate, Event, Reply, Rollout, Round, Usage
-from promptpo.usage import dollars, tokens_of
 
 CALLS = [CallKey("policy", 1, index) for index in (1, 2, 3)]
 

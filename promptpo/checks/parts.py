@@ -95,8 +95,8 @@ def check_reward(played: Played) -> Iterator[Finding]:
 
 def check_prompt(spec: EnvSpec) -> Iterator[Finding]:
     """The size of the first prompt; it says what the task is, and nothing that is private."""
-    from promptpo.prompts import policy_messages
-    from promptpo.prompts.history import count_tokens
+    from promptpo.prompts import count_tokens
+    from promptpo.prompts.promptpo import policy_messages
 
     messages = policy_messages(spec, RunConfig())
     tokens = sum(count_tokens(message.content) for message in messages)

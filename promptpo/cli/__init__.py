@@ -11,6 +11,7 @@ import threading
 from collections.abc import Sequence
 
 from promptpo.cli.parser import COMMANDS, Parser
+from promptpo.cli.settings import chosen_method
 from promptpo.cli.words import parts
 from promptpo.errors import EXIT_INTERRUPTED, PromptPOError, known_error
 from promptpo.plaintext import clean_line, shortened
@@ -63,7 +64,7 @@ def _hear_interrupts() -> None:
 def _dispatch(argv: list[str]) -> int:
     name, argv = command_of(argv)
     command = importlib.import_module(f"promptpo.cli.{COMMANDS[name].module}")
-    parser: Parser = command.parser()
+    parser: Parser = command.parser(*([chosen_method(argv)] if name in _BY_METHOD else []))
     with contextlib.ExitStack() as stack:
         stack.callback(flush)
         try:
@@ -72,6 +73,10 @@ def _dispatch(argv: list[str]) -> int:
             return int(stop.code or 0)
         code: int = command.main(arguments)
     return code
+
+
+#: Commands whose options depend on the method.
+_BY_METHOD = ("run", "prompt")
 
 
 def command_of(argv: list[str]) -> tuple[str, list[str]]:
@@ -83,7 +88,7 @@ def command_of(argv: list[str]) -> tuple[str, list[str]]:
     from promptpo.cli import run
 
     certain = True
-    for part in parts(argv, run.parser()):
+    for part in parts(argv, run.parser(chosen_method(argv))):
         if part.name:  # of an option that a search does not have, the next word may be the value
             certain = certain and part.action is not None
             continue

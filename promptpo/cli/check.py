@@ -40,7 +40,7 @@ def main(arguments: argparse.Namespace) -> int:
     if bool(named) == arguments.all:
         raise UsageError("name the specs to check, or give --all")
     limit = vars(arguments).get("env_timeout", config.RunConfig.env_timeout)
-    config.check_setting("env_timeout", limit)
+    config.check_setting(config.RunConfig, "env_timeout", limit)
     refs = shipped_specs() if arguments.all else expanded(named)
     specs = [load_spec(ref, limit=limit) for ref in refs]
     effort = QUICK if arguments.quick else FULL

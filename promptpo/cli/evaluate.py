@@ -10,13 +10,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptpo import config
 from promptpo.cli import runs
 from promptpo.cli.parser import Parser, add_out
 from promptpo.cli.settings import PLAYING, PLAYING_NOTE, add_playing
 from promptpo.cli.specs import add_specs, given_spec
 from promptpo.config import RunConfig
 from promptpo.errors import PromptPOError, RunError, UsageError
+from promptpo.run.options import build
 from promptpo.store.folder import RunFolder
 from promptpo.store.policy_file import PolicyFile
 from promptpo.ui import text
@@ -47,7 +47,7 @@ def main(arguments: argparse.Namespace) -> int:
     if ref := given_spec(arguments):
         given["spec"] = ref
     policy, stored = find_policy(given.pop("policy"), given.pop("out"))
-    settings = config.build(stored, given)
+    settings = build(stored, given)
     if not settings.spec:
         raise UsageError(f"{policy.path}: give the task that it is for with --spec")
     if settings.test_episodes < 1:
@@ -75,7 +75,7 @@ def find_policy(name: str, out: Path) -> tuple[PolicyFile, dict[str, Any]]:
     folder = RunFolder(runs.find(name, out))
     if not folder.best_policy.is_file():
         raise RunError(f"{folder.path}: no best policy in it yet; resume it, or name a file")
-    from promptpo.run_settings import settings_of
+    from promptpo.run.settings import settings_of
 
     stored = {k: v for k, v in settings_of(folder).items() if k in PLAYING}
     return PolicyFile.read(folder.best_policy), stored

@@ -50,9 +50,9 @@ def main(arguments: argparse.Namespace) -> int:
     if arguments.author is not None and not arguments.minari:
         raise UsageError("--author: it stands in a Minari dataset's metadata; add --minari")
     from promptpo.export import write_folder
-    from promptpo.report.gather import gather
+    from promptpo.store.reading import read_record
 
-    run = gather(runs.find(arguments.run, arguments.out))
+    run = read_record(runs.find(arguments.run, arguments.out))
     to = arguments.to or run.folder / "export"
     for file in write_folder(run, to, sb3=arguments.sb3, force=arguments.force):
         say(text.near_path(file))
@@ -71,6 +71,6 @@ def main(arguments: argparse.Namespace) -> int:
 
 def _write_dataset(folder: Path, root: Path | None, author: str | None, force: bool) -> Dataset:
     from promptpo.export.minari_dataset import write_dataset
-    from promptpo.report.gather import gather
+    from promptpo.store.reading import read_record
 
-    return write_dataset(gather(folder), root, author=author, force=force)
+    return write_dataset(read_record(folder), root, author=author, force=force)

@@ -11,7 +11,7 @@ from promptpo.cli.parser import Parser, add_out, nearest
 from promptpo.errors import PromptPOError, UsageError
 from promptpo.plaintext import clean_line
 from promptpo.store.folder import RunFolder
-from promptpo.store.standing import standing
+from promptpo.store.reading import standing
 from promptpo.ui import text
 from promptpo.ui.terminal import say
 
@@ -136,13 +136,13 @@ def run_row(folder: Path) -> tuple[str, ...]:
     except PromptPOError as e:
         return (name, "unreadable", "", str(e))
     info = found.info
-    best, test = info.get("best") or {}, info.get("test") or {}
-    if test.get("returns") and not test.get("error"):
-        words = [text.success_words(test.get("successes", ())), text.return_words(test["returns"])]
+    best, test = info.get("best") or {}, found.test
+    if test is not None and not test.score.failed:
+        words = [text.success_words(test.successes), text.return_words(test.returns)]
         score = f"held-out {next(w for w in words if w)}"
     else:
         score = f"search {text.score(best['search'])}" if best.get("search") else ""
-    if mark := (test or best).get("mark"):
+    if mark := test.mark if test else best.get("mark"):
         score += f"  ({mark})"
     status = str(info.get("status", "running"))
     if status == "running" and not RunFolder(folder).is_running:

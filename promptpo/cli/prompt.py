@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import argparse
 
-from promptpo import config
 from promptpo.cli.parser import Parser
 from promptpo.cli.settings import add_preset, add_settings
 from promptpo.cli.specs import add_specs, given_spec
+from promptpo.config import RunConfig
 from promptpo.errors import UsageError
+from promptpo.methods import find_method
+from promptpo.run.options import build
 from promptpo.ui.terminal import say
 
 #: The settings that show in a prompt.
-_SHOWN = ("published_prompt", "act_timeout", "episode_timeout", "policy_lifetime")
+_SHOWN = ("method", "published_prompt", "act_timeout", "episode_timeout", "policy_lifetime")
 
 
-def parser() -> Parser:
+def parser(method: str = RunConfig.method) -> Parser:
     """The spec, and the settings that show in a prompt."""
     p = Parser("prompt")
     add_specs(p)
@@ -28,12 +30,11 @@ def main(arguments: argparse.Namespace) -> int:
     """Carry out the command."""
     if not (ref := given_spec(arguments)):
         raise UsageError("name the spec whose prompts are to be shown: promptpo prompt SPEC")
-    settings = config.build({**vars(arguments), "spec": ref})
-    from promptpo.prompts import render_all
+    settings = build({**vars(arguments), "spec": ref})
     from promptpo.spec import load_spec
 
     spec = load_spec(settings.spec, published=settings.published_prompt, limit=settings.env_timeout)
-    for stage, messages in render_all(spec, settings):
+    for stage, messages in find_method(settings.method).all_prompts(spec, settings):
         say(f"{'=' * 20} {stage} {'=' * max(4, 78 - len(stage))}")
         for message in messages:
             say(f"{'-' * 20} {message.role}\n{message.content}\n")

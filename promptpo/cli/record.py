@@ -55,22 +55,22 @@ def recording(folder: Path, *, by: str = "", how: str = "") -> tuple[dict[str, A
 
     Raises RunError where the run holds no reply.
     """
-    from promptpo.run_settings import settings_of
+    from promptpo.run.settings import settings_of
 
-    config = settings_of(RunFolder(folder))
+    settings = settings_of(RunFolder(folder))
     log = read_log(folder / "events.jsonl")
-    lines = zip(log.events, log.good, strict=True)
-    replies = [line.decode() + "\n" for event, line in lines if event.type == "reply"]
+    lines = zip(log.events, log.numbers, strict=True)
+    replies = [log.good[n].decode() + "\n" for event, n in lines if event.type == "reply"]
     if text := log.words("events.jsonl"):
         say(f"promptpo: {text}; replies in it are left out", sys.stderr)
     if not replies:
         raise RunError(f"{folder}: no reply on record; there is nothing to replay")
-    wanted = ("seed", "policy_seed", "rounds", "candidates", "episodes")
     header = {
         "type": "recording",
+        "format": log.format,
         "spec": folder.parent.name,
-        **{key: config.get(key) or 0 for key in wanted},
-        **({"published_prompt": True} if config.get("published_prompt") else {}),
+        "policy_seed": settings.get("policy_seed") or 0,
+        "config": settings,
         "how": how,
         "model": by or json.loads(replies[0])["model"],
         "date": time.strftime("%Y-%m-%d", time.gmtime(log.events[0].time)),

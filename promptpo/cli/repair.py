@@ -45,7 +45,8 @@ def repaired(folder: RunFolder) -> Iterator[str]:
     """Put a run's files right; a line for each thing that was wrong. The caller has its lock."""
     from promptpo.store import episodes
     from promptpo.store.events import mend, read_log
-    from promptpo.store.standing import info_of
+    from promptpo.store.reading import info_of
+    from promptpo.store.record import Record
 
     contents = read_log(folder.events)
     if notice := mend(folder.events, contents):
@@ -57,7 +58,7 @@ def repaired(folder: RunFolder) -> Iterator[str]:
             raise
         info = folder.path / "run.json"
         info.rename(info.with_name("run.json.damaged"))
-        folder.write_info(info_of(contents.events))
+        folder.write_info(info_of(Record(contents.events)))
         yield f"{e}: set aside in run.json.damaged, written anew from the log"
     for file in sorted(folder.path.glob("candidates/*/*.npz")):
         try:

@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
-from promptpo import config
 from promptpo.cli import runs
 from promptpo.cli.parser import USAGE, Parser, commands_help
 from promptpo.cli.settings import add_preset, add_settings
@@ -16,10 +15,11 @@ from promptpo.cli.specs import add_specs, given_spec
 from promptpo.config import RunConfig
 from promptpo.config_file import load_toml
 from promptpo.errors import EXIT_INTERRUPTED, UsageError
+from promptpo.run import options
 from promptpo.ui.terminal import say
 
 if TYPE_CHECKING:
-    from promptpo.forecast import Forecast
+    from promptpo.run.forecast import Forecast
 
 EXAMPLES = """\
 examples:
@@ -29,7 +29,7 @@ examples:
   promptpo --resume latest                       continue the last run"""
 
 
-def parser() -> Parser:
+def parser(method: str = RunConfig.method) -> Parser:
     """Every setting of a run, and where settings may come from."""
     p = Parser("run", epilog=f"{commands_help()}\n\n{EXAMPLES}")
     p.description = (
@@ -38,7 +38,7 @@ def parser() -> Parser:
     )
     p.usage = USAGE
     add_specs(p)
-    add_settings(p, config.fields())
+    add_settings(p, options.fields(method), method=method)
     sources = p.add_argument_group("where settings come from, later ones winning")
     add_preset(sources)
     sources.add_argument("--config", type=Path, metavar="FILE", help="TOML file of settings")
@@ -67,12 +67,12 @@ def main(arguments: argparse.Namespace) -> int:
 
 
 def _new(layers: list[dict[str, Any]], *, needs_model: bool) -> RunConfig:
-    if not config.build(*layers).spec:
+    if not options.build(*layers).spec:
         raise UsageError(
             "no spec; name a spec file or a shipped spec, as in: promptpo cartpole"
             " (promptpo list shows them, promptpo help the commands)"
         )
-    from promptpo.run_settings import configure
+    from promptpo.run.settings import configure
 
     return configure(*layers, needs_model=needs_model)
 
@@ -94,7 +94,7 @@ def _execute(settings: RunConfig, folder: Path | None) -> int:
 
 def _resumed(name: str, layers: list[dict[str, Any]]) -> tuple[RunConfig, Path]:
     """The run to continue, and its settings with those replaced that are given and may change."""
-    from promptpo.api import resumed_config
+    from promptpo.run.settings import resumed_config
 
     given: dict[str, Any] = {}
     for layer in layers:
@@ -108,7 +108,7 @@ def _resumed(name: str, layers: list[dict[str, Any]]) -> tuple[RunConfig, Path]:
 
 
 def _forecast(settings: RunConfig) -> int:
-    from promptpo.forecast import forecast
+    from promptpo.run.forecast import forecast
 
     for line in forecast_lines(settings, forecast(settings)):
         say(line)
@@ -117,20 +117,26 @@ def _forecast(settings: RunConfig) -> int:
 
 def forecast_lines(settings: RunConfig, expected: Forecast) -> list[str]:
     """What ``--dry-run`` prints."""
-    f = expected
-    steps = f.search_steps + f.selection_steps + f.test_steps
+    f, search = expected, expected.search
     replayed = (settings.model or "").partition(":")[0] == "recorded"
     tokens = (
-        f"about {round(f.prompt_tokens, -3):,} in and {round(f.completion_tokens, -3):,} out,"
-        " without repairs"
+        f"about {round(search.prompt_tokens, -3):,} in and {round(search.completion_tokens, -3):,}"
+        " out, without repairs"
     )
+    calls = f"{search.calls:,}; {search.max_calls:,} at most, if every candidate needs all repairs"
+    if search.max_calls == search.calls:
+        calls = f"{search.calls:,}"
+    asked = [
+        ("model", settings.model or "none is configured yet"),
+        ("calls", calls),
+        ("tokens", "none: replies are replayed" if replayed else tokens),
+    ]
     rows = [
         ("task", settings.spec),
-        ("model", settings.model or "none is configured yet"),
-        ("calls", f"{f.calls:,}; {f.max_calls:,} at most, if every candidate needs all repairs"),
-        ("tokens", "none: replies are replayed" if replayed else tokens),
-        ("env steps", f"{steps:,} at most, if no episode ends early"),
-        ("  search", f"{f.search_steps:,}"),
+        ("method", settings.method),
+        *(asked if search.max_calls else [("model", "none is asked")]),
+        ("env steps", f"{f.steps:,} at most, if no episode ends early"),
+        ("  search", f"{search.search_steps:,}"),
         ("  selection", f"{f.selection_steps:,}"),
         ("  held-out", f"{f.test_steps:,}"),
     ]

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
 from promptpo import config
 from promptpo.cli.parser import Parser, converter
+from promptpo.config import RunConfig
 from promptpo.errors import UsageError
+from promptpo.methods import find_method
+from promptpo.run import options
 
 GROUPS = {
     "task": "task",
@@ -24,15 +28,15 @@ def add_preset(to: argparse._ActionsContainer) -> None:
     """Add ``--preset``, whose help tells what each one sets."""
     named = "; ".join(
         f"{name}: " + ", ".join(k if v is True else f"{k} {v}" for k, v in values.items())
-        for name, values in config.PRESETS.items()
+        for name, values in options.PRESETS.items()
     )
     words = named.replace("_", " ")
-    to.add_argument("--preset", type=_preset, metavar="|".join(config.PRESETS), help=words)
+    to.add_argument("--preset", type=_preset, metavar="|".join(options.PRESETS), help=words)
 
 
 def _preset(name: str) -> str:
     try:
-        config.preset(name)
+        options.preset(name)
     except UsageError as e:
         raise argparse.ArgumentTypeError(str(e)) from None
     return name
@@ -43,30 +47,34 @@ def add_settings(
     names: Iterable[str],
     aliases: Mapping[str, Sequence[str]] = MappingProxyType({}),
     words: Mapping[str, str] = MappingProxyType({}),
+    method: str = RunConfig.method,
 ) -> None:
-    """Add settings of RunConfig as options, in groups; what is not given is not in the result.
+    """Add settings as options, in groups; what is not given is not in the result.
 
+    ``names`` are fields of RunConfig, or options of the ``method``, which have their own group;
     ``words`` say what some of them mean to a command that plays episodes and does not search.
     """
     titles = GROUPS | ({"search": "episodes"} if words else {})
     groups: dict[str, argparse._ArgumentGroup] = {}
     for name in names:
-        f = config.fields()[name]
-        key = f.metadata["group"]
+        f = options.fields(method)[name]
+        own = name not in config.fields()
+        key = f"search: {method}" if own else f.metadata["group"]
         if key not in groups:
-            groups[key] = parser.add_argument_group(titles[key])
-        if config.value_type(name) is bool:
+            groups[key] = parser.add_argument_group(titles.get(key, key))
+        kind = options.value_type(name, method)
+        if kind is bool:
             _add_switch(groups[key], name, f.metadata["help"], on=not f.default)
         else:
             groups[key].add_argument(
                 *aliases.get(name, ()),
-                config.flag(name),
+                options.flag(name, method),
                 dest=name,
                 default=argparse.SUPPRESS,
                 action=_Listing if f.metadata["several"] else "store",
-                type=converter(config.value_type(name)),
-                metavar=_metavar(name),
-                help=_help(name, words.get(name)),
+                type=converter(kind),
+                metavar=_metavar(name, f, kind),
+                help=_help(f, words.get(name)),
             )
 
 
@@ -140,18 +148,31 @@ def _add_switch(group: argparse._ArgumentGroup, name: str, text: str, *, on: boo
     )
 
 
-def _metavar(name: str) -> str:
-    meta = config.fields()[name].metadata
-    if meta["choices"]:
-        return "|".join(meta["choices"])
+def _metavar(name: str, f: dataclasses.Field[Any], kind: type) -> str:
+    if f.metadata["choices"]:
+        return "|".join(f.metadata["choices"])
     kinds = {int: "N", float: "X", str: name.upper()}
-    return meta["metavar"] or kinds[config.value_type(name)]
+    return str(f.metadata["metavar"] or kinds[kind])
 
 
-def _help(name: str, words: str | None) -> str:
-    f = config.fields()[name]
+def _help(f: dataclasses.Field[Any], words: str | None) -> str:
     text: str = (words or f.metadata["help"]).replace("%", "%%")
     if f.default is None or f.default == "":
         return text
     default = f"{f.default:g}" if isinstance(f.default, float) else f.default
     return f"{text} (default: {default})"
+
+
+def chosen_method(argv: Sequence[str]) -> str:
+    """The method that a command line names, or the default one.
+
+    Raises UsageError, naming the nearest one, where there is none of that name.
+    """
+    named = RunConfig.method
+    for i, word in enumerate(argv):
+        if word == "--method" and i + 1 < len(argv):
+            named = argv[i + 1]
+        elif word.startswith("--method="):
+            named = word.partition("=")[2]
+    find_method(named)
+    return named

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -72,20 +72,26 @@ def panels(histories: Sequence[History]) -> tuple[Panel, ...]:
 def _groups(histories: Sequence[History]) -> tuple[Group, ...]:
     by_settings: dict[tuple[object, ...], list[History]] = {}
     for history in histories:
-        by_settings.setdefault(tuple(_identity(history).values()), []).append(history)
+        by_settings.setdefault(tuple(_identity(history).items()), []).append(history)
     settings = [_identity(runs[0]) for runs in by_settings.values()]
-    differ = [k for k in settings[0] if len({str(s[k]) for s in settings}) > 1]
-    shown = differ or ["method", "model"]
-    labels = [", ".join(_words(name, s[name]) for name in shown) for s in settings]
+    names = dict.fromkeys(name for s in settings for name in s)
+    differ = [k for k in names if len({str(s[k]) for s in settings if k in s}) > 1]
+    labels = [_label(s, differ or ["method", "model"]) for s in settings]
     return tuple(
         Group(label, tuple(runs)) for label, runs in zip(labels, by_settings.values(), strict=True)
     )
 
 
+def _label(settings: Mapping[str, Any], names: Sequence[str]) -> str:
+    """Some settings in words; a method has options of its own, and may ask no model."""
+    there = [n for n in names if n in settings and (n != "model" or settings[n] is not None)]
+    return ", ".join(_words(name, settings[name]) for name in there)
+
+
 def _identity(history: History) -> dict[str, Any]:
     """The settings that are compared, method and model first; defaults where a log has none."""
     known = {name: field.default for name, field in config.fields().items()}
-    known |= dict(history.run.config)
+    known |= history.run.settings
     first = {name: known.pop(name) for name in ("method", "model")}
     return {**first, **{k: v for k, v in known.items() if k not in _CIRCUMSTANCES}}
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from promptpo.report.gather import gather
-from promptpo.report.records import RunRecord
-from promptpo.store.events import read_log
-from promptpo.types import Candidate, Rollout, Score
+from promptpo.store.reading import RunRecord, read_record
+from promptpo.types import Rollout, Score
 
 
 @dataclass(frozen=True)
@@ -38,29 +36,16 @@ class History:
     @property
     def held_out(self) -> Rollout | None:
         """The held-out episodes of its best policy; None where they are missing or failed."""
-        test = self.run.test
+        test = self.run.held_out
         return None if test is None or test.error is not None or not test.returns else test
 
 
 def read_history(folder: Path) -> History:
-    """A run's history from its event log. Raises RunError where it cannot be read."""
-    run = gather(folder)
-    marked = {trial.name for trial in run.trials if trial.candidate.mark}
-    steps, cost, best = 0, 0.0, Score(failed=True)
-    priced = True
+    """A run's history from its folder. Raises RunError where it cannot be read."""
+    run, best = read_record(folder), Score(failed=True)
+    scored = [trial for trial in run.trials.values() if not trial.score.failed]
     points = []
-    for event in read_log(folder / "events.jsonl").events:
-        data = event.data
-        if event.type == "reply":
-            priced = priced and data.get("cost") is not None
-            cost += data.get("cost") or 0.0
-        elif event.type == "rollout" and data["stream"] == "search":
-            steps += data["steps"]
-        elif event.type == "candidate" and data["score"] is not None:
-            name = Candidate(data["round"], data["index"], None).name
-            if name in marked and not data.get("mark"):
-                continue  # a score that it has lost
-            score = Score(data["score"]["mean_return"], data["score"].get("success_rate"))
-            best = max(best, score)
-            points.append(Point(steps, cost if priced else None, best))
+    for trial in sorted(scored, key=lambda t: (t.at_steps, t.at.calls)):
+        best = max(best, trial.score)
+        points.append(Point(trial.at_steps, trial.at.cost, best))
     return History(run, tuple(points))

@@ -12,7 +12,8 @@ from promptpo.comparison.history import History
 from promptpo.comparison.measures import Measure
 from promptpo.comparison.scores import sample_score
 from promptpo.stats import Interval
-from promptpo.types import Usage
+from promptpo.store.codec import score_data
+from promptpo.store.record import Record
 from promptpo.ui import text
 
 Row = tuple[str, ...]
@@ -66,7 +67,7 @@ def score_rows(panel: Panel) -> list[Row]:
             str(len(group.runs)),
             *cells,
             text.number(round(sum(steps) / len(steps))),
-            cost_words([run.run.usage for run in group.runs]),
+            cost_words([run.run for run in group.runs]),
             state_words(group.runs),
         ))  # fmt: skip
     return rows
@@ -109,19 +110,21 @@ def _run_row(group: str, history: History) -> Row:
     test, best = history.held_out, run.best_trial
     score = "none yet" if run.status == "running" else "none"
     if test is not None:
-        score = text.score(vars(test.score))
+        score = text.score(score_data(test.score))
     elif best is not None:
-        score = f"{text.score(vars(best.score))} in search"
+        score = f"{text.score(score_data(best.score))} in search"
     if run.mark:
         score += " *"
     seed = str(run.config.get("seed", ""))
     steps = text.number(run.usage.steps.get("search", 0))
-    return (run.folder.name, group, seed, run.status, score, steps, cost_words([run.usage]))
+    return (run.folder.name, group, seed, run.status, score, steps, cost_words([run]))
 
 
-def cost_words(usages: Sequence[Usage]) -> str:
-    """Mean cost of runs; one unknown price makes it unknown."""
-    costs = [usage.cost for usage in usages]
+def cost_words(runs: Sequence[Record]) -> str:
+    """Mean cost of runs; one unknown price makes it unknown. Empty where no model is asked."""
+    if not any(run.asks_model for run in runs):
+        return ""
+    costs = [run.usage.cost for run in runs]
     known = [cost for cost in costs if cost is not None]
     return text.money(sum(known) / len(known)) if len(known) == len(costs) else "unknown"
 

@@ -9,11 +9,11 @@ from string import Template
 from promptpo.errors import RunError, UsageError
 from promptpo.export.sb3 import sb3_example, sb3_module
 from promptpo.llm import find_recording, load_header
-from promptpo.report.records import RunRecord
 from promptpo.spec import EnvSpec, load_spec, spec_text
 from promptpo.store.files import write_atomically
 from promptpo.store.folder import RunFolder
-from promptpo.store.past import digest
+from promptpo.store.memo import digest
+from promptpo.store.reading import RunRecord
 from promptpo.store.readme import policy_loop, score_lines
 from promptpo.types import Candidate
 from promptpo.ui import text
@@ -37,6 +37,22 @@ With [Stable-Baselines3](https://stable-baselines3.readthedocs.io), on an enviro
 """
 
 
+_WRITTEN = """\
+The policy in `policy.py`, below the line "The policy, as the language model wrote it", was written
+by a language model, and promptpo has not changed it.
+
+- Written by: $writer
+- In the run: $run
+
+What you may do with it is governed by the terms under which that model was used; whether such code
+is protected by copyright at all differs from country to country. Read it before you let it move
+anything."""
+
+_MADE = """\
+The policy in `policy.py` was made by promptpo (method $method) in the run $run: no language model
+had a part in it, and it stands under the licence below. Read it before you let it move anything."""
+
+
 def write_folder(run: RunRecord, to: Path, *, sb3: bool = False, force: bool = False) -> list[Path]:
     """Write the best policy of a run into the folder ``to``, and return the files.
 
@@ -58,13 +74,13 @@ def write_folder(run: RunRecord, to: Path, *, sb3: bool = False, force: bool = F
 def folder_files(run: RunRecord, *, sb3: bool = False) -> dict[str, str]:
     """The files of the exported folder by their name. Raises RunError as ``write_folder``."""
     spec, candidate = spec_of(run), best_of(run)
-    played = run.test or candidate.rollout
+    played = run.held_out or candidate.rollout
     loop, needs = policy_loop(spec, played)
     found = {
         "policy.py": RunFolder(run.folder).best_policy.read_text(encoding="utf-8"),
         "run.py": Template(_RUN).substitute(spec=spec.name, loop=loop),
         "README.md": _readme(run, spec, candidate, needs, sb3=sb3),
-        "NOTICE.md": _template("NOTICE.md").substitute(run=name_of(run), writer=writer_of(run)),
+        "NOTICE.md": _notice(run),
     }
     if sb3:
         found["sb3_policy.py"] = sb3_module(spec)
@@ -104,15 +120,23 @@ def name_of(run: RunRecord) -> str:
 
 def writer_of(run: RunRecord) -> str:
     """Which model wrote the policies, in words; of a replay, what its recording says."""
-    model = str(run.config.get("model") or "")
-    if model == "manual":
+    if not run.asks_model:
+        return f"no model (the method {run.method} made it)"
+    if run.model == "manual":
         return "whoever answered the prompts (--model manual)"
     if not run.replayed:
-        return model
-    recording = find_recording(run.spec) if model == "recorded" else None
+        return run.model
+    recording = find_recording(run.spec) if run.model == "recorded" else None
     header = load_header(recording) if recording else None
-    replies = {call.reply.model for trial in run.trials for call in trial.calls if call.reply}
+    replies = {recorded.reply.model for recorded in run.replies.values()}
     return f"{header.model if header else ', '.join(sorted(replies))} (a recording, replayed)"
+
+
+def _notice(run: RunRecord) -> str:
+    """Who wrote the policy, and whose terms apply."""
+    origin = _WRITTEN if run.asks_model else _MADE
+    about = Template(origin).substitute(run=name_of(run), writer=writer_of(run), method=run.method)
+    return _template("NOTICE.md").substitute(origin=about)
 
 
 def _readme(run: RunRecord, spec: EnvSpec, candidate: Candidate, needs: str, *, sb3: bool) -> str:
@@ -121,7 +145,7 @@ def _readme(run: RunRecord, spec: EnvSpec, candidate: Candidate, needs: str, *, 
         + ("" if value.success_rate is None else f", success {value.success_rate:.2f}")
         for name, value in spec.reference_scores.items()
     ]
-    lines = [f"- {line}" for line in score_lines(candidate, run.test)]
+    lines = [f"- {line}" for line in score_lines(candidate, run.held_out)]
     return _template("README.md").substitute(
         spec=spec.name,
         title=spec.title,
@@ -130,7 +154,7 @@ def _readme(run: RunRecord, spec: EnvSpec, candidate: Candidate, needs: str, *, 
         candidate=candidate.name,
         date=str(run.info.get("started", "unknown"))[:10],
         version=__version__,
-        method=run.config["method"],
+        method=run.method,
         writer=writer_of(run),
         needs=needs,
         sb3_rows=_SB3_ROWS if sb3 else "",

@@ -17,9 +17,9 @@ import numpy as np
 
 from promptpo.errors import UsageError
 from promptpo.export.folder import best_of, name_of, spec_of, writer_of
-from promptpo.report.records import RunRecord
 from promptpo.spec import Env, EnvSpec, Space, Task, layout, observation_size
 from promptpo.store.folder import RunFolder
+from promptpo.store.reading import RunRecord
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -65,7 +65,7 @@ def write_dataset(
     minari = _minari()
     spec, candidate = spec_of(run), best_of(run)
     folder = RunFolder(run.folder)
-    episodes = folder.read_episodes(candidate.name)
+    episodes = folder.read_episodes(run.folder_of(run.trials[candidate.name]))
     name = f"promptpo/{spec.name}/{run.folder.name}-v0"
     task = Task.open(spec)
     with _datasets_in(root), warnings.catch_warnings():
@@ -81,7 +81,7 @@ def write_dataset(
             eval_env=registered,
             observation_space=task.env.observation_space if own else _field_space(spec),
             action_space=task.env.action_space,
-            algorithm_name=f"promptpo (method {run.config['method']}, model {run.config['model']})",
+            algorithm_name=f"promptpo ({_method_words(run)})",
             author=author,
             description=_description(run, spec, candidate.name, task.env, own=own),
             data_format="hdf5",
@@ -185,11 +185,21 @@ def _shaped(rows: NDArray[np.float64], space: Space) -> NDArray[Any]:
     return found
 
 
+def _method_words(run: RunRecord) -> str:
+    return ", ".join(filter(None, (f"method {run.method}", run.model and f"model {run.model}")))
+
+
+def _author_words(run: RunRecord) -> str:
+    if run.asks_model:
+        return f"a language model wrote: {writer_of(run)}"
+    return f"the method {run.method} made; no language model had a part in it"
+
+
 def _description(run: RunRecord, spec: EnvSpec, candidate: str, env: Env, *, own: bool) -> str:
     lines = [
         f"Search episodes of the best policy (candidate {candidate}) of the promptpo run"
         f" {name_of(run)} on {spec.name}. {spec.title}",
-        f"The policy is code that a language model wrote: {writer_of(run)}.",
+        f"The policy is code that {_author_words(run)}.",
     ]
     if not own:
         fields = ", ".join(

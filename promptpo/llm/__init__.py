@@ -1,20 +1,42 @@
 """Language models: providers by way of litellm, replayed recordings, and people."""
 
-from promptpo.llm.choose import default_model, open_model
-from promptpo.llm.extract_code import ReplyRejected, extract_code
-from promptpo.llm.prompt_hash import prompt_hash
-from promptpo.llm.providers import check_configured
-from promptpo.llm.recorded_model import ReplyMissing
-from promptpo.llm.recording import (
-    Recording,
-    RecordingHeader,
-    find_recording,
-    load_header,
-    load_recording,
-    recorded_policy_seed,
-    reply_event,
-)
-from promptpo.llm.settings import ModelSettings
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from promptpo.llm.choose import default_model, open_model
+    from promptpo.llm.extract_code import ReplyRejected, extract_code
+    from promptpo.llm.prompt_hash import prompt_hash
+    from promptpo.llm.providers import check_configured
+    from promptpo.llm.recorded_model import ReplyMissing
+    from promptpo.llm.recording import (
+        Recording,
+        RecordingHeader,
+        find_recording,
+        load_header,
+        load_recording,
+        recorded_policy_seed,
+        reply_event,
+    )
+    from promptpo.llm.settings import ModelSettings
+
+#: Where each name lives; imported on first use, because some of it is heavy.
+_HOMES = {
+    "ModelSettings": "promptpo.llm.settings",
+    "Recording": "promptpo.llm.recording",
+    "RecordingHeader": "promptpo.llm.recording",
+    "ReplyMissing": "promptpo.llm.recorded_model",
+    "ReplyRejected": "promptpo.llm.extract_code",
+    "check_configured": "promptpo.llm.providers",
+    "default_model": "promptpo.llm.choose",
+    "extract_code": "promptpo.llm.extract_code",
+    "find_recording": "promptpo.llm.recording",
+    "load_header": "promptpo.llm.recording",
+    "load_recording": "promptpo.llm.recording",
+    "open_model": "promptpo.llm.choose",
+    "prompt_hash": "promptpo.llm.prompt_hash",
+    "recorded_policy_seed": "promptpo.llm.recording",
+    "reply_event": "promptpo.llm.recording",
+}
 
 __all__ = [
     "ModelSettings",
@@ -33,3 +55,11 @@ __all__ = [
     "recorded_policy_seed",
     "reply_event",
 ]
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - a module attribute may be anything
+    if name not in _HOMES:
+        raise AttributeError(f"module 'promptpo.llm' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_HOMES[name]), name)

@@ -12,7 +12,20 @@ from promptpo.llm.providers import EXAMPLES, check_configured
 from promptpo.llm.recorded_model import RecordedModel
 from promptpo.llm.recording import find_recording
 from promptpo.llm.settings import ModelSettings
-from promptpo.types import LanguageModel
+from promptpo.types import LanguageModel, Reply, Request
+
+
+class NoModel:
+    """What a method that asks no model is given."""
+
+    name = ""
+
+    async def ask(self, request: Request) -> Reply:
+        """Raise ModelError."""
+        raise ModelError(f"{request.key}: this method was to ask no language model")
+
+    async def close(self) -> None:
+        """Nothing is open."""
 
 
 def open_model(settings: ModelSettings) -> LanguageModel:
@@ -21,6 +34,8 @@ def open_model(settings: ModelSettings) -> LanguageModel:
     Raises ModelError where it is not configured or its recording cannot be read, UsageError for
     an ``api_base`` that is no URL; both without a call to the network.
     """
+    if not settings.name:
+        return NoModel()
     kind, _, path = settings.name.partition(":")
     if settings.name == "manual":
         return ManualModel(settings.folder, settings.notify)

@@ -14,7 +14,6 @@ import textwrap
 from dataclasses import dataclass, replace
 
 from promptpo import bounds
-from promptpo.errors import PromptPOError
 from promptpo.plaintext import clean_line, control_character
 from promptpo.types import TOO_LARGE, Reply
 
@@ -29,7 +28,7 @@ _FILTERED = {"content_filter", "refusal"}
 _FENCE_LINE, _MOST_BLOCKS = 200, 40
 
 
-class ReplyRejected(PromptPOError):
+class ReplyRejected(Exception):
     """A reply that holds no candidate; ``reason`` is written for the model and for people."""
 
     def __init__(self, reason: str) -> None:

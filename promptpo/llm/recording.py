@@ -3,14 +3,18 @@
 A reply line::
 
     {"type": "reply", "time": 1795170000.0,
-     "key": {"role": "policy", "round": 1, "candidate": 2, "attempt": 0},
+     "key": {"round": 1, "candidate": 2, "attempt": 0, "role": "policy"},
      "prompt_sha256": "…", "text": "…", "model": "…", "finish_reason": "stop",
      "usage": {…} or null, "cost": 0.01 or null, "latency": 3.2}
 
-A recording that ships with the package starts with one more line, its header::
+A recording that ships with the package starts with one more line, its header, with the settings of
+the run that it was made of::
 
-    {"type": "recording", "spec": "cartpole", "seed": 0, "rounds": 3, "candidates": 3,
-     "episodes": 5, "policy_seed": 17, "model": "…", "how": "…", "date": "2026-11-20"}
+    {"type": "recording", "format": 2, "spec": "cartpole", "policy_seed": 17,
+     "config": {"rounds": 3, "candidates": 3, ...}, "model": "…", "how": "…", "date": "2026-11-20"}
+
+In recordings of format 1 (none is named) a reflection has the round after which it was asked for;
+since then it is the round that it opens. They are read as if it had been so.
 
 Lines of any other type are skipped, so that the ``events.jsonl`` of a run is a recording as it is.
 """
@@ -21,36 +25,62 @@ import codecs
 import importlib.resources
 import json
 from collections.abc import Mapping
-from dataclasses import MISSING, asdict, dataclass, fields
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
-from promptpo.config import check_setting
+from promptpo import config
 from promptpo.config_values import shown
 from promptpo.errors import ModelError, UsageError
 from promptpo.llm import answers
 from promptpo.llm.prompt_hash import prompt_hash
+from promptpo.llm.usage import dollars
 from promptpo.textfile import other_encoding
-from promptpo.types import CallKey, Reply, Request, Role
-from promptpo.usage import dollars
+from promptpo.types import Key, Reply, Request
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class RecordingHeader:
-    """What a shipped recording says of itself: the settings to replay it with, and its origin."""
+    """What a recording says of itself: the settings to replay it with, and its origin.
 
-    spec: str
-    seed: int
-    rounds: int
-    candidates: int
-    episodes: int
+    ``config`` are the settings of the run that it was made of, those of its method included.
+    """
+
+    config: Mapping[str, Any]
+    spec: str = ""
     policy_seed: int = 0
-    published_prompt: bool = False
     model: str = ""
     how: str = ""
     date: str = ""
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Those settings that decide which replies are asked for, and what is played."""
+        known = config.fields()
+        told = {k: v for k, v in self.config.items() if k != "options"}
+        own = self.config.get("options") or {k: v for k, v in told.items() if k not in known}
+        replayed = {k: v for k, v in told.items() if k in _REPLAYED and v is not None}
+        return {**replayed, **own}
+
+
+#: Settings that a replay takes over, beside those of the method.
+_REPLAYED = (
+    "method",
+    "published_prompt",
+    "rounds",
+    "candidates",
+    "episodes",
+    "selection_episodes",
+    "test_episodes",
+    "seed",
+    "target",
+    "patience",
+    "act_timeout",
+    "episode_timeout",
+    "policy_lifetime",
+)
 
 
 @dataclass(frozen=True)
@@ -67,7 +97,7 @@ class Recording:
 
     path: Path
     header: RecordingHeader | None
-    replies: Mapping[CallKey, RecordedReply]
+    replies: Mapping[Key, RecordedReply]
     cut: bool = False
 
     def contents(self) -> str:
@@ -94,7 +124,7 @@ def reply_event(request: Request, reply: Reply) -> dict[str, Any]:
     }
 
 
-def reply_from_event(event: Mapping[str, Any]) -> tuple[CallKey, RecordedReply]:
+def reply_from_event(event: Mapping[str, Any]) -> tuple[Key, RecordedReply]:
     """The inverse of ``reply_event``; ValueError where the key or the text is not what it was."""
     key = _key(event)
     reply = Reply(
@@ -108,13 +138,13 @@ def reply_from_event(event: Mapping[str, Any]) -> tuple[CallKey, RecordedReply]:
     return key, RecordedReply(reply, str(event.get("prompt_sha256") or ""))
 
 
-def _key(event: Mapping[str, Any]) -> CallKey:
+def _key(event: Mapping[str, Any]) -> Key:
     key = _of_type(dict, event, "key")
     numbers = [_of_type(int, key, name) for name in ("round", "candidate", "attempt")]
     if min(numbers) < 0:
         raise ValueError(f"'key' counts below 0: {shown(key)}")
-    role = cast("Role", _of_type(str, key, "role"))  # one of another version is never asked for
-    return CallKey(role, *numbers)
+    round_, candidate, attempt = numbers
+    return Key(round_, candidate, attempt, _of_type(str, key, "role"))
 
 
 def _of_type(kind: type[T], data: Mapping[str, Any], name: str) -> T:
@@ -145,12 +175,15 @@ def load_recording(path: Path) -> Recording:
     """
     file = path / "events.jsonl" if path.is_dir() else path
     header = None
-    replies: dict[CallKey, RecordedReply] = {}
+    replies: dict[Key, RecordedReply] = {}
     events, cut = _events(file)
+    older = bool(events) and events[0][1].get("format", 1) == 1
     for number, event in events:
         try:
             if event.get("type") == "reply":
                 key, recorded = reply_from_event(event)
+                if older and key.role == "reflection":
+                    key = replace(key, round=key.round + 1)
                 replies[key] = recorded
             elif _of_type(str, event, "type") == "recording":
                 header = _header(event)
@@ -162,16 +195,16 @@ def load_recording(path: Path) -> Recording:
 
 
 def load_header(path: Path) -> RecordingHeader | None:
-    """The header of a recording, read without its replies; None where it has none.
+    """The header of a recording, or a run's first event, read without its replies; None: none.
 
     Raises ModelError for a file that cannot be read or whose header is broken.
     """
     file = path / "events.jsonl" if path.is_dir() else path
     number, event = next(iter(_events(file, first=True)[0]), (1, {}))
-    if event.get("type") != "recording":
-        return None
     try:
-        return _header(event)
+        if event.get("type") == "run" and isinstance(event.get("config"), dict):
+            return RecordingHeader(event["config"])
+        return _header(event) if event.get("type") == "recording" else None
     except (ValueError, UsageError) as e:
         raise ModelError(f"{file}:{number}: not the header of a recording: {e}{_MEND}") from None
 
@@ -223,15 +256,18 @@ def _events(file: Path, *, first: bool = False) -> tuple[list[tuple[int, dict[st
     return events, cut
 
 
-_KINDS = {"int": int, "str": str, "bool": bool}
-
-
 def _header(event: Mapping[str, Any]) -> RecordingHeader:
     """A header whose settings a run can have. Raises ValueError or UsageError."""
-    told: dict[str, Any] = {}
-    for f in fields(RecordingHeader):
-        if f.name in event or f.default is MISSING:
-            told[f.name] = _of_type(_KINDS[str(f.type)], event, f.name)
-        if f.name in told and f.type != "str":
-            check_setting(f.name, told[f.name])
-    return RecordingHeader(**told)
+    if "config" in event:
+        settings = _of_type(dict, event, "config")
+    else:  # of format 1, with a few settings beside the rest
+        names = ("seed", "rounds", "candidates", "episodes", "published_prompt")
+        settings = {name: event[name] for name in names if name in event}
+        if missing := [name for name in names[:4] if name not in settings]:
+            raise ValueError(f"no field '{missing[0]}'")
+    for name, value in settings.items():
+        if name in config.fields():
+            config.check_setting(config.RunConfig, name, value)
+    texts = {n: _of_type(str, event, n) for n in ("spec", "model", "how", "date") if n in event}
+    seed = _of_type(int, event, "policy_seed") if "policy_seed" in event else 0
+    return RecordingHeader(settings, policy_seed=seed, **texts)

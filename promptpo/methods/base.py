@@ -1,97 +1,163 @@
-"""The seam between a search method and everything that it uses."""
+"""The seam between a search method and everything that it uses.
+
+A method is a class in a file of its own: its options as a dataclass at the head, ``search`` as a
+loop over the services, and what it will take (``forecast``) and ask (``all_prompts``).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from promptpo.config import RunConfig
-from promptpo.rollout.jobs import SummaryRun
-from promptpo.spec import EnvSpec
-from promptpo.types import CallKey, Candidate, Message, Reply, Rollout, Round
+from promptpo.policies.program import Program
+from promptpo.types import Candidate, Key, Message, Reply, Rollout, Round
 
+if TYPE_CHECKING:
+    from promptpo.config import RunConfig
+    from promptpo.rollout.jobs import EpisodeData, SummaryRun, TaskInfo
+    from promptpo.spec import EnvSpec
 
-class SearchEnd(Exception):
-    """The search is over; says why."""
+Messages = tuple[Message, ...]
 
-
-class GoalReached(SearchEnd):
-    """The target is met, or the patience is at its end."""
-
-
-class LimitReached(SearchEnd):
-    """A limit of the run (cost, tokens, calls, steps, time) forbids the next step."""
+#: Tokens of a typical reply: a policy with some thought before it.
+REPLY_TOKENS = 1500
 
 
 @dataclass(frozen=True)
 class Search:
-    """What a search found: its rounds, why it ended, and whether a limit ended it."""
+    """What a search found.
+
+    ``finalists`` are the candidates that meet on selection episodes, in the order of preference
+    where those cannot tell them apart. ``limited``: a limit of the run ended it, ``reason`` which.
+    """
 
     rounds: tuple[Round, ...]
+    finalists: tuple[Candidate, ...]
     reason: str
     limited: bool = False
 
 
+@dataclass(frozen=True)
+class Demand:
+    """What a search will ask for: calls, about so many tokens, and environment steps at most.
+
+    ``calls`` is without repairs, ``max_calls`` with every candidate repaired as often as it may
+    be; ``finalists`` is how many candidates meet on selection episodes, at most.
+    """
+
+    calls: int = 0
+    max_calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    search_steps: int = 0
+    finalists: int = 0
+
+
 class Services(Protocol):
-    """What a method may do. Whatever was done before an interruption is not done again."""
+    """What a method may do. Whatever was done before an interruption is not done again.
+
+    ``config.options`` are the method's own options, an instance of its ``Options``; ``task`` is
+    what the environment was found to be.
+    """
 
     spec: EnvSpec
     config: RunConfig
+    task: TaskInfo
 
-    async def ask(self, key: CallKey, messages: Sequence[Message]) -> Reply:
-        """One model call. Raises LimitReached, ModelError or ModelUnavailable."""
-        ...
+    async def ask(self, key: Key, messages: Sequence[Message]) -> Reply:
+        """One model call; the key has a role.
 
-    async def roll_out(self, round_: int, index: int, attempt: int, source: str) -> Rollout:
-        """Search episodes of one attempt; every candidate of a round meets the same seeds."""
-        ...
-
-    async def prove(self, candidate: Candidate) -> Candidate | None:
-        """None where the candidate acts the same with each of its episodes alone in a process.
-
-        Else the candidate with the score that it has so; that one needs no proof.
+        Raises LimitReached, for a repair (an attempt above 0) also where a recording that is
+        replayed holds no reply; else ModelError or ModelUnavailable.
         """
         ...
 
-    async def review(self, rounds: Sequence[Round]) -> list[Round]:
-        """The rounds as they stand before the next one.
+    def seeds(self, first: int, count: int) -> tuple[int, ...]:
+        """Search seeds number ``first`` (from 0) and those after it, ``count`` in all."""
+        ...
 
-        In a run that goes on after its end, a winner may have been found out since.
+    async def play(
+        self,
+        program: Program,
+        seeds: Sequence[int],
+        *,
+        keys: Sequence[Key],
+        constants: Sequence[Sequence[float]] = ((),),
+        keep: bool = True,
+    ) -> list[Rollout]:
+        """Search episodes of a program, for each vector of ``constants``: one rollout each.
+
+        ``keys`` say, vector by vector, for whom it is played. The steps that whole episodes would
+        take are reserved from the budget before anything is played. Raises LimitReached where they
+        are not left; then nothing has been played. What was played already, the same text on the
+        same seeds, is not played again and costs nothing. With ``keep`` the trajectories are
+        stored; without, ``episodes`` has to play them again.
         """
         ...
 
-    async def summarize(self, candidate: Candidate, feedback: str | None) -> SummaryRun:
+    async def episodes(self, of: Candidate) -> list[EpisodeData]:
+        """The trajectories of a candidate's search episodes. Raises RunError."""
+        ...
+
+    async def summarize(self, of: Candidate, feedback: str | None) -> SummaryRun:
         """Texts on a candidate's search episodes, by a Feedback source or (None) the built-in."""
         ...
 
-    def report(self, event: str, **data: object) -> None:
-        """Tell whoever watches; nothing depends on it."""
-        ...
+    async def proven(self, candidates: Sequence[Candidate]) -> tuple[list[Candidate], Candidate]:
+        """The candidates, and the best of them, which acts the same with each episode alone.
 
-    def record_candidate(self, candidate: Candidate, attempt: int) -> None:
-        """Write down one attempt at a candidate."""
-        ...
-
-    def record_round(self, rounds: Sequence[Round]) -> None:
-        """Write down the round that has just ended."""
-        ...
-
-    def may_start(self, rounds: Sequence[Round]) -> int:
-        """How many candidates the limits allow in the next round.
-
-        Raises SearchEnd where it is none, or where the target or the patience is reached.
+        Those that do not are scored anew, each episode alone in a process, and stand so in the
+        list.
         """
+        ...
+
+    async def open_round(self, rounds: Sequence[Round]) -> tuple[list[Round], int]:
+        """The rounds as they stand, and how many candidates the limits allow in the next one.
+
+        In a run that goes on after its end, a winner may have been found out since. Raises
+        SearchEnd where it is none, or where the target or the patience is reached.
+        """
+        ...
+
+    def record(self, fact: Candidate | Round) -> None:
+        """Write down an attempt at a candidate, or a round that has just ended."""
+        ...
+
+    def report(self, event: str, /, **data: object) -> None:
+        """Tell whoever watches; nothing depends on it."""
         ...
 
 
 class Method(Protocol):
-    """A search for a policy."""
+    """A search for a policy.
+
+    ``Options`` is a frozen dataclass whose fields are made by ``promptpo.config.option``;
+    ``needs_model`` is False where the method asks no language model.
+    """
+
+    Options: ClassVar[type[Any]]
+    needs_model: ClassVar[bool]
 
     def __init__(self, services: Services) -> None:
         """A method gets its services and nothing else."""
         ...
 
     async def search(self) -> Search:
-        """Run to the end."""
+        """Run to the end; a SearchEnd that a service raises is one."""
         ...
+
+    @staticmethod
+    def forecast(spec: EnvSpec, config: RunConfig) -> Demand:
+        """What a search with these settings will ask for."""
+        ...
+
+    @staticmethod
+    def all_prompts(spec: EnvSpec, config: RunConfig) -> list[tuple[str, Messages]]:
+        """Every kind of prompt that it sends, by title; what only a run knows in <brackets>."""
+        ...
+
+
+def winners(rounds: Sequence[Round]) -> tuple[Candidate, ...]:
+    """The winners of the rounds that did not fail: the finalists of a search by rounds."""
+    return tuple(r.winner for r in rounds if not r.winner.score.failed)

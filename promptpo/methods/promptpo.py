@@ -1,6 +1,6 @@
-"""PromptPO: Prompted Policy Optimization (arXiv 2605.30719).
+"""Prompted Policy Optimization (arXiv 2605.30719), the search itself.
 
-1. One call writes a Feedback class, which turns an episode into a short text.
+1. Ask for a Feedback class, which turns an episode into a short text.
 2. Each round asks for N policies independently, with the same prompt: the task, the history of
    the rounds before, and a reflection on the last of them.
 3. Every candidate plays the same E fresh episodes; one that fails is sent back for repair.
@@ -16,26 +16,47 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
 from promptpo.concurrency import all_of
-from promptpo.llm import ReplyMissing, ReplyRejected, extract_code
-from promptpo.methods.base import LimitReached, Search, SearchEnd, Services
-from promptpo.prompts import (
-    feedback_messages,
-    policy_messages,
-    reflection_messages,
-    reflection_text,
-    repair_messages,
-)
-from promptpo.types import CallKey, Candidate, Message, Reply, Round
+from promptpo.config import RunConfig, option
+from promptpo.errors import LimitReached, SearchEnd
+from promptpo.llm.extract_code import ReplyRejected, extract_code
+from promptpo.methods.base import REPLY_TOKENS, Demand, Messages, Search, Services, winners
+from promptpo.policies import Program
+from promptpo.prompts import promptpo as prompts
+from promptpo.types import Candidate, Key, Message, Note, Reply, Round
+
+if TYPE_CHECKING:
+    from promptpo.spec import EnvSpec
+
+
+@dataclass(frozen=True)
+class Options:
+    """What PromptPO can be told beyond the settings of every run."""
+
+    reflection: bool = option(True, "ask for a reflection before each later round")
+    max_repairs: int = option(
+        3, "times a failing candidate is sent back for repair", within=(0, 100)
+    )
+    history_tokens: int = option(
+        24_000,
+        "token budget of the history in the prompt; oldest sources go first",
+        within=(500, 10**6),
+    )
 
 
 class PromptPO:
     """The loop; see the module's docstring."""
 
+    Options: ClassVar[type[Options]] = Options
+    needs_model: ClassVar[bool] = True
+
     def __init__(self, services: Services) -> None:
         self.services = services
         self.config = services.config
+        self.options: Options = services.config.options
         self.feedback: str | None = None
         self.feedback_repairs = 0
 
@@ -45,76 +66,76 @@ class PromptPO:
         try:
             await self._write_feedback()
             while len(rounds) < self.config.rounds:
-                rounds = await self.services.review(rounds)
-                allowed = self.services.may_start(rounds)
-                rounds.append(await self._round(rounds, min(allowed, self.config.candidates)))
-                self.services.record_round(rounds)
+                rounds, allowed = await self.services.open_round(rounds)
+                rounds.append(await self._round(rounds, allowed))
+                self.services.record(rounds[-1])
         except SearchEnd as end:
-            return Search(tuple(rounds), str(end), isinstance(end, LimitReached))
-        return Search(tuple(rounds), "all rounds are done")
+            limited = isinstance(end, LimitReached)
+            return Search(tuple(rounds), winners(rounds), str(end), limited)
+        return Search(tuple(rounds), winners(rounds), "all rounds are done")
 
     async def _round(self, rounds: Sequence[Round], count: int) -> Round:
         number = len(rounds) + 1
-        reflection = await self._reflect(rounds) if rounds and self.config.reflection else ""
-        prompt = policy_messages(self.services.spec, self.config, rounds, reflection)
-        candidates = await all_of(
-            self._candidate(number, index, prompt) for index in range(1, count + 1)
+        notes = await self._reflect(rounds) if rounds and self.options.reflection else ()
+        prompt = prompts.policy_messages(self.services.spec, self.config, rounds, notes)
+        candidates, winner = await self.services.proven(
+            await all_of(self._candidate(Key(number, i), prompt) for i in range(1, count + 1))
         )
-        winner = _best(candidates)
-        while rescored := await self.services.prove(winner):
-            candidates[rescored.index - 1] = rescored
-            winner = _best(candidates)
-        summaries = () if winner.score.failed else await self._summarize(winner)
-        return Round(number, tuple(candidates), winner, summaries, reflection)
+        if not winner.score.failed:
+            notes += await self._summarize(winner)
+        return Round(number, tuple(candidates), winner, notes)
 
-    async def _reflect(self, rounds: Sequence[Round]) -> str:
-        messages = reflection_messages(self.services.spec, self.config, rounds)
-        reply = await self.services.ask(CallKey("reflection", len(rounds)), messages)
-        return reflection_text(reply.text)
+    async def _reflect(self, rounds: Sequence[Round]) -> tuple[Note, ...]:
+        messages = prompts.reflection_messages(self.services.spec, self.config, rounds)
+        reply = await self.services.ask(Key(len(rounds) + 1, role="reflection"), messages)
+        text = prompts.reflection_text(reply.text)
+        return (Note(prompts.REFLECTION, text),) if text else ()
 
-    async def _candidate(self, round_: int, index: int, prompt: tuple[Message, ...]) -> Candidate:
+    async def _candidate(self, key: Key, prompt: Messages) -> Candidate:
         """Ask for one policy and roll it out, repairing it as often as the run allows."""
-        candidate = Candidate(round_, index, None)
+        candidate = Candidate(key, None)
         messages = prompt
-        for attempt in range(self.config.max_repairs + 1):
-            key = CallKey("repair" if attempt else "policy", round_, index, attempt)
-            self.services.report("state", round=round_, index=index, state=_doing(attempt))
+        for attempt in range(self.options.max_repairs + 1):
+            at = Key(key.round, key.candidate, attempt)
+            self.services.report("state", name=key.name, state=_doing(attempt))
             try:
-                reply = await self.services.ask(key, messages)
-                candidate = await self._try(key, reply)
-            except ReplyMissing:
-                if not attempt:
-                    raise
-                break  # a replay: where the recorded candidate ran, no repair is on record
+                reply = await self._ask(at, messages)
+                candidate = await self._try(at, reply)
             except LimitReached as limit:
                 if candidate.error is None:
-                    candidate = Candidate(round_, index, None, error=f"not written: {limit}")
-                    self.services.record_candidate(candidate, attempt)
+                    candidate = Candidate(key, None, error=f"not written: {limit}")
+                    self.services.record(candidate)
                 break
             if candidate.error is None or candidate.source is None:
                 break
             output = candidate.rollout.output if candidate.rollout else ""
-            messages = repair_messages(prompt, reply.text, "policy", candidate.error, output)
+            messages = prompts.repair_messages(
+                prompt, reply.text, "policy", candidate.error, output
+            )
         state = "failed" if candidate.score.failed else "scored"
-        self.services.report("state", round=round_, index=index, state=state)
+        self.services.report("state", name=key.name, state=state)
         return candidate
 
-    async def _try(self, key: CallKey, reply: Reply) -> Candidate:
+    async def _ask(self, at: Key, messages: Sequence[Message]) -> Reply:
+        role = "repair" if at.attempt else "policy"
+        return await self.services.ask(Key(at.round, at.candidate, at.attempt, role), messages)
+
+    async def _try(self, at: Key, reply: Reply) -> Candidate:
         try:
             source = extract_code(reply, "Policy")
         except ReplyRejected as e:
-            candidate = Candidate(key.round, key.candidate, None, error=str(e), repairs=key.attempt)
+            candidate = Candidate(at, None, error=str(e))
         else:
-            run = await self.services.roll_out(key.round, key.candidate, key.attempt, source)
-            candidate = Candidate(
-                key.round, key.candidate, source, run, error=run.error, repairs=key.attempt
-            )
-        self.services.record_candidate(candidate, key.attempt)
+            count = self.config.episodes
+            seeds = self.services.seeds((at.round - 1) * count, count)
+            [run] = await self.services.play(Program.of(source), seeds, keys=[at])
+            candidate = Candidate(at, source, run, run.error)
+        self.services.record(candidate)
         return candidate
 
     async def _write_feedback(self) -> None:
-        messages = feedback_messages(self.services.spec, self.config)
-        await self._take_feedback(await self.services.ask(CallKey("feedback"), messages), 0)
+        messages = prompts.feedback_messages(self.services.spec, self.config)
+        await self._take_feedback(await self.services.ask(Key(role="feedback"), messages), 0)
 
     async def _take_feedback(self, reply: Reply, round_: int) -> None:
         """Use the class in a reply from now on; a reply without one goes back for repair."""
@@ -126,27 +147,43 @@ class PromptPO:
     async def _repair_feedback(self, said: str, error: str, round_: int) -> None:
         """Ask for a corrected class; the built-in summary takes over when repairs run out."""
         self.feedback = None
-        if self.feedback_repairs < self.config.max_repairs:
+        if self.feedback_repairs < self.options.max_repairs:
             self.feedback_repairs += 1
-            key = CallKey("feedback_repair", round_, 0, self.feedback_repairs)
-            asked = feedback_messages(self.services.spec, self.config)
-            messages = repair_messages(asked, said, "class", error)
+            key = Key(round_, 0, self.feedback_repairs, "feedback_repair")
+            asked = prompts.feedback_messages(self.services.spec, self.config)
+            messages = prompts.repair_messages(asked, said, "class", error)
             await self._take_feedback(await self.services.ask(key, messages), round_)
 
-    async def _summarize(self, winner: Candidate) -> tuple[str, ...]:
+    async def _summarize(self, winner: Candidate) -> tuple[Note, ...]:
         """The winner's episodes as text."""
         while self.feedback is not None:
             run = await self.services.summarize(winner, self.feedback)
             if run.error is None:
-                return run.texts
+                return prompts.episode_notes(run.texts)
             said = f"```python\n{self.feedback}\n```"
-            with contextlib.suppress(LimitReached, ReplyMissing):
-                await self._repair_feedback(said, run.error, winner.round)
-        return (await self.services.summarize(winner, None)).texts
+            with contextlib.suppress(LimitReached):
+                await self._repair_feedback(said, run.error, winner.key.round)
+        return prompts.episode_notes((await self.services.summarize(winner, None)).texts)
 
+    @staticmethod
+    def forecast(spec: EnvSpec, config: RunConfig) -> Demand:
+        """A call for Feedback, one a candidate, and the reflections."""
+        policies, options = config.rounds * config.candidates, config.options
+        reflections = config.rounds - 1 if options.reflection else 0
+        calls = 1 + policies + reflections
+        return Demand(
+            calls=calls,
+            max_calls=calls + (policies + 1) * options.max_repairs,
+            prompt_tokens=prompts.prompt_tokens(spec, config, REPLY_TOKENS),
+            completion_tokens=REPLY_TOKENS * (1 + policies) + 150 * reflections,
+            search_steps=policies * config.episodes * spec.horizon,
+            finalists=config.rounds,
+        )
 
-def _best(candidates: Sequence[Candidate]) -> Candidate:
-    return max(candidates, key=lambda c: (c.score, -c.index))
+    @staticmethod
+    def all_prompts(spec: EnvSpec, config: RunConfig) -> list[tuple[str, Messages]]:
+        """Feedback, policies, reflections, repairs."""
+        return prompts.render_all(spec, config)
 
 
 def _doing(attempt: int) -> str:

@@ -1,21 +1,8 @@
-"""What a language model is asked: templates filled with a spec and the history of a run."""
+"""What language models are asked: what every prompt says of a task, and a folder for each method.
 
-from promptpo.prompts.history import render_history
-from promptpo.prompts.stages import (
-    feedback_messages,
-    policy_messages,
-    reflection_messages,
-    reflection_text,
-    render_all,
-    repair_messages,
-)
+A method's folder holds its templates beside the functions that fill them.
+"""
 
-__all__ = [
-    "feedback_messages",
-    "policy_messages",
-    "reflection_messages",
-    "reflection_text",
-    "render_all",
-    "render_history",
-    "repair_messages",
-]
+from promptpo.prompts.task import CHARS_PER_TOKEN, count_tokens, filled, imports_text, task_text
+
+__all__ = ["CHARS_PER_TOKEN", "count_tokens", "filled", "imports_text", "task_text"]

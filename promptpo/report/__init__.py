@@ -17,11 +17,11 @@ def write_report(
     a run's folder) stay beside the page, unless ``inline_videos``. Raises RunError where a run
     cannot be read or written to, UsageError where ``to`` cannot be written.
     """
-    from promptpo.report.gather import gather
     from promptpo.report.page import render_report
     from promptpo.store.files import write_atomically
+    from promptpo.store.reading import read_record
 
-    records = [gather(run) for run in runs]
+    records = [read_record(run) for run in runs]
     file = to or runs[0] / "report.html"
     html = render_report(records, page=file.resolve().parent, inline_videos=inline_videos)
     try:

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from promptpo.report.records import RoundRecord, RunRecord, Trial
 from promptpo.report.svg import Scale, spread, tag, tick_label, ticks
+from promptpo.store.codec import score_data
+from promptpo.store.reading import RunRecord
+from promptpo.store.trials import RoundRecord, Trial
 from promptpo.types import Score
 from promptpo.ui import text
 
@@ -41,7 +43,7 @@ def panels(run: RunRecord) -> list[Panel]:
 
 def curve_chart(run: RunRecord, panel: Panel, *, width: int, height: int) -> Markup:
     """One panel as an SVG of ``width`` by ``height`` units."""
-    ended = [t for t in run.trials if t.ended]
+    ended = [t for t in run.trials.values() if t.ended]
     bottom = height - _AXIS - _STRIP
     scored = [t for t in ended if not t.score.failed]
     values = [v for t in scored if (v := panel.measure(t.score)) is not None]
@@ -183,8 +185,7 @@ def _failures(failed: Sequence[Trial], x: Scale, bottom: float) -> list[Markup]:
 
 
 def _words(trial: Trial) -> str:
-    shown = {"mean_return": trial.score.mean_return, "success_rate": trial.score.success_rate}
-    return f"{text.score(shown)}, after {trial.at_steps:,} steps"
+    return f"{text.score(score_data(trial.score))}, after {trial.at_steps:,} steps"
 
 
 def _description(run: RunRecord, panel: Panel) -> str:
@@ -192,5 +193,5 @@ def _description(run: RunRecord, panel: Panel) -> str:
     for r in run.rounds:
         value = panel.measure(r.winner.score) if r.winner else None
         words.append(f"round {r.number}: {'none' if value is None else text.number(value)}")
-    failed = sum(t.state == "failed" for t in run.trials)
+    failed = sum(t.state == "failed" for t in run.trials.values())
     return f"Winners by round: {'; '.join(words) or 'no round yet'}. Failed candidates: {failed}."

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from promptpo.report.records import RunRecord
+from promptpo.store.reading import RunRecord
+from promptpo.store.record import USUAL_METHOD
 from promptpo.ui import text
 from promptpo.ui.summary import isolation_words
 
@@ -24,22 +25,32 @@ class Fact:
     since: float | None = None
 
 
+def made_by(run: RunRecord) -> str:
+    """The method and the model, as far as there is something to say of them."""
+    method = run.method if run.method != USUAL_METHOD else ""
+    return " · ".join(filter(None, (method, run.model)))
+
+
 def facts(run: RunRecord) -> list[Fact]:
-    """Cost, tokens, steps, candidates and time."""
+    """Cost and tokens where a model is asked; steps, candidates and time."""
     usage = run.usage
     total = sum(usage.steps.values())
     by_stream = {"search": "search", "selection": "selection", "test": "held-out"}
     steps = [f"{by_stream[k]} {count:,}" for k, count in usage.steps.items() if count]
-    failed = sum(t.state == "failed" for t in run.trials)
+    failed = sum(t.state == "failed" for t in run.trials.values())
     rounds = sum(r.done for r in run.rounds)
     wanted = run.config.get("rounds", rounds)
-    calls = "reply" if usage.calls == 1 else "replies"
-    time, done = text.duration(run.seconds), f"{rounds} of {text.plural(wanted, 'round')}"
+    calls = f", {usage.calls:,} {'reply' if usage.calls == 1 else 'replies'}"
+    time, done = text.duration(run.elapsed), f"{rounds} of {text.plural(wanted, 'round')}"
+    paid = [Fact("Cost", *_cost(run)), Fact("Tokens", *_tokens(run))]
     return [
-        Fact("Cost", *_cost(run)),
-        Fact("Tokens", *_tokens(run)),
+        *(paid if run.asks_model else []),
         Fact("Environment steps", f"{total:,}", ", ".join(steps)),
-        Fact("Candidates", f"{len(run.trials):,}", f"{failed:,} failed, {usage.calls:,} {calls}"),
+        Fact(
+            "Candidates",
+            f"{len(run.trials):,}",
+            f"{failed:,} failed{calls if run.asks_model else ''}",
+        ),
         Fact("Time", time, done, run.since),
     ]
 
@@ -62,7 +73,7 @@ def _tokens(run: RunRecord) -> tuple[str, str]:
 
 def settings(run: RunRecord) -> list[tuple[str, list[tuple[str, str]]]]:
     """Settings that have a value, versions, and the sandbox, as groups of labelled lines."""
-    given = {k: v for k, v in run.config.items() if v is not None and k != "out"}
+    given = {k: v for k, v in run.settings.items() if v is not None and k != "out"}
     isolation = isolation_words(run.run.get("isolation"))
     return [
         ("Settings", _lines(given)),

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from promptpo.plaintext import clean
-from promptpo.report.records import LIVE, RunRecord
 from promptpo.report.rounds import Budget
 from promptpo.report.tables import Table, runs_table
 from promptpo.report.views import RunView
+from promptpo.store.reading import LIVE, RunRecord
 from promptpo.ui import text
 from promptpo.version import __version__
 

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 from markupsafe import Markup
 
 from promptpo.report import texts
 from promptpo.report.code import DiffRow, highlighted, side_by_side
-from promptpo.report.records import RoundRecord, RunRecord, Trial
 from promptpo.report.tables import Table, headline, trials_table
-from promptpo.report.texts import Text
-from promptpo.report.traces import FEWEST_POINTS, MOST_POINTS, Trace, Traces, read_traces
+from promptpo.report.texts import Text, kind_words
+from promptpo.report.traces import (
+    FEWEST_POINTS,
+    MOST_POINTS,
+    Trace,
+    Traces,
+    field_columns,
+    read_traces,
+)
 from promptpo.store.folder import RunFolder
+from promptpo.store.reading import RunRecord
+from promptpo.store.trials import RoundRecord, Trial
+from promptpo.types import Note
 
 #: A coloured source and its two sides of a diff take about this many bytes for a character.
 _BYTES_PER_CHARACTER = 20
@@ -37,11 +48,20 @@ class Budget:
 
 @dataclass(frozen=True)
 class TrialView:
-    """A candidate and its texts."""
+    """A candidate, its score and what it is in words, and its texts."""
 
     trial: Trial
     words: str
     texts: tuple[Text, ...]
+
+
+@dataclass(frozen=True)
+class NoteView:
+    """A note, or several with one title and a number each; ``by`` says who wrote them."""
+
+    title: str
+    texts: tuple[str, ...]
+    by: str = ""
 
 
 @dataclass(frozen=True)
@@ -52,6 +72,8 @@ class RoundView:
     table: Table
     trials: tuple[TrialView, ...]
     texts: tuple[Text, ...]
+    notes: tuple[NoteView, ...] = ()
+    feedback: NoteView | None = None
     headline: str = ""
     strategy: str = ""
     source: tuple[Markup, ...] = ()
@@ -83,17 +105,42 @@ def round_views(run: RunRecord, budget: Budget, room: int, prefix: str) -> list[
 
 
 def _view(run: RunRecord, record: RoundRecord, room: int, prefix: str) -> RoundView:
+    feedback, notes = _feedback(run, record), [*_grouped(record.notes)]
     return RoundView(
         record=record,
         table=trials_table(run, record, prefix),
-        trials=tuple(_trial(t, room) for t in record.trials),
+        trials=tuple(_trial(t, room) for t in record.trials if texts.is_told_of(run, t)),
         texts=tuple(t.within(room) for t in texts.round_texts(record)),
+        notes=tuple(n for n in notes if feedback is None or n.texts != feedback.texts),
+        feedback=feedback,
     )
+
+
+def _grouped(notes: tuple[Note, ...]) -> Iterator[NoteView]:
+    """Notes whose titles differ in their number only, such as those of episodes, together."""
+    for _, group in groupby(notes, lambda note: re.sub(r" *[0-9]+$", "", note.title)):
+        first, *others = group
+        last = re.search("[0-9]+$", others[-1].title) if others else None
+        title = f"{first.title} to {last[0]}" if last else first.title
+        yield NoteView(title, tuple(note.text for note in (first, *others)))
+
+
+def _feedback(run: RunRecord, record: RoundRecord) -> NoteView | None:
+    """Those of the notes that a Feedback class made of the winner's episodes."""
+    written = run.feedback.get(record.winner.name) if record.winner else None
+    if record.winner is None or written is None or not written.texts:
+        return None
+    by = "the built-in summary" if written.by == "built-in" else "by the model's own class"
+    noted = {note.text for note in record.notes}
+    if not noted.issuperset(written.texts):
+        return None
+    return NoteView(f"Feedback on {record.winner.name}", written.texts, by)
 
 
 def _trial(trial: Trial, room: int) -> TrialView:
     found = tuple(t.within(room) for t in texts.trial_texts(trial))
-    return TrialView(trial, headline(trial.candidate), found)
+    score = headline(trial) if trial.ended else "under way"
+    return TrialView(trial, ", ".join(filter(None, (kind_words(trial), score))), found)
 
 
 def _with_source(view: RoundView, winner: Trial, before: Trial | None, limit: int) -> RoundView:
@@ -119,9 +166,9 @@ def _source(trial: Trial, limit: int) -> str:
 
 
 def _traces(run: RunRecord) -> Mapping[int, Traces | None]:
-    folder = RunFolder(run.folder)
-    winners = {r.number: r.winner for r in run.rounds if r.winner}
-    return {n: read_traces(folder, w.name, run.fields) for n, w in winners.items()}
+    folder, fields = RunFolder(run.folder), field_columns(run.run)
+    winners = {r.number: run.folder_of(r.winner) for r in run.rounds if r.winner}
+    return {number: read_traces(folder, name, fields) for number, name in winners.items()}
 
 
 def _round_words(record: RoundRecord, before: Trial | None) -> str:
@@ -130,9 +177,7 @@ def _round_words(record: RoundRecord, before: Trial | None) -> str:
         return f"under way: {done} of {len(record.trials)} candidates are done"
     if record.winner is None:
         return "no candidate got through its episodes"
-    return (
-        f"{record.winner.name} wins, {headline(record.winner.candidate)}{_change(record, before)}"
-    )
+    return f"{record.winner.name} wins, {headline(record.winner)}{_change(record, before)}"
 
 
 def _change(record: RoundRecord, before: Trial | None) -> str:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from promptpo.report.records import RoundRecord, RunRecord, Trial
-from promptpo.types import Candidate, Rollout, Score
+from promptpo.report.facts import made_by
+from promptpo.report.texts import is_told_of, kind_words
+from promptpo.store.codec import score_data, score_of
+from promptpo.store.reading import RunRecord
+from promptpo.store.record import USUAL_METHOD
+from promptpo.store.trials import RoundRecord, Trial
+from promptpo.types import Rollout, Score
 from promptpo.ui import text
 
 #: Sorts what has no value below everything that has one.
@@ -37,15 +41,18 @@ class Table:
 
 def trials_table(run: RunRecord, record: RoundRecord, prefix: str) -> Table:
     """The candidates of a round, in their order."""
-    columns = [("Candidate", False), ("Success", True), ("Mean return", True)]
+    columns = [("Candidate", False), ("Kind", False), ("Success", True), ("Mean return", True)]
     columns += [("Lowest to highest", True), ("Mean length", True), ("Clipped", True)]
     columns += [("Repairs", True), ("Cost", True), ("Outcome", False)]
-    rows = [_trial_row(t, record, prefix, priced=not run.replayed) for t in record.trials]
-    hidden = {"Success"} if not run.defines_success else set()
-    if run.replayed:
-        hidden.add("Cost")
-    if not any(t.candidate.rollout and t.candidate.rollout.clipped for t in record.trials):
-        hidden.add("Clipped")
+    rows = [_trial_row(run, t, record, prefix) for t in record.trials]
+    useful = {
+        "Kind": any(kind_words(t) for t in record.trials),
+        "Success": run.defines_success,
+        "Clipped": any(t.candidate.rollout and t.candidate.rollout.clipped for t in record.trials),
+        "Repairs": run.asks_model,
+        "Cost": run.asks_model and not run.replayed,
+    }
+    hidden = {name for name, shown in useful.items() if not shown}
     return _without(
         Table(f"Candidates of round {record.number}", tuple(columns), tuple(rows)), hidden
     )
@@ -57,19 +64,21 @@ def _without(table: Table, hidden: set[str]) -> Table:
     return Table(table.caption, tuple(table.columns[i] for i in kept), rows)
 
 
-def _trial_row(trial: Trial, record: RoundRecord, prefix: str, *, priced: bool) -> tuple[Cell, ...]:
+def _trial_row(run: RunRecord, trial: Trial, record: RoundRecord, prefix: str) -> tuple[Cell, ...]:
     won = record.winner is trial
+    href = f"#{prefix}{trial.name}" if is_told_of(run, trial) else ""
     rollout = trial.candidate.rollout
     played = rollout if rollout is not None and not trial.score.failed else None
     return (
-        Cell(trial.name, trial.name, href=f"#{prefix}{trial.name}", strong=won),
+        Cell(trial.name, trial.name, href=href, strong=won),
+        Cell(kind_words(trial), kind_words(trial)),
         success_cell(trial.score),
         return_cell(trial.score),
         _range_cell(played),
         _length_cell(played),
         Cell(f"{played.clipped:.0%}", played.clipped) if played else Cell("", _NOTHING),
-        Cell(str(trial.candidate.repairs), trial.candidate.repairs),
-        _cost_cell(trial.cost) if priced and trial.ended else Cell("", _NOTHING),
+        Cell(str(trial.repairs), trial.repairs),
+        _cost_cell(trial.cost) if trial.ended else Cell("", _NOTHING),
         outcome_cell(trial, won=won),
     )
 
@@ -112,7 +121,7 @@ _STATES = {"asked": "waiting for a reply", "playing": "being played", "scored": 
 
 def outcome_cell(trial: Trial, *, won: bool) -> Cell:
     """Winner, scored, or why not."""
-    mark = f", {trial.candidate.mark}" if trial.candidate.mark else ""
+    mark = f", {trial.mark}" if trial.mark else ""
     if won:
         return Cell(f"winner{mark}", "0", strong=True, kind="won")
     if trial.state == "failed":
@@ -125,25 +134,30 @@ def outcome_cell(trial: Trial, *, won: bool) -> Cell:
 
 def selection_table(run: RunRecord) -> Table | None:
     """How the winners of the rounds did on the selection episodes; None where there were none."""
-    if not run.selection:
+    finalists = (run.selection or {}).get("finalists")
+    if not finalists:
         return None
-    ranked = sorted(run.selection, key=lambda f: _score(f["score"]).key, reverse=True)
+    ranked = sorted(finalists, key=lambda f: score_of(f["score"]).key, reverse=True)
     rows = []
     for finalist in ranked:
-        score, chosen = _score(finalist["score"]), finalist["name"] == run.best
+        score, chosen = score_of(finalist["score"]), finalist["name"] == run.best
         note = Cell("chosen" if chosen else "", "", strong=chosen, kind="won" if chosen else "")
         name = Cell(finalist["name"], finalist["name"], strong=chosen)
         failed = Cell("failed", "", kind="failed") if score.failed else note
         rows.append((name, success_cell(score), return_cell(score), failed))
     columns = (("Candidate", False), ("Success", True), ("Mean return", True), ("Outcome", False))
-    caption = "Winners of the rounds on the selection episodes"
+    winners = {r.winner.name for r in run.rounds if r.winner}
+    who = "Winners of the rounds" if winners >= {f["name"] for f in finalists} else "Finalists"
+    caption = f"{who} on the selection episodes"
     hidden = set() if run.defines_success else {"Success"}
     return _without(Table(caption, columns, tuple(rows)), hidden)
 
 
 def runs_table(runs: Sequence[tuple[RunRecord, str]], caption: str) -> Table:
     """One row for each run with the address of its report."""
-    columns = [("Run", False), ("Status", False), ("Model", False), ("Success", True)]
+    usual = all(run.method == USUAL_METHOD for run, _ in runs)
+    made = "Model" if usual else "Method and model"
+    columns = [("Run", False), ("Status", False), (made, False), ("Success", True)]
     columns += [("Mean return", True), ("Score from", False), ("Search steps", True)]
     columns += [("Cost", True)]
     return Table(caption, tuple(columns), tuple(_run_row(run, href) for run, href in runs))
@@ -152,31 +166,23 @@ def runs_table(runs: Sequence[tuple[RunRecord, str]], caption: str) -> Table:
 def _run_row(run: RunRecord, href: str) -> tuple[Cell, ...]:
     name = f"{run.spec}/{run.folder.name}"
     best = run.best_trial
-    score = run.test.score if run.test else best.score if best else Score(failed=True)
-    source = "held-out" if run.test else "search" if best else ""
+    test = run.held_out
+    score = test.score if test else best.score if best else Score(failed=True)
+    source = "held-out" if test else "search" if best else ""
     source += f"; {run.mark}" if run.mark else ""
     steps = run.usage.steps["search"]
     return (
         Cell(name, name, href=href),
         Cell(run.status, run.status, kind=run.status),
-        Cell(str(run.config.get("model") or ""), str(run.config.get("model") or "")),
+        Cell(made_by(run), made_by(run)),
         success_cell(score),
         return_cell(score),
         Cell(source, source),
         Cell(f"{steps:,}", steps),
-        _cost_cell(run.usage.cost),
+        _cost_cell(run.usage.cost) if run.asks_model else Cell("", _NOTHING),
     )
 
 
-def _score(data: Mapping[str, Any] | None) -> Score:
-    if not data:
-        return Score(failed=True)
-    return Score(data["mean_return"], data.get("success_rate"))
-
-
-def headline(candidate: Candidate) -> str:
+def headline(trial: Trial) -> str:
     """A candidate's search score in words."""
-    score = candidate.score
-    if score.failed:
-        return "failed"
-    return text.score({"mean_return": score.mean_return, "success_rate": score.success_rate})
+    return text.score(score_data(trial.score))

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from promptpo.report.records import Call, RoundRecord, Trial
+from promptpo.store.record import Record
+from promptpo.store.trials import Call, RoundRecord, Trial
 
 #: No text is cut below this many characters.
 _LEAST = 1500
@@ -54,7 +55,7 @@ def strategy(source: str | None) -> str:
 def round_texts(record: RoundRecord) -> list[Text]:
     """The prompt that all candidates of a round were given, and the round's other calls."""
     texts = [t for call in record.calls for t in call_texts(call)]
-    first = next((t.calls[0] for t in record.trials if t.calls and t.calls[0].prompt), None)
+    first = next((c for t in record.trials for c in [*t.calls.values()][:1] if c.prompt), None)
     if first is not None:
         whole = "\n\n".join(f"[{m.role}]\n{m.content.rstrip()}" for m in first.prompt)
         file = f"prompts/{first.key}.prompt.md"
@@ -62,16 +63,29 @@ def round_texts(record: RoundRecord) -> list[Text]:
     return texts
 
 
+def is_told_of(run: Record, trial: Trial) -> bool:
+    """Whether a page tells more of a candidate than its row in the table."""
+    return run.asks_model or bool(trial_texts(trial) or kind_words(trial))
+
+
+def kind_words(trial: Trial) -> str:
+    """What a candidate is and what it was made from; empty for a policy made from nothing."""
+    kind, parents = trial.candidate.kind, " and ".join(trial.candidate.parents)
+    if parents:
+        return f"{kind} of {parents}"
+    return "" if kind == "policy" else kind
+
+
 def trial_texts(trial: Trial) -> list[Text]:
     """What became of a candidate, what it printed, and its replies."""
     candidate = trial.candidate
-    texts = []
+    texts = [Text(note.title, note.text) for note in candidate.notes]
     if candidate.error:
         texts.append(Text("Error", candidate.error, f"candidates/{trial.name}/feedback.txt"))
     if candidate.rollout is not None and candidate.rollout.output.strip():
         file = f"candidates/{trial.name}/result.json"
         texts.append(Text("Printed", candidate.rollout.output, file))
-    for call in trial.calls:
+    for call in trial.calls.values():
         texts += call_texts(call, prompt=call.key.attempt > 0)
     return texts
 
@@ -81,7 +95,7 @@ def call_texts(call: Call, *, prompt: bool = True) -> list[Text]:
     named = {
         "feedback": "feedback class",
         "feedback_repair": "repair of the feedback class",
-        "reflection": f"reflection on round {call.key.round}",
+        "reflection": f"reflection on round {call.key.round - 1}",
         "repair": f"repair {call.key.attempt}",
     }
     words = named.get(call.key.role, call.key.role)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from markupsafe import Markup
 
 from promptpo.errors import RunError
-from promptpo.report.records import FieldColumns
 from promptpo.report.svg import Scale, spread, tag
 from promptpo.store.folder import RunFolder
 from promptpo.types import Score
@@ -32,6 +31,16 @@ FIELD_LINES = 12
 PLOTS = 48
 
 _WIDTH, _HEIGHT = 600, 180
+
+
+@dataclass(frozen=True)
+class FieldColumns:
+    """Name and unit of an observation field, and its place in the flat vector."""
+
+    name: str
+    unit: str
+    start: int
+    stop: int
 
 
 @dataclass(frozen=True)
@@ -92,6 +101,17 @@ class Traces:
         """The plots with at most ``points`` points to a line."""
         words = [s.word for s in self.shown]
         return [_plot(v, words, points) for v in self.variables]
+
+
+def field_columns(run: Mapping[str, Any]) -> tuple[FieldColumns, ...]:
+    """The fields that the first event of a run names; empty in logs of older versions."""
+    columns: list[FieldColumns] = []
+    start = 0
+    for item in run.get("spec", {}).get("observation", ()):
+        stop = start + math.prod(item["shape"])
+        columns.append(FieldColumns(item["name"], item["unit"], start, stop))
+        start = stop
+    return tuple(columns)
 
 
 def read_traces(folder: RunFolder, name: str, fields: Sequence[FieldColumns]) -> Traces | None:

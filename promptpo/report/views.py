@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from urllib.parse import quote
@@ -14,12 +14,13 @@ from markupsafe import Markup
 
 from promptpo.report import texts
 from promptpo.report.curve_chart import curve_chart, panels
-from promptpo.report.facts import Fact, facts, settings
-from promptpo.report.records import RunRecord
+from promptpo.report.facts import Fact, facts, made_by, settings
 from promptpo.report.rounds import Budget, RoundView, round_views
 from promptpo.report.score_chart import Mark, return_marks, score_chart, success_marks
 from promptpo.report.tables import Table, selection_table
 from promptpo.report.texts import Text
+from promptpo.store.codec import encode
+from promptpo.store.reading import RunRecord
 from promptpo.types import Rollout
 from promptpo.ui import text
 
@@ -71,6 +72,22 @@ class RunView:
         return facts(self.run)
 
     @cached_property
+    def made_by(self) -> str:
+        """The method and the model, with what there is to say of them."""
+        words = made_by(self.run) or "no model"
+        return f"{words} (replies replayed)" if self.run.replayed else words
+
+    @cached_property
+    def curve_note(self) -> str:
+        """Which episodes the scores of the learning curve are of."""
+        played = [t.candidate.rollout.seeds for t in self.run.trials.values()
+                  if t.candidate.rollout]  # fmt: skip
+        rounds = {t.key.round for t in self.run.trials.values() if t.candidate.rollout}
+        if len(rounds) > 1 and len(set(played)) == 1:
+            return "Search scores: all candidates play the same episodes."
+        return "Search scores: each round plays new episodes, shared by its candidates."
+
+    @cached_property
     def settings(self) -> list[tuple[str, list[tuple[str, str]]]]:
         """How the run was made, by group."""
         return settings(self.run)
@@ -84,15 +101,15 @@ class RunView:
     @cached_property
     def held_out(self) -> list[Fact]:
         """The held-out score; empty where there is none."""
-        return _figures(self.run.test)
+        return _figures(self.run.held_out)
 
     @cached_property
     def proof(self) -> str:
         """Whether the best policy's episodes depend on each other, in words; empty if unknown."""
-        found = self.run.proof
-        if found is None:
+        if self.run.proof is None:
             return ""
-        words = (text.proof(asdict(found)), text.scored_alone(asdict(found)))
+        found = encode(self.run.proof)
+        words = (text.proof(found), text.scored_alone(found))
         return " ".join(w[0].upper() + w[1:] + "." for w in words if w)
 
     @cached_property
@@ -104,7 +121,7 @@ class RunView:
     @cached_property
     def score_charts(self) -> list[Charts]:
         """The held-out score beside the reference values."""
-        test = self.run.test
+        test = self.run.held_out
         if test is None or not self.held_out:
             return []
         references = self.run.references
@@ -119,7 +136,7 @@ class RunView:
     @cached_property
     def curves(self) -> list[tuple[str, Charts]]:
         """The learning curves by name."""
-        if not any(t.ended for t in self.run.trials):
+        if not any(t.ended for t in self.run.trials.values()):
             return []
         return [
             (
@@ -140,14 +157,18 @@ class RunView:
     @cached_property
     def opening(self) -> list[Text]:
         """The calls before the first round."""
-        found = [t for call in self.run.opening for t in texts.call_texts(call)]
-        return [t.within(self._room) for t in found]
+        return [t.within(self._room) for t in self._opening]
+
+    @cached_property
+    def _opening(self) -> list[Text]:
+        return [t for call in self.run.shared_calls(0) for t in texts.call_texts(call)]
 
     @cached_property
     def videos(self) -> list[Video]:
         """Beside the page, or inside it."""
-        names = [v.stem.replace("_seed", ", seed ").replace("_", " ") for v in self.run.videos]
-        return [Video(n, self._video(v)) for n, v in zip(names, self.run.videos, strict=True)]
+        found = self.run.videos
+        names = [v.stem.replace("_seed", ", seed ").replace("_", " ") for v in found]
+        return [Video(n, self._video(v)) for n, v in zip(names, found, strict=True)]
 
     @cached_property
     def policy_link(self) -> str:
@@ -162,7 +183,7 @@ class RunView:
 
     @cached_property
     def _room(self) -> int:
-        found = [len(t.body) for c in self.run.opening for t in texts.call_texts(c)]
+        found = [len(t.body) for t in self._opening]
         for record in self.run.rounds:
             found += [len(t.body) for t in texts.round_texts(record)]
             found += [len(t.body) for trial in record.trials for t in texts.trial_texts(trial)]

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from promptpo.rollout.executor import Executor
 from promptpo.rollout.jobs import EpisodeData, Lifetime, PlayJob, PlayRun
-from promptpo.types import Rollout, Stream
+from promptpo.types import Episode, Rollout, Stream
 
 #: Episodes in lockstep, at most: each needs an environment of its own in every worker.
 MAX_GROUP = 16
@@ -50,12 +50,15 @@ async def evaluate(
 def _gathered(stream: Stream, seeds: Sequence[int], runs: Sequence[PlayRun]) -> Rollout:
     failed = next((run for run in runs if run.error is not None), None)
     steps = sum(run.steps for run in runs)
+    ended = (
+        (run.seeds[i], run.returns[i], run.lengths[i], run.successes[i])
+        for run in runs
+        for i in range(len(run.returns))
+    )
     return Rollout(
         stream=stream,
         seeds=tuple(seeds),
-        returns=tuple(x for run in runs for x in run.returns),
-        lengths=tuple(x for run in runs for x in run.lengths),
-        successes=tuple(x for run in runs for x in run.successes),
+        episodes=tuple(Episode(*each) for each in ended),
         steps=steps,
         clipped=sum(run.clipped for run in runs) / max(steps, 1),
         output="".join(run.output for run in runs)[:4000],

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
+from promptpo.policies import Actions
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -49,6 +51,7 @@ class TaskInfo:
     observation_size: int
     action: str
     isolation: dict[str, Any]
+    actions: Actions
 
 
 @dataclass(frozen=True)

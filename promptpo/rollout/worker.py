@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from promptpo.errors import PromptPOError
+from promptpo.policies import Actions
 from promptpo.rollout.jobs import (
     SUMMARY_CHARS,
     DescribeJob,
@@ -107,7 +108,12 @@ class Worker:
         host = self.host
         self.rehearse(RehearsalJob((0,), "zero action"), steps=1)
         (task,) = self.open_tasks(1)
-        return TaskInfo(task.observation_size, str(interface.action), host.isolation.as_dict())
+        return TaskInfo(
+            task.observation_size,
+            str(interface.action),
+            host.isolation.as_dict(),
+            actions_of(task),
+        )
 
     def play(self, job: PlayJob) -> PlayRun:
         """Play a job's episodes; a policy that fails is a result, never an exception."""
@@ -226,6 +232,19 @@ class Worker:
                 )
                 for e in job.episodes
             )
+
+
+def actions_of(task: Task) -> Actions:
+    """The action space of a task as plain numbers."""
+    import sandbox
+
+    space = task.action
+    if isinstance(space, sandbox.Discrete):
+        return Actions((), counts=(space.n,), starts=(space.start,))
+    if isinstance(space, sandbox.MultiDiscrete):
+        return Actions((space.size,), counts=space.nvec, starts=space.start)
+    low, high = (task.received(np.full(space.size, end)) for end in (-np.inf, np.inf))
+    return Actions(space.shape, tuple(low.tolist()), tuple(high.tolist()))
 
 
 def _joined(a: PlayRun, b: PlayRun) -> PlayRun:

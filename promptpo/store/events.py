@@ -16,6 +16,7 @@ from typing import Any
 from promptpo.errors import file_error
 from promptpo.store.files import write_all, write_atomically
 from promptpo.store.shapes import is_event
+from promptpo.store.upgrade import Upgrade, format_of
 from promptpo.types import Event, Listener
 
 #: Kept free for replies while a run goes on: on a full disk, those under way still find room.
@@ -27,15 +28,17 @@ _FULL = (errno.ENOSPC, errno.EDQUOT)
 class Contents:
     """What a log holds: its events with the ``numbers`` of their lines, and what cannot be read.
 
-    ``damaged`` are lines, with their numbers from 1, that are no events; ``cut`` is what a kill or
-    a full disk left of the last one.
+    Events are told as of today's format, whatever ``format`` the log has. ``good`` and ``damaged``
+    are the lines that are events and that are none, by their numbers from 1; ``cut`` is what a
+    kill or a full disk left of the last one.
     """
 
-    events: list[Event]
-    good: list[bytes]
-    damaged: dict[int, bytes]
-    cut: bytes = b""
+    format: int
+    events: list[Event] = field(default_factory=list)
     numbers: list[int] = field(default_factory=list)
+    good: dict[int, bytes] = field(default_factory=dict)
+    damaged: dict[int, bytes] = field(default_factory=dict)
+    cut: bytes = b""
 
     def words(self, name: str) -> str:
         """The lines that cannot be read, for a notice; empty where there are none."""
@@ -57,30 +60,28 @@ def read_log(path: Path) -> Contents:
         *lines, last = path.read_bytes().split(b"\n")
     except OSError as e:
         raise file_error(e, path) from None
-    found = Contents([], [], {})
-    for number, line in enumerate(lines, 1):
-        if event := _event(line):
-            found.events.append(event)
-            found.good.append(line)
+    decoded = [*map(_decoded, [*lines, last])]
+    found = Contents(format_of(decoded))
+    upgrade = Upgrade() if found.format == 1 else None
+    for number, (line, data) in enumerate(zip([*lines, last], decoded, strict=True), 1):
+        made = upgrade.lines(data) if upgrade else [data] if is_event(data) else []
+        for told in made:
+            found.events.append(Event(told.pop("type"), told, told.pop("time", 0.0)))
             found.numbers.append(number)
+        if made:
+            found.good[number] = line
+        elif number > len(lines):
+            return replace(found, cut=last)
         elif line.strip():
             found.damaged[number] = line
-    if event := _event(last):  # whole but for its line end
-        found.events.append(event)
-        found.good.append(last)
-        found.numbers.append(len(lines) + 1)
-        last = b""
-    return replace(found, cut=last)
+    return found
 
 
-def _event(line: bytes) -> Event | None:
+def _decoded(line: bytes) -> Any:  # noqa: ANN401 - JSON of any kind
     try:
-        data = json.loads(line)
+        return json.loads(line)
     except (ValueError, RecursionError):
         return None
-    if not is_event(data):
-        return None
-    return Event(data.pop("type"), data, data.pop("time", 0.0))
 
 
 def mend(path: Path, found: Contents) -> str:
@@ -97,7 +98,9 @@ def mend(path: Path, found: Contents) -> str:
         new = [line + b"\n" for line in lines if line + b"\n" not in before]
         write_atomically(aside, before + b"".join(new), sync=True)
         if found.damaged:
-            write_atomically(path, b"".join(line + b"\n" for line in found.good), sync=True)
+            write_atomically(
+                path, b"".join(line + b"\n" for line in found.good.values()), sync=True
+            )
         else:
             os.truncate(path, path.stat().st_size - len(found.cut))
     except OSError as e:
@@ -154,7 +157,7 @@ class EventLog:
     def _reserve(self) -> Path:
         return self.path.with_name(".reserve")  # the folder of a new run is renamed meanwhile
 
-    def emit(self, kind: str, *, transient: bool = False, **data: Any) -> None:  # noqa: ANN401
+    def emit(self, kind: str, /, *, transient: bool = False, **data: Any) -> None:  # noqa: ANN401
         """Record an event, unless it is ``transient``, and tell every listener.
 
         Raises FileError where it cannot be recorded; nobody is told of it then.

@@ -12,15 +12,17 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from promptpo.errors import RunError, file_error
 from promptpo.llm.manual_model import as_markdown
+from promptpo.store.codec import encode
 from promptpo.store.files import write_atomically
 from promptpo.store.shapes import INFO, fits
-from promptpo.types import CallKey, Candidate, Message, Stream
+from promptpo.store.upgrade import upgraded_info
+from promptpo.types import Candidate, Key, Message, Stream
 
 if TYPE_CHECKING:
     from promptpo.rollout.jobs import EpisodeData
@@ -153,7 +155,7 @@ class RunFolder:
         """
         file = self.path / "run.json"
         try:
-            info: dict[str, Any] = json.loads(file.read_bytes())
+            info: Any = upgraded_info(json.loads(file.read_bytes()))
         except FileNotFoundError:
             return {}
         except OSError as e:
@@ -162,19 +164,19 @@ class RunFolder:
             raise RunError(f"{file}: not valid JSON ({e})") from None
         if not fits(info, INFO):
             raise RunError(f"{file}: not what promptpo writes there")
-        return info
+        return cast("dict[str, Any]", info)
 
-    def write_prompt(self, key: CallKey, messages: Sequence[Message]) -> None:
+    def write_prompt(self, key: Key, messages: Sequence[Message]) -> None:
         """The messages of one call, each under a heading."""
         write_atomically(self.prompts / f"{key}.prompt.md", as_markdown(messages))
 
-    def restore_call(self, key: CallKey, messages: Sequence[Message], reply: str) -> None:
+    def restore_call(self, key: Key, messages: Sequence[Message], reply: str) -> None:
         """The files of a call that is on record, where they are missing."""
         if not (self.prompts / f"{key}.prompt.md").exists():
             self.write_prompt(key, messages)
         self.write_reply(key, reply)
 
-    def write_reply(self, key: CallKey, text: str) -> None:
+    def write_reply(self, key: Key, text: str) -> None:
         """The reply to one call, unless the person who answered put it there."""
         path = self.prompts / f"{key}.reply.md"
         if not path.exists():
@@ -183,10 +185,15 @@ class RunFolder:
     def write_result(self, candidate: Candidate) -> None:
         """A candidate's source and result; what a failed one was told goes to feedback.txt."""
         run = candidate.rollout
-        result: dict[str, Any] = {"repairs": candidate.repairs, "error": candidate.error}
+        result: dict[str, Any] = {
+            "kind": candidate.kind,
+            "parents": list(candidate.parents),
+            "notes": encode(candidate.notes),
+            "repairs": candidate.key.attempt,
+            "error": candidate.error,
+        }
         if run is not None:
-            result |= {k: v for k, v in asdict(run).items() if k not in ("error", "output")}
-            result["output"] = run.output
+            result |= {k: v for k, v in encode(run).items() if k != "error"}
         if candidate.source is not None:
             self.write_candidate(candidate.name, "policy.py", candidate.source)
         if candidate.error is not None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import types
 from collections.abc import Mapping
-from dataclasses import fields
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from dataclasses import fields, is_dataclass
+from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
-from promptpo.types import CallKey, Proof, Rollout
+from promptpo.types import Key, Note, Proof, Rollout
 
-# A shape is a type (float takes whole numbers too), None, a set of words, a tuple of alternatives,
-# a list with the shape of its items, or a dict of names ("name?" may be missing; "*": any name).
+# A shape is a type (float takes whole numbers too), None, a set of words, a range of whole numbers,
+# a tuple of alternatives, a list with the shape of its items, or a dict of names ("name?" may be
+# missing; "*": any name).
 
 
 def fits(value: object, shape: Any) -> bool:  # noqa: ANN401 - shapes are plain values
@@ -22,10 +23,10 @@ def fits(value: object, shape: Any) -> bool:  # noqa: ANN401 - shapes are plain 
         return isinstance(value, list) and all(fits(item, shape[0]) for item in value)
     if isinstance(shape, dict):
         return isinstance(value, Mapping) and _has(value, shape)
-    if isinstance(shape, frozenset):
-        return isinstance(value, str) and value in shape
     if shape is None or isinstance(value, bool):
         return value is None if shape is None else shape is bool
+    if isinstance(shape, frozenset | range):
+        return isinstance(value, str | int) and value in shape
     return isinstance(value, (int, float) if shape is float else shape)
 
 
@@ -46,7 +47,8 @@ def shape_of(record: type, *optional: str) -> dict[str, Any]:
     """The shape of a dataclass's fields as JSON has them."""
     hints = get_type_hints(record)
     return {
-        f.name + ("?" if f.name in optional else ""): _shape(hints[f.name]) for f in fields(record)
+        f.name.rstrip("_") + ("?" if f.name in optional else ""): _shape(hints[f.name])
+        for f in fields(record)
     }
 
 
@@ -58,20 +60,26 @@ def _shape(hint: Any) -> Any:  # noqa: ANN401
         return tuple(_shape(part) for part in parts)
     if origin is tuple:
         return [_shape(parts[0])]
+    if is_dataclass(hint):
+        return shape_of(cast("type", hint))
     return None if hint is type(None) else Mapping if origin is not None else hint
 
 
-KEY = shape_of(CallKey)
+#: The format of a log, which its first event names. Older ones are read by ``store.upgrade``.
+FORMAT = 2
+
+KEY = {**shape_of(Key), **dict.fromkeys(("round", "candidate", "attempt"), range(10**9))}
 SCORE = (None, {"mean_return": float, "success_rate?": (None, float)})
 REFERENCES = (None, {"*": {"mean_return": float, "success_rate?": (None, float)}})
 _FIELD = {"name": str, "shape": [int], "unit": str}
-_PLACE = {"round": int, "index": int, "attempt": int}
-_PLAYED = {**_PLACE, "source_sha": str}
-_ROLLOUT = shape_of(Rollout, "mark")
+_NOTES = [shape_of(Note)]
+_ROLLOUT = shape_of(Rollout)
 
-#: By type. Events of other types are of another version, and are passed over.
+#: By type. A ``digest`` names what was done by its content: equal content, equal digest. Events of
+#: other types are of another version, and are passed over.
 EVENTS: dict[str, dict[str, Any]] = {
     "run": {
+        "format": int,
         "config": Mapping,
         "spec": {"name": str, "sha": str, "references?": REFERENCES, "observation?": [_FIELD]},
         "versions?": Mapping,
@@ -81,23 +89,28 @@ EVENTS: dict[str, dict[str, Any]] = {
     "prompt": {"key": KEY, "messages": [{"role": str, "content": str}]},
     "reply": {"key": KEY, "text": str, "latency?": float},
     "refused": {"key": KEY, "reason": str},
-    "rollout": {**_PLAYED, **_ROLLOUT},
-    "proof": {**_PLAYED, **shape_of(Proof)},
-    "candidate": {**_PLACE, "source": (None, str), "error": (None, str), "score": SCORE},
-    "feedback": {
-        "round": int, "index": int, "feedback_sha": str, "texts": [str], "error": (None, str),
+    # The key is of the candidate that it was first played for.
+    "rollout": {"key": KEY, "digest": str, **_ROLLOUT},
+    # The digest is of the rollout that is proven.
+    "proof": {"key": KEY, "digest": str, **shape_of(Proof)},
+    "candidate": {
+        "key": KEY, "kind": str, "parents": [str], "notes": _NOTES, "source": (None, str),
+        "error": (None, str), "score": SCORE, "mark": str, "rollout": (None, str),
     },
+    "feedback": {"key": KEY, "digest": str, "by": str, "texts": [str], "error": (None, str)},
     "round": {
         "round": int, "winner": str, "score": SCORE, "best": {"name": str, "score": SCORE},
+        "notes": _NOTES,
     },
     "selection": {"finalists": [{"name": str, "score": SCORE}], "winner": (None, str)},
-    "test": {"name": str, **_ROLLOUT},
+    "test": {"name": str, "digest": str},
     "finished": {"status": str, "reason": str, "best": (None, str), "score": SCORE},
     "notice": {"text": str},
 }  # fmt: skip
 
 #: ``run.json``; all of it may be missing.
 INFO = {
+    "format?": int,
     "status?": str,
     "reason?": str,
     "config?": Mapping,

@@ -14,12 +14,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from promptpo.config import RunConfig, build
+from promptpo.config import RunConfig, flat
+from promptpo.config_values import listed
 from promptpo.errors import UsageError
 from promptpo.spec.running.explanation import one_line
-from promptpo.store.events import EventLog, read_log
+from promptpo.store.events import EventLog
 from promptpo.store.folder import RunFolder
-from promptpo.store.standing import configs_of, run_of, standing
+from promptpo.store.reading import read_record
 from promptpo.trackers.base import Delivery, End, Start, Tracker
 from promptpo.trackers.courier import Courier, Memory
 from promptpo.trackers.feed import Feed
@@ -71,7 +72,7 @@ def tracking(
     if not config.trackers:
         yield []
         return
-    start = _start(folder, run, config)
+    start = _start(folder, run, flat(config.as_dict()))
     following = Following([Courier(n, _class(n)(), start) for n in config.trackers], log)
     try:
         yield [following]
@@ -87,14 +88,13 @@ def send(folder: RunFolder, files: Sequence[Path]) -> list[str]:
     """
     if folder.is_running:
         return []
-    info, events = standing(folder).info, read_log(folder.events).events
-    end, run = End(info.get("status", "failed")), run_of(events, info)
+    record = read_record(folder.path)
+    end, start = End(record.status), _start(folder.path, record.run, record.settings)
     problems = []
-    config = build((configs_of(events) or [run.get("config", {})])[-1])
-    for name in config.trackers:
+    for name in dict.fromkeys(listed(str(record.settings.get("track") or ""))):
         try:
             check_ready([name])
-            _send(name, _start(folder.path, run, config), files, end)
+            _send(name, start, files, end)
         except Exception as error:  # one tracker's trouble is not the other's
             problems.append(f"{name} did not take the files: {one_line(error)}")
     return problems
@@ -146,13 +146,13 @@ def _class(name: str) -> Any:  # noqa: ANN401 - a class of the Tracker protocol
     return getattr(importlib.import_module(f"promptpo.trackers.{kind.module}"), kind.cls)
 
 
-def _start(folder: Path, run: Mapping[str, Any], config: RunConfig) -> Start:
+def _start(folder: Path, run: Mapping[str, Any], settings: Mapping[str, Any]) -> Start:
     """What trackers learn first, but for the id, which each keeps in its memory."""
     spec = run["spec"]["name"]
     versions = {f"version/{name}": text for name, text in run.get("versions", {}).items()}
     # A file's path tells a group of runs less than the task's name does.
-    settings = {**config.as_dict(), "spec": spec, **versions}
-    return Start(folder, "", f"{spec}/{folder.name}", spec, settings)
+    about = {**settings, "spec": spec, **versions}
+    return Start(folder, "", f"{spec}/{folder.name}", spec, about)
 
 
 def _left(folder: Path) -> list[Path]:

@@ -7,8 +7,8 @@ Names follow what is usual: ``GROUP/VALUE``, over the environment steps of searc
     best/        mean_return, success_rate of the best so far, by search episodes
     test/        mean_return, success_rate of held-out episodes, each with _low and _high (95%);
                  marked: 1 where a proof found that the policy depends on other episodes, else 0
-    cost/        usd (where all prices are known), calls
-    tokens/      prompt, completion
+    cost/        usd (where all prices are known), calls: where a model is asked
+    tokens/      prompt, completion: likewise
     steps/       search, selection, test
     time/        seconds
 """
@@ -18,18 +18,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from promptpo.stats import mean_interval, success_interval
+from promptpo.store.codec import score_data, score_of
+from promptpo.store.record import Record
 from promptpo.trackers.base import Delivery
-from promptpo.types import Event
+from promptpo.types import Event, Key, Rollout, Score
 
 
 class Feed:
-    """Folds the events of a run; ``summary`` has the latest values of all but single candidates."""
+    """Turns the events of a run into deliveries; ``record`` folds them.
+
+    ``summary`` has the latest values of all but single candidates.
+    """
 
     def __init__(self) -> None:
+        self.record = Record()
         self.summary: dict[str, float] = {}
-        self.status = "failed"  # until the run tells how it ended
-        self._usage: Mapping[str, Any] = {}
-        self._sources: dict[str, str] = {}
+        self._totals: Mapping[str, Any] = {}
         self._shown = ""
         self._handlers: dict[str, Callable[[Mapping[str, Any]], Iterator[Delivery]]] = {
             "candidate": self._candidate,
@@ -39,10 +44,9 @@ class Feed:
 
     def apply(self, event: Event) -> list[Delivery]:
         """The deliveries that an event brings, most often none."""
+        self.record.apply(event)
         if event.type == "usage":
-            self._usage = event.data
-        elif event.type == "finished":
-            self.status = event.data["status"]
+            self._totals = event.data
         handler = self._handlers.get(event.type)
         made = list(handler(event.data)) if handler else []
         if event.type != "candidate":
@@ -51,74 +55,85 @@ class Feed:
         return made
 
     @property
+    def status(self) -> str:
+        """How the run ended; one that has not told it has failed."""
+        return str((self.record.finished or {}).get("status", "failed"))
+
+    @property
     def _step(self) -> int:
         return int(self._reached.get("steps", {}).get("search", 0))
 
     @property
     def _reached(self) -> Mapping[str, Any]:
         """What had been spent where the run stands: a resumed one tells its past again."""
-        reached: Mapping[str, Any] = self._usage.get("reached", self._usage)
+        reached: Mapping[str, Any] = self._totals.get("reached", self._totals)
         return reached
 
+    def _source(self, name: str) -> str | None:
+        """The source of a policy that has not been shown yet."""
+        trial = self.record.trials.get(name)
+        if name == self._shown or trial is None:
+            return None
+        self._shown = name
+        return trial.candidate.source
+
     def _candidate(self, data: Mapping[str, Any]) -> Iterator[Delivery]:
-        name = f"r{data['round']:02d}_c{data['index']:02d}"
-        if data["source"] is not None:
-            self._sources[name] = data["source"]
-        failed = data["score"] is None
-        values = {"candidate/failed": float(failed), **_scores("candidate", data["score"])}
-        alone = " alone" if data.get("mark") else ""  # it is told again, with another score
-        yield Delivery(f"candidate {name} {data['attempt']}{alone}", self._step, values)
+        key, score = data["key"], score_of(data["score"])
+        values = {"candidate/failed": float(score.failed), **_scores("candidate", score)}
+        alone = " alone" if data["mark"] else ""  # it is told again, with another score
+        name = Key(key["round"], key["candidate"]).name
+        yield Delivery(f"candidate {name} {key['attempt']}{alone}", self._step, values)
 
     def _round(self, data: Mapping[str, Any]) -> Iterator[Delivery]:
-        best = data["best"]
+        best = score_of(data["best"]["score"])
         values = {
             "round/number": float(data["round"]),
-            **_scores("round", data["score"]),
-            **_scores("best", best["score"]),
+            **_scores("round", score_of(data["score"])),
+            **_scores("best", best),
             **self._spent(self._reached),
         }
-        source = None
-        if best["score"] is not None and best["name"] != self._shown:
-            self._shown = best["name"]
-            source = self._sources.get(best["name"])
+        source = None if best.failed else self._source(data["best"]["name"])
         yield Delivery(f"round {data['round']}", self._step, values, source)
 
     def _test(self, data: Mapping[str, Any]) -> Iterator[Delivery]:
-        if data["error"] is not None:
+        test = self.record.held_out
+        if test is None or test.score.failed:
             return
-        held_out, spent = _held_out(data["returns"], data["successes"]), self._spent(self._usage)
-        values = {**held_out, "test/marked": float(bool(data.get("mark"))), **spent}
-        source = None if data["name"] == self._shown else self._sources.get(data["name"])
-        yield Delivery("test", self._step, values, source)
+        marked = {"test/marked": float(bool(test.mark))}
+        values = {**_held_out(test), **marked, **self._spent(self._totals)}
+        yield Delivery("test", self._step, values, self._source(data["name"]))
 
-    def _spent(self, u: Mapping[str, Any]) -> dict[str, float]:
-        """What the run has cost by some totals; an unknown price is left out."""
+    def _spent(self, totals: Mapping[str, Any]) -> dict[str, float]:
+        """What the run has cost by some totals; an unknown price is left out.
+
+        So are calls, tokens and dollars where no model is asked.
+        """
+        calls = {
+            "cost/usd": totals.get("cost"),
+            "cost/calls": totals.get("calls"),
+            "tokens/prompt": totals.get("prompt_tokens"),
+            "tokens/completion": totals.get("completion_tokens"),
+        }
         found = {
-            "cost/usd": u.get("cost"),
-            "cost/calls": u.get("calls"),
-            "tokens/prompt": u.get("prompt_tokens"),
-            "tokens/completion": u.get("completion_tokens"),
-            "time/seconds": self._usage.get("elapsed"),
-            **{f"steps/{stream}": count for stream, count in u.get("steps", {}).items()},
+            **(calls if self.record.asks_model else {}),
+            "time/seconds": self._totals.get("elapsed"),
+            **{f"steps/{stream}": count for stream, count in totals.get("steps", {}).items()},
         }
         return {name: float(value) for name, value in found.items() if value is not None}
 
 
-def _scores(group: str, score: Mapping[str, Any] | None) -> dict[str, float]:
+def _scores(group: str, score: Score) -> dict[str, float]:
     """The values of a score that there are; none of a failure."""
-    items = (score or {}).items()
+    items = (score_data(score) or {}).items()
     return {f"{group}/{name}": float(value) for name, value in items if value is not None}
 
 
-def _held_out(returns: list[float], successes: list[bool | None]) -> dict[str, float]:
-    from promptpo.stats import mean_interval, success_interval
-
-    values = {"test/mean_return": sum(returns) / len(returns)}
-    intervals = {"test/mean_return": mean_interval(returns)}
-    if successes and successes[0] is not None:
-        met = sum(map(bool, successes))
-        values["test/success_rate"] = met / len(successes)
-        intervals["test/success_rate"] = success_interval(met, len(successes))
+def _held_out(test: Rollout) -> dict[str, float]:
+    values = _scores("test", test.score)
+    intervals = {"test/mean_return": mean_interval(test.returns)}
+    if test.score.success_rate is not None:
+        hits = sum(map(bool, test.successes))
+        intervals["test/success_rate"] = success_interval(hits, len(test.successes))
     for name, interval in intervals.items():
         if interval is not None:
             values |= {f"{name}_low": interval.low, f"{name}_high": interval.high}

@@ -14,10 +14,12 @@ from rich.table import Table
 from rich.text import Text
 
 from promptpo.plaintext import clean_line
+from promptpo.store.codec import score_data
+from promptpo.store.trials import Trial
 from promptpo.types import Event, successes_text
 from promptpo.ui import summary, text
 from promptpo.ui.plain import event_lines
-from promptpo.ui.progress import CandidateView, Progress
+from promptpo.ui.progress import Progress, stage_of
 from promptpo.ui.summary import Row
 
 #: Events whose line stays on the screen; the table shows the others while they matter.
@@ -57,7 +59,7 @@ class LiveView:
         trace: TracebackType | None,
     ) -> None:
         self._live.stop()
-        if self.progress.run:
+        if self.progress.record.run:
             self.console.print()
             self.console.print(rows_of(summary.closing(self.progress)))
 
@@ -82,7 +84,7 @@ def kept_lines(event: Event, progress: Progress) -> list[Text]:
     """What of an event stays on the screen."""
     if event.type not in _KEPT:
         return []
-    stamp = Text(f"{text.duration(event.time - progress.started):>7}  ", "dim")
+    stamp = Text(f"{text.duration(event.time - progress.record.started):>7}  ", "dim")
     return [stamp + _text(line) for line in event_lines(event, progress)]
 
 
@@ -100,21 +102,21 @@ def _text(words: str, style: str = "") -> Text:
 
 
 def _head(progress: Progress, now: float) -> RenderableType:
-    config = progress.config
+    record, config = progress.record, progress.record.config
     total = config.get("rounds", 0)
     titles = {
         "starting": "starting",
         "feedback": "writing the Feedback class",
         "search": f"round {progress.round} of {total}",
-        "selection": f"choosing among {len(progress.finalists)} winners:"
+        "selection": f"choosing among {len(progress.finalists)} {progress.finalists_words}:"
         f" {len(progress.played)} played",
-        "test": f"{config.get('test_episodes')} held-out episodes of {progress.chosen}",
+        "test": f"{config.get('test_episodes')} held-out episodes of {record.best}",
     }
-    done = len(progress.rounds)
+    done = float(len(record.ends))
     if progress.phase == "search" and progress.candidates:
         done = progress.round - 1 + progress.settled / max(config.get("candidates", 1), 1)
     left = progress.seconds_left(now)
-    clock = text.duration(now - progress.started)
+    clock = text.duration(now - record.started)
     if left is not None:
         clock += f", about {text.duration(left)} of search left"
     grid = Table.grid(padding=(0, 2), expand=True)
@@ -127,47 +129,47 @@ def _head(progress: Progress, now: float) -> RenderableType:
 
 
 def _candidates(progress: Progress, rows: int) -> RenderableType:
-    views = [progress.candidates[i] for i in sorted(progress.candidates)]
+    trials, with_success = progress.candidates, progress.record.defines_success
     table = Table(box=None, pad_edge=False, expand=True, header_style="dim", padding=(0, 2, 0, 0))
     table.add_column("candidate", no_wrap=True)
     table.add_column("state", no_wrap=True)
-    if progress.defines_success:
+    if with_success:
         table.add_column("success", justify="right", no_wrap=True)
     table.add_column("return", justify="right", no_wrap=True)
     table.add_column("steps", justify="right", no_wrap=True)
     table.add_column("", ratio=1, no_wrap=True, overflow="ellipsis")
-    for view in views[:rows]:
-        table.add_row(*_cells(view, with_success=progress.defines_success))
-    if len(views) > rows:
-        table.add_row(Text(f"{len(views) - rows} more", "dim"))
+    for trial in trials[:rows]:
+        table.add_row(*_cells(trial, with_success=with_success))
+    if len(trials) > rows:
+        table.add_row(Text(f"{len(trials) - rows} more", "dim"))
     return table
 
 
-def _cells(view: CandidateView, *, with_success: bool) -> list[Text]:
-    mark = _MARKS.get(view.state, "·")
-    returns = view.rollout.get("returns") or ()
-    worked = not view.error and len(returns) > 0
-    mean = text.number(sum(returns) / len(returns)) if worked else ""
-    steps = f"{view.rollout['steps']:,}" if view.rollout.get("steps") else ""
-    hits = successes_text(view.rollout.get("successes", ())) if worked else ""
-    note = text.gist(view.error)
-    if not note and view.repairs:
-        note = text.plural(view.repairs, "repair")
-    cells = [_text(view.name), Text(f"{mark} {view.state}", _STYLES.get(view.state, "dim"))]
+def _cells(trial: Trial, *, with_success: bool) -> list[Text]:
+    stage = stage_of(trial)
+    run = trial.candidate.rollout or trial.played
+    error = trial.candidate.error or (run.error if run else None) or ""
+    worked = run is not None and not error and bool(run.returns)
+    mean = text.number(run.score.mean_return) if run and worked else ""
+    steps = f"{run.steps:,}" if run and run.steps else ""
+    hits = successes_text(run.successes) if run and worked else ""
+    note = text.gist(error)
+    if not note and trial.repairs:
+        note = text.plural(trial.repairs, "repair")
+    mark = _MARKS.get(stage, "·")
+    cells = [_text(trial.name), Text(f"{mark} {stage}", _STYLES.get(stage, "dim"))]
     cells += [Text(hits)] if with_success else []
     return [*cells, Text(mean), Text(steps, "dim"), _text(note, "dim")]
 
 
 def _facts(progress: Progress) -> list[Row]:
     """Best so far, what is in flight, what it has cost."""
-    best = progress.best
+    record, best = progress.record, progress.record.best_so_far
     flying = len(progress.in_flight)
     waiting = f"{text.plural(flying, 'call')} in flight, " if flying else ""
-    return [
-        ("best so far", f"{best['name']}, {text.score(best['score'])}" if best else "none yet"),
-        ("model", waiting + summary.cost_words(progress)),
-        ("env steps", summary.steps_words(progress)),
-    ]
+    shown = f"{best[0]}, {text.score(score_data(best[1]))}" if best else "none yet"
+    asked = [("model", waiting + summary.cost_words(record))] if record.asks_model else []
+    return [("best so far", shown), *asked, ("env steps", summary.steps_words(record))]
 
 
 def rows_of(rows: list[Row]) -> RenderableType:

@@ -7,9 +7,10 @@ from types import TracebackType
 from typing import Any, TextIO
 
 from promptpo.plaintext import clean_line
-from promptpo.types import Event, successes_text
+from promptpo.store.codec import decode
+from promptpo.types import Event, Key, Rollout, successes_text
 from promptpo.ui import summary, text
-from promptpo.ui.progress import Progress, candidate_name
+from promptpo.ui.progress import Progress
 from promptpo.ui.summary import Row
 from promptpo.ui.terminal import say
 
@@ -32,7 +33,7 @@ class PlainView:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self.progress.run:
+        if self.progress.record.run:
             self._write("")
             self._rows(summary.closing(self.progress))
 
@@ -43,7 +44,7 @@ class PlainView:
             self._rows(summary.opening(self.progress))
             self._write("")
         for line in event_lines(event, self.progress):
-            stamp = text.duration(event.time - self.progress.started)
+            stamp = text.duration(event.time - self.progress.record.started)
             self._write(f"{stamp:>7}  {line}")
 
     def _rows(self, rows: Sequence[Row]) -> None:
@@ -60,6 +61,10 @@ def event_lines(event: Event, progress: Progress) -> list[str]:
     return writer(event.data, progress) if writer else []
 
 
+def _name(data: Mapping[str, Any]) -> str:
+    return decode(Key, data["key"]).name
+
+
 def _resumed(data: Mapping[str, Any], progress: Progress) -> list[str]:
     return [f"resumed: {text.plural(data.get('events', 0), 'event')} are on record already"]
 
@@ -69,53 +74,59 @@ def _notice(data: Mapping[str, Any], progress: Progress) -> list[str]:
 
 
 def _reply(data: Mapping[str, Any], progress: Progress) -> list[str]:
-    key = data["key"]
-    if key["role"] == "feedback":
+    key = decode(Key, data["key"])
+    if key.role == "feedback":
         return ["the Feedback class is written"]
-    if key["role"] == "reflection":
-        return [
-            f"round {key['round'] + 1} begins: the reflection on round {key['round']} is written"
-        ]
+    if key.role == "reflection":
+        before = key.round - 1
+        return [f"round {key.round} begins: the reflection on round {before} is written"]
     return []
 
 
 def _rollout(data: Mapping[str, Any], progress: Progress) -> list[str]:
-    name = candidate_name(data)
-    stream = "" if data["stream"] == "search" else f"{_STREAMS[data['stream']]} "
-    stream += "each alone  " if data.get("mark") else ""
-    if data.get("error"):
-        return [f"{name}  {stream}failed: {text.gist(data['error'])}"]
-    returns = data["returns"]
-    hits = successes_text(data.get("successes", ()))
+    run = decode(Rollout, data)
+    stream = "" if run.stream == "search" else f"{_STREAMS[run.stream]} "
+    stream += "each alone  " if run.mark else ""
+    return [f"{_name(data)}  {stream}{_outcome(run)}"]
+
+
+def _outcome(run: Rollout) -> str:
+    """What came of episodes: the score and the steps, or why they failed."""
+    if run.error is not None:
+        return f"failed: {text.gist(run.error)}"
+    hits = successes_text(run.successes)
     score = f"success {hits:>5}  " if hits != "-" else ""
-    mean = text.number(sum(returns) / len(returns))
-    return [f"{name}  {stream}{score}return {mean:>9}  {data['steps']:>9,} steps"]
+    return f"{score}return {text.number(run.score.mean_return):>9}  {run.steps:>9,} steps"
 
 
 def _proof(data: Mapping[str, Any], progress: Progress) -> list[str]:
     if not data["differing"]:
         return []
-    return [
-        f"{candidate_name(data)}  {data['verdict']}: {text.proof(data)}; played again, each alone"
-    ]
+    return [f"{_name(data)}  {data['verdict']}: {text.proof(data)}; played again, each alone"]
 
 
 def _candidate(data: Mapping[str, Any], progress: Progress) -> list[str]:
-    if data.get("source") is not None or not data.get("error"):
-        return []  # its rollout says what became of it
-    return [f"{candidate_name(data)}  failed: {text.gist(data['error'])}"]
+    """Its rollout has said what became of it, unless there is none, or it is another's."""
+    name, digest = _name(data), data["rollout"]
+    if digest is None:
+        return [f"{name}  failed: {text.gist(data['error'])}"] if data["error"] else []
+    trial = progress.record.trials[name]
+    if trial.played is not None or trial.candidate.rollout is None:
+        return []
+    same = f"the same policy as {progress.record.folder_of(trial)}"
+    return [f"{name}  {_outcome(trial.candidate.rollout)}: {same}"]
 
 
 def _feedback(data: Mapping[str, Any], progress: Progress) -> list[str]:
-    if not data.get("error"):
+    if not data["error"]:
         return []
-    used = "" if data.get("by") == "model" else "; the built-in summary takes over"
+    used = "" if data["by"] == "model" else "; the built-in summary takes over"
     return [f"the Feedback class failed: {text.gist(data['error'])}{used}"]
 
 
 def _round(data: Mapping[str, Any], progress: Progress) -> list[str]:
-    total = progress.config.get("rounds", "?")
-    if not data.get("score"):
+    total = progress.record.config.get("rounds", "?")
+    if not data["score"]:
         return [f"round {data['round']} of {total}: every candidate failed"]
     line = f"round {data['round']} of {total}: {data['winner']} wins, {text.score(data['score'])}"
     best = data["best"]
@@ -125,10 +136,12 @@ def _round(data: Mapping[str, Any], progress: Progress) -> list[str]:
 
 
 def _state(data: Mapping[str, Any], progress: Progress) -> list[str]:
-    names = data.get("finalists", ())
+    names = ", ".join(data.get("finalists", ()))
     if data["state"] == "selecting":
-        return [f"the winners of the rounds meet again: {', '.join(names)}"]
-    return [f"held-out episodes of {', '.join(names)}"] if data["state"] == "testing" else []
+        winners = progress.finalists_words == "winners"
+        who = "the winners of the rounds meet again" if winners else "the finalists meet"
+        return [f"{who}: {names}"]
+    return [f"held-out episodes of {names}"] if data["state"] == "testing" else []
 
 
 def _selection(data: Mapping[str, Any], progress: Progress) -> list[str]:

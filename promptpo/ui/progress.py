@@ -1,4 +1,4 @@
-"""What a run has told so far: events folded into one record that the views draw from."""
+"""What a view shows of a run besides its record: the phase it is in, and how long it may take."""
 
 from __future__ import annotations
 
@@ -6,63 +6,56 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from promptpo.types import Event
-
-#: States in which a candidate needs nothing more.
-SETTLED = ("scored", "failed")
+from promptpo.store.codec import decode
+from promptpo.store.record import Record
+from promptpo.store.trials import Trial
+from promptpo.types import Event, Key
 
 _PHASES = {"selecting": "selection", "testing": "test"}
 
 
 @dataclass
-class CandidateView:
-    """One candidate of the current round."""
-
-    name: str
-    state: str = "asked"
-    error: str = ""
-    repairs: int = 0
-    rollout: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass
 class Progress:
-    """The state of a run. ``apply`` takes every event; times are seconds since the epoch."""
+    """A run that is watched. ``apply`` takes every event; times are seconds since the epoch.
 
-    run: Mapping[str, Any] = field(default_factory=dict)
-    started: float = 0.0
+    Attributes:
+        record: what the events tell, as for everyone.
+        phase: "starting", "feedback", "search", "selection", "test" or "finished".
+        round: the number of the current round, which began at ``round_started``.
+        round_seconds: what the rounds of this session took.
+        finalists: who meet on selection episodes, or the one whose held-out episodes are played;
+            ``played`` are those of the former who have.
+        in_flight: the calls that wait for a reply.
+    """
+
+    record: Record = field(default_factory=Record)
     phase: str = "starting"
     round: int = 0
     round_started: float = 0.0
-    candidates: dict[int, CandidateView] = field(default_factory=dict)
-    rounds: list[Mapping[str, Any]] = field(default_factory=list)
     round_seconds: list[float] = field(default_factory=list)
-    best: Mapping[str, Any] | None = None
-    chosen: str = ""
-    defines_success: bool = False
     finalists: Sequence[str] = ()
     played: set[str] = field(default_factory=set)
-    in_flight: set[tuple[Any, ...]] = field(default_factory=set)
-    usage: Mapping[str, Any] = field(default_factory=dict)
-    test: Mapping[str, Any] | None = None
-    proofs: dict[str, Mapping[str, Any]] = field(default_factory=dict)
-    finished: Mapping[str, Any] | None = None
+    in_flight: set[Key] = field(default_factory=set)
 
     @property
-    def config(self) -> Mapping[str, Any]:
-        """The settings of the run."""
-        config: Mapping[str, Any] = self.run.get("config", {})
-        return config
+    def candidates(self) -> Sequence[Trial]:
+        """The candidates of the current round, in their order."""
+        return next((r.trials for r in self.record.rounds if r.number == self.round), ())
 
     @property
     def settled(self) -> int:
         """Candidates of the current round that need nothing more."""
-        return sum(c.state in SETTLED for c in self.candidates.values())
+        return sum(stage_of(trial) in ("scored", "failed") for trial in self.candidates)
+
+    @property
+    def finalists_words(self) -> str:
+        """What the finalists are called: by most methods the winners of the rounds."""
+        winners = {end["winner"] for end in self.record.ends.values()}
+        return "winners" if winners.issuperset(self.finalists) else "finalists"
 
     def apply(self, event: Event) -> None:
-        """Take note of one event; types that no view shows are passed over."""
-        if not self.started:
-            self.started = event.time
+        """Take note of one event."""
+        self.record.apply(event)
         if event.type == "round" and not event.transient:
             # A round that a resumed run repeats from its log says nothing of how long one takes.
             self.round_seconds.append(event.time - self.round_started)
@@ -75,7 +68,7 @@ class Progress:
 
         Selection and the held-out test follow the last round and are not in it.
         """
-        total: int = self.config.get("rounds", 0)
+        total: int = self.record.config.get("rounds", 0)
         if not self.round_seconds or self.phase != "search" or not total:
             return None
         typical = sum(self.round_seconds) / len(self.round_seconds)
@@ -83,83 +76,48 @@ class Progress:
         return current + typical * max(total - self.round, 0)
 
     def _on_run(self, data: Mapping[str, Any], time: float) -> None:
-        self.run = data
         self.round_started = time
 
     def _on_call(self, data: Mapping[str, Any], time: float) -> None:
-        key = data["key"]
-        self.in_flight.add(_key(key))
-        self._enter_round(key["round"], time)
-        if self.phase in ("starting", "feedback") and key["role"].startswith("feedback"):
+        key = decode(Key, data["key"])
+        self.in_flight.add(key)
+        self._enter_round(key.round, time)
+        if self.phase in ("starting", "feedback") and key.role.startswith("feedback"):
             self.phase = "feedback"
 
     def _on_reply(self, data: Mapping[str, Any], time: float) -> None:
-        self.in_flight.discard(_key(data["key"]))
+        self.in_flight.discard(decode(Key, data["key"]))
 
     def _on_state(self, data: Mapping[str, Any], time: float) -> None:
-        phase = _PHASES.get(data["state"])
-        if phase:
+        if phase := _PHASES.get(data["state"]):
             self.phase, self.finalists, self.played = phase, data["finalists"], set()
-            return
-        view = self._candidate(data, time)
-        view.state = data["state"]
-
-    def _on_candidate(self, data: Mapping[str, Any], time: float) -> None:
-        view = self._candidate(data, time)
-        view.error, view.repairs = data.get("error") or "", data["attempt"]
+        else:
+            self._enter_round(Key.named(data["name"]).round, time)
 
     def _on_rollout(self, data: Mapping[str, Any], time: float) -> None:
-        name = candidate_name(data)
-        self.defines_success |= any(s is not None for s in data["successes"])
+        key = decode(Key, data["key"])
         if data["stream"] == "search":
-            view = self._candidate(data, time)
-            view.rollout, view.error = data, data.get("error") or ""
+            self._enter_round(key.round, time)
         elif data["stream"] == "selection":
-            self.played.add(name)
-        else:
-            self.test, self.chosen = data, name
+            self.played.add(key.name)
 
-    def _on_proof(self, data: Mapping[str, Any], time: float) -> None:
-        self.proofs[candidate_name(data)] = data
+    def _on_candidate(self, data: Mapping[str, Any], time: float) -> None:
+        self._enter_round(data["key"]["round"], time)
 
     def _on_round(self, data: Mapping[str, Any], time: float) -> None:
         self._enter_round(data["round"], time)
-        self.rounds.append(data)
         self.round_started = time
-        if data["best"]["score"]:
-            self.best, self.chosen = data["best"], data["best"]["name"]
         self.in_flight.clear()
 
-    def _on_selection(self, data: Mapping[str, Any], time: float) -> None:
-        self.chosen = data["winner"]
-
-    def _on_usage(self, data: Mapping[str, Any], time: float) -> None:
-        self.usage = data
-
     def _on_finished(self, data: Mapping[str, Any], time: float) -> None:
-        self.phase, self.finished = "finished", data
-        if data.get("test"):  # interrupted: what is in best/ was tested in an earlier session
-            self.test, self.chosen = data["test"], data["best"]
-            self.best = {"name": data["best"], "score": data["score"]}
-
-    def _candidate(self, data: Mapping[str, Any], time: float) -> CandidateView:
-        self._enter_round(data["round"], time)
-        index = data["index"]
-        if index not in self.candidates:
-            self.candidates[index] = CandidateView(candidate_name(data))
-        return self.candidates[index]
+        self.phase = "finished"
 
     def _enter_round(self, number: int, time: float) -> None:
         if number > self.round:
             self.round, self.phase = number, "search"
-            self.candidates = {}
             self.round_started = time
 
 
-def candidate_name(data: Mapping[str, Any]) -> str:
-    """``r02_c03``, from an event's round and index."""
-    return f"r{data['round']:02d}_c{data['index']:02d}"
-
-
-def _key(data: Mapping[str, Any]) -> tuple[Any, ...]:
-    return (data["role"], data["round"], data["candidate"], data["attempt"])
+def stage_of(trial: Trial) -> str:
+    """What a candidate is at, in a word: as it was last said, else as its events show."""
+    return trial.stage or trial.state

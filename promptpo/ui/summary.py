@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from promptpo.store.codec import encode, score_data
+from promptpo.store.record import USUAL_METHOD, Record
+from promptpo.types import Rollout
 from promptpo.ui import text
 from promptpo.ui.progress import Progress
 
@@ -15,7 +18,7 @@ Row = tuple[str, str]
 
 def opening(progress: Progress) -> list[Row]:
     """What the run is about to do."""
-    spec, config = progress.run.get("spec", {}), progress.config
+    record, config = progress.record, progress.record.config
     search = (
         f"{text.plural(config['rounds'], 'round')} of"
         f" {text.plural(config['candidates'], 'candidate')},"
@@ -23,45 +26,44 @@ def opening(progress: Progress) -> list[Row]:
     )
     held_out = config["test_episodes"]
     rows = [
-        ("task", f"{spec.get('name', '')}: {spec.get('title', '')}".rstrip(": ")),
-        ("model", model_words(progress)),
+        ("task", f"{record.spec}: {record.title}".rstrip(": ")),
+        ("method", record.method if record.method != USUAL_METHOD else ""),
+        ("model", model_words(record)),
         ("search", search),
         ("score", f"{text.plural(held_out, 'held-out episode')}" if held_out else "search only"),
-        ("sandbox", isolation_words(progress.run.get("isolation"))),
-        ("folder", text.near_path(progress.run.get("folder", ""))),
+        ("sandbox", isolation_words(record.run.get("isolation"))),
+        ("folder", text.near_path(record.run.get("folder", ""))),
     ]
     return [row for row in rows if row[1]]
 
 
 def closing(progress: Progress) -> list[Row]:
     """What came out of the run, whether or not it got to its end."""
-    references = progress.run.get("spec", {}).get("references") or {}
-    rows = [*_result(progress), *reference_rows(references), *_price(progress)]
-    page = Path(str(progress.run.get("folder", ""))) / "report.html"
+    record = progress.record
+    references = record.run.get("spec", {}).get("references") or {}
+    rows = [*_result(record), *reference_rows(references), *_price(record)]
+    page = _folder(record) / "report.html"
     if page.is_file():
         rows.append(("report", text.near_path(page)))
-    finished = progress.finished or {}
+    finished = record.finished or {}
     if finished.get("reason"):
         rows.append(("ended", str(finished["reason"])))
-    if finished.get("status") != "finished" and progress.run:
-        command = f"{text.program()} --resume {text.near_path(progress.run['folder'])}"
+    if finished.get("status") != "finished" and record.run:
+        command = f"{text.program()} --resume {text.near_path(record.run['folder'])}"
         stopped = finished.get("status") == "stopped"
         rows.append(("resume", f"{command}  (with a higher limit)" if stopped else command))
     return rows
 
 
-def model_words(progress: Progress) -> str:
+def _folder(record: Record) -> Path:
+    return Path(str(record.run.get("folder", "")))
+
+
+def model_words(record: Record) -> str:
     """The model's name; a replay is called a replay."""
-    name = str(progress.run.get("model") or progress.config.get("model") or "")
-    if not is_replay(progress):
-        return name
-    return f"{name} (replays the replies of an earlier run; no model is called)"
-
-
-def is_replay(progress: Progress) -> bool:
-    """Whether replies come from a recording."""
-    name = str(progress.config.get("model") or progress.run.get("model") or "")
-    return name == "recorded" or name.startswith("recorded:")
+    if not record.replayed:
+        return record.model
+    return f"{record.model} (replays the replies of an earlier run; no model is called)"
 
 
 def isolation_words(isolation: Mapping[str, Any] | None) -> str:
@@ -73,44 +75,42 @@ def isolation_words(isolation: Mapping[str, Any] | None) -> str:
     return f"{level} isolation" + (f", without {', '.join(missing)}" if missing else "")
 
 
-def cost_words(progress: Progress) -> str:
+def cost_words(record: Record) -> str:
     """``12 calls, 34,120 + 8,200 tokens, $0.12``."""
-    usage = progress.usage
-    calls = usage.get("calls", 0)
-    if is_replay(progress):
-        return f"{calls:,} replies replayed, no tokens, {text.money(0.0)}"
-    sent, received = usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)
+    usage = record.usage
+    if record.replayed:
+        return f"{usage.calls:,} replies replayed, no tokens, {text.money(0.0)}"
+    sent, received = usage.prompt_tokens, usage.completion_tokens
     counted = sent is not None and received is not None
     tokens = f"{sent:,} + {received:,} tokens" if counted else "tokens unknown"
-    return f"{text.plural(calls, 'call')}, {tokens}, {text.money(usage.get('cost', 0.0))}"
+    return f"{text.plural(usage.calls, 'call')}, {tokens}, {text.money(usage.cost)}"
 
 
-def steps_words(progress: Progress) -> str:
+def steps_words(record: Record) -> str:
     """Environment steps by stream, those of size 0 left out."""
-    steps = progress.usage.get("steps", {})
-    parts = [f"{name} {count:,}" for name, count in steps.items() if count]
+    parts = [f"{name} {count:,}" for name, count in record.usage.steps.items() if count]
     return ", ".join(parts) or "none"
 
 
-def _result(progress: Progress) -> list[Row]:
-    best, test = progress.best, progress.test
-    if best is None:
+def _result(record: Record) -> list[Row]:
+    best, score, test = record.best, record.best_score, record.held_out
+    if best is None or score is None:
         return [("best policy", "none: no candidate has got through its episodes")]
-    file = Path(str(progress.run.get("folder", ""))) / "best" / "policy.py"
+    file = _folder(record) / "best" / "policy.py"
     shown = text.near_path(file) if file.is_file() else "not written yet"
-    rows = [("best policy", f"{shown}  ({progress.chosen})")]
+    rows = [("best policy", f"{shown}  ({best})")]
     if test is None:
-        rows.append(("search", f"{text.score(best['score'])}  (no held-out episodes played)"))
+        words = text.score(score_data(score))
+        rows.append(("search", f"{words}  (no held-out episodes played)"))
     else:
         rows += _held_out(test)
-    proof = progress.proofs.get(progress.chosen)
-    return [*rows, *proof_rows(proof)] if proof else rows
+    return [*rows, *proof_rows(encode(record.proof))] if record.proof else rows
 
 
-def _held_out(test: Mapping[str, Any]) -> list[Row]:
-    if test.get("error"):
-        return [("held-out", f"failed: {text.gist(test['error'])}")]
-    words = [text.success_words(test.get("successes", ())), text.return_words(test["returns"])]
+def _held_out(test: Rollout) -> list[Row]:
+    if test.error is not None:
+        return [("held-out", f"failed: {text.gist(test.error)}")]
+    words = [text.success_words(test.successes), text.return_words(test.returns)]
     return [("held-out" if i == 0 else "", w) for i, w in enumerate(filter(None, words))]
 
 
@@ -135,7 +135,8 @@ def reference_rows(references: Mapping[str, Any]) -> list[Row]:
     return [("compare" if i == 0 else "", row) for i, row in enumerate(rows)]
 
 
-def _price(progress: Progress) -> list[Row]:
-    if not progress.usage:
+def _price(record: Record) -> list[Row]:
+    if record.told is None:  # it ended before it could spend anything
         return []
-    return [("cost", cost_words(progress)), ("env steps", steps_words(progress))]
+    cost = [("cost", cost_words(record))] if record.asks_model else []
+    return [*cost, ("env steps", steps_words(record))]

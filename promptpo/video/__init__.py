@@ -33,19 +33,19 @@ def render_run(
 
     Raises RunError (no such run, or no best policy in it yet) and what ``film_episodes`` raises.
     """
-    from promptpo import config
-    from promptpo.run_settings import settings_of
+    from promptpo.run.options import build
+    from promptpo.run.settings import settings_of
     from promptpo.spec import load_spec
     from promptpo.store.folder import RunFolder
     from promptpo.store.policy_file import PolicyFile
-    from promptpo.store.standing import standing
+    from promptpo.store.reading import standing
 
     folder = RunFolder.open(Path(run_folder))
     if not folder.best_policy.is_file():
         raise RunError(f"{folder.path}: no best policy in it yet; resume it, or name a file")
     stored = settings_of(folder)
-    asked = config.build(stored, settings or {})
-    record = standing(folder).info.get("test")
+    asked = build(stored, settings or {})
+    record = standing(folder).test
     changing = ("spec", "published_prompt", "policy_lifetime")
     if any(getattr(asked, k) != stored.get(k) for k in changing):
         record = None
@@ -70,12 +70,12 @@ def render_policy(
 
     Raises UsageError (the file cannot be read) and what ``film_episodes`` raises.
     """
-    from promptpo import config
+    from promptpo.run.options import build
     from promptpo.spec import load_spec
     from promptpo.store.policy_file import PolicyFile
 
     path = Path(policy)
-    asked = config.build(settings)
+    asked = build(settings)
     if not asked.spec:
         raise UsageError(f"{path}: give the task that it is for with --spec")
     spec = load_spec(asked.spec, published=asked.published_prompt, limit=asked.env_timeout)

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import PromptPOError, UsageError
 from promptpo.store.policy_file import PolicyFile
+from promptpo.types import Episode, Rollout
 from promptpo.ui.text import gist, number, plural
 from promptpo.video import choose, gl
-from promptpo.video.choose import Scored
 from promptpo.video.options import Options, Watcher
 from promptpo.video.process import drawing_process
 from promptpo.video.studio import Filmed, Order, Progress, Reel
@@ -40,7 +40,7 @@ class Subject:
     policy: PolicyFile
     spec: EnvSpec
     settings: RunConfig
-    record: Mapping[str, Any] | None = None
+    record: Rollout | None = None
 
 
 def film_episodes(subject: Subject, options: Options, to: Path, watcher: Watcher) -> list[Path]:
@@ -96,7 +96,7 @@ def _require_folder(to: Path) -> None:
 
 def _scored(
     subject: Subject, lifetime: Lifetime, wanted: tuple[str, ...] | int, watcher: Watcher
-) -> list[Scored]:
+) -> list[Episode]:
     """The held-out episodes: from the record, else played, else (0 steps) by their seeds only."""
     from promptpo.rollout import episode_seeds
 
@@ -108,7 +108,7 @@ def _scored(
     if known:
         return known
     if isinstance(wanted, int):
-        return [Scored(seed) for seed in seeds]
+        return [Episode(seed, 0.0, 0) for seed in seeds]
     watcher.scoring(len(seeds))
     playing = choose.play(subject.spec, settings, subject.policy.source, seeds, lifetime)
     try:
@@ -120,7 +120,7 @@ def _scored(
 
 
 def _reel(
-    subject: Subject, to: Path, options: Options, label: str, episode: Scored, count: int
+    subject: Subject, to: Path, options: Options, label: str, episode: Episode, count: int
 ) -> Reel:
     which = f"{label.replace('episode', 'number ')} of " if count > 1 else ""
     return Reel(
@@ -147,7 +147,7 @@ def _to_play(seeds: list[int], filmed: list[int], lifetime: Lifetime) -> tuple[i
 
 
 def _carried_out(
-    order: Order, environ: Mapping[str, str], chosen: Mapping[str, Scored], watcher: Watcher
+    order: Order, environ: Mapping[str, str], chosen: Mapping[str, Episode], watcher: Watcher
 ) -> set[str]:
     """Have an order carried out; returns the labels of the reels that came of it."""
     files = {reel.label: reel.files for reel in order.reels}
@@ -168,14 +168,14 @@ def _carried_out(
     return done
 
 
-def _differences(before: Scored, now: Filmed) -> Iterator[str]:
+def _differences(before: Episode, now: Filmed) -> Iterator[str]:
     """What the user should know: the policy failed, or this is not the episode that was scored."""
     which = f"{now.label}, seed {before.seed}"
     if now.failure is not None:
         yield f"{which}: the policy failed at step {now.length}: {gist(now.failure)}"
-    same = math.isclose(now.total, before.total, rel_tol=_CLOSE, abs_tol=_CLOSE)
+    same = math.isclose(now.total, before.return_, rel_tol=_CLOSE, abs_tol=_CLOSE)
     if before.length and not (same and now.length == before.length):
         yield (
             f"{which}: filmed return {number(now.total)} in {now.length} steps, but it was scored"
-            f" {number(before.total)} in {before.length}; the simulator or the machine differs"
+            f" {number(before.return_)} in {before.length}; the simulator or the machine differs"
         )

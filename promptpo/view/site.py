@@ -16,10 +16,9 @@ from urllib.parse import quote, unquote
 
 from promptpo.errors import PromptPOError
 from promptpo.plaintext import clean_line
-from promptpo.report.gather import gather
 from promptpo.report.page import render_index, render_report
-from promptpo.report.records import RunRecord
 from promptpo.store.folder import RunFolder
+from promptpo.store.reading import RunRecord, read_record
 from promptpo.version import __version__
 
 #: What a video may be called: nothing hidden, nothing with a separator.
@@ -105,7 +104,7 @@ class Site:
         return Answer(body=kept[1], etag=version)
 
     def _report(self, folder: Path) -> str:
-        return render_report([gather(folder)], live=True)
+        return render_report([read_record(folder)], live=True)
 
     def _record(self, folder: Path) -> RunRecord | None:
         """A run for the list; None where it cannot be read."""
@@ -113,7 +112,7 @@ class Site:
         kept = self._records.get(folder)
         if kept is None or kept[0] != version:
             try:
-                kept = self._records[folder] = (version, gather(folder))
+                kept = self._records[folder] = (version, read_record(folder))
             except (PromptPOError, OSError):
                 return None
         return kept[1]

@@ -20,8 +20,8 @@ from promptpo.errors import ModelError, ModelUnavailable
 from promptpo.llm import ModelSettings, open_model
 from promptpo.llm.answers import read_answer, saved_reply
 from promptpo.llm.litellm_model import _pause
+from promptpo.llm.usage import tokens_of
 from promptpo.types import TOO_LARGE, CallKey, Message, Request
-from promptpo.usage import tokens_of
 
 
 @pytest.fixture(autouse=True)

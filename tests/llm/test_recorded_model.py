@@ -21,8 +21,8 @@ from promptpo.llm import (
     reply_event,
 )
 from promptpo.llm.recording import reply_from_event
+from promptpo.llm.usage import tokens_of
 from promptpo.types import CallKey, Message, Reply, Request
-from promptpo.usage import tokens_of
 
 HEADER = {
     "type": "recording", "spec": "cartpole", "seed": 3, "rounds": 1, "candidates": 2,

@@ -1,6 +1,6 @@
 import pytest
-
 from promptpo.prompts.history import count_tokens, render_history, score_line, strategy_line
+
 from promptpo.types import Candidate, Rollout, Round
 
 SOURCE = 'class Policy:\n    """Leans into the fall in round {0}."""\n    x = "{1}"\n'

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
-from promptpo.limits import Ledger
+from promptpo.errors import LimitReached
+from promptpo.llm import ReplyMissing
 from promptpo.llm.prompt_hash import prompt_hash
 from promptpo.llm.recording import reply_event
-from promptpo.methods.base import LimitReached
+from promptpo.run.limits import Ledger
+from promptpo.store.codec import encode
 from promptpo.store.events import EventLog
 from promptpo.store.folder import RunFolder
-from promptpo.store.past import Past
-from promptpo.types import CallKey, LanguageModel, Message, Reply, Request
+from promptpo.store.memo import Memo
+from promptpo.types import Key, LanguageModel, Message, Reply, Request
 
 
 @dataclass
@@ -23,14 +25,18 @@ class Asker:
     log: EventLog
     folder: RunFolder
     ledger: Ledger
-    past: Past
+    memo: Memo
     record: Callable[..., None]
 
-    async def ask(self, key: CallKey, messages: Sequence[Message]) -> Reply:
-        """The recorded reply to this call, or the model's. Raises LimitReached and ModelError."""
+    async def ask(self, key: Key, messages: Sequence[Message]) -> Reply:
+        """The recorded reply to this call, or the model's. Raises LimitReached and ModelError.
+
+        A repair for which a recording has no reply is not made: where the recorded candidate ran,
+        there is none.
+        """
         request = Request(key, tuple(messages))
-        if key in self.past.replies:
-            recorded = self.past.replies[key]
+        recorded = self.memo.record.replies.get(key)
+        if recorded is not None:
             if recorded.prompt_sha256 != prompt_hash(messages):
                 text = f"{key}: the prompt has changed since the run recorded its reply"
                 self.log.emit("notice", text=text)
@@ -40,9 +46,13 @@ class Asker:
         self._reserve(key)
         try:
             self.folder.write_prompt(key, messages)
-            self.log.emit("prompt", key=asdict(key), messages=[asdict(m) for m in messages])
-            self.log.emit("call", transient=True, key=asdict(key), state="sent")
+            self.log.emit("prompt", key=encode(key), messages=encode(tuple(messages)))
+            self.log.emit("call", transient=True, key=encode(key), state="sent")
             reply = await self.model.ask(request)
+        except ReplyMissing as missing:
+            if not key.attempt:
+                raise
+            raise LimitReached(str(missing)) from None
         finally:
             self.ledger.release_call(key)
         self.log.emit("reply", **reply_event(request, reply), note=reply.note)
@@ -50,18 +60,18 @@ class Asker:
         self._count(reply, new=True)
         return reply
 
-    def _reserve(self, key: CallKey) -> None:
+    def _reserve(self, key: Key) -> None:
         """Note that a call is about to be made; where a limit forbids it, that is recorded."""
         try:
-            self.past.check_allowed(key)
+            self.memo.check_allowed(key)
             if key.candidate:  # a policy that could not be played is not worth its price
-                self.ledger.check_attempt(key.round, key.candidate)
+                self.ledger.check_attempt(key)
             self.ledger.reserve_call(key)
         except LimitReached as limit:
-            self.record("refused", key=asdict(key), reason=str(limit))
+            self.record("refused", key=encode(key), reason=str(limit))
             raise
 
     def _count(self, reply: Reply, *, new: bool) -> None:
         for notice in self.ledger.count_reply(reply, new=new):
             self.log.emit("notice", text=notice)
-        self.ledger.report(self.log)
+        self.ledger.report(self.log.emit)

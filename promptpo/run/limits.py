@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 
 from promptpo.config import RunConfig
-from promptpo.methods.base import GoalReached, LimitReached
-from promptpo.store.events import EventLog
-from promptpo.types import CallKey, Event, Reply, Round, Stream, Usage, best_round
+from promptpo.errors import GoalReached, LimitReached
+from promptpo.store.codec import decode
+from promptpo.store.tally import Tally
+from promptpo.types import Event, Key, Reply, Round, Stream, Usage, best_round
 from promptpo.ui.text import plural
-from promptpo.usage import Tally
 
 
 class Ledger:
@@ -27,6 +27,7 @@ class Ledger:
         self, config: RunConfig, horizon: int, past: Sequence[Event] = (), earlier: float = 0.0
     ) -> None:
         self.config = config
+        self.horizon = horizon
         self.spent = Tally.of(past)
         self.reached = Tally()
         self._each = config.episodes * horizon
@@ -34,15 +35,14 @@ class Ledger:
         self._started = time.monotonic()
         # Calls that are sent and not answered. Those that a kill cut short are asked again, and
         # keep their place until then: a resumed run decides as one that was never killed.
-        sent = [CallKey.of(e.data["key"]) for e in past if e.type == "prompt"]
-        answered = {CallKey.of(e.data["key"]) for e in past if e.type == "reply"}
-        self._open = set(sent) - answered
-        self._search: dict[tuple[int, int], int] = {}
+        keys = {
+            kind: {decode(Key, e.data["key"]) for e in past if e.type == kind}
+            for kind in ("prompt", "reply")
+        }
+        self._open = keys["prompt"] - keys["reply"]
+        self._reserved = 0
+        self._used: dict[str, int] = {}
         self._shares: dict[int, int] = {}
-        for event in past:
-            if event.type == "rollout" and event.data["stream"] == "search":
-                place = (event.data["round"], event.data["index"])
-                self._search[place] = self._search.get(place, 0) + event.data["steps"]
 
     @property
     def elapsed(self) -> float:
@@ -72,32 +72,30 @@ class Ledger:
             lost.append(f"{reply.model} does not tell its tokens: --max-tokens counts the others")
         return lost
 
-    def count_steps(
-        self, stream: Stream, steps: int, place: tuple[int, int] = (0, 0), *, new: bool = True
-    ) -> None:
-        """Steps of the candidate at ``place`` (round, index), ``new`` ones or those on record."""
+    def count_steps(self, stream: Stream, steps: int, *, new: bool) -> None:
+        """Something has been played, a ``new`` thing or one on record; each thing counts once."""
         self.reached.step(stream, steps)
         if new:
             self.spent.step(stream, steps)
-            if stream == "search":
-                self._search[place] = self._search.get(place, 0) + steps
 
-    def report(self, log: EventLog) -> None:
+    def count_share(self, key: Key, steps: int) -> None:
+        """A candidate has had these search steps of its round's share, whoever played them."""
+        self._used[key.name] = self._used.get(key.name, 0) + steps
+
+    def report(self, emit: Callable[..., None]) -> None:
         """Tell the listeners of a log the totals, and where in them the search stands."""
         reached = asdict(self.reached.usage)
-        log.emit(
-            "usage", transient=True, **asdict(self.usage), reached=reached, elapsed=self.elapsed
-        )
+        emit("usage", transient=True, **asdict(self.usage), reached=reached, elapsed=self.elapsed)
 
-    def reserve_call(self, key: CallKey) -> None:
+    def reserve_call(self, key: Key) -> None:
         """Note that a call is about to be made. Raises LimitReached where none may be."""
         self.check()
         limit = self.config.max_calls
         if limit is not None and self.spent.calls + len(self._open - {key}) >= limit:
-            raise LimitReached(f"the limit of {limit} model calls is reached")
+            raise LimitReached(f"the limit of {plural(limit, 'model call')} is reached")
         self._open.add(key)
 
-    def release_call(self, key: CallKey) -> None:
+    def release_call(self, key: Key) -> None:
         """A reserved call has ended, with a reply or without."""
         self._open.discard(key)
 
@@ -111,7 +109,7 @@ class Ledger:
         if c.max_time is not None and self.elapsed >= c.max_time:
             raise LimitReached(f"the limit of {c.max_time:g} s is reached")
 
-    def candidates_allowed(self, round_: int, begun: int = 0) -> int:
+    def open_round(self, number: int, begun: int = 0) -> int:
         """Candidates that the step limit allows in a round, each taking whole episodes at worst.
 
         What is left is shared out among them, and their repairs have to do with it: so nothing
@@ -121,24 +119,48 @@ class Ledger:
         limit = self.config.max_env_steps
         if limit is None:
             return self.config.candidates
-        left = limit - sum(steps for (r, _), steps in self._search.items() if r < round_)
+        left = limit - self.reached.steps["search"]
         allowed = max(min(left // self._each, self.config.candidates), begun)
         if allowed < 1:
             raise LimitReached(
                 f"the limit of {limit:,} environment steps leaves no room for a candidate's"
                 f" {self._each:,}"
             )
-        self._shares[round_] = left // allowed
+        self._shares[number] = left // allowed
         return allowed
 
-    def check_attempt(self, round_: int, index: int) -> None:
+    def check_attempt(self, key: Key) -> None:
         """Raises LimitReached where one more attempt could take a candidate beyond its share."""
-        share = self._shares.get(round_)
-        used = self._search.get((round_, index), 0)
-        if share is not None and used + self._each > share:
+        self._check_share(key, self._each)
+
+    def reserve_steps(self, key: Key, episodes: int) -> int:
+        """Take the steps of so many whole search episodes from the budget; returns how many.
+
+        A candidate of an open round takes them from its share; anything else from what the run
+        has left. Raises LimitReached where they are not there.
+        """
+        steps = episodes * self.horizon
+        if key.candidate and key.round in self._shares:
+            self._check_share(key, steps)
+            return 0
+        limit = self.config.max_env_steps
+        if limit is not None and self.spent.steps["search"] + self._reserved + steps > limit:
+            raise LimitReached(
+                f"the limit of {limit:,} environment steps leaves no room for {steps:,} more"
+            )
+        self._reserved += steps
+        return steps
+
+    def release_steps(self, reserved: int) -> None:
+        """What was reserved has been played, or will not be."""
+        self._reserved -= reserved
+
+    def _check_share(self, key: Key, steps: int) -> None:
+        share = self._shares.get(key.round)
+        if share is not None and self._used.get(key.name, 0) + steps > share:
             raise LimitReached(
                 f"the limit of {self.config.max_env_steps:,} environment steps leaves no room for"
-                f" another attempt's {self._each:,}"
+                f" another attempt's {steps:,}"
             )
 
     def check_progress(self, rounds: Sequence[Round]) -> None:

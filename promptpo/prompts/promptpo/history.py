@@ -8,12 +8,11 @@ from enum import IntEnum
 from functools import lru_cache
 
 from promptpo.plaintext import clean
-from promptpo.types import Candidate, Rollout, Round, best_round, successes_text
+from promptpo.prompts.task import CHARS_PER_TOKEN
+from promptpo.types import Candidate, Note, Rollout, Round, best_round, successes_text
 
-#: Characters per token, on average, for English and Python. A rule of thumb: tokenizers differ
-#: between providers, and a budget needs no better.
-CHARS_PER_TOKEN = 4
-
+#: The title of the note that opens a round: what its author thought of the last one.
+REFLECTION = "Reflection before it"
 
 #: What a mark means and what to do about it; told only where there is one.
 _MARKED = (
@@ -32,11 +31,6 @@ class Detail(IntEnum):
     SCORES = 0
     SUMMARIES = 1
     FULL = 2
-
-
-def count_tokens(text: str) -> int:
-    """About how many tokens a text has."""
-    return len(text) // CHARS_PER_TOKEN + 1
 
 
 def render_history(rounds: Sequence[Round], budget: int) -> str:
@@ -109,9 +103,10 @@ def _render_round(round_: Round, is_best: bool, detail: Detail) -> str:
         return ""
     winner = round_.winner
     lines = [f"\n### Round {round_.number}{' (best so far)' if is_best else ''}\n"]
-    if round_.reflection and detail > Detail.SCORES:
-        lines.append(f"Reflection before it: {round_.reflection}\n")
-    lines.append(f"Winner: candidate {winner.index}, {score_line(winner)}.")
+    opening = [note for note in round_.notes if note.title == REFLECTION]
+    if detail > Detail.SCORES:
+        lines += [f"{_told(note)}\n" for note in opening]
+    lines.append(f"Winner: candidate {winner.key.candidate}, {score_line(winner)}.")
     if detail <= Detail.WINNER:
         return "\n".join(lines)
     if winner.rollout is not None and winner.error is None:
@@ -120,10 +115,10 @@ def _render_round(round_: Round, is_best: bool, detail: Detail) -> str:
         lines.append(f"\n```python\n{winner.source.strip()}\n```\n")
     else:
         lines.append(f"({strategy_line(winner.source) or 'source'}: source left out for space)")
-    if round_.summaries and detail > Detail.SCORES:
+    if len(round_.notes) > len(opening) and detail > Detail.SCORES:
         lines.append("What its episodes looked like:\n")
-        lines += [f"Episode {i}: {text}" for i, text in enumerate(round_.summaries, 1)]
-    others = [c for c in round_.candidates if c.index != winner.index]
+        lines += [_told(note) for note in round_.notes if note not in opening]
+    others = [c for c in round_.candidates if c.name != winner.name]
     if others:
         lines.append("\nThe other candidates:\n")
         lines += [_other_line(c) for c in others]
@@ -142,9 +137,9 @@ class _Figures:
 
 
 def _figures(run: Rollout) -> _Figures:
-    """The figures of a rollout; placeholders where it holds no episode, as no real one does."""
+    """The figures of a rollout; placeholders where it was asked for no seed, as no real one was."""
     defined = bool(run.successes) and run.successes[0] is not None
-    if not run.returns:
+    if not run.seeds:
         blank = _Figures("<number>", "<numbers>", "<numbers>")
         if defined:
             blank = replace(blank, success="<number>/<number>", successes="<yes or no each>")
@@ -156,6 +151,10 @@ def _figures(run: Rollout) -> _Figures:
         success=successes_text(run.successes) if defined else "",
         successes=", ".join("yes" if s else "no" for s in run.successes) if defined else "",
     )
+
+
+def _told(note: Note) -> str:
+    return f"{note.title}: {note.text}"
 
 
 def _episodes_line(run: Rollout) -> str:
@@ -171,7 +170,7 @@ def _episodes_line(run: Rollout) -> str:
 
 def _other_line(candidate: Candidate) -> str:
     strategy = strategy_line(candidate.source)
-    return f"- candidate {candidate.index}, {score_line(candidate)}" + (
+    return f"- candidate {candidate.key.candidate}, {score_line(candidate)}" + (
         f" ({strategy})" if strategy else ""
     )
 

@@ -17,7 +17,8 @@ from promptpo.rollout import TaskInfo
 from promptpo.spec import EnvSpec, layout, spec_text
 from promptpo.store.events import EventLog
 from promptpo.store.folder import RunFolder
-from promptpo.store.past import digest
+from promptpo.store.memo import digest
+from promptpo.store.shapes import FORMAT
 from promptpo.trackers import tracking
 from promptpo.types import Listener
 from promptpo.version import __version__
@@ -89,6 +90,7 @@ def first_event(config: RunConfig, spec: EnvSpec, task: TaskInfo) -> dict[str, A
     """What a run is, as its log begins."""
     references = {name: asdict(value) for name, value in spec.reference_scores.items()}
     return {
+        "format": FORMAT,
         "config": config.as_dict(),
         "spec": {
             "name": spec.name,

@@ -1,38 +1,12 @@
-"""What model calls have used, as far as the providers' numbers tell."""
+"""What a run has used: calls, tokens, dollars and environment steps, as far as they are known."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from promptpo.llm.usage import dollars, tokens_of
 from promptpo.types import Event, Stream, Usage
-
-#: A provider's number above this is no count of tokens.
-_MOST_TOKENS = 10**12
-
-
-def tokens_of(usage: object) -> tuple[int | None, int | None]:
-    """Prompt and completion tokens of a provider's raw usage, which may be anything.
-
-    None (unknown) for what is no whole number of 0 or more, or is beyond all reason.
-    """
-    if not isinstance(usage, Mapping):
-        return None, None
-    return _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
-
-
-def _count(value: object) -> int | None:
-    if isinstance(value, bool) or not isinstance(value, int):
-        return None
-    return value if 0 <= value <= _MOST_TOKENS else None
-
-
-def dollars(cost: object) -> float | None:
-    """A price; None (unknown) for what is no finite number of 0 or more."""
-    if isinstance(cost, bool) or not isinstance(cost, int | float):
-        return None
-    return float(cost) if 0 <= cost < math.inf and cost <= _MOST_TOKENS else None
 
 
 @dataclass
@@ -57,11 +31,15 @@ class Tally:
         """All that the events of a log tell of: what a run has spent."""
         tally = cls()
         for event in events:
-            if event.type == "reply":
-                tally.count(event.data.get("usage"), event.data.get("cost"))
-            elif event.type == "rollout":
-                tally.step(event.data["stream"], event.data["steps"])
+            tally.apply(event)
         return tally
+
+    def apply(self, event: Event) -> None:
+        """Count what an event tells of."""
+        if event.type == "reply":
+            self.count(event.data.get("usage"), event.data.get("cost"))
+        elif event.type == "rollout":
+            self.step(event.data["stream"], event.data["steps"])
 
     def count(self, usage: object, cost: object) -> None:
         """Add one reply."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from promptpo.services import RunServices, score_data
+from promptpo.run.services import RunServices
 from promptpo.stats import mean_interval, success_interval
+from promptpo.store.codec import encode, score_data
+from promptpo.store.shapes import FORMAT
 from promptpo.types import Candidate, Proof, Rollout, Round, Usage, best_round
 
 Status = Literal["finished", "stopped", "interrupted"]
@@ -56,8 +58,8 @@ class Outcome:
     def standing(self) -> tuple[Candidate | None, Rollout | None]:
         """The policy in ``best/``: the last with held-out episodes, else the best so far."""
         s = self.services
-        if s.past.tested is not None:
-            return s.past.tested.candidate, s.past.tested.rollout
+        if s.memo.record.tested is not None:
+            return s.memo.record.tested
         best = best_round(s.rounds).winner if s.rounds else None
         return (None if best is None or best.score.failed else best), None
 
@@ -66,13 +68,22 @@ class Outcome:
         if result.best is not None:
             self.services.write_best(result.best, result.test)
         self._write(result.status, result.reason, result.best, result.test)
-        self.services.record_end(
+        self._tell(
             result.test,
             status=result.status,
             reason=result.reason,
             best=result.best.name if result.best else None,
             score=score_data(result.best.score) if result.best else None,
         )
+
+    def _tell(self, test: Rollout | None, **data: object) -> None:
+        """Write down that the run has ended; an interruption is no end."""
+        if data["status"] == "interrupted":
+            known = self.services.memo.record.test
+            held_out = {**encode(test), "digest": known["digest"]} if test and known else None
+            self.services.report("finished", **data, test=held_out)
+        else:
+            self.services.write_down("finished", **data)
 
     def write(self, status: str, reason: str = "") -> None:
         """Replace ``run.json`` while the run goes on, or where it has failed."""
@@ -90,6 +101,7 @@ class Outcome:
         s = self.services
         info: dict[str, Any] = {
             **{k: v for k, v in self.run.items() if k != "spec"},
+            "format": FORMAT,
             "config": s.config.as_dict(),
             "spec": s.spec.name,
             "title": s.spec.title,
@@ -99,14 +111,14 @@ class Outcome:
             "started": _clock(s.log.past[0].time if s.log.past else self.started),
             "ended": None if status == "running" else _clock(time.time()),
             "seconds": round(s.ledger.elapsed, 1),
-            "usage": asdict(s.ledger.usage),
+            "usage": encode(s.ledger.usage),
         }
         if best is not None:
             proof = s.proof_on(best)
             mark = best.mark if proof is None else proof.mark
             info["best"] = {"name": best.name, "search": score_data(best.score), "mark": mark}
             if proof is not None:
-                info["proof"] = asdict(proof)
+                info["proof"] = encode(proof)
         if test is not None:
             info["test"] = test_data(test)
         s.folder.write_info(info)
@@ -114,7 +126,7 @@ class Outcome:
 
 def test_data(test: Rollout) -> dict[str, Any]:
     """Held-out episodes with their score and its 95% intervals."""
-    data = {**asdict(test), "score": score_data(test.score)}
+    data = {**encode(test), "score": score_data(test.score)}
     interval = mean_interval(test.returns)
     data["mean_return_interval"] = [interval.low, interval.high] if interval else None
     if test.successes and test.successes[0] is not None:

@@ -8,13 +8,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from promptpo.config import RunConfig, build, check_setting, fields
+from promptpo import config
+from promptpo.config import RunConfig, flat
 from promptpo.config_values import shown, unknown_name
 from promptpo.errors import ModelError, RunError, UsageError
 from promptpo.llm import default_model, find_recording, load_header
+from promptpo.methods import find_method
+from promptpo.run.options import build, fields, flag, kind_of
 from promptpo.spec import load_spec
 from promptpo.store.events import read_log
 from promptpo.store.folder import RunFolder
+from promptpo.store.shapes import FORMAT
 from promptpo.version import __version__
 
 
@@ -23,20 +27,21 @@ def configure(*layers: Mapping[str, Any], needs_model: bool = True) -> RunConfig
 
     Below the layers and their preset stand the spec's own target and, where replies are replayed,
     the settings that the recording was made with. Raises UsageError, SpecError or ModelError;
-    without ``needs_model`` the model stays None where none is configured.
+    without ``needs_model``, or with a method that asks none, the model may stay None.
     """
-    config = build(*layers)
-    spec = load_spec(config.spec, published=config.published_prompt, limit=config.env_timeout)
+    first = build(*layers)
+    spec = load_spec(first.spec, published=first.published_prompt, limit=first.env_timeout)
+    if not find_method(first.method).needs_model:
+        return build(*layers, below={"target": spec.target})
     try:
-        model = config.model or default_model(spec.name, os.environ)
+        model = first.model or default_model(spec.name, os.environ)
     except ModelError:
         if needs_model:
             raise
         return build(*layers, below={"target": spec.target})
     recording = recording_path(model, spec.name)
     header = load_header(recording) if recording else None
-    recorded = ("seed", "rounds", "candidates", "episodes", "published_prompt") if header else ()
-    below = {"target": spec.target} | {k: getattr(header, k) for k in recorded}
+    below = {"target": spec.target} | (header.settings if header else {})
     return build(*layers, {"model": model}, below=below)
 
 
@@ -69,19 +74,57 @@ def settings_of(folder: RunFolder) -> dict[str, Any]:
         ) from None
 
 
+def resumed_config(folder: Path, given: dict[str, Any]) -> RunConfig:
+    """The settings of an earlier run, with those that may change replaced by ``given``.
+
+    Raises UsageError where a setting is given that shaped what the run has already done.
+    """
+    run = RunFolder.open(folder)
+    check_format(run)
+    stored = settings_of(run)
+    method = str(stored.get("method", RunConfig.method))
+    known = fields(method)
+    changed = {k: v for k, v in given.items() if v is not None and stored.get(k) != v}
+    for name in changed:
+        if name not in known or not known[name].metadata["resumable"]:
+            was = f" (it was {stored[name]})" if name in stored else ""
+            spelled = flag(name, method) if name in known else f"--{name}"
+            free = ", ".join(flag(n, method) for n, f in known.items() if f.metadata["resumable"])
+            raise UsageError(
+                f"{spelled} cannot change when a run is resumed{was}; leave it out or start a"
+                f" new run; what may change: {free}"
+            )
+    return build(stored, changed)
+
+
+def check_format(folder: RunFolder) -> None:
+    """Raises RunError for a run of an older format, which can be shown and not continued."""
+    contents = read_log(folder.events)
+    if contents.format != FORMAT:
+        raise RunError(
+            f"{folder.path}: this run was written by an older version of promptpo (format"
+            f" {contents.format}, now {FORMAT}); it can be shown, not resumed: start a new run, or"
+            f" replay its replies with --model recorded:{folder.path}"
+        )
+
+
 def _stored(stored: object) -> dict[str, Any]:
     """Settings that a run has written down. Raises UsageError for what is none.
 
     Values that may change when the run is resumed are not looked at: an option can replace them.
     """
-    if not isinstance(stored, Mapping):
+    if not isinstance(stored, Mapping) or not isinstance(stored.get("options") or {}, Mapping):
         raise UsageError(f"no settings, but {shown(stored)}")
-    for name, value in stored.items():
-        if name not in fields():
-            raise UsageError(unknown_name("setting", str(name), fields()))
-        if not fields()[name].metadata["resumable"]:
-            check_setting(name, value)
-    return dict(stored)
+    settings = flat(stored)
+    method = settings.get("method", RunConfig.method)
+    config.check_setting(RunConfig, "method", method)
+    known = fields(method)
+    for name, value in settings.items():
+        if name not in known:
+            raise UsageError(unknown_name("setting", str(name), known))
+        if not known[name].metadata["resumable"]:
+            config.check_setting(kind_of(name, method), name, value)
+    return settings
 
 
 def recording_path(model: str, spec_name: str) -> Path | None:

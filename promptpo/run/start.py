@@ -11,22 +11,23 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from promptpo.concurrency import run_to_end
 from promptpo.config import RunConfig
 from promptpo.errors import FileError, known_error
-from promptpo.limits import Ledger
 from promptpo.llm import (
     ModelSettings,
     check_configured,
     open_model,
     recorded_policy_seed,
 )
-from promptpo.methods import METHODS
-from promptpo.opening import open_run
-from promptpo.outcome import Outcome, Result, Status
+from promptpo.methods import find_method
 from promptpo.rollout import open_executor
-from promptpo.run_settings import configure, recording_path
-from promptpo.services import RunServices
+from promptpo.run import phases
+from promptpo.run.limits import Ledger
+from promptpo.run.loop import run_to_end
+from promptpo.run.opening import open_run
+from promptpo.run.outcome import Outcome, Result, Status
+from promptpo.run.services import RunServices
+from promptpo.run.settings import configure, recording_path
 from promptpo.spec import EnvSpec, load_spec
 from promptpo.spec.authoring.published import PUBLISHED
 from promptpo.store.events import EventLog
@@ -70,9 +71,11 @@ class _Run:
     resume: Path | None
 
     async def main(self) -> Result:
-        if self.config.model is None:
+        needs_model = find_method(self.config.method).needs_model
+        if needs_model and self.config.model is None:
             self.config = configure(self.config.as_dict())
-        check_configured(self.config.model or "", self.config.api_base)
+        if needs_model:
+            check_configured(self.config.model or "", self.config.api_base)
         check_ready(self.config.trackers)
         spec = load_spec(
             self.config.spec, published=self.config.published_prompt, limit=self.config.env_timeout
@@ -88,7 +91,7 @@ class _Run:
             )
             ledger = Ledger(self.config, spec.horizon, log.past, log.elapsed())
             model = open_model(_model_settings(self.config, spec, folder, log))
-            services = RunServices(spec, self.config, model, executor, log, folder, ledger)
+            services = RunServices(spec, self.config, task, model, executor, log, folder, ledger)
             try:
                 return await _supervised(services, Outcome(services, started))
             finally:
@@ -131,9 +134,9 @@ def _write_report(services: RunServices) -> None:
 
 
 async def _search(services: RunServices) -> Result:
-    found = await METHODS[services.config.method](services).search()
-    best = await services.select(found.rounds)
-    test = await services.test(best) if best else None
+    found = await find_method(services.config.method)(services).search()
+    best = await phases.select(services, found.finalists)
+    test = await phases.test(services, best) if best else None
     status: Status = "stopped" if found.limited else "finished"
     reason = found.reason if best else f"{found.reason}; no candidate got through its episodes"
     folder, usage = services.folder.path, services.ledger.usage
@@ -151,7 +154,7 @@ def _model_settings(
     config: RunConfig, spec: EnvSpec, folder: RunFolder, log: EventLog
 ) -> ModelSettings:
     return ModelSettings(
-        name=config.model or "",
+        name=(config.model or "") if find_method(config.method).needs_model else "",
         api_base=config.api_base,
         temperature=config.temperature,
         max_concurrency=config.concurrency,

@@ -1,0 +1,114 @@
+"""Best of N: all calls of a run are independent samples of the first prompt.
+
+The control for every method that learns from what it saw: the same task, the same number of
+calls for policies, the same episodes, but no feedback, no history and no repair. What the loop of
+a method adds is what it has beyond this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from promptpo.concurrency import all_of
+from promptpo.config import RunConfig, option
+from promptpo.errors import LimitReached, SearchEnd
+from promptpo.llm.extract_code import ReplyRejected, extract_code
+from promptpo.methods.base import REPLY_TOKENS, Demand, Messages, Search, Services
+from promptpo.policies import Program
+from promptpo.prompts import count_tokens
+from promptpo.prompts.promptpo import policy_messages
+from promptpo.types import Candidate, Key, Round
+
+if TYPE_CHECKING:
+    from promptpo.spec import EnvSpec
+
+
+@dataclass(frozen=True)
+class Options:
+    """N is the number of rounds times that of candidates; a round is a batch of calls."""
+
+    finalists: int = option(
+        5, "samples with the best search scores that meet on selection episodes", within=(1, 100)
+    )
+
+
+class BestOfN:
+    """Batches of samples, each on the same search episodes, so that all compare."""
+
+    Options: ClassVar[type[Options]] = Options
+    needs_model: ClassVar[bool] = True
+
+    def __init__(self, services: Services) -> None:
+        self.services = services
+        self.config = services.config
+
+    async def search(self) -> Search:
+        """Batches until the last one, a target, the patience or a limit."""
+        prompt = policy_messages(self.services.spec, self.config)
+        rounds: list[Round] = []
+        reason, limited = "all samples are drawn", False
+        try:
+            while len(rounds) < self.config.rounds:
+                rounds, allowed = await self.services.open_round(rounds)
+                rounds.append(await self._batch(len(rounds) + 1, allowed, prompt))
+                self.services.record(rounds[-1])
+        except SearchEnd as end:
+            reason, limited = str(end), isinstance(end, LimitReached)
+        return Search(tuple(rounds), await self._best(rounds), reason, limited)
+
+    async def _best(self, rounds: Sequence[Round]) -> tuple[Candidate, ...]:
+        """The samples with the best search scores of all rounds, as they are when proven."""
+        pool = {c.source: c for r in rounds for c in reversed(r.candidates) if not c.score.failed}
+        left, best = list(pool.values()), list[Candidate]()
+        while left and len(best) < self.config.options.finalists:
+            left, found = await self.services.proven(left)
+            left.remove(found)
+            best += [found] if not found.score.failed else []
+        return tuple(best)
+
+    async def _batch(self, number: int, count: int, prompt: Messages) -> Round:
+        keys = [Key(number, index) for index in range(1, count + 1)]
+        drawn = await all_of(self._sample(key, prompt) for key in keys)
+        candidates, winner = await self.services.proven(drawn)
+        return Round(number, tuple(candidates), winner)
+
+    async def _sample(self, key: Key, prompt: Messages) -> Candidate:
+        """One reply; what cannot be used, or fails, is a candidate that has failed."""
+        self.services.report("state", name=key.name, state="asked")
+        candidate = Candidate(key, None)
+        try:
+            reply = await self.services.ask(Key(key.round, key.candidate, role="policy"), prompt)
+            source = extract_code(reply, "Policy")
+            candidate = Candidate(key, source)
+            seeds = self.services.seeds(0, self.config.episodes)
+            [run] = await self.services.play(Program.of(source), seeds, keys=[key])
+            candidate = Candidate(key, source, run, run.error)
+        except ReplyRejected as e:
+            candidate = Candidate(key, None, error=str(e))
+        except LimitReached as limit:
+            candidate = Candidate(key, candidate.source, error=f"not played: {limit}")
+        self.services.record(candidate)
+        state = "failed" if candidate.score.failed else "scored"
+        self.services.report("state", name=key.name, state=state)
+        return candidate
+
+    @staticmethod
+    def forecast(spec: EnvSpec, config: RunConfig) -> Demand:
+        """One call and one evaluation a sample."""
+        samples = config.rounds * config.candidates
+        size = sum(count_tokens(m.content) for m in policy_messages(spec, config))
+        return Demand(
+            calls=samples,
+            max_calls=samples,
+            prompt_tokens=samples * size,
+            completion_tokens=samples * REPLY_TOKENS,
+            search_steps=samples * config.episodes * spec.horizon,
+            finalists=config.options.finalists,
+        )
+
+    @staticmethod
+    def all_prompts(spec: EnvSpec, config: RunConfig) -> list[tuple[str, Messages]]:
+        """The one prompt."""
+        return [("policy", policy_messages(spec, config))]

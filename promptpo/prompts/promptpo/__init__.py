@@ -1,0 +1,26 @@
+"""PromptPO's prompts: for Feedback, policies, reflections and repairs."""
+
+from promptpo.prompts.promptpo.demand import prompt_tokens
+from promptpo.prompts.promptpo.history import REFLECTION, render_history
+from promptpo.prompts.promptpo.stages import (
+    episode_notes,
+    feedback_messages,
+    policy_messages,
+    reflection_messages,
+    reflection_text,
+    render_all,
+    repair_messages,
+)
+
+__all__ = [
+    "REFLECTION",
+    "episode_notes",
+    "feedback_messages",
+    "policy_messages",
+    "prompt_tokens",
+    "reflection_messages",
+    "reflection_text",
+    "render_all",
+    "render_history",
+    "repair_messages",
+]

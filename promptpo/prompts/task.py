@@ -1,0 +1,84 @@
+"""What every prompt says of a task, and how a template becomes messages."""
+
+from __future__ import annotations
+
+import textwrap
+from functools import cache
+from importlib.resources import files
+from string import Template
+from typing import TYPE_CHECKING
+
+from promptpo.types import Message
+
+if TYPE_CHECKING:
+    from promptpo.config import RunConfig
+    from promptpo.spec import EnvSpec
+
+#: Characters per token, on average, for English and Python. A rule of thumb: tokenizers differ
+#: between providers, and a budget needs no better.
+CHARS_PER_TOKEN = 4
+
+_LIFETIME = {
+    "episode": "A new `Policy` object is made for every episode.",
+    "evaluation": (
+        "One `Policy` object lives through all episodes of an evaluation, one after another;"
+        " if it has a method `reset(self)`, that is called between episodes."
+    ),
+}
+
+
+def count_tokens(text: str) -> int:
+    """About how many tokens a text has."""
+    return len(text) // CHARS_PER_TOKEN + 1
+
+
+def task_text(spec: EnvSpec, config: RunConfig) -> str:
+    """The task as a model may see it: observation, action, reward, horizon, scoring."""
+    from promptpo.spec import layout, prompt_parts
+
+    parts = prompt_parts(spec)
+    lifetime = config.policy_lifetime or spec.policy_lifetime
+    scoring = (
+        "A policy is scored by the share of episodes that succeed, ties by the mean return"
+        " (an episode's return is the sum of its rewards)."
+        if spec.success
+        else "A policy is scored by its mean return; an episode's return is the sum of its rewards."
+    )
+    return (
+        template("templates/task")
+        .substitute(
+            title=parts.title,
+            description=parts.description,
+            observation=parts.observation,
+            first_field=layout(spec.observation)[0].name,
+            action=parts.action,
+            reward=parts.reward,
+            horizon=parts.horizon,
+            scoring=scoring,
+            lifetime=_LIFETIME[lifetime],
+        )
+        .strip()
+    )
+
+
+def imports_text(spec: EnvSpec) -> str:
+    """The line that names what a policy may import."""
+    import sandbox
+
+    names = ", ".join(f"`{name}`" for name in (*sandbox.ALLOWED_IMPORTS, *spec.extra_imports))
+    return textwrap.fill(f"- Available: {names}.", 96, subsequent_indent="  ")
+
+
+def filled(name: str, **values: object) -> tuple[Message, ...]:
+    """The system message, and the template ``FOLDER/STAGE`` with its values as the user's."""
+    return (
+        Message("system", " ".join(template("templates/system").template.split())),
+        Message("user", template(name).substitute(values).strip()),
+    )
+
+
+@cache
+def template(name: str) -> Template:
+    """A template file of this package, by its path without ``.md``."""
+    path = files("promptpo.prompts").joinpath(f"{name}.md")
+    return Template(path.read_text(encoding="utf-8"))

@@ -1,0 +1,104 @@
+"""What can be set: the settings of every run, and the options of the chosen method beside them.
+
+Light to import: the command line is made of this.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from promptpo import config
+from promptpo.config import RunConfig, flat
+from promptpo.config_values import unknown_name
+from promptpo.errors import UsageError
+from promptpo.methods import OWN_METHODS, find_method, method_names
+
+#: Named sets of values; what is given explicitly wins over them.
+PRESETS: Mapping[str, Mapping[str, Any]] = {
+    "paper": {
+        "rounds": 10,
+        "candidates": 10,
+        "episodes": 5,
+        "max_repairs": 10,
+        "published_prompt": True,
+    },
+    "quick": {"rounds": 2, "candidates": 2, "episodes": 3, "test_episodes": 10},
+}
+
+
+def fields(method: str = RunConfig.method) -> dict[str, dataclasses.Field[Any]]:
+    """The settings of a run with this method, the method's own last, by name."""
+    return config.fields() | config.fields(find_method(method).Options)
+
+
+def kind_of(name: str, method: str) -> type:
+    """The dataclass that declares a setting: RunConfig, or the options of the method."""
+    return RunConfig if name in config.fields() else find_method(method).Options
+
+
+def value_type(name: str, method: str = RunConfig.method) -> type:
+    """The plain type of a setting, None aside: int, float, str or bool."""
+    return config.value_type(kind_of(name, method), name)
+
+
+def flag(name: str, method: str = RunConfig.method) -> str:
+    """The command-line spelling of a setting: ``--max-env-steps``, ``--no-reflection``."""
+    prefix = "--no-" if fields(method)[name].default is True else "--"
+    return prefix + name.replace("_", "-")
+
+
+def preset(name: object) -> Mapping[str, Any]:
+    """The values of a preset. Raises UsageError, naming the nearest one, where there is none."""
+    if not isinstance(name, str) or name not in PRESETS:
+        raise UsageError(unknown_name("preset", name, PRESETS))
+    return PRESETS[name]
+
+
+def all_options() -> dict[str, type]:
+    """Every setting, and every option of the methods here, with the dataclass that declares it."""
+    kinds: list[type] = [RunConfig, *(find_method(name).Options for name in OWN_METHODS)]
+    return {name: kind for kind in reversed(kinds) for name in config.fields(kind)}
+
+
+def build(*layers: Mapping[str, Any], below: Mapping[str, Any] = MappingProxyType({})) -> RunConfig:
+    """A RunConfig from layers of settings, later ones winning; a method's own stand beside them.
+
+    Of a layer's ``methods`` (from the tables of a TOML file) those of the chosen method count.
+
+    A ``preset`` that a layer names stands below all of them, and ``below`` stands below that; of
+    both, what the method does not know is passed over. Raises UsageError.
+    """
+    given = [{k: v for k, v in flat(layer).items() if v is not None} for layer in layers]
+    method = next((g["method"] for g in reversed(given) if "method" in g), None)
+    method = method or below.get("method", RunConfig.method)
+    config.check_setting(RunConfig, "method", method)
+    merged: dict[str, Any] = {}
+    for each in given:
+        merged.update(each.pop("methods", {}).get(method, {}))
+        merged.update(each)
+    named = merged.pop("preset", None)
+    values = preset(named) if named is not None else {}
+    known = fields(method)
+    if unknown := merged.keys() - known.keys():
+        raise UsageError(_not_known(min(unknown), method))
+    lowest = {k: v for k, v in {**below, **values}.items() if k in known}
+    merged = {**lowest, **merged}
+    own = find_method(method).Options
+    options = {name: merged.pop(name) for name in config.fields(own) if name in merged}
+    for name, value in options.items():
+        config.check_setting(own, name, value)
+    if not find_method(method).needs_model:
+        merged["model"] = None  # such as one that the environment names
+    return RunConfig(**merged, options=own(**options))
+
+
+def _not_known(name: str, method: str) -> str:
+    for other in method_names():
+        with contextlib.suppress(UsageError):
+            if name in config.fields(find_method(other).Options):
+                return f"{name} is an option of the method {other}, not of {method}"
+    return unknown_name("setting", name, fields(method))

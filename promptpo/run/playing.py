@@ -1,0 +1,138 @@
+"""Episodes of a run: played once, remembered by their content, within the budget."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from promptpo.config import RunConfig
+from promptpo.errors import RunError
+from promptpo.rollout.evaluate import evaluate
+from promptpo.rollout.executor import Executor, rehearse
+from promptpo.rollout.jobs import EpisodeData, Lifetime
+from promptpo.run.limits import Ledger
+from promptpo.store.codec import encode
+from promptpo.store.events import EventLog
+from promptpo.store.folder import RunFolder
+from promptpo.store.memo import Memo, digest
+from promptpo.types import Key, Rollout, Stream
+
+
+@dataclass(frozen=True)
+class Play:
+    """Some episodes of one policy: all that decides what becomes of them.
+
+    With a ``mark`` against the policy each episode has a process of its own.
+    """
+
+    source: str
+    stream: Stream
+    seeds: tuple[int, ...]
+    mark: str = ""
+
+
+@dataclass
+class Player:
+    """Plays what is new, and answers the rest from the memo."""
+
+    executor: Executor
+    memo: Memo
+    ledger: Ledger
+    log: EventLog
+    folder: RunFolder
+    config: RunConfig
+    lifetime: Lifetime
+    record: Callable[..., None]
+    _met: set[str] = field(default_factory=set)
+    _under_way: dict[str, asyncio.Task[Rollout]] = field(default_factory=dict)
+
+    def digest(self, play: Play) -> str:
+        """Names a play by its content: equal content, equal digest."""
+        c = self.config
+        limits = (c.act_timeout, c.episode_timeout, c.policy_seed)
+        return digest(play.source, play.seeds, self.lifetime, play.stream, play.mark, limits)
+
+    def is_new(self, play: Play) -> bool:
+        """Whether it has not been played, and is not being played."""
+        of = self.digest(play)
+        return self.memo.rollout(of) is None and of not in self._under_way
+
+    async def play(self, play: Play, key: Key, keep: Sequence[int] = ()) -> Rollout:
+        """What came of it; ``keep`` are the seeds of the episodes to store as trajectories.
+
+        Two candidates with the same text are one policy: it is played once, for the first of them.
+        """
+        of = self.digest(play)
+        if of not in self._under_way:
+            self._under_way[of] = asyncio.ensure_future(self._play(of, play, key, keep))
+        try:
+            run = await self._under_way[of]
+        finally:
+            self._under_way.pop(of, None)
+        if play.stream == "search":
+            self.ledger.count_share(key, run.steps)
+        return run
+
+    async def trajectories(self, play: Play, key: Key, seeds: Sequence[int]) -> list[EpisodeData]:
+        """The episodes of these seeds of what has been played; played again where they are lost.
+
+        Raises RunError where they cannot be had.
+        """
+        of = self.digest(play)
+        if not self._stored(of, key, play.stream, seeds):
+            await self._again(of, play, key, seeds)
+        return self.folder.read_episodes(self._first(of, key).name, play.stream)
+
+    async def _play(self, of: str, play: Play, key: Key, keep: Sequence[int]) -> Rollout:
+        run = self.memo.rollout(of)
+        new = run is None
+        if run is None:
+            run = await self._evaluate(of, play, key, keep)
+        elif keep and run.error is None and not self._stored(of, key, play.stream, keep):
+            await self._again(of, play, key, keep)
+        data = {"key": encode(key), "digest": of, **encode(run)}
+        self.log.emit("rollout", transient=not new, **data)
+        if new:
+            self.memo.add("rollout", data)
+        if of not in self._met:
+            self._met.add(of)
+            self.ledger.count_steps(play.stream, run.steps, new=new)
+        self.ledger.report(self.log.emit)
+        return run
+
+    async def _evaluate(self, of: str, play: Play, key: Key, keep: Sequence[int]) -> Rollout:
+        run, episodes = await evaluate(
+            self.executor,
+            play.source,
+            play.stream,
+            play.seeds,
+            group=self.config.episodes,
+            lifetime=self.lifetime,
+            keep=keep,
+            mark=play.mark,
+        )
+        if run.error_kind == "environment" and play.stream == "search":
+            await rehearse(self.executor, play.seeds)
+        if episodes and run.error is None:
+            self.folder.write_episodes(self._first(of, key).name, episodes, play.stream)
+        return run
+
+    async def _again(self, of: str, play: Play, key: Key, keep: Sequence[int]) -> None:
+        """Play what is on record once more, to restore its files; what is on record stands."""
+        run = await self._evaluate(of, play, key, keep)
+        recorded = self.memo.rollout(of)
+        if recorded is not None and run.returns != recorded.returns:
+            text = f"{key.name}: its episodes went otherwise when they were played again"
+            self.log.emit("notice", text=f"{text}; its recorded score stands")
+
+    def _first(self, of: str, key: Key) -> Key:
+        """For whom it was first played: that candidate's folder has the trajectories."""
+        return self.memo.record.played_by.get(of, key)
+
+    def _stored(self, of: str, key: Key, stream: Stream, seeds: Sequence[int]) -> bool:
+        try:
+            return self.folder.holds_episodes(self._first(of, key).name, stream, seeds)
+        except RunError as e:
+            self.record("notice", text=str(e))
+            return False

@@ -1,0 +1,206 @@
+"""What a method works with, tied to a run: every effect is recorded and done only once.
+
+Resuming is running the method again: what the event log holds is answered from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from promptpo.concurrency import all_of
+from promptpo.config import RunConfig
+from promptpo.policies import Program
+from promptpo.rollout.executor import Executor
+from promptpo.rollout.jobs import EpisodeData, Lifetime, SummaryJob, SummaryRun, TaskInfo
+from promptpo.rollout.seeds import episode_seeds
+from promptpo.rollout.summary import built_in_summary
+from promptpo.run.asking import Asker
+from promptpo.run.limits import Ledger
+from promptpo.run.playing import Play, Player
+from promptpo.run.proving import Prover
+from promptpo.spec import EnvSpec
+from promptpo.store.codec import encode, score_data
+from promptpo.store.events import EventLog
+from promptpo.store.export import export
+from promptpo.store.files import write_atomically
+from promptpo.store.folder import RunFolder
+from promptpo.store.memo import Memo, digest
+from promptpo.types import (
+    Candidate,
+    Key,
+    LanguageModel,
+    Message,
+    Proof,
+    Reply,
+    Rollout,
+    Round,
+    best_round,
+)
+
+
+@dataclass
+class RunServices:
+    """The services of one run; see ``methods.base.Services`` for what each part promises."""
+
+    spec: EnvSpec
+    config: RunConfig
+    task: TaskInfo
+    model: LanguageModel
+    executor: Executor
+    log: EventLog
+    folder: RunFolder
+    ledger: Ledger
+    rounds: tuple[Round, ...] = ()
+
+    def __post_init__(self) -> None:
+        self.memo = Memo(self.log.past)
+        lifetime = cast("Lifetime", self.config.policy_lifetime or self.spec.policy_lifetime)
+        self.player = Player(
+            self.executor, self.memo, self.ledger, self.log, self.folder, self.config, lifetime,
+            self.write_down,
+        )  # fmt: skip
+        test_seeds = episode_seeds(self.config.seed, "test", self.config.test_episodes)
+        self.prover = Prover(self.player, self.write_down, self.record, test_seeds)
+        self._asker = Asker(
+            self.model, self.log, self.folder, self.ledger, self.memo, self.write_down
+        )
+
+    async def ask(self, key: Key, messages: Sequence[Message]) -> Reply:
+        """The recorded reply to this call, or the model's."""
+        return await self._asker.ask(key, messages)
+
+    def seeds(self, first: int, count: int) -> tuple[int, ...]:
+        """Search seeds number ``first`` and those after it."""
+        return episode_seeds(self.config.seed, "search", count, first)
+
+    async def play(
+        self,
+        program: Program,
+        seeds: Sequence[int],
+        *,
+        keys: Sequence[Key],
+        constants: Sequence[Sequence[float]] = ((),),
+        keep: bool = True,
+    ) -> list[Rollout]:
+        """Search episodes of the program with each vector of constants, within the budget."""
+        plays = [Play(program.source(vector), "search", tuple(seeds)) for vector in constants]
+        new = {p.source: k for p, k in zip(plays, keys, strict=True) if self.player.is_new(p)}
+        reserved = 0
+        try:
+            for key in new.values():
+                reserved += self.ledger.reserve_steps(key, len(seeds))
+            for key in keys:
+                self.report("state", name=key.name, state="rolling out")
+            kept = tuple(seeds) if keep else ()
+            return await all_of(
+                self.player.play(p, k, kept) for p, k in zip(plays, keys, strict=True)
+            )
+        finally:
+            self.ledger.release_steps(reserved)
+
+    async def episodes(self, of: Candidate) -> list[EpisodeData]:
+        """The trajectories of a candidate's search episodes."""
+        assert of.source is not None and of.rollout is not None  # noqa: S101 - it has played
+        play = Play(of.source, "search", of.rollout.seeds, of.mark)
+        return await self.player.trajectories(play, of.key, of.rollout.seeds)
+
+    async def summarize(self, of: Candidate, feedback: str | None) -> SummaryRun:
+        """Texts on a candidate's search episodes."""
+        by = "built-in" if feedback is None else "model"
+        played = of.rollout.seeds if of.rollout else ()
+        content = digest(by, feedback, of.source, played, of.mark)
+        run = self.memo.record.summaries.get(content)
+        if run is None:
+            episodes = tuple(await self.episodes(of))
+            if feedback is None:
+                run = SummaryRun(tuple(built_in_summary(self.spec, e) for e in episodes))
+            else:
+                run = await self.executor.run(SummaryJob(feedback, episodes))
+            self.write_down(
+                "feedback",
+                key=encode(of.key),
+                digest=content,
+                by=by,
+                texts=list(run.texts),
+                error=run.error,
+            )
+        if run.error is None:
+            text = "\n\n".join(f"Episode {i}: {t}" for i, t in enumerate(run.texts, 1))
+            self.folder.write_candidate(of.name, "feedback.txt", text + "\n")
+        return run
+
+    async def proven(self, candidates: Sequence[Candidate]) -> tuple[list[Candidate], Candidate]:
+        """The candidates, and the best of them by scores that stand."""
+        return await self.prover.best(candidates)
+
+    async def open_round(self, rounds: Sequence[Round]) -> tuple[list[Round], int]:
+        """The rounds, and how many candidates the next one may have; one begun is seen through."""
+        reviewed = await self.prover.review(rounds)
+        self.rounds = tuple(reviewed)
+        self.ledger.check_progress(reviewed)
+        number = len(reviewed) + 1
+        begun = self.memo.record.begun(number)
+        if not begun:
+            self.ledger.check()
+        return reviewed, self.ledger.open_round(number, begun)
+
+    def record(self, fact: Candidate | Round) -> None:
+        """Write down an attempt at a candidate, or a round, in the log and where people look."""
+        if isinstance(fact, Round):
+            self._record_round(fact)
+            return
+        played = fact.rollout is not None and fact.source is not None
+        self.write_down(
+            "candidate",
+            **{k: v for k, v in encode(fact).items() if k != "rollout"},
+            score=score_data(fact.score),
+            mark=fact.mark,
+            rollout=self._digest_of(fact) if played else None,
+        )
+        self.folder.write_result(fact)
+
+    def _digest_of(self, candidate: Candidate) -> str:
+        run = candidate.rollout
+        assert run is not None and candidate.source is not None  # noqa: S101
+        return self.player.digest(Play(candidate.source, "search", run.seeds, run.mark))
+
+    def _record_round(self, round_: Round) -> None:
+        self.rounds = (*self.rounds[: round_.number - 1], round_)
+        best = best_round(self.rounds).winner
+        if not best.score.failed:
+            self.write_best(best, None)
+        self.write_down(
+            "round",
+            round=round_.number,
+            winner=round_.winner.name,
+            score=score_data(round_.winner.score),
+            best={"name": best.name, "score": score_data(best.score)},
+            notes=encode(round_.notes),
+        )
+
+    def write_best(self, candidate: Candidate, test: Rollout | None) -> None:
+        """Write the best policy as a module that stands alone, and how to use it.
+
+        One with held-out episodes gives way only to another with held-out episodes.
+        """
+        if test is None and self.memo.record.tested is not None:
+            return
+        for name, content in export(self.spec, candidate, test, self.folder.path.name).items():
+            write_atomically(self.folder.path / name, content)
+
+    def proof_on(self, candidate: Candidate) -> Proof | None:
+        """What its latest proof showed: the one on held-out episodes, if there is one."""
+        return self.prover.latest_on(candidate)
+
+    def write_down(self, event: str, /, **data: object) -> None:
+        """Write an event down and tell the listeners; a repeated one only told."""
+        known = self.memo.repeats(event, data)
+        self.log.emit(event, transient=known, **data)
+        if not known:
+            self.memo.add(event, data)
+
+    def report(self, event: str, /, **data: object) -> None:
+        """Tell the listeners; nothing is written down."""
+        self.log.emit(event, transient=True, **data)

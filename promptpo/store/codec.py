@@ -1,0 +1,64 @@
+"""Records as JSON has them, and back: one spelling for events, ``run.json`` and ``result.json``."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from functools import cache
+from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+
+from promptpo.types import Score
+
+T = TypeVar("T")
+
+
+def encode(record: object) -> Any:  # noqa: ANN401 - JSON of any kind
+    """A record as plain JSON values; a field named ``return_`` is ``return`` there."""
+    if is_dataclass(record):
+        return {f.name.rstrip("_"): encode(getattr(record, f.name)) for f in fields(record)}
+    if isinstance(record, tuple | list):
+        return [encode(item) for item in record]
+    if isinstance(record, Mapping):
+        return {name: encode(value) for name, value in record.items()}
+    return record
+
+
+def decode(kind: type[T], data: Mapping[str, Any]) -> T:
+    """The record of a type that ``encode`` made of it, or of more; fields left out have defaults.
+
+    The data has the shape that ``promptpo.store.shapes`` holds it to.
+    """
+    hints = _hints(cast("type", kind))
+    names = {name: name.rstrip("_") for name in hints}
+    return kind(**{n: _value(hints[n], data[told]) for n, told in names.items() if told in data})
+
+
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    hints = get_type_hints(kind)
+    return {f.name: hints[f.name] for f in fields(kind)}
+
+
+def _value(hint: Any, value: Any) -> Any:  # noqa: ANN401
+    if value is None:
+        return None
+    origin, parts = get_origin(hint), get_args(hint)
+    if origin in (Union, types.UnionType):
+        plain = [part for part in parts if part is not type(None)]
+        return _value(plain[0], value) if len(plain) == 1 else value
+    if origin is tuple:
+        return tuple(_value(parts[0], item) for item in value)
+    return decode(hint, value) if is_dataclass(hint) and isinstance(hint, type) else value
+
+
+def score_data(score: Score) -> dict[str, Any] | None:
+    """A score as JSON; None for a failure."""
+    if score.failed:
+        return None
+    return {"mean_return": score.mean_return, "success_rate": score.success_rate}
+
+
+def score_of(data: Mapping[str, Any] | None) -> Score:
+    """The inverse of ``score_data``."""
+    return Score(data["mean_return"], data.get("success_rate")) if data else Score(failed=True)

@@ -1,0 +1,197 @@
+"""The fold of a run's events: what they are about, the last word on a thing holding."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from promptpo.llm.recording import RecordedReply, reply_from_event
+from promptpo.rollout.jobs import SummaryRun
+from promptpo.store.codec import decode, score_of
+from promptpo.store.tally import Tally
+from promptpo.store.trials import Call, Feedback, Trial
+from promptpo.types import Candidate, Event, Key, Message, Proof, Rollout, Usage
+
+#: Events after which a run that has ended is still one that has ended.
+_ASIDE = ("run", "resumed", "notice", "usage", "finished")
+
+
+class Fold:
+    """A run's events, folded; ``promptpo.store.record`` reads more out of it.
+
+    Attributes:
+        run: the first event: spec, versions, isolation.
+        configs: the settings of each session, the latest last.
+        calls: by their key; ``replies`` and ``refused`` (with the reason) likewise.
+        trials: the candidates by name, in the order in which they were begun.
+        rollouts: by digest; ``played_by`` is the key of the candidate in whose folder the
+            episodes are: what is equal is played once.
+        proofs: by the digest of the rollout that is proven; ``proven_after`` is how many rounds
+            were done when each was first made; ``proof_of`` has the last one on each candidate.
+        summaries: what Feedback classes made of episodes, by digest; ``feedback`` is what was last
+            made of each candidate's without failing, by name.
+        ends: the events of the rounds that have ended, by number; ``rounds_done`` is the last one.
+        selection, finished: what was decided, as the event says it; None before that, and
+            ``finished`` in a run that goes on after its end.
+        tested: the last policy with held-out episodes that did not fail, and these.
+        notices: what users were told besides.
+        tally: what the events seen have used; ``told`` is what a run that is watched says it has.
+        defines_success: whether any episode has been a success or none.
+        started, latest: the times of the first and the latest event.
+        seconds: what lies between events, the pauses between sessions left out.
+    """
+
+    def __init__(self, events: Iterable[Event] = ()) -> None:
+        self.run: Mapping[str, Any] = {}
+        self.configs: list[Mapping[str, Any]] = []
+        self.calls: dict[Key, Call] = {}
+        self.replies: dict[Key, RecordedReply] = {}
+        self.refused: dict[Key, str] = {}
+        self.trials: dict[str, Trial] = {}
+        self.rollouts: dict[str, Rollout] = {}
+        self.played_by: dict[str, Key] = {}
+        self.proofs: dict[str, Proof] = {}
+        self.proven_after: dict[str, int] = {}
+        self.proof_of: dict[str, Proof] = {}
+        self.summaries: dict[str, SummaryRun] = {}
+        self.feedback: dict[str, Feedback] = {}
+        self.ends: dict[int, Mapping[str, Any]] = {}
+        self.rounds_done = 0
+        self.selection: Mapping[str, Any] | None = None
+        self.finished: Mapping[str, Any] | None = None
+        self.tested: tuple[Candidate, Rollout] | None = None
+        self.notices: list[str] = []
+        self.tally = Tally()
+        self.told: Usage | None = None
+        self.defines_success = False
+        self.started = self.latest = self.seconds = 0.0
+        self._begun: dict[int, int] = {}
+        self._test: Mapping[str, Any] | None = None
+        self._played: Mapping[str, Any] | None = None
+        self._without: defaultdict[str, list[Trial]] = defaultdict(list)
+        for event in events:
+            self.apply(event)
+
+    def apply(self, event: Event) -> None:
+        """Take note of one event, transient ones included; types that nobody reads are skipped."""
+        if self.started and event.type not in ("run", "resumed"):
+            self.seconds += event.time - self.latest
+        self.started = self.started or event.time
+        self.latest = event.time
+        if event.type not in _ASIDE:
+            self.finished = None
+        self.tally.apply(event)
+        handler = getattr(self, f"_on_{event.type}", None)
+        if handler is not None:
+            handler(event.data)
+
+    @property
+    def test(self) -> Mapping[str, Any] | None:
+        """The candidate that has held-out episodes, by ``name``, and their ``digest``."""
+        return self._test or self._played
+
+    def begun(self, round_: int) -> int:
+        """How many candidates of a round have been asked for or played."""
+        return self._begun.get(round_, 0)
+
+    def _on_run(self, data: Mapping[str, Any]) -> None:
+        self.run = data
+        self.configs.append(data["config"])
+
+    def _on_resumed(self, data: Mapping[str, Any]) -> None:
+        self.configs.append(data["config"])
+
+    def _on_notice(self, data: Mapping[str, Any]) -> None:
+        self.notices.append(data["text"])
+
+    def _on_usage(self, data: Mapping[str, Any]) -> None:
+        self.told = decode(Usage, data)
+
+    def _on_prompt(self, data: Mapping[str, Any]) -> None:
+        messages = tuple(decode(Message, message) for message in data["messages"])
+        self._call(decode(Key, data["key"]), prompt=messages)
+
+    def _on_reply(self, data: Mapping[str, Any]) -> None:
+        key, recorded = reply_from_event(data)
+        self.replies[key] = recorded
+        self._call(key, reply=recorded.reply)
+
+    def _call(self, key: Key, **what: Any) -> None:  # noqa: ANN401 - fields of a Call
+        self._begin(key)
+        self.calls[key] = call = replace(self.calls.get(key, Call(key)), **what)
+        if key.candidate:
+            self._trial(key).calls[key] = call
+
+    def _on_refused(self, data: Mapping[str, Any]) -> None:
+        self.refused[decode(Key, data["key"])] = data["reason"]
+
+    def _on_state(self, data: Mapping[str, Any]) -> None:
+        """Told of a candidate by its ``name``, or of the phase after the search."""
+        if "name" in data:
+            self._trial(Key.named(data["name"])).stage = data["state"]
+
+    def _on_rollout(self, data: Mapping[str, Any]) -> None:
+        key, digest, rollout = decode(Key, data["key"]), data["digest"], decode(Rollout, data)
+        self.rollouts[digest] = rollout
+        self.played_by.setdefault(digest, key)
+        self.defines_success |= any(e.success is not None for e in rollout.episodes)
+        for trial in self._without.pop(digest, ()):  # it was lost, and played again
+            trial.candidate = replace(trial.candidate, rollout=rollout)
+        if rollout.stream == "search" and key.candidate:
+            self._begin(key)
+            self._trial(key).played = rollout
+        elif rollout.stream == "test":
+            self._played = {"name": key.name, "digest": digest}
+
+    def _on_proof(self, data: Mapping[str, Any]) -> None:
+        proof = decode(Proof, data)
+        self.proofs[data["digest"]] = self.proof_of[decode(Key, data["key"]).name] = proof
+        self.proven_after.setdefault(data["digest"], self.rounds_done)
+
+    def _on_candidate(self, data: Mapping[str, Any]) -> None:
+        digest = data["rollout"] or ""
+        candidate = decode(Candidate, {**data, "rollout": None})
+        candidate = replace(candidate, rollout=self.rollouts.get(digest))
+        trial = self._trial(candidate.key)
+        trial.candidate = trial.attempts[candidate.key.attempt] = candidate
+        trial.digest, trial.mark, trial.told = digest, data["mark"], score_of(data["score"])
+        trial.at, trial.stage = self.tally.usage, ""
+        if digest and digest not in self.rollouts:
+            self._without[digest].append(trial)
+
+    def _on_feedback(self, data: Mapping[str, Any]) -> None:
+        texts = tuple(data["texts"])
+        self.summaries[data["digest"]] = SummaryRun(texts, data["error"])
+        if data["error"] is None:
+            self.feedback[decode(Key, data["key"]).name] = Feedback(texts, data["by"])
+
+    def _on_round(self, data: Mapping[str, Any]) -> None:
+        self.ends[data["round"]] = data
+        self.rounds_done = max(self.rounds_done, data["round"])
+
+    def _on_selection(self, data: Mapping[str, Any]) -> None:
+        self.selection = data
+
+    def _on_test(self, data: Mapping[str, Any]) -> None:
+        self._test = data
+        rollout, trial = self.rollouts.get(data["digest"]), self.trials.get(data["name"])
+        if rollout is None or rollout.error is not None or trial is None:
+            return
+        if trial.candidate.source is not None:
+            self.tested = trial.candidate, rollout
+
+    def _on_finished(self, data: Mapping[str, Any]) -> None:
+        """An interrupted one tells the held-out episodes of an earlier session, if there are."""
+        self.finished = data
+        if test := data.get("test"):
+            self._test = {"name": data["best"], "digest": ""}
+            self.rollouts[""] = decode(Rollout, test)
+
+    def _begin(self, key: Key) -> None:
+        self._begun[key.round] = max(self.begun(key.round), key.candidate)
+
+    def _trial(self, key: Key) -> Trial:
+        place = Key(key.round, key.candidate)
+        return self.trials.setdefault(key.name, Trial(place, Candidate(place, None)))

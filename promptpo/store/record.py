@@ -1,0 +1,155 @@
+"""What a run is and has done, as its events tell it: what everyone reads who shows runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import groupby
+from typing import Any
+
+from promptpo.config import flat
+from promptpo.store.codec import decode, score_of
+from promptpo.store.fold import Fold
+from promptpo.store.trials import Call, RoundRecord, Trial
+from promptpo.types import Event, Note, Proof, Rollout, Score, Usage
+
+#: The method whose name goes without saying.
+USUAL_METHOD = "promptpo"
+
+
+class Record(Fold):
+    """A run as its events tell it; ``apply`` takes one event more."""
+
+    _rounds: tuple[RoundRecord, ...] | None = None
+
+    def apply(self, event: Event) -> None:
+        """Take note of one event, transient ones included."""
+        super().apply(event)
+        self._rounds = None
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """The settings of the latest session."""
+        return self.configs[-1] if self.configs else {}
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The same, the method's own options beside the others."""
+        return flat(self.config)
+
+    @property
+    def spec(self) -> str:
+        """Name of the task."""
+        return str(self.run.get("spec", {}).get("name") or "")
+
+    @property
+    def title(self) -> str:
+        """The task in one line."""
+        return str(self.run.get("spec", {}).get("title") or "")
+
+    @property
+    def references(self) -> dict[str, Score]:
+        """What known behaviours score."""
+        known = self.run.get("spec", {}).get("references") or {}
+        return {name: score_of(value) for name, value in known.items()}
+
+    @property
+    def method(self) -> str:
+        """The method's name."""
+        return str(self.config.get("method") or "")
+
+    @property
+    def model(self) -> str:
+        """The model's name; empty for a method that asks none."""
+        return str(self.config.get("model") or "")
+
+    @property
+    def asks_model(self) -> bool:
+        """Whether a language model is asked, or was."""
+        return bool(self.model or self.replies)
+
+    @property
+    def replayed(self) -> bool:
+        """Whether replies come from a recording, so that no model is paid."""
+        return self.model.partition(":")[0] == "recorded"
+
+    @property
+    def usage(self) -> Usage:
+        """What the run has used in all its sessions."""
+        return self.told or self.tally.usage
+
+    @property
+    def rounds(self) -> tuple[RoundRecord, ...]:
+        """All rounds that have begun, in order."""
+        if self._rounds is None:
+            begun = sorted(self.trials.values(), key=lambda t: t.key)
+            groups = groupby(begun, key=lambda t: t.key.round)
+            self._rounds = tuple(self._round(number, tuple(group)) for number, group in groups)
+        return self._rounds
+
+    def _round(self, number: int, trials: tuple[Trial, ...]) -> RoundRecord:
+        end = self.ends.get(number)
+        return RoundRecord(
+            number=number,
+            trials=trials,
+            done=end is not None,
+            winner=self.trials.get(end["winner"]) if end and end["score"] else None,
+            notes=tuple(decode(Note, note) for note in end["notes"]) if end else (),
+            calls=self.shared_calls(number),
+        )
+
+    def shared_calls(self, round_: int) -> tuple[Call, ...]:
+        """The calls of a round (0: before the first) that belong to no single candidate."""
+        return tuple(c for k, c in self.calls.items() if (k.round, k.candidate) == (round_, 0))
+
+    @property
+    def best_so_far(self) -> tuple[str, Score] | None:
+        """The best candidate by search score once the last round was done, and that score."""
+        told = self.ends.get(self.rounds_done, {}).get("best") or {}
+        return (told["name"], score_of(told["score"])) if told.get("score") else None
+
+    @property
+    def best(self) -> str | None:
+        """The name of the policy that stands, so far or in the end."""
+        if test := self.test:
+            return str(test["name"])
+        finished, selection = self.finished or {}, self.selection or {}
+        so_far = self.best_so_far
+        return finished.get("best") or selection.get("winner") or (so_far[0] if so_far else None)
+
+    @property
+    def best_trial(self) -> Trial | None:
+        """The candidate that stands as the run's policy."""
+        return self.trials.get(self.best or "")
+
+    @property
+    def best_score(self) -> Score | None:
+        """The search score of the policy that stands."""
+        if (trial := self.best_trial) is not None and trial.ended:
+            return trial.score
+        so_far = self.best_so_far
+        if so_far and so_far[0] == self.best:
+            return so_far[1]
+        told = (self.finished or {}).get("score")
+        return score_of(told) if told and self.best else None
+
+    @property
+    def held_out(self) -> Rollout | None:
+        """The held-out episodes of the policy that stands."""
+        return self.rollouts.get(self.test["digest"]) if self.test else None
+
+    @property
+    def proof(self) -> Proof | None:
+        """Whether the best policy's episodes depend on each other; None: not looked at."""
+        trial = self.best_trial
+        names = [self.best or "", self.folder_of(trial) if trial else ""]
+        return next((found for n in names if (found := self.proof_of.get(n))), None)
+
+    @property
+    def mark(self) -> str:
+        """What a proof found against the best policy; empty where nothing was found."""
+        return self.proof.mark if self.proof is not None else ""
+
+    def folder_of(self, trial: Trial) -> str:
+        """The name of the candidate in whose folder a candidate's search episodes are."""
+        played = self.played_by.get(trial.digest)
+        return played.name if played else trial.name

@@ -61,7 +61,8 @@ class Form:
         """Random constants: normal, ``scale`` times as large as is typical, or choices."""
         if self.choices:
             return tuple(generator.randrange(n) for n in self.choices)
-        return tuple(generator.gauss(0.0, scale * deviation) for deviation in self.deviations)
+        drawn = (generator.gauss(0.0, scale * deviation) for deviation in self.deviations)
+        return tuple(float(f"{x:.4g}") for x in drawn)  # people are to read them
 
 
 def form_for(spec: EnvSpec, actions: Actions) -> Form:
@@ -104,14 +105,13 @@ def _table(fields: Sequence[LayoutField], sizes: Sequence[int], actions: Actions
     index = "0"
     for item, size in zip(fields, sizes, strict=True):
         low = int(_bounds(item)[0][0])
-        offset = f" - {low}" if low > 0 else f" + {-low}" if low < 0 else ""
-        digit = f"int(obs.{item.name}){offset}"
+        digit = f"int(obs.{item.name}){_plus(-low)}"
         index = digit if index == "0" else f"({index}) * {size} + {digit}"
     states, width = math.prod(sizes), len(actions.counts)
     row = ", ".join("\0" for _ in range(width))
     rows = "\n".join(f"    ({row},)," if width == 1 else f"    ({row})," for _ in range(states))
     starts = ", ".join(str(start) for start in actions.starts)
-    act = f"int(TABLE[state][0]) + {actions.starts[0]}"
+    act = f"int(TABLE[state][0]){_plus(actions.starts[0])}"
     if actions.shape:
         act = f"np.array(TABLE[state], dtype=int) + np.array([{starts}])"
     text = f'''import numpy as np
@@ -139,6 +139,7 @@ def _linear(fields: Sequence[LayoutField], actions: Actions) -> Form:
     row = ", ".join("\0" for _ in range(size + 1))
     weights = "\n".join(f"    [{row}]," for _ in range(rows))
     middle, half = _scaling(fields)
+    parts = "\n".join(f"            np.ravel(obs.{item.name})," for item in fields)
     text = f'''import numpy as np
 
 # The observation is scaled: minus MIDDLE, divided by HALF.
@@ -156,8 +157,9 @@ class Policy:
     """Linear in the observation, with a bias; {_rule(actions)}."""
 
     def act(self, obs):
-        parts = [{", ".join(f"np.ravel(obs.{item.name})" for item in fields)}]
-        x = (np.concatenate(parts).astype(float) - MIDDLE) / HALF
+        x = (np.concatenate([
+{parts}
+        ]) - MIDDLE) / HALF
         y = WEIGHTS[:, :-1] @ x + WEIGHTS[:, -1]
         return {_chosen(actions)}
 '''
@@ -195,8 +197,13 @@ def _chosen(actions: Actions) -> str:
         shaped = f".reshape({shape})" if len(actions.shape) > 1 else ""
         return f"np.clip(y, LOW, HIGH){shaped}"
     if not actions.shape:
-        return f"int(np.argmax(y)) + {actions.starts[0]}"
+        return f"int(np.argmax(y)){_plus(actions.starts[0])}"
     ends = [sum(actions.counts[: i + 1]) for i in range(len(actions.counts))]
     parts = zip(ends, actions.counts, actions.starts, strict=True)
-    greatest = [f"np.argmax(y[{end - n}:{end}]) + {start}" for end, n, start in parts]
+    greatest = [f"np.argmax(y[{end - n}:{end}]){_plus(start)}" for end, n, start in parts]
     return f"np.array([{', '.join(greatest)}])"
+
+
+def _plus(number: int) -> str:
+    """`` + 3``, `` - 3``, or nothing, to stand behind an expression."""
+    return f" {'+' if number > 0 else '-'} {abs(number)}" if number else ""

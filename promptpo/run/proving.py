@@ -93,7 +93,8 @@ class Prover:
         proof = self.player.memo.record.proofs.get(of)
         if proof is None:
             needed = self.keep(play)
-            episodes = await self.player.trajectories(play, key, needed) if needed else []
+            stored = run.seeds if needed and run.stream == "search" else needed
+            episodes = await self.player.trajectories(play, key, stored) if needed else []
             group, lifetime = self.player.config.episodes, self.player.lifetime
             proof = await prove(
                 self.player.executor, source, run, episodes, group=group, lifetime=lifetime

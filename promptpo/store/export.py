@@ -18,6 +18,9 @@ from promptpo.version import __version__
 #: Separates what promptpo adds from what the language model wrote.
 MARKER = "# ---- The policy, as the language model wrote it ----"
 
+#: The same before a policy that no language model wrote.
+FOUND_MARKER = "# ---- The policy, with the numbers that were found ----"
+
 _PLAIN_OBSERVE = '''\
 def observe(raw, env):
     """The fields of Observation as one vector, from what the environment returns."""
@@ -70,13 +73,15 @@ def policy_module(spec: EnvSpec, candidate: Candidate, test: Rollout | None, run
     header = _docstring(spec, candidate, test, run, with_observe=bool(observe.definitions))
     parts = [header, "from __future__ import annotations", imports]
     top = "\n\n".join(parts)
-    blocks = [top, observation.body, observe.text, f"{MARKER}\n\n\n{policy.body}"]
+    marker = FOUND_MARKER if candidate.kind in ("sample", "tuned", "network") else MARKER
+    blocks = [top, observation.body, observe.text, f"{marker}\n\n\n{policy.body}"]
     return "\n\n\n".join(block.strip("\n") for block in blocks if block) + "\n"
 
 
 def policy_part(module: str) -> str:
     """What the language model wrote of an exported module; any other source as it is."""
-    before, marker, body = module.partition(MARKER)
+    which = FOUND_MARKER if FOUND_MARKER in module else MARKER
+    before, marker, body = module.partition(which)
     if not marker:
         return module
     try:

@@ -7,12 +7,12 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from promptpo.common.files import NotText, read_text
 from promptpo.config import check_setting, fields
 from promptpo.config_values import unknown_name
 from promptpo.errors import UsageError
 from promptpo.methods import find_method, method_names
 from promptpo.run.options import all_options, preset
-from promptpo.textfile import NotText, read_text
 
 
 def load_toml(path: Path) -> dict[str, Any]:

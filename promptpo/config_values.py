@@ -7,8 +7,8 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from promptpo.common.plaintext import control_character, shortened
 from promptpo.errors import UsageError
-from promptpo.plaintext import control_character, shortened
 
 #: Characters of a text: no path, address or name is longer.
 _MOST_CHARACTERS = 4096

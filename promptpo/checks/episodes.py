@@ -11,11 +11,11 @@ from typing import get_args
 from promptpo.checks.findings import Effort, Finding, judged
 from promptpo.checks.play import Played
 from promptpo.checks.replay import SEEDS, digests
+from promptpo.common.text import plural
 from promptpo.rollout.seeds import episode_seeds
 from promptpo.spec import Env, EnvSpec, Reference, Task
 from promptpo.spec.running.references import MEASURED, Measured, measure_all
 from promptpo.types import Stream
-from promptpo.ui.text import plural
 
 #: A stated value may be rounded to this share of itself.
 ROUNDED = 0.01

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from promptpo.checks.findings import Finding
-from promptpo.ui import html, text
+from promptpo.common import text
+from promptpo.ui import html
 
 
 @dataclass(frozen=True, repr=False)

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from promptpo.cli.parser import COMMANDS, Parser
 from promptpo.cli.settings import chosen_method
 from promptpo.cli.words import parts
+from promptpo.common.plaintext import clean_line, shortened
 from promptpo.errors import EXIT_INTERRUPTED, PromptPOError, known_error
-from promptpo.plaintext import clean_line, shortened
 from promptpo.ui import streams
 from promptpo.ui.terminal import flush, say
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from promptpo.cli import runs
 from promptpo.cli.parser import Parser, add_out
+from promptpo.common import text
+from promptpo.common.files import write_atomically
 from promptpo.errors import UsageError
-from promptpo.store.files import write_atomically
-from promptpo.ui import text
 from promptpo.ui.terminal import named, say
 
 if TYPE_CHECKING:

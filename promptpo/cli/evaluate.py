@@ -14,12 +14,12 @@ from promptpo.cli import runs
 from promptpo.cli.parser import Parser, add_out
 from promptpo.cli.settings import PLAYING, PLAYING_NOTE, add_playing
 from promptpo.cli.specs import add_specs, given_spec
+from promptpo.common import text
 from promptpo.config import RunConfig
 from promptpo.errors import PromptPOError, RunError, UsageError
 from promptpo.run.options import build
 from promptpo.store.folder import RunFolder
 from promptpo.store.policy_file import PolicyFile
-from promptpo.ui import text
 from promptpo.ui.summary import Row, proof_rows, reference_rows
 from promptpo.ui.terminal import say
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from promptpo.cli import runs
 from promptpo.cli.parser import Parser, add_out, nearest
+from promptpo.common import text
+from promptpo.common.plaintext import clean_line
 from promptpo.errors import PromptPOError, UsageError
-from promptpo.plaintext import clean_line
 from promptpo.store.folder import RunFolder
 from promptpo.store.reading import standing
-from promptpo.ui import text
 from promptpo.ui.terminal import say
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 
 from promptpo.cli.parser import Parser
+from promptpo.common.plaintext import clean
 from promptpo.errors import SpecError, UsageError
-from promptpo.plaintext import clean
 from promptpo.ui.terminal import say
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from promptpo.cli import runs
 from promptpo.cli.parser import Parser, add_out, converter
-from promptpo.ui import text
+from promptpo.common import text
 from promptpo.ui.terminal import say
 
 

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from promptpo.common import text
+from promptpo.common.files import write_atomically
+from promptpo.common.plaintext import clean_line
 from promptpo.comparison.groups import Panel, panels
 from promptpo.comparison.history import read_history
 from promptpo.comparison.records import (
@@ -19,9 +22,7 @@ from promptpo.comparison.records import (
 )
 from promptpo.comparison.tables import NUMBERS, Table, notes, tables
 from promptpo.errors import UsageError
-from promptpo.plaintext import clean_line
-from promptpo.store.files import write_atomically
-from promptpo.ui import html, text
+from promptpo.ui import html
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from promptpo import config
+from promptpo.common import text
 from promptpo.comparison.history import History
 from promptpo.comparison.measures import Measure
 from promptpo.types import Rollout, Score
-from promptpo.ui import text
 
 #: Settings that say where, how fast or of which seed a run is, not what is being compared.
 _CIRCUMSTANCES = {

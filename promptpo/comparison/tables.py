@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from promptpo.common import text
 from promptpo.comparison.contrasts import Contrast, contrasts
 from promptpo.comparison.groups import Panel
 from promptpo.comparison.history import History
@@ -14,7 +15,6 @@ from promptpo.comparison.scores import sample_score
 from promptpo.stats import Interval
 from promptpo.store.codec import score_data
 from promptpo.store.record import Record
-from promptpo.ui import text
 
 Row = tuple[str, ...]
 

@@ -8,8 +8,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from promptpo import bounds
-from promptpo.plaintext import clean_line, shortened
+from promptpo.common import bounds
+from promptpo.common.plaintext import clean_line, shortened
 from promptpo.types import Reply
 
 #: What of a usage object is kept, so that it can be written down: levels, entries, characters.

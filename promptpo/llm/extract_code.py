@@ -13,8 +13,8 @@ import re
 import textwrap
 from dataclasses import dataclass, replace
 
-from promptpo import bounds
-from promptpo.plaintext import clean_line, control_character
+from promptpo.common import bounds
+from promptpo.common.plaintext import clean_line, control_character
 from promptpo.types import TOO_LARGE, Reply
 
 _FENCE = re.compile(r"^([ \t]*)(`{3,}|~{3,})[ \t]*([^`\n]*)$")

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+from promptpo.common.plaintext import clean
 from promptpo.errors import ModelError
 from promptpo.llm.providers import KEYS, provider_of, shown_address, without_secrets
-from promptpo.plaintext import clean
 
 #: Client errors that pass by themselves: time-out, conflict, too early, rate limit.
 _PASSING = {408, 409, 425, 429}

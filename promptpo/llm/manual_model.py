@@ -18,10 +18,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from promptpo import bounds
+from promptpo.common import bounds
+from promptpo.common.files import other_encoding, write_atomically
 from promptpo.errors import ModelError
-from promptpo.store.files import write_atomically
-from promptpo.textfile import other_encoding
 from promptpo.types import TOO_LARGE, Message, Reply, Request
 
 #: Seconds between two looks at a reply file.

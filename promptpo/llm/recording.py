@@ -30,12 +30,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from promptpo import config
+from promptpo.common.files import other_encoding
 from promptpo.config_values import shown
 from promptpo.errors import ModelError, UsageError
 from promptpo.llm import answers
 from promptpo.llm.prompt_hash import prompt_hash
 from promptpo.llm.usage import dollars
-from promptpo.textfile import other_encoding
 from promptpo.types import Key, Reply, Request
 
 T = TypeVar("T")

@@ -16,7 +16,7 @@ from functools import cache
 
 import httpx
 
-from promptpo import bounds
+from promptpo.common import bounds
 
 #: Bytes of an error's body that are read.
 _ERROR_BYTES = 1 << 16

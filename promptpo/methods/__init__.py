@@ -14,7 +14,7 @@ from promptpo.errors import UsageError
 from promptpo.methods.base import Demand, Method, Search, Services
 
 if TYPE_CHECKING:
-    from promptpo.plugins import Plugin
+    from promptpo.common.plugins import Plugin
 
 __all__ = ["OWN_METHODS", "Demand", "Method", "Search", "Services", "find_method", "method_names"]
 
@@ -52,6 +52,6 @@ def find_method(name: str) -> type[Method]:
 
 
 def _installed() -> dict[str, Plugin]:
-    from promptpo.plugins import plugins
+    from promptpo.common.plugins import plugins
 
     return {plugin.name: plugin for plugin in plugins("promptpo.methods")}

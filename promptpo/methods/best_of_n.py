@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from promptpo.concurrency import all_of
+from promptpo.common.concurrency import all_of
 from promptpo.config import RunConfig, option
 from promptpo.errors import LimitReached, SearchEnd
 from promptpo.llm.extract_code import ReplyRejected, extract_code

@@ -17,8 +17,8 @@ def write_report(
     a run's folder) stay beside the page, unless ``inline_videos``. Raises RunError where a run
     cannot be read or written to, UsageError where ``to`` cannot be written.
     """
+    from promptpo.common.files import write_atomically
     from promptpo.report.page import render_report
-    from promptpo.store.files import write_atomically
     from promptpo.store.reading import read_record
 
     records = [read_record(run) for run in runs]

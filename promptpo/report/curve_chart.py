@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from promptpo.common import text
 from promptpo.report.svg import Scale, spread, tag, tick_label, ticks
 from promptpo.store.codec import score_data
 from promptpo.store.reading import RunRecord
 from promptpo.store.trials import RoundRecord, Trial
 from promptpo.types import Score
-from promptpo.ui import text
 
 _LEFT, _RIGHT, _TOP, _AXIS, _STRIP = 52, 14, 26, 44, 22
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from promptpo.common import text
 from promptpo.store.reading import RunRecord
 from promptpo.store.record import USUAL_METHOD
-from promptpo.ui import text
 from promptpo.ui.summary import isolation_words
 
 

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from promptpo.plaintext import clean
+from promptpo.common import text
+from promptpo.common.plaintext import clean
 from promptpo.report.rounds import Budget
 from promptpo.report.tables import Table, runs_table
 from promptpo.report.views import RunView
 from promptpo.store.reading import LIVE, RunRecord
-from promptpo.ui import text
 from promptpo.version import __version__
 
 if TYPE_CHECKING:

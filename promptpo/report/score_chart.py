@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from promptpo.common import text
 from promptpo.report.svg import Scale, spread, tag, tick_label, ticks
 from promptpo.stats import Interval, mean_interval, success_interval
 from promptpo.types import Rollout, Score
-from promptpo.ui import text
 
 _ROW = 30
 _TOP = 8

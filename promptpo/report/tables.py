@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from promptpo.common import text
 from promptpo.report.facts import made_by
 from promptpo.report.texts import is_told_of, kind_words
 from promptpo.store.codec import score_data, score_of
@@ -13,7 +14,6 @@ from promptpo.store.reading import RunRecord
 from promptpo.store.record import USUAL_METHOD
 from promptpo.store.trials import RoundRecord, Trial
 from promptpo.types import Rollout, Score
-from promptpo.ui import text
 
 #: Sorts what has no value below everything that has one.
 _NOTHING = -math.inf

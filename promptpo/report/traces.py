@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from markupsafe import Markup
 
+from promptpo.common import text
 from promptpo.errors import RunError
 from promptpo.report.svg import Scale, spread, tag
 from promptpo.store.folder import RunFolder
 from promptpo.types import Score
-from promptpo.ui import text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
+from promptpo.common import text
 from promptpo.report import texts
 from promptpo.report.curve_chart import curve_chart, panels
 from promptpo.report.facts import Fact, facts, made_by, settings
@@ -22,7 +23,6 @@ from promptpo.report.texts import Text
 from promptpo.store.codec import encode
 from promptpo.store.reading import RunRecord
 from promptpo.types import Rollout
-from promptpo.ui import text
 
 #: Widths of the charts, in CSS pixels, for a wide screen and for a phone.
 WIDE, NARROW = 952, 360

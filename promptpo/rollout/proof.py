@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from promptpo.concurrency import all_of
+from promptpo.common.concurrency import all_of
 from promptpo.rollout.evaluate import evaluate, groups_of
 from promptpo.rollout.executor import Executor
 from promptpo.rollout.jobs import EpisodeData, Lifetime, ProofJob, ProofRun

@@ -6,12 +6,12 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 
+from promptpo.common.text import plural
 from promptpo.config import RunConfig
 from promptpo.errors import GoalReached, LimitReached
 from promptpo.store.codec import decode
 from promptpo.store.tally import Tally
 from promptpo.types import Event, Key, Reply, Round, Stream, Usage, best_round
-from promptpo.ui.text import plural
 
 
 class Ledger:

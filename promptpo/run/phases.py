@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from promptpo.concurrency import all_of
+from promptpo.common.concurrency import all_of
 from promptpo.rollout.seeds import episode_seeds
 from promptpo.run.playing import Play
 from promptpo.run.services import RunServices

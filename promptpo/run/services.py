@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from promptpo.concurrency import all_of
+from promptpo.common.concurrency import all_of
+from promptpo.common.files import write_atomically
 from promptpo.config import RunConfig
 from promptpo.policies import Program
 from promptpo.rollout.executor import Executor
@@ -24,7 +25,6 @@ from promptpo.spec import EnvSpec
 from promptpo.store.codec import encode, score_data
 from promptpo.store.events import EventLog
 from promptpo.store.export import export
-from promptpo.store.files import write_atomically
 from promptpo.store.folder import RunFolder
 from promptpo.store.memo import Memo, digest
 from promptpo.types import (

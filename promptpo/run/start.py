@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from promptpo.common.text import near_path
 from promptpo.config import RunConfig
 from promptpo.errors import FileError, known_error
 from promptpo.llm import (
@@ -34,7 +35,6 @@ from promptpo.store.events import EventLog
 from promptpo.store.folder import RunFolder
 from promptpo.trackers import check_ready
 from promptpo.types import Listener
-from promptpo.ui.text import near_path
 
 __all__ = ["Result", "execute"]
 

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import signal
 import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from promptpo.common.files import write_atomically
+from promptpo.common.plaintext import clean
 from promptpo.errors import PromptPOError
 from promptpo.spec.loading.families import expanded
 from promptpo.spec.loading.loader import load_spec
 from promptpo.spec.running.references import Measured, measure_all
 from promptpo.spec.running.task import Task
-from promptpo.store.files import write_atomically
-from promptpo.ui.streams import reader_gone
-from promptpo.ui.terminal import say
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -41,10 +42,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 store(options.json, task.spec.ref, found)
             task.close()
     except PromptPOError as error:
-        say(error, file=sys.stderr)
+        print(clean(str(error)), file=sys.stderr)
         return error.exit_code
-    except BrokenPipeError:
-        return reader_gone()
+    except BrokenPipeError:  # `| head`; Python then says nothing of it at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
     return 0
 
 
@@ -55,7 +57,7 @@ def _printed(task: Task, seeds: Sequence[int]) -> Iterator[tuple[str, Measured]]
         value = f"{score.mean_return:10.2f} +- {result.standard_error:.2f}"
         spread = f"  deviation {result.deviation:.4g}"
         line = f"{task.spec.name}  {name:12}{value}{spread}{success}  ({result.steps} steps)"
-        say(line)
+        print(clean(line), flush=True)
         yield name, result
 
 

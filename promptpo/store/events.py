@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from promptpo.common.files import write_all, write_atomically
 from promptpo.errors import file_error
-from promptpo.store.files import write_all, write_atomically
 from promptpo.store.shapes import is_event
 from promptpo.store.upgrade import Upgrade, format_of
 from promptpo.types import Event, Listener

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from promptpo.common.files import write_atomically
 from promptpo.errors import RunError, file_error
 from promptpo.llm.manual_model import as_markdown
 from promptpo.store.codec import encode
-from promptpo.store.files import write_atomically
 from promptpo.store.shapes import INFO, fits
 from promptpo.store.upgrade import upgraded_info
 from promptpo.types import Candidate, Key, Message, Stream

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from promptpo.common.files import NotText, read_source
 from promptpo.errors import UsageError
-from promptpo.textfile import NotText, read_source
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from string import Template
 
+from promptpo.common import text
 from promptpo.spec import EnvSpec
 from promptpo.store.inline import NotInlinable, inline
 from promptpo.types import Candidate, Rollout
-from promptpo.ui import text
 
 _MARKED = (
     "{mark}: the same observations led to other actions when an episode was alone in a fresh"

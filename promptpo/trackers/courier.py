@@ -10,8 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from promptpo.common.files import write_atomically
 from promptpo.spec.running.explanation import one_line
-from promptpo.store.files import write_atomically
 from promptpo.trackers.base import Delivery, End, Start, Tracker
 
 #: Seconds that a tracker has, once the run is over, for what it has not sent yet.

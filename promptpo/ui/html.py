@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from markupsafe import escape
 
-from promptpo.plaintext import clean_line
+from promptpo.common.plaintext import clean_line
 
 #: Notebooks align every cell to the right unless it says otherwise.
 _LEFT, _RIGHT = "text-align: left", "text-align: right"

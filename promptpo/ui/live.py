@@ -13,11 +13,12 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from promptpo.plaintext import clean_line
+from promptpo.common import text
+from promptpo.common.plaintext import clean_line
 from promptpo.store.codec import score_data
 from promptpo.store.trials import Trial
 from promptpo.types import Event, successes_text
-from promptpo.ui import summary, text
+from promptpo.ui import summary
 from promptpo.ui.plain import event_lines
 from promptpo.ui.progress import Progress, stage_of
 from promptpo.ui.summary import Row

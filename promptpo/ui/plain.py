@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, TextIO
 
-from promptpo.plaintext import clean_line
+from promptpo.common import text
+from promptpo.common.plaintext import clean_line
 from promptpo.store.codec import decode
 from promptpo.types import Event, Key, Rollout, successes_text
-from promptpo.ui import summary, text
+from promptpo.ui import summary
 from promptpo.ui.progress import Progress
 from promptpo.ui.summary import Row
 from promptpo.ui.terminal import say

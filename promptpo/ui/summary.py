@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from promptpo.common import text
 from promptpo.store.codec import encode, score_data
 from promptpo.store.record import USUAL_METHOD, Record
 from promptpo.types import Rollout
-from promptpo.ui import text
 from promptpo.ui.progress import Progress
 
 #: One row: a label and what stands beside it.

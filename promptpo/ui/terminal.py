@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from typing import TextIO
 
-from promptpo.plaintext import clean
+from promptpo.common.plaintext import clean
 
 
 def say(words: object = "", file: TextIO | None = None) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from promptpo.ui.text import number
+from promptpo.common.text import number
 
 if TYPE_CHECKING:
     from PIL.Image import Image

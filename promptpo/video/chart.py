@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from promptpo.ui.text import number
+from promptpo.common.text import number
 from promptpo.video.caption import label_font
 
 if TYPE_CHECKING:

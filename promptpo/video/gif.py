@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from promptpo.store.files import write_atomically
+from promptpo.common.files import write_atomically
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -9,9 +9,9 @@ from types import TracebackType
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
-from promptpo.plaintext import clean_line
+from promptpo.common.plaintext import clean_line
+from promptpo.common.text import near_path, plural
 from promptpo.ui.terminal import say
-from promptpo.ui.text import near_path, plural
 from promptpo.video.options import Watcher
 
 

@@ -13,10 +13,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from promptpo.common.text import gist, number, plural
 from promptpo.errors import PromptPOError, UsageError
 from promptpo.store.policy_file import PolicyFile
 from promptpo.types import Episode, Rollout
-from promptpo.ui.text import gist, number, plural
 from promptpo.video import choose, gl
 from promptpo.video.options import Options, Watcher
 from promptpo.video.process import drawing_process

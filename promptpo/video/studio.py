@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from promptpo.common.text import gist
 from promptpo.errors import PromptPOError
 from promptpo.rollout.jobs import Lifetime, PlayJob, Settings
 from promptpo.rollout.worker import Worker
 from promptpo.spec import Env, Flat, Task, layout
 from promptpo.store.policy_file import PolicyFile
-from promptpo.ui.text import gist
 from promptpo.video.camera import PICTURE_SIZE, Camera, draws_itself, open_camera, picture_rate
 from promptpo.video.chart import Chart
 from promptpo.video.film import Film, Pace

@@ -10,7 +10,7 @@ import time
 from http.server import ThreadingHTTPServer
 from typing import Any
 
-from promptpo.plaintext import clean_line
+from promptpo.common.plaintext import clean_line
 from promptpo.ui.terminal import say
 
 #: Connections that are served at once; a browser opens about six.

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote, unquote
 
+from promptpo.common.plaintext import clean_line
 from promptpo.errors import PromptPOError
-from promptpo.plaintext import clean_line
 from promptpo.report.page import render_index, render_report
 from promptpo.store.folder import RunFolder
 from promptpo.store.reading import RunRecord, read_record

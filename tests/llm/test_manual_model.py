@@ -93,7 +93,7 @@ def test_a_reply_in_any_encoding_is_read(tmp_path, data, text, noted):
 
 
 def test_a_reply_file_without_end_is_not_read_to_it(tmp_path, monkeypatch):
-    monkeypatch.setattr("promptpo.bounds.ANSWER_BYTES", 1000)
+    monkeypatch.setattr("promptpo.common.bounds.ANSWER_BYTES", 1000)
     (tmp_path / "r01_c01_policy.reply.md").write_bytes(b"x" * 1001)
     reply = asyncio.run(open_manual(tmp_path, []).ask(request()))
     assert (reply.text, reply.finish_reason) == ("", TOO_LARGE)

@@ -134,7 +134,7 @@ def test_elapsed_leaves_out_the_pauses_between_sessions():
 
 def test_writes_that_take_a_part_at_a_time_are_carried_on(path, monkeypatch):
     write = os.write
-    monkeypatch.setattr("promptpo.store.files.os.write", lambda fd, data: write(fd, data[:7]))
+    monkeypatch.setattr("promptpo.common.files.os.write", lambda fd, data: write(fd, data[:7]))
     log_of(path, "a" * 100, "b" * 100)
     assert texts_of(read_log(path).events) == ["a" * 100, "b" * 100]
 
@@ -145,7 +145,7 @@ class Disk:
     def __init__(self, monkeypatch, room):
         self.room = room
         self._write = os.write
-        monkeypatch.setattr("promptpo.store.files.os.write", self.write)
+        monkeypatch.setattr("promptpo.common.files.os.write", self.write)
 
     def write(self, descriptor, data):
         taken = min(len(data), self.room)
@@ -194,7 +194,7 @@ def test_a_reply_finds_room_that_was_kept_for_it(path, monkeypatch):
             disk.room = 10_000
         return disk.write(descriptor, data)
 
-    monkeypatch.setattr("promptpo.store.files.os.write", write)
+    monkeypatch.setattr("promptpo.common.files.os.write", write)
     with pytest.raises(FileError):
         log.emit("notice", text="it does not matter")
     log.emit("reply", **REPLY)

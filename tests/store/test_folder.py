@@ -3,9 +3,9 @@ import os
 import numpy as np
 import pytest
 
+from promptpo.common.files import write_atomically
 from promptpo.errors import RunError
 from promptpo.rollout.jobs import EpisodeData
-from promptpo.store.files import write_atomically
 from promptpo.store.folder import RunFolder
 from promptpo.types import CallKey, Candidate, Message, Rollout
 

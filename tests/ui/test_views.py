@@ -15,8 +15,9 @@ from rich.console import Console
 from run_events import START, one_round, rollout, round_end, run, state, the_end, usage
 
 import promptpo
+from promptpo.common import text
 from promptpo.types import Event
-from promptpo.ui import PlainView, Progress, open_view, summary, text
+from promptpo.ui import PlainView, Progress, open_view, summary
 from promptpo.ui.live import picture
 
 ROOT = Path(promptpo.__file__).parents[1]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import lru_cache
 
-from promptpo.plaintext import clean
+from promptpo.common.plaintext import clean
 from promptpo.prompts.task import CHARS_PER_TOKEN
 from promptpo.types import Candidate, Note, Rollout, Round, best_round, successes_text
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from promptpo import bounds
+from promptpo.common import bounds
+from promptpo.common.plaintext import clean, shortened
 from promptpo.config import RunConfig
-from promptpo.plaintext import clean, shortened
 from promptpo.prompts.promptpo.history import REFLECTION, render_history
 from promptpo.prompts.task import filled, imports_text, task_text, template
 from promptpo.types import Candidate, Episode, Key, Message, Note, Rollout, Round

@@ -14,7 +14,7 @@ function setClock(answer) {
   if (!Number.isNaN(date)) ahead = Math.max(ahead, date - performance.now() / 1000);
 }
 
-// As promptpo.ui.text.duration.
+// As promptpo.common.text.duration.
 function duration(seconds) {
   const whole = Math.max(Math.floor(seconds), 0);
   const parts = [Math.floor(whole / 60) % 60, whole % 60];

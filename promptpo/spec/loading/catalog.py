@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from promptpo.plugins import Plugin, plugins
+from promptpo.common.plugins import Plugin, plugins
 
 #: The package of shipped specs lies beside ``promptpo``, in a clone as in an installed wheel.
 SHIPPED_FOLDER = Path(__file__).resolve().parents[3] / "env_specs"

@@ -22,13 +22,13 @@ from dataclasses import fields
 from pathlib import Path
 from types import ModuleType
 
+from promptpo.common.files import NotText, read_source
 from promptpo.errors import SpecError
 from promptpo.spec.authoring.definition import EnvSpec
 from promptpo.spec.loading.catalog import Entry
 from promptpo.spec.running.activity import IMPORT, activity
 from promptpo.spec.running.explanation import explain, one_line
 from promptpo.spec.running.guard import TookTooLong, exit_raises, reraise_interrupt, time_limit
-from promptpo.textfile import NotText, read_source
 
 #: Seconds that a spec may take to be imported, where nothing else is said.
 LIMIT = 60.0

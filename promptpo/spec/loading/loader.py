@@ -10,8 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
+from promptpo.common.files import NotText, read_source
+from promptpo.common.plaintext import clean_line, control_character
 from promptpo.errors import SpecError
-from promptpo.plaintext import clean_line, control_character
 from promptpo.spec.authoring.definition import EnvSpec
 from promptpo.spec.authoring.published import PUBLISHED, published_form
 from promptpo.spec.authoring.source import PartError
@@ -27,7 +28,6 @@ from promptpo.spec.loading.importing import (
     text_file,
 )
 from promptpo.spec.loading.validation import check_parts
-from promptpo.textfile import NotText, read_source
 
 
 def load_spec(ref: str | Path, *, published: bool = False, limit: float = LIMIT) -> EnvSpec:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from promptpo.plaintext import control_character
+from promptpo.common.plaintext import control_character
 from promptpo.spec.authoring.definition import EnvSpec, Reference
 from promptpo.spec.authoring.observation import observation_size, standalone_source
 from promptpo.spec.authoring.source import PartError, free_names, source_of

@@ -2,8 +2,8 @@
 
 import pytest
 
+from promptpo.common.plugins import plugins
 from promptpo.errors import UsageError
-from promptpo.plugins import plugins
 
 GROUP = "promptpo.test_group"
 

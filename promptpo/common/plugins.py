@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import metadata
 
+from promptpo.common.plaintext import clean_line
 from promptpo.errors import UsageError
-from promptpo.plaintext import clean_line
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from promptpo import bounds
+from promptpo.common import bounds
 from promptpo.stats import Interval, mean_interval, success_interval
 
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 import scripted
 
+from promptpo.common.plaintext import clean, clean_line, control_character, shortened
 from promptpo.errors import UsageError
-from promptpo.plaintext import clean, clean_line, control_character, shortened
 from promptpo.types import Event
 from promptpo.ui import PlainView
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 #: Colours, a title, a link, a cursor that goes back, a reversed reading direction, C1, a surrogate.
 HOSTILE = (

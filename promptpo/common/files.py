@@ -1,11 +1,15 @@
-"""Text files that people write: UTF-8, with a byte-order mark or without, and not endless."""
+"""Files: text that people write (UTF-8, not endless), and what is written whole or not at all."""
 
 from __future__ import annotations
 
 import codecs
+import contextlib
 import io
+import os
 import tokenize
 from pathlib import Path
+
+from promptpo.common.plaintext import clean
 
 #: Bytes of a file that a person may have written.
 MOST_BYTES = 4 << 20
@@ -84,3 +88,31 @@ def decoded(data: bytes, path: Path) -> str:
 
 def _newlines(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def write_atomically(path: Path, content: str | bytes, *, sync: bool = False) -> None:
+    """Write a whole file or nothing: a temporary name beside it, then a rename.
+
+    Text is written without control characters: people will ``cat`` it. ``sync``: the file is on
+    the disk before it takes the place of another. An OSError names the file.
+    """
+    data = clean(content).encode() if isinstance(content, str) else content
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with temporary.open("wb", buffering=0) as file:
+            write_all(file.fileno(), data)
+            if sync:
+                os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError as e:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise OSError(e.errno, e.strerror, str(path)) from None
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    """Write until all is written: a disk that is getting full takes a part at first."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]

@@ -1,10 +1,30 @@
 """Rollouts: a sandboxed policy against a live environment, many episodes at a time."""
 
-from promptpo.rollout.evaluate import evaluate
-from promptpo.rollout.executor import Executor, open_executor, rehearse, worker_settings
-from promptpo.rollout.jobs import EpisodeData, Job, PlayJob, PlayRun, Settings, TaskInfo
-from promptpo.rollout.local import LocalExecutor
-from promptpo.rollout.seeds import episode_seeds
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from promptpo.rollout.evaluate import evaluate
+    from promptpo.rollout.executor import Executor, open_executor, rehearse, worker_settings
+    from promptpo.rollout.jobs import EpisodeData, Job, PlayJob, PlayRun, Settings, TaskInfo
+    from promptpo.rollout.local import LocalExecutor
+    from promptpo.rollout.seeds import episode_seeds
+
+#: Where each name lives; imported on first use, because workers and simulators are heavy.
+_HOMES = {
+    "EpisodeData": "promptpo.rollout.jobs",
+    "Executor": "promptpo.rollout.executor",
+    "Job": "promptpo.rollout.jobs",
+    "LocalExecutor": "promptpo.rollout.local",
+    "PlayJob": "promptpo.rollout.jobs",
+    "PlayRun": "promptpo.rollout.jobs",
+    "Settings": "promptpo.rollout.jobs",
+    "TaskInfo": "promptpo.rollout.jobs",
+    "episode_seeds": "promptpo.rollout.seeds",
+    "evaluate": "promptpo.rollout.evaluate",
+    "open_executor": "promptpo.rollout.executor",
+    "rehearse": "promptpo.rollout.executor",
+    "worker_settings": "promptpo.rollout.executor",
+}
 
 __all__ = [
     "EpisodeData",
@@ -21,3 +41,11 @@ __all__ = [
     "rehearse",
     "worker_settings",
 ]
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - a module attribute may be anything
+    if name not in _HOMES:
+        raise AttributeError(f"module 'promptpo.rollout' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_HOMES[name]), name)

@@ -7,13 +7,14 @@ import os
 import sys
 from collections.abc import Iterator
 from types import TracebackType
-from typing import Protocol, TextIO
+from typing import TYPE_CHECKING, Protocol, TextIO
 
 from promptpo.types import Event
-from promptpo.ui.plain import PlainView
-from promptpo.ui.progress import Progress
 
-__all__ = ["PlainView", "Progress", "View", "in_notebook", "open_view", "progress_shown"]
+if TYPE_CHECKING:
+    from promptpo.ui.progress import Progress
+
+__all__ = ["View", "in_notebook", "open_view", "progress_shown"]
 
 
 class View(Protocol):
@@ -46,6 +47,8 @@ def open_view(stream: TextIO | None = None) -> View:
         from promptpo.ui.live import LiveView
 
         return LiveView(stream)
+    from promptpo.ui.plain import PlainView
+
     return PlainView(stream)
 
 

@@ -27,7 +27,8 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 from llm_server import Answer, ScriptedServer  # noqa: E402 - found by the line above
 
 from promptpo.llm import ModelSettings, open_model  # noqa: E402
-from promptpo.types import CallKey, Message, Request  # noqa: E402
+from promptpo.llm.messages import Message, Request  # noqa: E402
+from promptpo.types import Key  # noqa: E402
 
 POLICY = """```python
 class Policy:
@@ -68,7 +69,7 @@ async def _client(server: ScriptedServer, calls: int) -> float:
         ModelSettings("openai/benchmark", api_base=server.url, max_concurrency=calls)
     )
     ask = [
-        Request(CallKey("policy", 1, number), (Message("user", "Write a policy."),))
+        Request(Key(1, number, role="policy"), (Message("user", "Write a policy."),))
         for number in range(calls + 1)
     ]
     started = time.perf_counter()

@@ -10,7 +10,7 @@ from typing import Any
 
 from promptpo.common import bounds
 from promptpo.common.plaintext import clean_line, shortened
-from promptpo.types import Reply
+from promptpo.llm.messages import Reply
 
 #: What of a usage object is kept, so that it can be written down: levels, entries, characters.
 _LEVELS, _ENTRIES, _CHARACTERS = 6, 50, 500

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from promptpo.errors import ModelError
 from promptpo.llm.manual_model import ManualModel
+from promptpo.llm.messages import LanguageModel, Reply, Request
 from promptpo.llm.providers import EXAMPLES, check_configured
 from promptpo.llm.recorded_model import RecordedModel
 from promptpo.llm.recording import find_recording
 from promptpo.llm.settings import ModelSettings
-from promptpo.types import LanguageModel, Reply, Request
 
 
 class NoModel:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from promptpo.common import bounds
 from promptpo.common.plaintext import clean_line, control_character
-from promptpo.types import TOO_LARGE, Reply
+from promptpo.llm.messages import TOO_LARGE, Reply
 
 _FENCE = re.compile(r"^([ \t]*)(`{3,}|~{3,})[ \t]*([^`\n]*)$")
 _TAGS = "think|thinking|thought|reasoning"

@@ -22,12 +22,12 @@ import tenacity
 from promptpo.errors import ModelError, ModelUnavailable
 from promptpo.llm import answers, providers
 from promptpo.llm.failures import Endpoint, PassingFailure, classify, one_line, withheld
+from promptpo.llm.messages import TOO_LARGE, Reply, Request
 from promptpo.llm.providers import EXAMPLES
 from promptpo.llm.settings import ModelSettings
 from promptpo.llm.usage import dollars, tokens_of
 from promptpo.llm.waiting import Wait
 from promptpo.llm.wire import Heard, listening
-from promptpo.types import TOO_LARGE, Reply, Request
 
 #: Seconds: the longest pause between two tries (unless the server asks for more), the time that
 #: setting up a connection may take, and the least time between two notices of the same trouble.

@@ -21,7 +21,7 @@ from pathlib import Path
 from promptpo.common import bounds
 from promptpo.common.files import other_encoding, write_atomically
 from promptpo.errors import ModelError
-from promptpo.types import TOO_LARGE, Message, Reply, Request
+from promptpo.llm.messages import TOO_LARGE, Message, Reply, Request
 
 #: Seconds between two looks at a reply file.
 POLL = 0.25

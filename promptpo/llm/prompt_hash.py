@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable
 
-from promptpo.types import Message
+from promptpo.llm.messages import Message
 
 
 def prompt_hash(messages: Iterable[Message]) -> str:

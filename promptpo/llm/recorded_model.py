@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from promptpo.errors import ModelError
+from promptpo.llm.messages import Reply, Request
 from promptpo.llm.prompt_hash import prompt_hash
 from promptpo.llm.recording import load_recording
-from promptpo.types import Reply, Request
 
 CHANGED = "the prompt has changed since this reply was recorded"
 

@@ -34,9 +34,10 @@ from promptpo.common.files import other_encoding
 from promptpo.config_values import shown
 from promptpo.errors import ModelError, UsageError
 from promptpo.llm import answers
+from promptpo.llm.messages import Reply, Request
 from promptpo.llm.prompt_hash import prompt_hash
 from promptpo.llm.usage import dollars
-from promptpo.types import Key, Reply, Request
+from promptpo.types import Key
 
 T = TypeVar("T")
 

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+from promptpo.llm.messages import Message, Reply
 from promptpo.policies.program import Program
-from promptpo.types import Candidate, Key, Message, Reply, Rollout, Round
+from promptpo.types import Candidate, Key, Rollout, Round
 
 if TYPE_CHECKING:
     from promptpo.config import RunConfig

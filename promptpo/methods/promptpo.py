@@ -23,10 +23,11 @@ from promptpo.common.concurrency import all_of
 from promptpo.config import RunConfig, option
 from promptpo.errors import LimitReached, SearchEnd
 from promptpo.llm.extract_code import ReplyRejected, extract_code
+from promptpo.llm.messages import Message, Reply
 from promptpo.methods.base import REPLY_TOKENS, Demand, Messages, Search, Services, winners
 from promptpo.policies import Program
 from promptpo.prompts import promptpo as prompts
-from promptpo.types import Candidate, Key, Message, Note, Reply, Round
+from promptpo.types import Candidate, Key, Note, Round
 
 if TYPE_CHECKING:
     from promptpo.spec import EnvSpec

@@ -8,7 +8,7 @@ from importlib.resources import files
 from string import Template
 from typing import TYPE_CHECKING
 
-from promptpo.types import Message
+from promptpo.llm.messages import Message
 
 if TYPE_CHECKING:
     from promptpo.config import RunConfig

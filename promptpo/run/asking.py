@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from promptpo.errors import LimitReached
 from promptpo.llm import ReplyMissing
+from promptpo.llm.messages import LanguageModel, Message, Reply, Request
 from promptpo.llm.prompt_hash import prompt_hash
 from promptpo.llm.recording import reply_event
 from promptpo.run.limits import Ledger
@@ -14,7 +15,7 @@ from promptpo.store.codec import encode
 from promptpo.store.events import EventLog
 from promptpo.store.folder import RunFolder
 from promptpo.store.memo import Memo
-from promptpo.types import Key, LanguageModel, Message, Reply, Request
+from promptpo.types import Key
 
 
 @dataclass

@@ -9,9 +9,10 @@ from dataclasses import asdict
 from promptpo.common.text import plural
 from promptpo.config import RunConfig
 from promptpo.errors import GoalReached, LimitReached
+from promptpo.llm.messages import Reply
 from promptpo.store.codec import decode
 from promptpo.store.tally import Tally
-from promptpo.types import Event, Key, Reply, Round, Stream, Usage, best_round
+from promptpo.types import Event, Key, Round, Stream, Usage, best_round
 
 
 class Ledger:

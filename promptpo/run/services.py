@@ -12,6 +12,7 @@ from typing import cast
 from promptpo.common.concurrency import all_of
 from promptpo.common.files import write_atomically
 from promptpo.config import RunConfig
+from promptpo.llm.messages import LanguageModel, Message, Reply
 from promptpo.policies import Program
 from promptpo.rollout.executor import Executor
 from promptpo.rollout.jobs import EpisodeData, Lifetime, SummaryJob, SummaryRun, TaskInfo
@@ -27,17 +28,7 @@ from promptpo.store.events import EventLog
 from promptpo.store.export import export
 from promptpo.store.folder import RunFolder
 from promptpo.store.memo import Memo, digest
-from promptpo.types import (
-    Candidate,
-    Key,
-    LanguageModel,
-    Message,
-    Proof,
-    Reply,
-    Rollout,
-    Round,
-    best_round,
-)
+from promptpo.types import Candidate, Key, Proof, Rollout, Round, best_round
 
 
 @dataclass

@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING, Any, cast
 from promptpo.common.files import write_atomically
 from promptpo.errors import RunError, file_error
 from promptpo.llm.manual_model import as_markdown
+from promptpo.llm.messages import Message
 from promptpo.store.codec import encode
 from promptpo.store.shapes import INFO, fits
 from promptpo.store.upgrade import upgraded_info
-from promptpo.types import Candidate, Key, Message, Stream
+from promptpo.types import Candidate, Key, Stream
 
 if TYPE_CHECKING:
     from promptpo.rollout.jobs import EpisodeData

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from promptpo.types import Candidate, Key, Message, Note, Reply, Rollout, Score, Usage
+from promptpo.llm.messages import Message, Reply
+from promptpo.types import Candidate, Key, Note, Rollout, Score, Usage
 
 
 @dataclass(frozen=True)

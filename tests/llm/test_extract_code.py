@@ -6,7 +6,7 @@ import time
 import pytest
 
 from promptpo.llm import ReplyRejected, extract_code
-from promptpo.types import TOO_LARGE, Reply
+from promptpo.llm.messages import TOO_LARGE, Reply
 
 CLASS = "class Policy:\n    def act(self, obs):\n        return 0\n"
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from promptpo.common import bounds
 from promptpo.common.plaintext import clean, shortened
 from promptpo.config import RunConfig
+from promptpo.llm.messages import Message
 from promptpo.prompts.promptpo.history import REFLECTION, render_history
 from promptpo.prompts.task import filled, imports_text, task_text, template
-from promptpo.types import Candidate, Episode, Key, Message, Note, Rollout, Round
+from promptpo.types import Candidate, Episode, Key, Note, Rollout, Round
 
 if TYPE_CHECKING:
     from promptpo.spec import EnvSpec

@@ -1,0 +1,61 @@
+"""What is said to a language model and what it answers; the protocol of anything that does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from promptpo.types import Key
+
+
+@dataclass(frozen=True)
+class Message:
+    """One chat message."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a language model is asked."""
+
+    key: Key
+    messages: tuple[Message, ...]
+
+
+#: The finish reason of a reply that was larger than what is read; its text is left out.
+TOO_LARGE = "too_large"
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a language model answered, with the provider's numbers as they came.
+
+    ``usage`` is the provider's raw usage object: JSON of any shape, so read it with
+    ``promptpo.llm.usage.tokens_of``. ``cost`` is in US dollars (None: price unknown),
+    ``finish_reason`` the OpenAI-style word ("stop", "length", ...), ``latency`` seconds.
+    ``note`` tells what a reader should know of this reply, e.g. that a replayed prompt has changed.
+    """
+
+    text: str
+    model: str
+    finish_reason: str = "stop"
+    usage: object = None
+    cost: float | None = None
+    latency: float = 0.0
+    note: str = ""
+
+
+class LanguageModel(Protocol):
+    """Anything that answers requests; several may be in flight at once."""
+
+    name: str
+
+    async def ask(self, request: Request) -> Reply:
+        """Return the reply, or raise ModelError / ModelUnavailable."""
+        ...
+
+    async def close(self) -> None:
+        """Release connections; calling it twice is harmless."""
+        ...

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, get_args, get_type_hints
 
-from promptpo.config_values import check_value, listed
+from promptpo.common.values import check_value, listed
 
 
 def option(

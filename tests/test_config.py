@@ -7,8 +7,8 @@ import pytest
 
 from promptpo import config
 from promptpo.config import PRESETS, RunConfig, build, flag
-from promptpo.config_file import load_toml
 from promptpo.errors import UsageError
+from promptpo.run.config_file import load_toml
 
 
 def toml(tmp_path: Path, text: str) -> Path:

@@ -13,9 +13,9 @@ from promptpo.cli.parser import USAGE, Parser, commands_help
 from promptpo.cli.settings import add_preset, add_settings
 from promptpo.cli.specs import add_specs, given_spec
 from promptpo.config import RunConfig
-from promptpo.config_file import load_toml
 from promptpo.errors import EXIT_INTERRUPTED, UsageError
 from promptpo.run import options
+from promptpo.run.config_file import load_toml
 from promptpo.ui.terminal import say
 
 if TYPE_CHECKING:

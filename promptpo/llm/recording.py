@@ -31,7 +31,7 @@ from typing import Any, TypeVar
 
 from promptpo import config
 from promptpo.common.files import other_encoding
-from promptpo.config_values import shown
+from promptpo.common.values import shown
 from promptpo.errors import ModelError, UsageError
 from promptpo.llm import answers
 from promptpo.llm.messages import Reply, Request

@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
-from promptpo.config_values import unknown_name
+from promptpo.common.values import unknown_name
 from promptpo.errors import UsageError
 from promptpo.methods.base import Demand, Method, Search, Services
 

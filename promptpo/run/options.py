@@ -12,8 +12,8 @@ from types import MappingProxyType
 from typing import Any
 
 from promptpo import config
+from promptpo.common.values import unknown_name
 from promptpo.config import RunConfig, flat
-from promptpo.config_values import unknown_name
 from promptpo.errors import UsageError
 from promptpo.methods import OWN_METHODS, find_method, method_names
 

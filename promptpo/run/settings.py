@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from promptpo import config
+from promptpo.common.values import shown, unknown_name
 from promptpo.config import RunConfig, flat
-from promptpo.config_values import shown, unknown_name
 from promptpo.errors import ModelError, RunError, UsageError
 from promptpo.llm import default_model, find_recording, load_header
 from promptpo.methods import find_method

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from promptpo.common.values import listed
 from promptpo.config import RunConfig, flat
-from promptpo.config_values import listed
 from promptpo.errors import UsageError
 from promptpo.spec.running.explanation import one_line
 from promptpo.store.events import EventLog

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from promptpo.config_values import shown
+from promptpo.common.values import shown
 from promptpo.errors import UsageError
 from promptpo.video.film import WRITERS
 

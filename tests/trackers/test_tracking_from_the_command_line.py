@@ -11,7 +11,7 @@ import pytest
 
 from promptpo.cli.run import parser
 from promptpo.config import RunConfig
-from promptpo.config_file import load_toml
+from promptpo.run.config_file import load_toml
 
 SMALL = ("--spec", "cartpole", "--rounds", "1", "--test-episodes", "3", "--workers", "1")
 

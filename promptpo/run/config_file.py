@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from promptpo.common.files import NotText, read_text
+from promptpo.common.values import unknown_name
 from promptpo.config import check_setting, fields
-from promptpo.config_values import unknown_name
 from promptpo.errors import UsageError
 from promptpo.methods import find_method, method_names
 from promptpo.run.options import all_options, preset

@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 from company import COUNTED, counted_cartpole
+from promptpo.report.gather import gather
 from scripted import BAD, GOOD, data_of, replies, run
 
 import promptpo
@@ -14,7 +15,6 @@ from promptpo.comparison.groups import panels
 from promptpo.comparison.history import read_history
 from promptpo.comparison.records import score_records
 from promptpo.comparison.tables import notes, run_rows
-from promptpo.report.gather import gather
 from promptpo.report.page import render_report
 from promptpo.rollout import proof
 from promptpo.trackers.feed import Feed
@@ -82,7 +82,7 @@ def test_held_out_episodes_are_measured_anew_and_both_scores_are_on_record(late)
     assert max(result.test.returns) == 10
     assert result.proof.score["mean_return"] == sum(together["returns"]) / 3
     (proven,) = (p for p in data_of(events, "proof") if p["stream"] == "test")
-    assert (proven["verdict"], proven["seeds"]) == (MARK, result.test.seeds[1::-1])
+    assert (proven["verdict"], proven["seeds"]) == (MARK, result.test.seeds[:0:-1])
     assert result.usage.steps["test"] == together["steps"] + alone["steps"]
 
 
@@ -104,7 +104,7 @@ def test_people_are_told_wherever_they_look(late):
     for event in events:
         progress.apply(event)
     rows = dict(row for row in summary.closing(progress) if row[0])
-    assert rows["marked"].startswith(f"{MARK}: 1 of 2 held-out episodes")
+    assert rows["marked"].startswith(f"{MARK}: 2 of 2 held-out episodes")
 
 
 def test_comparisons_know_it(late):

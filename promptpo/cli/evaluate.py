@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from promptpo.spec import EnvSpec
     from promptpo.types import Proof, Rollout
 
-#: Episodes in lockstep: no result depends on it.
-_GROUP = 5
-
 
 def parser() -> Parser:
     """The policy, and how it is evaluated."""
@@ -89,9 +86,7 @@ async def play(spec: EnvSpec, settings: RunConfig, source: str) -> tuple[Rollout
     seeds = episode_seeds(settings.seed, "test", settings.test_episodes)
     lifetime: Any = settings.policy_lifetime or spec.policy_lifetime
     with contextlib.closing(open_executor(settings, spec)) as executor:
-        rollout, proof = await evaluate_proven(
-            executor, source, "test", seeds, group=_GROUP, lifetime=lifetime
-        )
+        rollout, proof = await evaluate_proven(executor, source, "test", seeds, lifetime=lifetime)
         if rollout.error_kind == "environment":
             await rehearse(executor, seeds)
     return rollout, proof

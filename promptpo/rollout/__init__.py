@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from promptpo.rollout.evaluate import evaluate
+    from promptpo.rollout.evaluation import evaluate
     from promptpo.rollout.executor import Executor, open_executor, rehearse, worker_settings
     from promptpo.rollout.jobs import EpisodeData, Job, PlayJob, PlayRun, Settings, TaskInfo
     from promptpo.rollout.local import LocalExecutor
@@ -20,7 +20,7 @@ _HOMES = {
     "Settings": "promptpo.rollout.jobs",
     "TaskInfo": "promptpo.rollout.jobs",
     "episode_seeds": "promptpo.rollout.seeds",
-    "evaluate": "promptpo.rollout.evaluate",
+    "evaluate": "promptpo.rollout.evaluation",
     "open_executor": "promptpo.rollout.executor",
     "rehearse": "promptpo.rollout.executor",
     "worker_settings": "promptpo.rollout.executor",

@@ -5,10 +5,13 @@ Both are made on the trusted side and can be pickled, so that they can go to ano
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
 from promptpo.policies import Actions
+from promptpo.types import Episode
 
 if TYPE_CHECKING:
     import numpy as np
@@ -59,19 +62,52 @@ class DescribeJob(Job[TaskInfo]):
     """Open the environment and the sandbox."""
 
 
+class Phase(IntEnum):
+    """What happens to a group of episodes in a round, in this order."""
+
+    LOAD = 0
+    ENV_RESET = 1
+    POLICY_RESET = 2
+    ACT = 3
+    ACTION = 4
+    ENV_STEP = 5
+
+
+class Moment(NamedTuple):
+    """When something happens to episodes that step together; earlier ones are less.
+
+    Round 0 begins the episodes, round t is their step t. ``slot`` is an episode's place among the
+    seeds of the whole job.
+    """
+
+    round: int
+    phase: Phase
+    slot: int
+
+    def steps_before(self, slot: int) -> int:
+        """How many steps the environment of a slot has taken by then, unless its episode ended."""
+        return max(0, self.round - (self.phase < Phase.ENV_STEP or slot >= self.slot))
+
+
 @dataclass(frozen=True)
 class PlayJob(Job["PlayRun"]):
     """Play one episode per seed with one policy.
 
-    Lifetime "episode": all of them in lockstep, each with a policy object of its own;
-    "evaluation": one after another on one object. ``keep`` are the seeds of the episodes to bring
-    back whole.
+    Lifetime "episode": each with a policy object of its own, and as many in lockstep as the
+    executor chooses; with ``alone`` each has a process of its own, too. Lifetime "evaluation": one
+    after another on one object. ``keep`` are the seeds of the episodes to bring back whole.
+
+    An executor divides a job: ``first`` is the slot of its first seed in the whole, and nothing
+    from the moment ``before`` on need be played.
     """
 
     source: str
     seeds: tuple[int, ...]
     lifetime: Lifetime = "episode"
     keep: tuple[int, ...] = ()
+    alone: bool = False
+    first: int = 0
+    before: Moment | None = None
 
 
 @dataclass(frozen=True)
@@ -91,19 +127,40 @@ class EpisodeData:
     success: bool | None
 
 
+#: The error of an episode that did not end because another one failed.
+BYSTANDER = "another episode failed"
+
+
+def bystander(seed: int, length: int = 0) -> Episode:
+    """An episode that did not end because another one failed; its return is not known."""
+    return Episode(seed, math.nan, length, error=BYSTANDER)
+
+
 @dataclass(frozen=True)
 class PlayRun:
-    """What became of a PlayJob; the lists cover the episodes that ended, in the seeds' order."""
+    """What became of a PlayJob; it does not depend on which episodes shared a process.
 
-    seeds: tuple[int, ...] = ()
-    returns: tuple[float, ...] = ()
-    lengths: tuple[int, ...] = ()
-    successes: tuple[bool | None, ...] = ()
+    After a failure all is told as if every episode had been stepped together, and the failure had
+    ended them all.
+
+    Attributes:
+        results: one for each of the job's seeds, in their order.
+        steps: environment steps, those of episodes that did not end included.
+        clipped: actions that lay outside their bounds and were clipped.
+        output: what the policy printed.
+        error: why the policy failed, as its author is told; None if it did not.
+        error_kind: that of a ``sandbox.ProgramError``, or "environment", or "disturbed".
+        failed_at: when, where that is known and episodes were stepped together.
+        episodes: those that ended, of the ones to be kept.
+    """
+
+    results: tuple[Episode, ...] = ()
     steps: int = 0
     clipped: int = 0
     output: str = ""
     error: str | None = None
     error_kind: str | None = None
+    failed_at: Moment | None = None
     episodes: tuple[EpisodeData, ...] = ()
 
 
@@ -127,8 +184,8 @@ class RehearsalJob(Job[None]):
 class ProofJob(Job["ProofRun"]):
     """Feed a recorded episode to a policy that is alone in a fresh process.
 
-    ``company`` is how many episodes shared a process when it was recorded: alone it has the time
-    that all of them had, so that no limit fails it that did not then.
+    ``company`` is how many episodes may have shared a process when it was recorded: alone it has
+    the time that all of them had, so that no limit fails it that did not then.
     """
 
     source: str

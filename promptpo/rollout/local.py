@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
+from promptpo.common.concurrency import all_of
 from promptpo.errors import PromptPOError, SpecError
 from promptpo.rollout.cores import available_cores
+from promptpo.rollout.division import BASE, divided, joined
 from promptpo.rollout.jobs import (
     DescribeJob,
     Job,
@@ -18,6 +21,7 @@ from promptpo.rollout.jobs import (
     RehearsalJob,
     Settings,
     TaskInfo,
+    bystander,
 )
 from promptpo.rollout.serving import serve
 from promptpo.rollout.watched import Lost, Watched
@@ -37,13 +41,14 @@ class LocalExecutor:
 
     def __init__(self, settings: Settings, workers: int | None = None) -> None:
         self._settings = settings
-        count = workers or available_cores()
-        self._own_core = count == available_cores()
-        self._threads = ThreadPoolExecutor(count, "promptpo-job")
+        self._workers = workers or available_cores()
+        self._own_core = self._workers == available_cores()
+        self._threads = ThreadPoolExecutor(self._workers, "promptpo-job")
         self._lock = threading.Lock()
         self._idle: deque[Watched] = deque()
         self._all: set[Watched] = set()
         self._closed = False
+        self._playing = 0
         self._sound: set[RehearsalJob] = set()
         self._rehearsing = threading.Lock()
 
@@ -52,8 +57,29 @@ class LocalExecutor:
         return await self.run(DescribeJob())
 
     async def run(self, job: Job[R]) -> R:
-        """The answer of one worker."""
-        answer: R = await asyncio.get_running_loop().run_in_executor(self._threads, self._run, job)
+        """The answer of one worker, or of several that share the episodes of a policy."""
+        if isinstance(job, PlayJob):
+            return cast("R", await self._shared(job))
+        return await self._in_thread(job)
+
+    async def _shared(self, job: PlayJob) -> PlayRun:
+        """Among as many workers as there are, but no fewer than BASE episodes for each.
+
+        Policies that are played side by side share the workers: so many parts that no worker is
+        without work while others have two.
+        """
+        self._playing += 1
+        try:
+            await asyncio.sleep(0)  # all that are asked for together count
+            workers = self._workers // math.gcd(self._workers, self._playing)
+            parts = divided(job, min(workers, math.ceil(len(job.seeds) / BASE)))
+            return joined(await all_of(map(self._in_thread, parts)))
+        finally:
+            self._playing -= 1
+
+    async def _in_thread(self, job: Job[R]) -> R:
+        loop = asyncio.get_running_loop()
+        answer: R = await loop.run_in_executor(self._threads, self._run, job)
         return answer
 
     def _run(self, job: Job[Any]) -> Any:  # noqa: ANN401 - what the job's class names
@@ -83,7 +109,8 @@ class LocalExecutor:
                 if fresh and lost.call in ("import", "make"):
                     raise self._spec_error(lost) from None
                 error = f"the environment failed under this policy: {lost.words}"
-                run = PlayRun(job.seeds, steps=lost.steps, error=error, error_kind="environment")
+                left = tuple(map(bystander, job.seeds))
+                run = PlayRun(left, lost.steps, error=error, error_kind="environment")
             if run.error_kind != "environment":
                 return run
         return run

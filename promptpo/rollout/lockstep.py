@@ -7,21 +7,27 @@ and one brings back their actions, so its cost is shared.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import add
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from promptpo.rollout.jobs import EpisodeData, PlayRun
-from promptpo.rollout.rows import Rows
+from promptpo.rollout.jobs import EpisodeData, Moment, Phase, PlayRun, bystander
+from promptpo.rollout.rows import Rows, SlotFault
 from promptpo.spec.running.activity import CALL, IDLE, STEP, STEPS, activity
 from promptpo.spec.running.faults import EnvironmentFault
+from promptpo.types import Episode
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from promptpo.spec import Task
+
+_NEVER = Moment(sys.maxsize, Phase.LOAD, 0)
 
 
 class SlotPolicy(Protocol):
@@ -37,10 +43,11 @@ class SlotPolicy(Protocol):
 
 
 @dataclass
-class _Episode:
-    """One running episode and what it has gathered so far."""
+class _Running:
+    """One episode in its slot, and what it has gathered so far."""
 
     task: Task
+    slot: int
     seed: int
     keep: bool
     observation: NDArray[np.float64] = field(init=False)
@@ -51,26 +58,26 @@ class _Episode:
     success: bool | None = None
     terminated: bool = False
     truncated: bool = False
+    over: bool = False
 
     def start(self) -> None:
         self.observation = self.task.reset(self.seed)
         if self.keep:
-            self.observations.append(np.array(self.observation))
+            self.observations.append(self.observation)
 
-    def step(self, action: NDArray[np.float64]) -> bool:
-        """One step; True when the episode is over."""
-        self.observation, reward, self.terminated, self.truncated, success = self.task.step(action)
-        self.rewards.append(reward)
+    def step(self, action: object) -> bool:
+        """One step, with an action as the environment wants it; True when the episode is over."""
+        self.observation, reward, terminated, truncated, success = self.task.advance(action)
         self.total += reward
         if success is not None:
             self.success = bool(self.success) or success
-        if self.keep:
-            self.observations.append(np.array(self.observation))
-            self.actions.append(self.task.received(action))
-        if self.terminated or self.truncated:
+        if terminated or truncated:
             self._check_end()
-            return True
-        return False
+            self.terminated, self.truncated, self.over = terminated, truncated, True
+        self.rewards.append(reward)
+        if self.keep:
+            self.observations.append(self.observation)
+        return self.over
 
     def _check_end(self) -> None:
         """What no policy gets to see, and what only adds up to something wrong."""
@@ -90,85 +97,152 @@ class _Episode:
             success=self.success,
         )
 
+    def result(self) -> Episode:
+        """How it went."""
+        if self.over:
+            return Episode(self.seed, self.total, len(self.rewards), self.success)
+        return bystander(self.seed, len(self.rewards))
 
-def run_lockstep(
-    tasks: Sequence[Task],
-    policy: SlotPolicy,
-    seeds: Sequence[int],
-    *,
-    keep: Container[int],
-    fresh: bool = True,
-) -> tuple[PlayRun, BaseException | None]:
-    """Play one episode per seed, each in the task of the same index; ``keep`` are seeds.
+    def failure(self, error: str, steps: int) -> Episode:
+        """How it went until it failed, after so many steps."""
+        rewards = self.rewards[:steps]
+        return Episode(self.seed, reduce(add, rewards, 0.0), len(rewards), None, error)
 
-    Returns what was played and the exception that ended it early (None: every episode ended).
+
+class Lockstep:
+    """Episodes of one policy that are stepped together, in neighbouring slots.
+
+    Each plays in the task of the same index; ``keep`` are the seeds of those to be kept whole,
+    ``first`` is the first one's slot.
     """
-    episodes = [_Episode(t, s, s in keep) for t, s in zip(tasks, seeds, strict=False)]
-    fault: BaseException | None = None
-    clipped_before = sum(t.clipped for t in tasks)
-    try:
-        _play(episodes, policy, fresh)
-    except Exception as e:
-        fault = e
-    ended = [e for e in episodes if e.terminated or e.truncated]
-    run = PlayRun(
-        seeds=tuple(seeds),
-        returns=tuple(e.total for e in ended),
-        lengths=tuple(len(e.rewards) for e in ended),
-        successes=tuple(e.success for e in ended),
-        steps=sum(len(e.rewards) for e in episodes),
-        clipped=sum(t.clipped for t in tasks) - clipped_before,
-        episodes=tuple(e.data() for e in ended if e.keep),
-    )
-    return run, fault
 
+    def __init__(
+        self, tasks: Sequence[Task], seeds: Sequence[int], keep: Container[int] = (), first: int = 0
+    ) -> None:
+        self._episodes = [
+            _Running(task, slot, seed, seed in keep)
+            for slot, (task, seed) in enumerate(zip(tasks, seeds, strict=False), first)
+        ]
+        self._keeping = any(episode.keep for episode in self._episodes)
+        self._clipped_before = self._clipped()
+        # What is under way.
+        self._round, self._phase, self._slot = 0, Phase.ENV_RESET, first
 
-def _play(episodes: list[_Episode], policy: SlotPolicy, fresh: bool) -> None:
-    for slot, episode in enumerate(episodes):
+    def play(
+        self, policy: SlotPolicy, *, fresh: bool = True, before: Moment | None = None
+    ) -> PlayRun:
+        """Play to the ends, or until something fails; from the moment ``before`` on, nothing."""
+        import sandbox
+
+        before = before or _NEVER
         try:
-            episode.start()
-        except EnvironmentFault as fault:
-            raise fault.at(f"in episode slot {slot}") from fault
-    cells = activity.cells
-    cells[CALL] = IDLE
-    slots = list(range(len(episodes)))
-    policy.reset(slots, [e.seed for e in episodes], fresh)
-    rows = Rows(_tasks(episodes, slots))
-    steps = cells[STEPS]
-    while slots:
-        if rows.count != len(slots):
-            rows.check(since=1)
-            rows = Rows(_tasks(episodes, slots))
-        table = rows.next()
-        for row, slot in enumerate(slots):
-            table[row] = episodes[slot].observation
-        cells[CALL] = IDLE
-        try:
-            actions = policy.act(slots, table)
-        except Exception:
-            rows.check()  # what a policy makes of NaN is not its fault
-            raise
-        cells[CALL] = STEP
-        cells[STEPS] = steps = steps + len(slots)
-        still = []
-        for row, slot in enumerate(slots):
-            episode = episodes[slot]
+            self._begin(policy, fresh, before)
+            self._step_all(policy, before)
+        except (sandbox.ProgramError, sandbox.Disturbed) as e:
+            if self._phase is Phase.ACT and isinstance(e, sandbox.BadAction):
+                self._phase = Phase.ACTION
+            slot = e.slot if isinstance(e, sandbox.ProgramError) else None
+            return self._run(e.message, e.kind, slot)
+        except SlotFault as fault:
+            if fault.step is not None:
+                self._round, self._phase = fault.step, Phase.ENV_STEP
+            error = f"the environment failed under this policy: {fault.problem}"
+            return self._run(error, "environment", fault.slot)
+        return self._run()
+
+    def _begin(self, policy: SlotPolicy, fresh: bool, before: Moment) -> None:
+        for episode in self._episodes:
+            self._slot = episode.slot
+            if self._now() >= before:
+                return
             try:
-                over = episode.step(actions[row])
+                episode.start()
             except EnvironmentFault as fault:
-                raise fault.at(_place(slot, episode, actions[row])) from fault
-            if not over:
-                still.append(slot)
-        slots = still
-    rows.check(since=1)
+                place = f"in episode slot {episode.slot}"
+                raise SlotFault(fault, place, episode.slot) from fault
+        activity.cells[CALL] = IDLE
+        self._phase, self._slot = Phase.POLICY_RESET, self._episodes[0].slot
+        if self._now() < before:
+            slots = [episode.slot for episode in self._episodes]
+            policy.reset(slots, [episode.seed for episode in self._episodes], fresh)
+
+    def _step_all(self, policy: SlotPolicy, before: Moment) -> None:
+        cells = activity.cells
+        steps = cells[STEPS]
+        running, slots = self._episodes, [episode.slot for episode in self._episodes]
+        rows = Rows(self._tasks(running))
+        while slots:
+            self._round, self._phase, self._slot = self._round + 1, Phase.ACT, slots[0]
+            if self._now() >= before:
+                break
+            if rows.count != len(slots):
+                rows.check(since=1)
+                rows = Rows(self._tasks(running))
+            table = rows.next([episode.observation for episode in running])
+            cells[CALL] = IDLE
+            try:
+                actions = policy.act(slots, table)
+            except Exception:
+                rows.check()  # what a policy makes of NaN is not its fault
+                raise
+            self._phase = Phase.ENV_STEP
+            if self._now() >= before:
+                rows.check()
+                return
+            cells[CALL] = STEP
+            cells[STEPS] = steps = steps + len(slots)
+            if self._step(running, actions):
+                running = [episode for episode in running if not episode.over]
+                slots = [episode.slot for episode in running]
+        rows.check(since=1)
+
+    def _step(self, running: Sequence[_Running], actions: NDArray[np.float64]) -> bool:
+        """One step of each; returns whether one is over."""
+        if self._keeping:
+            for row, episode in enumerate(running):
+                if episode.keep:
+                    episode.actions.append(episode.task.received(actions[row]))
+        over = False
+        decoded = running[0].task.decoded(actions)
+        for row, (episode, action) in enumerate(zip(running, decoded, strict=True)):
+            try:
+                over |= episode.step(action)
+            except EnvironmentFault as fault:
+                raise SlotFault(fault, _place(episode, actions[row]), episode.slot) from fault
+        return over
+
+    def _now(self) -> Moment:
+        return Moment(self._round, self._phase, self._slot)
+
+    def _clipped(self) -> int:
+        return sum(episode.task.clipped for episode in self._episodes)
+
+    @staticmethod
+    def _tasks(episodes: Sequence[_Running]) -> dict[int, Task]:
+        return {episode.slot: episode.task for episode in episodes}
+
+    def _run(
+        self, error: str | None = None, kind: str | None = None, slot: int | None = None
+    ) -> PlayRun:
+        """What was played until now; ``slot`` is the one that failed, if one did."""
+        results = [episode.result() for episode in self._episodes]
+        if error is not None and slot is not None:
+            self._slot, index = slot, slot - self._episodes[0].slot
+            steps = self._now().steps_before(slot)
+            results[index] = self._episodes[index].failure(error, steps)
+        return PlayRun(
+            results=tuple(results),
+            steps=sum(len(e.rewards) for e in self._episodes),
+            clipped=self._clipped() - self._clipped_before,
+            error=error,
+            error_kind=kind,
+            failed_at=None if error is None else self._now(),
+            episodes=tuple(e.data() for e in self._episodes if e.over and e.keep),
+        )
 
 
-def _tasks(episodes: Sequence[_Episode], slots: Sequence[int]) -> dict[int, Task]:
-    return {slot: episodes[slot].task for slot in slots}
-
-
-def _place(slot: int, episode: _Episode, action: NDArray[np.float64]) -> str:
+def _place(episode: _Running, action: NDArray[np.float64]) -> str:
     """Where in which episode, for a policy's eyes: the seed is not told."""
     text = str(action.tolist())
     text = text if len(text) <= 200 else f"{text[:200]}..."
-    return f"at step {episode.task.steps} of episode slot {slot}, on action {text}"
+    return f"at step {episode.task.steps} of episode slot {episode.slot}, on action {text}"

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from promptpo.common.concurrency import all_of
-from promptpo.rollout.evaluate import evaluate, groups_of
+from promptpo.rollout.evaluation import evaluate
 from promptpo.rollout.executor import Executor
 from promptpo.rollout.jobs import EpisodeData, Lifetime, ProofJob, ProofRun
 from promptpo.types import Proof, Rollout, Stream
@@ -20,20 +20,16 @@ from promptpo.types import Proof, Rollout, Stream
 MOST: dict[Stream, int] = {"search": 1, "test": 10}
 
 
-def to_prove(stream: Stream, seeds: Sequence[int], group: int, lifetime: Lifetime) -> list[int]:
+def to_prove(stream: Stream, seeds: Sequence[int], lifetime: Lifetime) -> list[int]:
     """Seeds of the episodes to feed again: at most MOST, and no more than half of all.
 
-    They are taken from the groups in turn. The last of a group has the most before it, so the
-    first group begins with its last one; each further group begins one earlier, so that every
-    place of a group has its turn. An episode that had its process to itself needs no proof.
+    They are spread evenly, from the last, which has the most before it, to the second: in whatever
+    groups the episodes were played, all places of a group have their turn.
     """
-    if lifetime == "evaluation":
+    if lifetime == "evaluation" or len(seeds) < 2:
         return []
-    groups = [g for g in groups_of(seeds, group) if len(g) > 1]
-    turns = [[g[-1 - (n + k) % len(g)] for k in range(len(g))] for n, g in enumerate(groups)]
-    longest = max(map(len, turns), default=0)
-    in_turn = [turn[k] for k in range(longest) for turn in turns if k < len(turn)]
-    return in_turn[: min(MOST[stream], (len(seeds) + 1) // 2)]
+    count = min(MOST[stream], (len(seeds) + 1) // 2)
+    return [seeds[-1 - n * (len(seeds) - 2) // max(count - 1, 1)] for n in range(count)]
 
 
 async def prove(
@@ -42,41 +38,33 @@ async def prove(
     run: Rollout,
     episodes: Sequence[EpisodeData],
     *,
-    group: int,
     lifetime: Lifetime,
 ) -> Proof:
-    """Hold a rollout that was played in groups of ``group`` against the lone policy.
+    """Hold a rollout whose episodes shared processes against the lone policy.
 
     ``episodes`` are those of its seeds that ``to_prove`` names, or more.
     """
     if lifetime == "evaluation":
         return Proof("not applicable", run.stream)
     recorded = {e.seed: e for e in episodes}
-    company = {seed: len(g) for g in groups_of(run.seeds, group) for seed in g}
-    seeds = to_prove(run.stream, run.seeds, group, lifetime)
-    jobs = [ProofJob(source, recorded[seed], company[seed]) for seed in seeds]
+    seeds = to_prove(run.stream, run.seeds, lifetime)
+    jobs = [ProofJob(source, recorded[seed], company=len(run.seeds)) for seed in seeds]
     found = await all_of(executor.run(job) for job in jobs)
     return _proof(run, [job.episode for job in jobs], found)
 
 
 async def evaluate_proven(
-    executor: Executor,
-    source: str,
-    stream: Stream,
-    seeds: Sequence[int],
-    *,
-    group: int,
-    lifetime: Lifetime,
+    executor: Executor, source: str, stream: Stream, seeds: Sequence[int], *, lifetime: Lifetime
 ) -> tuple[Rollout, Proof | None]:
     """Play the episodes, and play them again one by one where a proof says that they depend.
 
     No proof comes with a rollout that failed in company.
     """
-    play = partial(evaluate, executor, source, stream, seeds, group=group, lifetime=lifetime)
-    run, episodes = await play(keep=to_prove(stream, seeds, group, lifetime))
+    play = partial(evaluate, executor, source, stream, seeds, lifetime=lifetime)
+    run, episodes = await play(keep=to_prove(stream, seeds, lifetime))
     if run.error is not None:
         return run, None
-    proof = await prove(executor, source, run, episodes, group=group, lifetime=lifetime)
+    proof = await prove(executor, source, run, episodes, lifetime=lifetime)
     if proof.mark:
         run, _ = await play(mark=proof.mark)
     return run, proof

@@ -6,18 +6,25 @@ The process is trusted; the policy is not, and lives in a process of its own beh
 from __future__ import annotations
 
 import hashlib
+import math
+import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from promptpo.errors import PromptPOError
 from promptpo.policies import Actions
+from promptpo.rollout.division import BASE, best_width, concatenated, divided, first_failure, joined
 from promptpo.rollout.jobs import (
     SUMMARY_CHARS,
     DescribeJob,
     Job,
+    Moment,
+    Phase,
     PlayJob,
     PlayRun,
     ProofJob,
@@ -27,6 +34,7 @@ from promptpo.rollout.jobs import (
     SummaryJob,
     SummaryRun,
     TaskInfo,
+    bystander,
 )
 from promptpo.rollout.steady import steadily
 from promptpo.spec.running.faults import EnvironmentFault
@@ -34,6 +42,9 @@ from promptpo.spec.running.faults import EnvironmentFault
 if TYPE_CHECKING:
     import sandbox
     from promptpo.spec import EnvSpec, Task
+
+#: Faults of a policy that may come of too many episodes in one process.
+_CROWDED = ("memory", "died")
 
 
 @dataclass
@@ -44,6 +55,8 @@ class Worker:
     tasks: list[Task] = field(default_factory=list)
     _spec: EnvSpec | None = None
     _host: sandbox.Host | None = None
+    #: Seconds that it takes to open an environment, once the first has loaded its packages.
+    _opening: float = math.inf
 
     def do(self, job: Job[Any]) -> Any:  # noqa: ANN401 - what the job's class names
         """What a job asks for."""
@@ -75,7 +88,9 @@ class Worker:
         from promptpo.spec import Task
 
         while len(self.tasks) < count:
+            began = time.perf_counter()
             self.tasks.append(Task.open(self.spec))
+            self._opening = min(self._opening, time.perf_counter() - began)
         return self.tasks[:count]
 
     @property
@@ -120,40 +135,64 @@ class Worker:
         import sandbox
 
         disturbed = sandbox.Disturbed.kind
-        return steadily(lambda: self._play(job), lambda run: run.error_kind == disturbed)
+        runs: list[PlayRun] = []
+        groups = deque(divided(job, self._groups(job)))
+        while groups:
+            group = groups.popleft()
+            failed = first_failure(runs)
+            if failed is not None:
+                group = replace(group, before=failed.failed_at)
+            run = steadily(partial(self._play, group), lambda run: run.error_kind == disturbed)
+            if run.error_kind in _CROWDED and len(group.seeds) > BASE:
+                groups.extendleft(reversed(divided(group, math.ceil(len(group.seeds) / BASE))))
+                continue
+            runs.append(run)
+            if run.error_kind == "environment":  # what it has left behind is not to be relied on
+                break
+        left = job.seeds[sum(len(run.results) for run in runs) :]
+        runs.append(PlayRun(tuple(map(bystander, left))))
+        return joined(runs, job.first)
+
+    def _groups(self, job: PlayJob) -> int:
+        """How many groups to play a job's episodes in, one after the other."""
+        count = len(job.seeds)
+        if job.alone or job.lifetime == "evaluation":
+            return count
+        (task, *_) = self.open_tasks(min(count, BASE))
+        width = best_width(
+            count, len(self.tasks), self._opening, task.horizon, task.observation_size
+        )
+        return math.ceil(count / width)
 
     def _play(self, job: PlayJob) -> PlayRun:
+        """Play episodes in one process, in lockstep or on one object."""
         import sandbox
-        from promptpo.rollout.lockstep import run_lockstep
+        from promptpo.rollout.lockstep import Lockstep
 
-        groups = [job.seeds]
-        if job.lifetime == "evaluation":
-            groups = [(seed,) for seed in job.seeds]
-        done = PlayRun()
-        fault: BaseException | None = None
+        in_turn = job.lifetime == "evaluation"
+        groups = [(seed,) for seed in job.seeds] if in_turn else [job.seeds]
+        runs: list[PlayRun] = []
         output = ""
         try:
             with self._policy(job.source, self.limits(len(job.seeds))) as policy:
-                for number, seeds in enumerate(groups):
-                    tasks = self.open_tasks(len(seeds))
-                    part, fault = run_lockstep(
-                        tasks, policy, seeds, keep=job.keep, fresh=number == 0
-                    )
-                    done = _joined(done, part)
-                    if fault is not None:
+                for seeds in groups:
+                    lockstep = Lockstep(self.open_tasks(len(seeds)), seeds, job.keep, job.first)
+                    runs.append(lockstep.play(policy, fresh=not runs, before=job.before))
+                    if runs[-1].error is not None:
                         break
                 output = policy.output
-        except (sandbox.ProgramError, sandbox.Disturbed) as e:
-            fault = e
-        done = replace(done, seeds=job.seeds, output=output)
-        if fault is None:
-            return done
-        if isinstance(fault, sandbox.ProgramError | sandbox.Disturbed):
-            return replace(done, error=fault.message, error_kind=fault.kind)
-        if isinstance(fault, EnvironmentFault):
-            error = f"the environment failed under this policy: {fault.problem}"
-            return replace(done, error=error, error_kind="environment")
-        raise fault
+        except (sandbox.ProgramError, sandbox.Disturbed) as e:  # it could not be loaded
+            at = Moment(0, Phase.LOAD, job.first)
+            runs.append(PlayRun(error=e.message, error_kind=e.kind, failed_at=at))
+        left = job.seeds[sum(len(run.results) for run in runs) :]
+        last = runs[-1]
+        return replace(
+            concatenated([*runs, PlayRun(tuple(map(bystander, left)))]),
+            output=output,
+            error=last.error,
+            error_kind=last.error_kind,
+            failed_at=None if in_turn else last.failed_at,
+        )
 
     def rehearse(self, job: RehearsalJob, steps: int | None = None) -> None:
         """Play whole episodes, or so many ``steps`` of them, without a policy.
@@ -245,18 +284,6 @@ def actions_of(task: Task) -> Actions:
         return Actions((space.size,), counts=space.nvec, starts=space.start)
     low, high = (task.received(np.full(space.size, end)) for end in (-np.inf, np.inf))
     return Actions(space.shape, tuple(low.tolist()), tuple(high.tolist()))
-
-
-def _joined(a: PlayRun, b: PlayRun) -> PlayRun:
-    return PlayRun(
-        seeds=a.seeds + b.seeds,
-        returns=a.returns + b.returns,
-        lengths=a.lengths + b.lengths,
-        successes=a.successes + b.successes,
-        steps=a.steps + b.steps,
-        clipped=a.clipped + b.clipped,
-        episodes=a.episodes + b.episodes,
-    )
 
 
 #: What is done for a job, by its type.

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from promptpo.config import RunConfig
 from promptpo.errors import RunError
-from promptpo.rollout.evaluate import evaluate
+from promptpo.rollout.evaluation import evaluate
 from promptpo.rollout.executor import Executor, rehearse
 from promptpo.rollout.jobs import EpisodeData, Lifetime
 from promptpo.run.limits import Ledger
@@ -107,7 +107,6 @@ class Player:
             play.source,
             play.stream,
             play.seeds,
-            group=self.config.episodes,
             lifetime=self.lifetime,
             keep=keep,
             mark=play.mark,

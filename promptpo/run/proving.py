@@ -83,8 +83,7 @@ class Prover:
         """The seeds of the episodes that a proof of a rollout needs."""
         if play.stream == "selection" or play.mark:
             return ()
-        group, lifetime = self.player.config.episodes, self.player.lifetime
-        return tuple(to_prove(play.stream, play.seeds, group, lifetime))
+        return tuple(to_prove(play.stream, play.seeds, self.player.lifetime))
 
     async def proof(self, key: Key, source: str, run: Rollout) -> Proof:
         """The proof on a rollout whose episodes shared processes."""
@@ -95,9 +94,8 @@ class Prover:
             needed = self.keep(play)
             stored = run.seeds if needed and run.stream == "search" else needed
             episodes = await self.player.trajectories(play, key, stored) if needed else []
-            group, lifetime = self.player.config.episodes, self.player.lifetime
             proof = await prove(
-                self.player.executor, source, run, episodes, group=group, lifetime=lifetime
+                self.player.executor, source, run, episodes, lifetime=self.player.lifetime
             )
         self.record("proof", key=encode(key), digest=of, **encode(proof))
         self.latest[source] = proof

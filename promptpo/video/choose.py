@@ -45,23 +45,23 @@ def recorded(test: Rollout | None, seeds: Sequence[int]) -> list[Episode]:
 async def play(
     spec: EnvSpec, settings: RunConfig, source: str, seeds: Sequence[int], lifetime: Lifetime
 ) -> list[Episode]:
-    """Score the policy on every seed, each by itself, so that a failure has its episode.
+    """Score the policy on every seed; where it fails, each by itself, so that it fails only there.
 
     With lifetime "evaluation" the episodes follow each other on one policy object, and those
     after a failure are not there.
     """
     from promptpo.rollout import PlayJob, open_executor
 
-    groups = [tuple(seeds)] if lifetime == "evaluation" else [(seed,) for seed in seeds]
     with contextlib.closing(open_executor(settings, spec)) as executor:
-        jobs = (executor.run(PlayJob(source, group, lifetime)) for group in groups)
-        runs = await asyncio.gather(*jobs)
-    return [e for group, run in zip(groups, runs, strict=True) for e in _scored(group, run)]
+        run = await executor.run(PlayJob(source, tuple(seeds), lifetime))
+        if run.error is None or lifetime == "evaluation":
+            return _scored(run)
+        jobs = (executor.run(PlayJob(source, (seed,))) for seed in seeds)
+        return [e for run in await asyncio.gather(*jobs) for e in _scored(run)]
 
 
-def _scored(seeds: Sequence[int], run: PlayRun) -> list[Episode]:
-    rows = zip(seeds, run.returns, run.lengths, run.successes, strict=False)
-    ended = [Episode(*row) for row in rows]
+def _scored(run: PlayRun) -> list[Episode]:
+    ended = [episode for episode in run.results if episode.error is None]
     if run.error is None:
         return ended
-    return [*ended, Episode(seeds[len(ended)], 0.0, 0, error=run.error)]
+    return [*ended, Episode(run.results[len(ended)].seed, 0.0, 0, error=run.error)]

@@ -86,9 +86,9 @@ class FilmedTask(Task):
         self.studio.begin(seed, flat)
         return flat
 
-    def step(self, action: Flat) -> tuple[Flat, float, bool, bool, bool | None]:
-        """As Task.step; a picture may be taken."""
-        result = super().step(action)
+    def advance(self, action: object) -> tuple[Flat, float, bool, bool, bool | None]:
+        """As Task.advance; a picture may be taken."""
+        result = super().advance(action)
         self.studio.stepped(*result)
         return result
 

@@ -66,8 +66,8 @@ def test_a_policy_plays_whole_episodes(worker, action):
     (task,) = worker.open_tasks(1)
     run = worker.play(PlayJob(POLICY.format(action=action(task)), SEEDS))
     assert run.error is None
-    assert len(run.returns) == len(SEEDS)
-    assert all(0 < length <= task.horizon for length in run.lengths)
+    assert [result.seed for result in run.results] == list(SEEDS)
+    assert all(0 < result.length <= task.horizon for result in run.results)
     assert run.clipped == 0
 
 
@@ -87,4 +87,4 @@ def test_an_experts_actions_bring_its_return(worker):
     source = PLAYBACK.format(actions=np.array(actions).tolist())
     run = worker.play(PlayJob(source, SEEDS[:1]))
     assert run.error is None
-    assert run.returns == (total,)
+    assert [result.return_ for result in run.results] == [total]

@@ -17,6 +17,8 @@ from promptpo.rollout import LocalExecutor, PlayJob, Settings, evaluate
 from promptpo.rollout.jobs import SummaryJob
 
 NOISY = policy("return int(np.random.random() < 0.5)")
+#: Plays as NOISY does, until its own pole leans that way far enough.
+FAILS_SOMEWHERE = policy("return None if obs.pole_angle > 0.18 else int(np.random.random() < 0.5)")
 
 
 @pytest.fixture
@@ -29,11 +31,16 @@ def played(executor, source, seeds=(1, 2, 3), **how):
     return asyncio.run(evaluate(executor, source, "search", seeds, **how))
 
 
-def test_grouping_changes_no_result(executor):
-    one_by_one = played(executor, NOISY, group=1)
-    together = played(executor, NOISY, group=3)
-    assert one_by_one[0].returns == together[0].returns
-    assert len(set(one_by_one[0].returns)) > 1
+@pytest.mark.parametrize("source", [NOISY, FAILS_SOMEWHERE], ids=["good", "failing"])
+def test_how_many_workers_share_the_episodes_changes_no_result(executor, source):
+    seeds, keep = tuple(range(23)), (3, 21)
+    with contextlib.closing(LocalExecutor(Settings("cartpole"), workers=3)) as other:
+        shared, shared_episodes = played(other, source, seeds, keep=keep)
+    rollout, episodes = played(executor, source, seeds, keep=keep)
+    assert shared == rollout
+    assert [e.seed for e in episodes] == [e.seed for e in shared_episodes]
+    assert rollout.returns
+    assert (rollout.error is None) == (source == NOISY)
 
 
 def test_kept_episodes_hold_everything_up_to_the_last_observation(executor):

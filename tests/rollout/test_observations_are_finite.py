@@ -6,9 +6,10 @@ import gymnasium
 import numpy as np
 import pytest
 
-from promptpo.rollout.lockstep import run_lockstep
+from promptpo.rollout.division import joined
+from promptpo.rollout.jobs import Phase
+from promptpo.rollout.lockstep import Lockstep
 from promptpo.spec import EnvSpec, Task, field
-from promptpo.spec.running.faults import EnvironmentFault
 
 LENGTH = 30
 
@@ -71,30 +72,33 @@ def played(*envs, strict=False):
         )
         for env in envs
     ]
-    return run_lockstep(tasks, Idle(strict), range(len(envs)), keep=())
+    return joined([Lockstep(tasks, range(len(envs))).play(Idle(strict))])
 
 
 @pytest.mark.parametrize("at", [1, 7, 8, 9, 23, LENGTH])
 @pytest.mark.parametrize("value", [math.nan, -math.inf])
 def test_one_number_of_one_step_is_found(at, value):
-    _, fault = played(Room(), Room(at=at, value=value), Room(length=12))
-    assert isinstance(fault, EnvironmentFault)
+    run = played(Room(), Room(at=at, value=value), Room(length=12))
+    assert run.error_kind == "environment"
     words = f"the observation's field 'doors'[0, 1] is {value:g} after step {at}"
-    assert fault.problem.startswith(words)
-    assert "episode slot 1" in fault.problem
+    assert words in run.error
+    assert "episode slot 1" in run.error
+    assert [result.error is None for result in run.results] == [at == LENGTH, False, at > 12]
+    assert run.failed_at == (at, Phase.ENV_STEP, 1)
 
 
 def test_a_policy_that_fails_over_it_is_not_to_blame():
-    _, fault = played(Room(at=3), strict=True)
-    assert isinstance(fault, EnvironmentFault)
-    assert "after step 3" in fault.problem
+    run = played(Room(at=3), strict=True)
+    assert run.error_kind == "environment"
+    assert "after step 3" in run.error
 
 
 def test_numbers_as_large_as_they_can_be_are_no_fault():
-    run, fault = played(*(Room(at=2, value=1e308, reward=-0.0) for _ in range(5)))
-    assert (fault, run.lengths) == (None, (LENGTH,) * 5)
+    run = played(*(Room(at=2, value=1e308, reward=-0.0) for _ in range(5)))
+    assert run.error is None
+    assert [result.length for result in run.results] == [LENGTH] * 5
 
 
 def test_rewards_that_add_up_to_an_infinity_are_no_return():
-    _, fault = played(Room(reward=1e308))
-    assert fault.problem.startswith("the rewards of an episode add up to inf")
+    run = played(Room(reward=1e308))
+    assert "the rewards of an episode add up to inf" in run.error

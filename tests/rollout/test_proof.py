@@ -9,7 +9,8 @@ from scripted import GOOD, policy
 import sandbox
 from promptpo.errors import PromptPOError
 from promptpo.rollout import LocalExecutor, Settings, evaluate
-from promptpo.rollout.jobs import EpisodeData, ProofJob
+from promptpo.rollout.division import divided
+from promptpo.rollout.jobs import EpisodeData, PlayJob, ProofJob
 from promptpo.rollout.proof import prove, to_prove
 from promptpo.rollout.worker import Worker
 from promptpo.types import Rollout
@@ -24,36 +25,41 @@ def executor(tmp_path_factory):
         yield running
 
 
-def proven(executor, source, seeds=SEEDS[:4], group=2):
+def proven(executor, source, seeds=SEEDS[:4]):
     """A proof on held-out episodes, as a run makes it."""
-    keep = to_prove("test", seeds, group, "episode")
+    keep = to_prove("test", seeds, "episode")
 
     async def both():
-        run, episodes = await evaluate(executor, source, "test", seeds, group=group, keep=keep)
+        run, episodes = await evaluate(executor, source, "test", seeds, keep=keep)
         assert run.error is None
-        return await prove(executor, source, run, episodes, group=group, lifetime="episode")
+        return await prove(executor, source, run, episodes, lifetime="episode")
 
     return asyncio.run(both())
 
 
-def test_every_place_of_a_group_has_its_turn_the_last_one_first():
-    chosen = to_prove("test", range(50), 5, "episode")
-    assert chosen == [4, 8, 12, 16, 20, 29, 33, 37, 41, 45]
+@pytest.mark.parametrize("groups", [1, 2, 3, 10])
+def test_whatever_the_groups_places_all_over_them_have_their_turn(groups):
+    seeds = tuple(range(50))
+    chosen = to_prove("test", seeds, "episode")
+    parts = [part.seeds for part in divided(PlayJob("", seeds), groups)]
+    places = [part.index(seed) / len(part) for part in parts for seed in part if seed in chosen]
+    assert (chosen[0], len(chosen), len(set(chosen))) == (49, 10, 10)
+    assert min(places) < 0.4
+    assert max(places) >= 0.8
+    assert places.count(0.0) <= 1  # the first has none before it
 
 
-@pytest.mark.parametrize(("count", "group", "chosen"), [
-    (3, 5, [2, 1]), (2, 5, [1]), (1, 5, []), (6, 5, [4, 3, 2]), (4, 1, []), (40, 99, 10),
-])  # fmt: skip
-def test_at_most_half_of_the_episodes_are_chosen_and_none_that_was_alone(count, group, chosen):
-    found = to_prove("test", range(count), group, "episode")
-    assert chosen in (found, len(found))
-    assert len(set(found)) == len(found)
+@pytest.mark.parametrize(
+    ("count", "chosen"), [(0, []), (1, []), (2, [1]), (3, [2, 1]), (4, [3, 1]), (5, [4, 3, 1])]
+)
+def test_at_most_half_of_the_episodes_are_chosen_and_never_the_first(count, chosen):
+    assert to_prove("test", range(count), "episode") == chosen
 
 
 def test_where_a_policy_is_to_remember_there_is_nothing_to_prove():
-    assert to_prove("test", SEEDS, 5, "evaluation") == []
+    assert to_prove("test", SEEDS, "evaluation") == []
     run = Rollout("test", SEEDS)
-    proof = asyncio.run(prove(None, GOOD, run, (), group=5, lifetime="evaluation"))
+    proof = asyncio.run(prove(None, GOOD, run, (), lifetime="evaluation"))
     assert (proof.verdict, proof.mark) == ("not applicable", "")
 
 
@@ -65,14 +71,14 @@ KEEPS = policy("self.t += 1; return self.t % 2", "self.t = 0")
 def test_a_policy_that_keeps_to_its_episode_is_independent(executor, source):
     proof = proven(executor, source)
     assert (proof.verdict, proof.mark) == ("independent", "")
-    assert proof.seeds == (101, 102)
+    assert proof.seeds == (103, 101)
     assert proof.differing == ()
 
 
 def test_a_policy_that_counts_episodes_in_a_module_depends_on_them(executor):
     proof = proven(executor, COUNTED)
     assert proof.verdict == proof.mark == "depends on other episodes"
-    assert (proof.differing, proof.seed) == ((101,), 101)  # 102 was the first of its group
+    assert (proof.differing, proof.seed) == ((103, 101), 103)
     assert proof.action != proof.action_alone
     assert proof.step >= 1
 

@@ -39,7 +39,7 @@ def disturbing(monkeypatch, worker, pid_of, times, steps=3):
     The policy's process is gone then, too: with its warm parent.
     """
     task = worker.open_tasks(1)[0]
-    step, reset, count = type(task).step, type(task).reset, {"steps": 0, "left": times}
+    advance, reset, count = type(task).advance, type(task).reset, {"steps": 0, "left": times}
 
     def reset_and_count(self, seed):
         if self is task:
@@ -54,10 +54,10 @@ def disturbing(monkeypatch, worker, pid_of, times, steps=3):
                 dies = oldest_child(worker)
                 os.kill(pid_of(), signal.SIGKILL)
                 wait_for_the_end_of(dies)
-        return step(self, action)
+        return advance(self, action)
 
     monkeypatch.setattr(type(task), "reset", reset_and_count)
-    monkeypatch.setattr(type(task), "step", step_and_kill)
+    monkeypatch.setattr(type(task), "advance", step_and_kill)
     return count
 
 
@@ -77,8 +77,7 @@ def same(one, other):
     """Whether two runs are the same, episodes included."""
     episodes = zip(one.episodes, other.episodes, strict=True)
     return (
-        (one.returns, one.lengths, one.steps, one.error)
-        == (other.returns, other.lengths, other.steps, other.error)
+        (one.results, one.steps, one.error) == (other.results, other.steps, other.error)
         and all(np.array_equal(a.actions, b.actions) for a, b in episodes)
         and len(one.episodes) == 2
     )

@@ -31,6 +31,7 @@ class ActionCodec:
         self.clipped = 0
         self.decode: Callable[[Flat], Any]
         self._space = space
+        self._is_number = isinstance(space, spaces.Discrete)
         # Integers need no clipping: the sandbox lets no other through.
         self._low, self._high = np.full(self.size, -np.inf), np.full(self.size, np.inf)
         if isinstance(space, spaces.Discrete):
@@ -67,6 +68,14 @@ class ActionCodec:
     def received(self, row: Flat) -> Flat:
         """Return the row that the environment gets: a copy, clipped to the bounds of a Box."""
         return np.asarray(np.minimum(np.maximum(row, self._low), self._high))
+
+    def decode_rows(self, rows: Flat) -> list[Any]:
+        """The actions of several rows, shape ``(k, size)``."""
+        if self._is_number:
+            return list(rows[:, 0].astype(np.int64).tolist())
+        inside = np.minimum(np.maximum(rows, self._low), self._high)
+        self.clipped += int((inside != rows).any(axis=1).sum())
+        return list(inside.reshape(-1, *self._space.shape).astype(self._space.dtype))
 
     def _box(self, row: Flat) -> NDArray[Any]:
         inside = np.minimum(np.maximum(row, self._low), self._high)

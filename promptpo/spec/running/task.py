@@ -137,14 +137,23 @@ class Task:
             EnvironmentFault: the environment or the spec's own code raised, its answer has not
                 Gymnasium's form, or the reward is not finite.
         """
+        return self.advance(self._decode(action))
+
+    def decoded(self, actions: Flat) -> list[Any]:
+        """Rows of actions as ``advance`` takes them, clipped to the bounds of a Box."""
+        return self._codec.decode_rows(actions)
+
+    def advance(self, action: object) -> tuple[Flat, float, bool, bool, bool | None]:
+        """As ``step``, with an action as the environment takes it."""
         answer: Any = ...
         success = None
         self.steps += 1
         try:
-            answer = self._step(self._decode(action))
+            answer = self._step(action)
             self.raw, reward, terminated, truncated, self.info = answer
             flat = self._flat(self.raw)
-            reward = float(reward) if isinstance(reward, float) else real(reward)
+            if type(reward) is not float:
+                reward = float(reward) if isinstance(reward, float) else real(reward)
             if terminated is not False and terminated is not True:
                 terminated = truth(terminated, "terminated")
             if truncated is not False and truncated is not True:

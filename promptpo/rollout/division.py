@@ -1,0 +1,106 @@
+"""How a job's episodes are divided into groups, and what came of the groups as one.
+
+Groups may be of any size: what is told of the whole does not depend on it. That takes care where
+a policy fails only, for episodes of other groups may have gone on meanwhile, or not come so far.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import chain, pairwise
+
+from promptpo.rollout.jobs import Moment, PlayJob, PlayRun, bystander
+from promptpo.types import Episode
+
+#: Episodes in lockstep that have their environments whatever these cost.
+BASE = 5
+#: Episodes in lockstep, at most, and numbers of their observations: more bring nothing more.
+_EPISODES, _NUMBERS = 64, 8192
+#: Seconds that a hand-over takes.
+_HAND_OVER = 30e-6
+
+
+def best_width(episodes: int, opened: int, opening: float, horizon: int, numbers: int) -> int:
+    """How many of so many episodes to step together, for all to be over soonest.
+
+    Wider groups need fewer hand-overs, one for each of an episode's steps, but an environment for
+    each episode: w of them take ``w * opening`` seconds, and ``episodes / w * horizon`` hand-overs
+    follow. ``opened`` environments are there already; ``numbers`` is what one observation has.
+    """
+    paying = int(math.sqrt(episodes * horizon * _HAND_OVER / max(opening, 1e-9)))
+    most = min(_EPISODES, max(BASE, _NUMBERS // max(numbers, 1)))
+    return max(1, min(episodes, most, max(BASE, opened, paying)))
+
+
+def divided(job: PlayJob, groups: int) -> list[PlayJob]:
+    """The job in so many parts of nearly equal size, in order; not more than it has seeds.
+
+    Episodes that follow each other on one policy object stay together.
+    """
+    count = 1 if job.lifetime == "evaluation" else min(groups, len(job.seeds))
+    ends = [len(job.seeds) * n // count for n in range(count + 1)]
+    parts = []
+    for start, end in pairwise(ends):
+        seeds = job.seeds[start:end]
+        keep = tuple(seed for seed in seeds if seed in job.keep)
+        parts.append(replace(job, seeds=seeds, keep=keep, first=job.first + start))
+    return parts
+
+
+def first_failure(runs: Sequence[PlayRun]) -> PlayRun | None:
+    """The run that failed before all others; the last of them is one that left no word of when."""
+    failed = [run for run in runs if run.error is not None]
+    return min(failed, key=lambda run: (not run.failed_at, run.failed_at or ()), default=None)
+
+
+def joined(runs: Sequence[PlayRun], first: int = 0) -> PlayRun:
+    """What became of a job, from what became of its parts, in order.
+
+    ``first`` is the slot of the first part's first seed.
+    """
+    failed = first_failure(runs)
+    whole = concatenated(runs)
+    if failed is None:
+        return whole
+    if failed.failed_at is not None:
+        whole = _until(failed.failed_at, whole, first)
+    return replace(
+        whole, error=failed.error, error_kind=failed.error_kind, failed_at=failed.failed_at
+    )
+
+
+def concatenated(runs: Sequence[PlayRun]) -> PlayRun:
+    """What was played, one run after the other; of failures nothing is told."""
+    return PlayRun(
+        results=tuple(chain.from_iterable(run.results for run in runs)),
+        steps=sum(run.steps for run in runs),
+        clipped=sum(run.clipped for run in runs),
+        output="".join(run.output for run in runs),
+        episodes=tuple(chain.from_iterable(run.episodes for run in runs)),
+    )
+
+
+def _until(moment: Moment, whole: PlayRun, first: int) -> PlayRun:
+    """What was played, as it stood when all episodes had been stepped until the moment."""
+    results = [_result_at(moment, result, slot) for slot, result in enumerate(whole.results, first)]
+    ended = {result.seed for result in results if result.error is None}
+    steps = sum(result.length for result in results)
+    return replace(
+        whole,
+        results=tuple(results),
+        steps=steps,
+        clipped=whole.clipped * steps // max(whole.steps, 1),
+        episodes=tuple(episode for episode in whole.episodes if episode.seed in ended),
+    )
+
+
+def _result_at(moment: Moment, result: Episode, slot: int) -> Episode:
+    steps = moment.steps_before(slot)
+    if result.error is None and result.length <= steps:
+        return result
+    length = min(result.length, steps)
+    if slot == moment.slot:
+        return replace(result, length=length)
+    return bystander(result.seed, length)

@@ -1,0 +1,45 @@
+"""Evaluate one policy on many episodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from promptpo.rollout.executor import Executor
+from promptpo.rollout.jobs import BYSTANDER, EpisodeData, Lifetime, PlayJob, PlayRun
+from promptpo.types import Rollout, Stream
+
+
+async def evaluate(
+    executor: Executor,
+    source: str,
+    stream: Stream,
+    seeds: Sequence[int],
+    *,
+    lifetime: Lifetime = "episode",
+    keep: Sequence[int] = (),
+    mark: str = "",
+) -> tuple[Rollout, tuple[EpisodeData, ...]]:
+    """Play one episode per seed and gather what came out, in the seeds' order.
+
+    How many step together is the executor's choice; nothing that comes out depends on it. With a
+    ``mark`` against the policy every episode has a process of its own. With lifetime "evaluation"
+    the episodes follow each other on one policy object. ``keep`` are the seeds of the episodes
+    that come back whole.
+    """
+    job = PlayJob(source, tuple(seeds), lifetime, tuple(keep), alone=bool(mark))
+    run = await executor.run(job)
+    return _rollout(stream, seeds, run, mark), run.episodes
+
+
+def _rollout(stream: Stream, seeds: Sequence[int], run: PlayRun, mark: str) -> Rollout:
+    return Rollout(
+        stream=stream,
+        seeds=tuple(seeds),
+        episodes=tuple(result for result in run.results if result.error != BYSTANDER),
+        steps=run.steps,
+        clipped=run.clipped / max(run.steps, 1),
+        output=run.output[:4000],
+        error=run.error,
+        error_kind=run.error_kind,
+        mark=mark,
+    )

@@ -17,9 +17,9 @@ from promptpo.cli.specs import add_specs, given_spec
 from promptpo.common import text
 from promptpo.config import RunConfig
 from promptpo.errors import PromptPOError, RunError, UsageError
+from promptpo.export.policy_file import PolicyFile
 from promptpo.run.options import build
 from promptpo.store.folder import RunFolder
-from promptpo.store.policy_file import PolicyFile
 from promptpo.ui.summary import Row, proof_rows, reference_rows
 from promptpo.ui.terminal import say
 

@@ -9,13 +9,13 @@ from string import Template
 from promptpo.common import text
 from promptpo.common.files import write_atomically
 from promptpo.errors import RunError, UsageError
+from promptpo.export.readme import policy_loop, score_lines
 from promptpo.export.sb3 import sb3_example, sb3_module
 from promptpo.llm import find_recording, load_header
 from promptpo.spec import EnvSpec, load_spec, spec_text
 from promptpo.store.folder import RunFolder
 from promptpo.store.memo import digest
 from promptpo.store.reading import RunRecord
-from promptpo.store.readme import policy_loop, score_lines
 from promptpo.types import Candidate
 from promptpo.version import __version__
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from promptpo.export.inline import Inlined, NotInlinable, inline
+from promptpo.export.readme import shown_episodes, spec_reference
 from promptpo.spec import Env, EnvSpec, Raw, layout
-from promptpo.store.inline import Inlined, NotInlinable, inline
-from promptpo.store.readme import shown_episodes, spec_reference
 from promptpo.types import Rollout
 
 if TYPE_CHECKING:

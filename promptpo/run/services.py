@@ -12,6 +12,7 @@ from typing import cast
 from promptpo.common.concurrency import all_of
 from promptpo.common.files import write_atomically
 from promptpo.config import RunConfig
+from promptpo.export.policy_module import export
 from promptpo.llm.messages import LanguageModel, Message, Reply
 from promptpo.policies import Program
 from promptpo.rollout.executor import Executor
@@ -25,7 +26,6 @@ from promptpo.run.proving import Prover
 from promptpo.spec import EnvSpec
 from promptpo.store.codec import encode, score_data
 from promptpo.store.events import EventLog
-from promptpo.store.export import export
 from promptpo.store.folder import RunFolder
 from promptpo.store.memo import Memo, digest
 from promptpo.types import Candidate, Key, Proof, Rollout, Round, best_round

@@ -1,1 +1,1 @@
-"""What a run leaves behind: its events, its folder, the policy that it found."""
+"""What a run leaves behind, and how it is read: its events, its folder, its record."""

@@ -33,11 +33,11 @@ def render_run(
 
     Raises RunError (no such run, or no best policy in it yet) and what ``film_episodes`` raises.
     """
+    from promptpo.export.policy_file import PolicyFile
     from promptpo.run.options import build
     from promptpo.run.settings import settings_of
     from promptpo.spec import load_spec
     from promptpo.store.folder import RunFolder
-    from promptpo.store.policy_file import PolicyFile
     from promptpo.store.reading import standing
 
     folder = RunFolder.open(Path(run_folder))
@@ -70,9 +70,9 @@ def render_policy(
 
     Raises UsageError (the file cannot be read) and what ``film_episodes`` raises.
     """
+    from promptpo.export.policy_file import PolicyFile
     from promptpo.run.options import build
     from promptpo.spec import load_spec
-    from promptpo.store.policy_file import PolicyFile
 
     path = Path(policy)
     asked = build(settings)

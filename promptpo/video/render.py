@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.common.text import gist, number, plural
 from promptpo.errors import PromptPOError, UsageError
-from promptpo.store.policy_file import PolicyFile
+from promptpo.export.policy_file import PolicyFile
 from promptpo.types import Episode, Rollout
 from promptpo.video import choose, gl
 from promptpo.video.options import Options, Watcher

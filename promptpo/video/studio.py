@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, cast
 
 from promptpo.common.text import gist
 from promptpo.errors import PromptPOError
+from promptpo.export.policy_file import PolicyFile
 from promptpo.rollout.jobs import Lifetime, PlayJob, Settings
 from promptpo.rollout.worker import Worker
 from promptpo.spec import Env, Flat, Task, layout
-from promptpo.store.policy_file import PolicyFile
 from promptpo.video.camera import PICTURE_SIZE, Camera, draws_itself, open_camera, picture_rate
 from promptpo.video.chart import Chart
 from promptpo.video.film import Film, Pace

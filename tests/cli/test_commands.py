@@ -13,8 +13,8 @@ import pytest
 from scripted_cartpole import write_recording
 
 import promptpo
+from promptpo.export.policy_module import policy_part
 from promptpo.llm.recording import find_recording, load_header, load_recording
-from promptpo.store.export import policy_part
 
 ROOT = Path(promptpo.__file__).parents[1]
 ENV = {**os.environ, "PYTHONPATH": str(ROOT), "PROMPTPO_MODEL": ""}

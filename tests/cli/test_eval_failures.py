@@ -3,7 +3,7 @@
 import pytest
 
 from promptpo.cli import main
-from promptpo.store.export import MARKER
+from promptpo.export.policy_module import MARKER
 
 POLICY = """import math
 

@@ -5,8 +5,8 @@ import codecs
 import pytest
 
 from promptpo.errors import SpecError, UsageError
+from promptpo.export.policy_file import PolicyFile
 from promptpo.spec import load_spec, prompt_parts, spec_text
-from promptpo.store.policy_file import PolicyFile
 
 ACCENT = "\n# caf\u00e9\n"
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from promptpo.export.inline import NotInlinable, inline, without_annotations
+from promptpo.export.policy_module import MARKER, export, policy_part, split_imports, strategy_of
 from promptpo.rollout import LocalExecutor, Settings, evaluate
 from promptpo.spec import load_spec
-from promptpo.store.export import MARKER, export, policy_part, split_imports, strategy_of
-from promptpo.store.inline import NotInlinable, inline, without_annotations
 from promptpo.types import Candidate, Rollout
 
 CARTPOLE = '''

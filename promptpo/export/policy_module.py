@@ -9,9 +9,9 @@ import textwrap
 import time
 from dataclasses import dataclass
 
+from promptpo.export.inline import Inlined, NotInlinable, inline
+from promptpo.export.readme import run_readme, score_lines
 from promptpo.spec import EnvSpec, layout, standalone_source
-from promptpo.store.inline import Inlined, NotInlinable, inline
-from promptpo.store.readme import run_readme, score_lines
 from promptpo.types import Candidate, Rollout
 from promptpo.version import __version__
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from string import Template
 
 from promptpo.common import text
+from promptpo.export.inline import NotInlinable, inline
 from promptpo.spec import EnvSpec
-from promptpo.store.inline import NotInlinable, inline
 from promptpo.types import Candidate, Rollout
 
 _MARKED = (

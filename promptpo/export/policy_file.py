@@ -21,7 +21,7 @@ class PolicyFile:
     @classmethod
     def read(cls, path: Path) -> PolicyFile:
         """Read a policy as a run exports it, or as someone wrote it. Raises UsageError."""
-        from promptpo.store.export import policy_part
+        from promptpo.export.policy_module import policy_part
 
         try:
             whole = read_source(path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -41,9 +42,10 @@ def parser() -> Parser:
 def main(arguments: argparse.Namespace) -> int:
     """Carry out the command."""
     given = vars(arguments)
-    if ref := given_spec(arguments):
+    ref = given_spec(arguments)
+    if ref:
         given["spec"] = ref
-    policy, stored = find_policy(given.pop("policy"), given.pop("out"))
+    policy, stored = find_policy(given.pop("policy"), given.pop("out"), own_spec=not ref)
     settings = build(stored, given)
     if not settings.spec:
         raise UsageError(f"{policy.path}: give the task that it is for with --spec")
@@ -61,10 +63,11 @@ def main(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def find_policy(name: str, out: Path) -> tuple[PolicyFile, dict[str, Any]]:
+def find_policy(name: str, out: Path, *, own_spec: bool) -> tuple[PolicyFile, dict[str, Any]]:
     """A policy file, or the best policy of a run (under ``out``) with what it was run with.
 
-    Raises RunError where there is none.
+    ``own_spec``: say so where a copy stands in for the run's spec. Raises RunError where there is
+    none.
     """
     path = Path(name)
     if path.is_file():
@@ -73,8 +76,13 @@ def find_policy(name: str, out: Path) -> tuple[PolicyFile, dict[str, Any]]:
     if not folder.best_policy.is_file():
         raise RunError(f"{folder.path}: no best policy in it yet; resume it, or name a file")
     from promptpo.run.settings import settings_of
+    from promptpo.store.spec_copy import spec_of_run
 
     stored = {k: v for k, v in settings_of(folder).items() if k in PLAYING}
+    if own_spec:
+        stored["spec"], note = spec_of_run(folder.path, stored["spec"])
+        if note:
+            say(f"promptpo: {note}", sys.stderr)
     return PolicyFile.read(folder.best_policy), stored
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,9 +52,12 @@ def main(arguments: argparse.Namespace) -> int:
         raise UsageError("--author: it stands in a Minari dataset's metadata; add --minari")
     from promptpo.export import write_folder
     from promptpo.store.reading import read_record
+    from promptpo.store.spec_copy import spec_of_run
 
     run = read_record(runs.find(arguments.run, arguments.out))
     to = arguments.to or run.folder / "export"
+    if note := spec_of_run(run.folder, run.config["spec"])[1]:
+        say(f"promptpo: {note}", sys.stderr)
     for file in write_folder(run, to, sb3=arguments.sb3, force=arguments.force):
         say(text.near_path(file))
     if arguments.minari:

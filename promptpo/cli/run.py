@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
@@ -63,7 +64,7 @@ def main(arguments: argparse.Namespace) -> int:
         settings, folder = _resumed(resume, layers)
     else:
         settings, folder = _new(layers, needs_model=not dry_run), None
-    return _forecast(settings) if dry_run else _execute(settings, folder)
+    return _forecast(settings, folder) if dry_run else _execute(settings, folder)
 
 
 def _new(layers: list[dict[str, Any]], *, needs_model: bool) -> RunConfig:
@@ -102,14 +103,17 @@ def _resumed(name: str, layers: list[dict[str, Any]]) -> tuple[RunConfig, Path]:
     out = Path(given.pop("out", RunConfig.out))
     spec = given.pop("spec", None)
     folder = runs.find(name, out, spec)
-    if spec is not None and runs.folder_name(spec) != folder.parent.name:
+    if spec is not None and runs.folder_name(spec, out) != folder.parent.name:
         raise UsageError(f"{folder}: not a run of {spec}; leave --spec out to resume it")
     return resumed_config(folder, given), folder
 
 
-def _forecast(settings: RunConfig) -> int:
+def _forecast(settings: RunConfig, folder: Path | None) -> int:
     from promptpo.run.forecast import forecast
+    from promptpo.store.spec_copy import spec_of_run
 
+    if folder is not None:
+        settings = replace(settings, spec=spec_of_run(folder, settings.spec)[0])
     for line in forecast_lines(settings, forecast(settings)):
         say(line)
     return 0

@@ -7,7 +7,7 @@ import shlex
 from pathlib import Path
 
 from promptpo.config import RunConfig
-from promptpo.errors import RunError
+from promptpo.errors import RunError, SpecError
 
 #: What a command says of an argument that names a run.
 NAMES = "a run's folder, 'latest', or a spec's name for its latest run"
@@ -31,7 +31,7 @@ def find(name: str, out: Path, spec: str | None = None) -> Path:
     RunError where there is no such run.
     """
     if name == "latest":
-        of_spec = folder_name(spec) if spec else None
+        of_spec = folder_name(spec, out) if spec else None
         found = [f for f in all_runs(out) if of_spec in (None, f.parent.name)]
         if not found:
             of = f" of {of_spec}" if spec else ""
@@ -64,11 +64,16 @@ def _hint(name: str, out: Path) -> str:
     return f"`promptpo list{where}` shows the runs"
 
 
-def folder_name(spec: str) -> str:
+def folder_name(spec: str, out: Path) -> str:
     """The folder in which runs of a spec lie: the spec's name. Raises SpecError."""
     from promptpo.spec import load_spec
 
-    return load_spec(spec).name
+    try:
+        return load_spec(spec).name
+    except SpecError:
+        if (out / Path(spec).stem).is_dir():  # the spec is gone, its runs are not
+            return Path(spec).stem
+        raise
 
 
 def _age(folder: Path) -> tuple[str, int]:

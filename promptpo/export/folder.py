@@ -10,12 +10,14 @@ from promptpo.common import text
 from promptpo.common.files import write_atomically
 from promptpo.errors import RunError, UsageError
 from promptpo.export.readme import policy_loop, score_lines
-from promptpo.export.sb3 import sb3_example, sb3_module
+from promptpo.export.sb3 import SPEC_BESIDE, sb3_example, sb3_module
 from promptpo.llm import find_recording, load_header
 from promptpo.spec import EnvSpec, load_spec, spec_text
+from promptpo.spec.loading.own_files import bundle_of
 from promptpo.store.folder import RunFolder
 from promptpo.store.memo import digest
 from promptpo.store.reading import RunRecord
+from promptpo.store.spec_copy import FOLDER, bundle_files, spec_of_run
 from promptpo.types import Candidate
 from promptpo.version import __version__
 
@@ -23,6 +25,10 @@ _RUN = '''\
 """Plays $spec with policy.py, and prints what the run measured for the same seeds."""
 
 $loop'''
+
+_SPEC_ROW = """\
+| `spec/` | the task: its spec as the run had it, with all of its own files |
+"""
 
 _SB3_ROWS = """\
 | `sb3_policy.py` | the policy under Stable-Baselines3's `predict`; needs numpy alone |
@@ -71,26 +77,35 @@ def write_folder(run: RunRecord, to: Path, *, sb3: bool = False, force: bool = F
     return [to / name for name in contents]
 
 
-def folder_files(run: RunRecord, *, sb3: bool = False) -> dict[str, str]:
+def folder_files(run: RunRecord, *, sb3: bool = False) -> dict[str, str | bytes]:
     """The files of the exported folder by their name. Raises RunError as ``write_folder``."""
     spec, candidate = spec_of(run), best_of(run)
     played = run.held_out or candidate.rollout
-    loop, needs = policy_loop(spec, played)
-    found = {
-        "policy.py": RunFolder(run.folder).best_policy.read_text(encoding="utf-8"),
-        "run.py": Template(_RUN).substitute(spec=spec.name, loop=loop),
-        "README.md": _readme(run, spec, candidate, needs, sb3=sb3),
-        "NOTICE.md": _notice(run),
-    }
+    loop, needs = policy_loop(spec, played, SPEC_BESIDE)
+    scripts = {"run.py": Template(_RUN).substitute(spec=spec.name, loop=loop)}
     if sb3:
-        found["sb3_policy.py"] = sb3_module(spec)
-        found["run_sb3.py"] = sb3_example(spec, played)
-    return found
+        scripts |= {"sb3_policy.py": sb3_module(spec), "run_sb3.py": sb3_example(spec, played)}
+    kept: dict[str, bytes] = {}
+    if any(SPEC_BESIDE in text for text in scripts.values()):
+        bundle = bundle_of(spec.ref, spec_text(spec))
+        kept = {f"{FOLDER}/{name}": data for name, data in bundle_files(bundle).items()}
+    rows = (_SPEC_ROW if kept else "") + (_SB3_ROWS if sb3 else "")
+    return {
+        "policy.py": RunFolder(run.folder).best_policy.read_text(encoding="utf-8"),
+        **scripts,
+        "README.md": _readme(run, spec, candidate, needs, rows, _SB3_USE if sb3 else ""),
+        "NOTICE.md": _notice(run),
+        **kept,
+    }
 
 
 def spec_of(run: RunRecord) -> EnvSpec:
-    """The spec of a run. Raises SpecError where it is gone, RunError where it has changed."""
-    spec = load_spec(run.config["spec"], published=run.config.get("published_prompt", False))
+    """The spec of a run: the original, or the run's own copy.
+
+    Raises SpecError where there is none, RunError where it has changed and the run has no copy.
+    """
+    ref, _ = spec_of_run(run.folder, run.config["spec"])
+    spec = load_spec(ref, published=run.config.get("published_prompt", False))
     if spec.path and digest(spec_text(spec)) != run.run["spec"]["sha"]:
         raise RunError(
             f"{spec.path}: the spec has changed since {run.folder} began; put it back as it was"
@@ -139,7 +154,9 @@ def _notice(run: RunRecord) -> str:
     return _template("NOTICE.md").substitute(origin=about)
 
 
-def _readme(run: RunRecord, spec: EnvSpec, candidate: Candidate, needs: str, *, sb3: bool) -> str:
+def _readme(
+    run: RunRecord, spec: EnvSpec, candidate: Candidate, needs: str, rows: str, use: str
+) -> str:
     references = [
         f"- To compare: {name}, return {text.number(value.mean_return)}"
         + ("" if value.success_rate is None else f", success {value.success_rate:.2f}")
@@ -157,8 +174,8 @@ def _readme(run: RunRecord, spec: EnvSpec, candidate: Candidate, needs: str, *, 
         method=run.method,
         writer=writer_of(run),
         needs=needs,
-        sb3_rows=_SB3_ROWS if sb3 else "",
-        sb3_use=_SB3_USE if sb3 else "",
+        rows=rows,
+        use=use,
     )
 
 
@@ -166,5 +183,6 @@ def _template(name: str) -> Template:
     return Template(files("promptpo.export").joinpath("templates", name).read_text("utf-8"))
 
 
-def _differs(path: Path, content: str) -> bool:
-    return path.exists() and (not path.is_file() or path.read_bytes() != content.encode())
+def _differs(path: Path, content: str | bytes) -> bool:
+    data = content.encode() if isinstance(content, str) else content
+    return path.exists() and (not path.is_file() or path.read_bytes() != data)

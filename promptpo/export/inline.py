@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import math
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
 from promptpo.spec.authoring.source import PartError, free_names, source_of
+from promptpo.spec.loading.importing import is_own
 
 
 class NotInlinable(Exception):
@@ -59,8 +62,10 @@ def _copy(function: Callable[..., Any], found: Inlined) -> None:
     for used in free_names(text):
         if used not in function.__globals__:
             raise NotInlinable(f"{name} uses {used}, which its module does not define")
+        if used == "__file__":
+            raise NotInlinable(f"{name} looks for what lies beside its module")
         value = function.__globals__[used]
-        if isinstance(value, ModuleType) and _of_spec(value.__name__):
+        if isinstance(value, ModuleType) and is_own(value.__name__):
             text = _without_prefix(text, used, value, found)
         else:
             _bind(used, value, found)
@@ -75,11 +80,11 @@ def _bind(name: str, value: Any, found: Inlined) -> None:  # noqa: ANN401 - what
         if value.__name__.split(".")[0] == "promptpo":
             raise NotInlinable(f"{name} is part of promptpo")
         _add_import(found, f"import {value.__name__}", name, value.__name__)
-    elif isinstance(value, FunctionType) and home and _of_spec(home):
+    elif isinstance(value, FunctionType) and home and is_own(home):
         if value.__name__ != name:
             raise NotInlinable(f"{name} is another name of {value.__name__}")
         _copy(value, found)
-    elif callable(value) and home and not _of_spec(home) and not home.startswith("promptpo"):
+    elif callable(value) and home and not is_own(home) and not home.startswith("promptpo"):
         original = value.__name__
         _add_import(found, f"from {home} import {original}", name, original)
     elif _is_plain(value):
@@ -143,13 +148,8 @@ def _refuse_inner_imports(name: str, text: str) -> None:
         if isinstance(node, ast.Import):
             modules = [alias.name for alias in node.names]
         relative = isinstance(node, ast.ImportFrom) and node.level > 0
-        if relative or any(m.split(".")[0] in ("promptpo", "env_specs") for m in modules):
+        if relative or any(m.split(".")[0] == "promptpo" or is_own(m) for m in modules):
             raise NotInlinable(f"{name} imports a module that lies beside the spec")
-
-
-def _of_spec(module: str) -> bool:
-    """Whether a module is a spec or lies beside one (see ``promptpo.spec.loading``)."""
-    return module.startswith(("promptpo_specs_", "env_specs"))
 
 
 def _is_plain(value: Any) -> bool:  # noqa: ANN401 - whatever a module holds
@@ -159,4 +159,13 @@ def _is_plain(value: Any) -> bool:  # noqa: ANN401 - whatever a module holds
         return all(_is_plain(v) for v in [*value.keys(), *value.values()])
     if isinstance(value, float):
         return math.isfinite(value)
+    if isinstance(value, str) and len(Path(value).parts) > 2 and Path(value).is_absolute():
+        return not _exists(value)
     return value is None or type(value) in (bool, int, str)
+
+
+def _exists(path: str) -> bool:
+    """Whether a text is a path of this machine, which would mean nothing on another one."""
+    with contextlib.suppress(OSError, ValueError):
+        return Path(path).exists()
+    return False

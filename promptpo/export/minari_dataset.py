@@ -186,7 +186,8 @@ def _shaped(rows: NDArray[np.float64], space: Space) -> NDArray[Any]:
 
 
 def _method_words(run: RunRecord) -> str:
-    return ", ".join(filter(None, (f"method {run.method}", run.model and f"model {run.model}")))
+    model = "recorded" if run.replayed else run.model  # no path of this machine
+    return ", ".join(filter(None, (f"method {run.method}", model and f"model {model}")))
 
 
 def _author_words(run: RunRecord) -> str:

@@ -7,6 +7,7 @@ from string import Template
 from promptpo.common import text
 from promptpo.export.inline import NotInlinable, inline
 from promptpo.spec import EnvSpec
+from promptpo.spec.authoring.published import PUBLISHED
 from promptpo.types import Candidate, Rollout
 
 _MARKED = (
@@ -29,6 +30,7 @@ $scores
 | here | what it is |
 |---|---|
 | `best/policy.py` | the best policy, as a module that does not need promptpo |
+| `spec/` | the spec as it was, with all of its own files |
 | `run.json` | what was asked, versions, isolation in force, how the run ended, scores, usage |
 | `events.jsonl` | everything that happened, one JSON object a line; resuming reads it |
 | `prompts/` | every prompt and every reply |
@@ -47,6 +49,9 @@ unless the policy draws random ones.
 ```python
 $loop```
 """)
+
+#: Where a run keeps its spec, seen from a script in ``best/``.
+_KEPT_SPEC = 'Path(__file__).parents[1] / "spec"'
 
 _GYMNASIUM_LOOP = Template("""\
 $imports
@@ -81,12 +86,14 @@ ${policy_for_all}for seed, measured in $episodes:
 """)
 
 _TASK_LOOP = Template("""\
+from pathlib import Path
+
 import numpy as np
 
 from policy import Observation, Policy
 from promptpo.spec import Task, load_spec
 
-task = Task.open(load_spec($spec))
+task = Task.open($spec)
 ${policy_for_all}for seed, measured in $episodes:
     $policy_for_one
     observation = task.reset(seed)
@@ -102,7 +109,7 @@ ${policy_for_all}for seed, measured in $episodes:
 
 def run_readme(spec: EnvSpec, candidate: Candidate, test: Rollout | None) -> str:
     """Text of the run folder's README.md."""
-    loop, needs = policy_loop(spec, test or candidate.rollout)
+    loop, needs = policy_loop(spec, test or candidate.rollout, _KEPT_SPEC)
     return _README.substitute(
         spec=spec.name,
         title=spec.title,
@@ -126,11 +133,12 @@ def score_lines(candidate: Candidate, test: Rollout | None) -> list[str]:
     return [*lines, _MARKED.format(mark=played.mark.capitalize())] if played.mark else lines
 
 
-def policy_loop(spec: EnvSpec, played: Rollout | None) -> tuple[str, str]:
+def policy_loop(spec: EnvSpec, played: Rollout | None, place: str) -> tuple[str, str]:
     """A script that runs ``policy.py`` on some of the played episodes, and what it needs.
 
-    The script is plain Gymnasium where the spec's functions can be copied out of it, and opens
-    the task through promptpo where they cannot.
+    The script is plain Gymnasium where the spec's functions can be copied out of it. Where they
+    cannot, it opens the task through promptpo, from the copy of the spec at ``place``, which is an
+    expression that has the script's own place in it.
     """
     fixed = {"episodes": shown_episodes(played), **_lifetime(spec)}
     try:
@@ -138,8 +146,8 @@ def policy_loop(spec: EnvSpec, played: Rollout | None) -> tuple[str, str]:
         if spec.observe is not None:
             inline(spec.observe)  # or policy.py is without it
     except NotInlinable:
-        needs = "promptpo, because the environment is part of the spec"
-        return _TASK_LOOP.substitute(spec=spec_reference(spec), **fixed), needs
+        needs = "promptpo, because the environment is part of the spec (`spec/`)"
+        return _TASK_LOOP.substitute(spec=loading(spec, place), **fixed), needs
     loop = _GYMNASIUM_LOOP.substitute(
         imports="\n".join(sorted({"import numpy as np", *parts.imports})),
         definitions=parts.text,
@@ -165,6 +173,7 @@ def shown_episodes(played: Rollout | None) -> str:
     return f"[{rows}\n]" if rows else "[]"
 
 
-def spec_reference(spec: EnvSpec) -> str:
-    """What a script gives to ``load_spec``, as source: a shipped spec's name, else its path."""
-    return repr(spec.ref)
+def loading(spec: EnvSpec, place: str) -> str:
+    """How a script loads a copy of the spec from a folder, as source."""
+    published = ", published=True" if spec.ref.endswith(PUBLISHED) else ""
+    return f"load_spec({place}{published})"

@@ -12,13 +12,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from promptpo.export.inline import Inlined, NotInlinable, inline
-from promptpo.export.readme import shown_episodes, spec_reference
+from promptpo.export.readme import loading, shown_episodes
 from promptpo.spec import Env, EnvSpec, Raw, layout
 from promptpo.types import Rollout
 
 if TYPE_CHECKING:
     from promptpo.export.sb3_wrapper import SB3Policy
     from promptpo.spec import Flat
+
+#: Where the exported folder has the spec, seen from a script in it.
+SPEC_BESIDE = 'Path(__file__).with_name("spec")'
 
 _LOAD = Template('''
 
@@ -30,10 +33,12 @@ def load(env: Env) -> SB3Policy:
 ''')
 
 _FROM_SPEC = """
+    from pathlib import Path
+
     from promptpo.export.sb3 import flat_observe
     from promptpo.spec import load_spec
 
-    observe = flat_observe(load_spec($spec))"""
+    observe = flat_observe($spec)"""
 
 _EXAMPLE = Template('''\
 """Plays $spec with Stable-Baselines3's evaluate_policy; needs stable-baselines3 too."""
@@ -112,7 +117,7 @@ def sb3_module(spec: EnvSpec) -> str:
             inline(spec.observe)  # or policy.py is without it
         observe = ", observe"
     except NotInlinable:
-        observe = _FROM_SPEC.replace("$spec", spec_reference(spec))
+        observe = _FROM_SPEC.replace("$spec", loading(spec, SPEC_BESIDE))
     return wrapper + _LOAD.substitute(
         observe=observe, name="observe", lifetime=spec.policy_lifetime
     )
@@ -125,8 +130,8 @@ def sb3_example(spec: EnvSpec, played: Rollout | None) -> str:
         make, reset = spec.make.__name__, spec.reset.__name__ if spec.reset else ""
     except NotInlinable:
         parts = Inlined(
-            ["from promptpo.spec import load_spec"],
-            {"SPEC": f"SPEC = load_spec({spec_reference(spec)})"},
+            ["from pathlib import Path", "from promptpo.spec import load_spec"],
+            {"SPEC": f"SPEC = {loading(spec, SPEC_BESIDE)}"},
         )
         make, reset = "SPEC.make", "SPEC.reset" if spec.reset else ""
     imports = [*_IMPORTS, *parts.imports, *(["import gymnasium"] if reset else [])]

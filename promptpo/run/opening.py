@@ -19,6 +19,7 @@ from promptpo.store.events import EventLog
 from promptpo.store.folder import RunFolder
 from promptpo.store.memo import digest
 from promptpo.store.shapes import FORMAT
+from promptpo.store.spec_copy import keep_spec
 from promptpo.trackers import tracking
 from promptpo.types import Listener
 from promptpo.version import __version__
@@ -45,9 +46,9 @@ def open_run(
             log = EventLog(folder.events)
             stack.callback(log.close)
             log.emit("run", **fresh)
+            notices = keep_spec(folder.path, spec)
         log.path = folder.events
         run: Mapping[str, Any] = fresh
-        notices: list[str] = []
     else:
         folder = RunFolder.open(resume)
         stack.callback(os.close, folder.lock())

@@ -33,6 +33,7 @@ from promptpo.spec import EnvSpec, load_spec
 from promptpo.spec.authoring.published import PUBLISHED
 from promptpo.store.events import EventLog
 from promptpo.store.folder import RunFolder
+from promptpo.store.spec_copy import spec_of_run
 from promptpo.trackers import check_ready
 from promptpo.types import Listener
 
@@ -77,18 +78,19 @@ class _Run:
         if needs_model:
             check_configured(self.config.model or "", self.config.api_base)
         check_ready(self.config.trackers)
-        spec = load_spec(
-            self.config.spec, published=self.config.published_prompt, limit=self.config.env_timeout
-        )
-        self.config = with_ref(self.config, spec)
-        if self.config.policy_seed is None and self.resume is None:
-            self.config = replace(self.config, policy_seed=_policy_seed(self.config, spec))
+        spec, note = self._spec()
+        if self.resume is None:
+            self.config = with_ref(self.config, spec)
+            if self.config.policy_seed is None:
+                self.config = replace(self.config, policy_seed=_policy_seed(self.config, spec))
         executor = open_executor(self.config, spec)
         with contextlib.closing(executor), contextlib.ExitStack() as stack:
             task = await executor.describe()
             folder, log, started = open_run(
                 self.config, spec, task, self.listeners, self.resume, stack
             )
+            if note:
+                log.emit("notice", text=note)
             ledger = Ledger(self.config, spec.horizon, log.past, log.elapsed())
             model = open_model(_model_settings(self.config, spec, folder, log))
             services = RunServices(spec, self.config, task, model, executor, log, folder, ledger)
@@ -96,6 +98,13 @@ class _Run:
                 return await _supervised(services, Outcome(services, started))
             finally:
                 _write_report(services)
+
+    def _spec(self) -> tuple[EnvSpec, str]:
+        """The spec, or what stands in for that of a run that goes on, and what to say of it."""
+        c, ref, note = self.config, self.config.spec, ""
+        if self.resume is not None:
+            ref, note = spec_of_run(self.resume, ref)
+        return load_spec(ref, published=c.published_prompt, limit=c.env_timeout), note
 
 
 async def _supervised(services: RunServices, outcome: Outcome) -> Result:

@@ -39,20 +39,27 @@ def render_run(
     from promptpo.spec import load_spec
     from promptpo.store.folder import RunFolder
     from promptpo.store.reading import standing
+    from promptpo.store.spec_copy import spec_of_run
 
     folder = RunFolder.open(Path(run_folder))
     if not folder.best_policy.is_file():
         raise RunError(f"{folder.path}: no best policy in it yet; resume it, or name a file")
     stored = settings_of(folder)
     asked = build(stored, settings or {})
+    watcher = watcher or Watcher()
     record = standing(folder).test
     changing = ("spec", "published_prompt", "policy_lifetime")
     if any(getattr(asked, k) != stored.get(k) for k in changing):
         record = None
-    spec = load_spec(asked.spec, published=asked.published_prompt, limit=asked.env_timeout)
+    ref, note = asked.spec, ""
+    if ref == stored.get("spec"):
+        ref, note = spec_of_run(folder.path, ref)
+    if note:
+        watcher.warning(note)
+    spec = load_spec(ref, published=asked.published_prompt, limit=asked.env_timeout)
     subject = Subject(PolicyFile.read(folder.best_policy), spec, asked, record)
     target = Path(to) if to is not None else folder.path / "videos"
-    return film_episodes(subject, options or Options(), target, watcher or Watcher())
+    return film_episodes(subject, options or Options(), target, watcher)
 
 
 def render_policy(

@@ -8,8 +8,10 @@ from pathlib import Path
 
 from promptpo.errors import SpecError
 from promptpo.spec.loading import catalog
+from promptpo.spec.loading.bundle import read_manifest
 from promptpo.spec.loading.catalog import Entry
 from promptpo.spec.loading.families import Family, split
+from promptpo.spec.loading.home import home_of
 
 
 @dataclass(frozen=True)
@@ -28,8 +30,8 @@ class Member:
 def find(ref: str) -> Entry | Member:
     """What a reference names. Raises SpecError where that is nothing, or more than one thing.
 
-    In this order: a file; a shipped spec; ``family:member``; a spec of an installed package; the
-    file ``REF.py``.
+    In this order: a file, or a folder in which a run or an export keeps a spec; a shipped spec;
+    ``family:member``; a spec of an installed package; the file ``REF.py``.
     """
     if file := _file(ref):
         return file
@@ -52,6 +54,8 @@ def _file(ref: str) -> Entry | None:
     """The file of that path, if there is one."""
     try:
         path = Path(ref).expanduser()
+        if path.is_dir() and (kept := read_manifest(path)):
+            path /= kept.module
         if not path.is_file():
             return None
         if path.suffix != ".py":
@@ -59,9 +63,12 @@ def _file(ref: str) -> Entry | None:
         path = path.resolve()
     except (OSError, RuntimeError) as error:  # a name too long, no such user's home
         raise SpecError(f"{ref:.100}: no spec can be called that ({error})") from None
-    return (
-        _at(path) if path.parent == catalog.SHIPPED_FOLDER else Entry(path.stem, path, listed=False)
-    )
+    if path.parent == catalog.SHIPPED_FOLDER:
+        return _at(path)
+    home = home_of(path)
+    kept = read_manifest(home.root)
+    name = kept.name if kept and kept.module == home.module else path.stem
+    return Entry(name, path, listed=False)
 
 
 def _at(path: Path) -> Entry:

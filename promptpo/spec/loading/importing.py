@@ -17,15 +17,19 @@ import inspect
 import linecache
 import re
 import sys
-from collections.abc import Iterator
-from dataclasses import fields
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import ModuleType
 
 from promptpo.common.files import NotText, read_source
 from promptpo.errors import SpecError
 from promptpo.spec.authoring.definition import EnvSpec
+from promptpo.spec.loading.bundle import read_manifest
 from promptpo.spec.loading.catalog import Entry
+from promptpo.spec.loading.home import Home, home_of
 from promptpo.spec.running.activity import IMPORT, activity
 from promptpo.spec.running.explanation import explain, one_line
 from promptpo.spec.running.guard import TookTooLong, exit_raises, reraise_interrupt, time_limit
@@ -33,12 +37,21 @@ from promptpo.spec.running.guard import TookTooLong, exit_raises, reraise_interr
 #: Seconds that a spec may take to be imported, where nothing else is said.
 LIMIT = 60.0
 
+#: Begins the name of a package that stands for a folder.
+_STANDS_FOR_FOLDER = "promptpo_specs_"
+
+#: Where the specs lie that were imported, with what is imported from a bundle by its bare name.
+_HOMES: dict[Home, tuple[str, ...]] = {}
+
 
 def import_file(path: Path, limit: float = LIMIT, module: str = "") -> ModuleType:
     """Execute a spec file as a fresh module, within so many seconds. Raises SpecError.
 
     ``module`` is the name of a module of an installed package.
     """
+    home = home_of(path, module)
+    kept = read_manifest(home.root)
+    _HOMES[home] = kept.imports if kept else ()
     package, name = module.rpartition(".")[0], module
     if not module:
         package = _package_of(path.parent)
@@ -99,6 +112,14 @@ def text_file(ref: str) -> str:
     return f"<{ref}>"
 
 
+def is_own(module: str) -> bool:
+    """Whether a module is a spec that was imported here, or one of its own modules."""
+    top = module.partition(".")[0]
+    return top.startswith(_STANDS_FOR_FOLDER) or any(
+        top in kept or home.place_of(top) for home, kept in _HOMES.items()
+    )
+
+
 def package_of_entry(entry: Entry) -> str:
     """Name of the package in which the modules beside a spec or family are imported."""
     return entry.module.rpartition(".")[0] or _package_of(entry.path.parent)
@@ -109,25 +130,45 @@ def _package_of(folder: Path) -> str:
 
     A folder with an ``__init__.py`` is a package within one that stands for the folder above.
     """
-    inner: list[str] = []
-    while (folder / "__init__.py").is_file() and folder.name.isidentifier():
-        _on_path(folder)
-        inner.insert(0, folder.name)
-        folder = folder.parent
-    _on_path(folder)
+    root = home_of(folder / "any.py").root
     # Not a secret: the digest only keeps the packages of different folders apart.
-    digest = hashlib.sha1(str(folder).encode(), usedforsecurity=False).hexdigest()[:10]
-    package = f"promptpo_specs_{digest}"
+    digest = hashlib.sha1(str(root).encode(), usedforsecurity=False).hexdigest()[:10]
+    package = f"{_STANDS_FOR_FOLDER}{digest}"
     if package not in sys.modules:
-        parent = ModuleType(package, f"Specs and helpers in {folder}")
-        parent.__path__ = [str(folder)]
+        parent = ModuleType(package, f"Specs and helpers in {root}")
+        parent.__path__ = [str(root)]
         sys.modules[package] = parent
-    return ".".join([package, *inner])
+        _prefer_kept(root, folder)
+    for place in (folder, root):
+        if str(place) not in sys.path:
+            sys.path.append(str(place))
+    return ".".join([package, *folder.relative_to(root).parts])
 
 
-def _on_path(folder: Path) -> None:
-    if str(folder) not in sys.path:
-        sys.path.append(str(folder))
+def _prefer_kept(root: Path, folder: Path) -> None:
+    """Let ``import helper`` find the modules that a bundle holds before any others of the name."""
+    kept = read_manifest(root)
+    if kept is None or not kept.imports:
+        return
+    sys.meta_path.insert(0, _Kept(frozenset(kept.imports), [str(folder), str(root)]))
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if name.partition(".")[0] in kept.imports and not (file or "").startswith(f"{root}/"):
+            del sys.modules[name]  # the original's, from before
+
+
+@dataclass(frozen=True)
+class _Kept(MetaPathFinder):
+    """Finds some modules in some folders only."""
+
+    names: frozenset[str]
+    folders: list[str]
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """What the import system asks."""
+        return PathFinder.find_spec(fullname, self.folders) if fullname in self.names else None
 
 
 def import_message(where: str, text: str, error: BaseException) -> str:

@@ -5,17 +5,12 @@ from __future__ import annotations
 import difflib
 import math
 import re
-from collections.abc import Collection, Iterator, Sequence
-from typing import get_args
+from collections.abc import Collection, Iterator
 
 from promptpo.checks.findings import Effort, Finding, judged
 from promptpo.checks.play import Played
-from promptpo.checks.replay import SEEDS, digests
-from promptpo.common.text import plural
-from promptpo.rollout.seeds import episode_seeds
 from promptpo.spec import Env, EnvSpec, Reference, Task
 from promptpo.spec.running.references import MEASURED, Measured, measure_all
-from promptpo.types import Stream
 
 #: A stated value may be rounded to this share of itself.
 ROUNDED = 0.01
@@ -65,44 +60,6 @@ def limits_of(env: Env) -> list[int]:
                 found.append(limit)
         env = vars(env).get("env")
     return found
-
-
-def check_seeds(task: Task, replayed: Sequence[str] | str, effort: Effort) -> Iterator[Finding]:
-    """The same seed gives the same episode in a new process, another seed another episode."""
-    if isinstance(replayed, str):
-        yield Finding("seeds", "FAIL", f"a new process could not play them: {replayed}")
-    else:
-        here = list(reversed(digests(task, tuple(reversed(SEEDS)))))
-        pairs = zip(SEEDS, here, replayed, strict=True)
-        problems = [f"seed {s} plays differently in a new process" for s, a, b in pairs if a != b]
-        different = len(set(here))
-        if different == 1 and not task.spec.deterministic:
-            words = "say deterministic=True if the task has one start and no chance"
-            problems.append(f"{len(SEEDS)} seeds all give the same episode; {words}")
-        elif different > 1 and task.spec.deterministic:
-            problems.append(f"deterministic, as stated, but {different} of {len(SEEDS)} differ")
-        given = f"{len(SEEDS)} seeds give {plural(different, 'different episode')}"
-        yield judged("seeds", problems, f"same episodes in a new process; {given}")
-    yield _streams(task, effort.start_seeds)
-
-
-def _streams(task: Task, count: int) -> Finding:
-    """Test episodes begin where no search episode did, unless the task has few beginnings."""
-    firsts: dict[Stream, dict[int, tuple[float, ...]]] = {}
-    for stream in get_args(Stream):
-        seeds = episode_seeds(0, stream, count)
-        firsts[stream] = {seed: tuple(task.reset(seed).tolist()) for seed in seeds}
-    seeds_met = [seed for of_stream in firsts.values() for seed in of_stream]
-    problems = [] if len(set(seeds_met)) == len(seeds_met) else ["a seed is in two streams"]
-    known = set(firsts["search"].values()) | set(firsts["selection"].values())
-    shared = sum(first in known for first in firsts["test"].values())
-    # Starts of whole numbers are few, and meet by chance; those with fractions do not.
-    fractions = all(any(x % 1 for x in first) for first in known)
-    if shared and fractions and len(known) == 2 * count:
-        problems.append(f"{shared} test episodes begin as search episodes do")
-    start = "start" if len(known) == 1 else "starts"
-    detail = f"streams share no seed; {shared} of {count} test starts among {len(known)} {start}"
-    return judged("test seeds", problems, detail)
 
 
 def check_speed(played: Played, construct: float) -> Finding:

@@ -11,11 +11,15 @@ Verdict = Literal["ok", "FAIL", "note"]
 
 @dataclass(frozen=True)
 class Finding:
-    """One line of the table: what was checked, how it came out, and the figures behind it."""
+    """What was checked, how it came out, and the figures behind it on one line.
+
+    ``more`` are further lines for who wants to correct it, such as a wrong reward's worst step.
+    """
 
     check: str
     verdict: Verdict
     detail: str
+    more: tuple[str, ...] = ()
 
     @property
     def failed(self) -> bool:
@@ -23,7 +27,9 @@ class Finding:
         return self.verdict == "FAIL"
 
     def __str__(self) -> str:
-        return f"{self.verdict:4}  {self.check:22}  {self.detail}"
+        """As ``promptpo check`` prints it: a line, and under it what more there is."""
+        head = f"{self.verdict:4}  {self.check:22}  {self.detail}"
+        return "\n        ".join([head, *self.more])
 
 
 def judged(check: str, problems: list[str], detail: str) -> Finding:

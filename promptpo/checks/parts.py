@@ -1,9 +1,8 @@
-"""Checks of what the model reads but the action: observation, reward, prompt."""
+"""Checks of what the model reads but action and reward: the observation, the prompt."""
 
 from __future__ import annotations
 
 import ast
-import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -57,40 +56,6 @@ def _not_owned(played: Played) -> list[str]:
         if not plain and not (array and not np.shares_memory(value, played.firsts[0])):
             wrong.append(f"{name} is a {type(value).__name__} that is not its own")
     return wrong
-
-
-def check_reward(played: Played) -> Iterator[Finding]:
-    """The reward function of the prompt gives the environment's reward."""
-    spec = played.spec
-    see = observation_class(spec)
-    worst, at, deviation = 0.0, 0, 0.0
-    for number, step in enumerate(played.transitions):
-        hidden = spec.reward_inputs(step.info) if spec.reward_inputs else {}
-        stated = spec.reward(see(step.before), step.action, see(step.after), **hidden)
-        deviation = abs(float(stated) - step.reward)
-        if not deviation <= worst:  # a NaN counts as a deviation
-            worst, at = deviation, number
-            if math.isnan(deviation):
-                break
-    detail = f"largest deviation {worst:.3g} on {len(played.transitions):,} transitions"
-    if math.isnan(worst) and spec.reward_tolerance is None:
-        yield Finding("reward", "note", "told in words only, by design")
-    elif math.isnan(worst):
-        line = f"{spec.where}:{source_of(spec.reward).first_line}"
-        told = (
-            f"gives no number (NaN) on transition {at}; correct"
-            if at
-            else "gives no number yet; fill in"
-        )
-        yield Finding("reward", "FAIL", f"{told} reward() at {line}")
-    elif spec.reward_tolerance is None:
-        yield Finding("reward", "note", f"qualitative by design; {detail}")
-    elif worst <= spec.reward_tolerance:
-        yield Finding("reward", "ok", f"{detail}; {spec.reward_tolerance:g} allowed")
-    else:
-        step = played.transitions[at]
-        theirs = f"the environment's reward is {step.reward:.9g} at its worst"
-        yield Finding("reward", "FAIL", f"{detail}; {spec.reward_tolerance:g} allowed; {theirs}")
 
 
 def check_prompt(spec: EnvSpec) -> Iterator[Finding]:

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from promptpo.checks.findings import Finding, judged
-from promptpo.checks.parts import check_observation, check_prompt, check_reward
+from promptpo.checks.parts import check_observation, check_prompt
 from promptpo.checks.play import Played
+from promptpo.checks.reward import check_reward
 from promptpo.spec.authoring.published import published_form
 
 
@@ -20,4 +21,5 @@ def check_published(played: Played) -> Iterator[Finding]:
     problems = [f"{finding.check}: {finding.detail}" for finding in found if finding.failed]
     parts = ", ".join(played.spec.published)
     prompt = next(finding.detail for finding in found if finding.check == "prompt")
-    yield judged("published", problems, f"its own {parts}; {prompt}")
+    more = tuple(line for finding in found if finding.failed for line in finding.more)
+    yield replace(judged("published", problems, f"its own {parts}; {prompt}"), more=more)

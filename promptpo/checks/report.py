@@ -46,4 +46,6 @@ class CheckReport:
     def _repr_html_(self) -> str:
         rows = [(f.verdict, f.check, f.detail) for f in self.findings]
         title = html.heading(f"{self.spec}: {self.title}")
-        return title + html.table(("verdict", "check", "what was found"), rows)
+        table = html.table(("verdict", "check", "what was found"), rows)
+        more = [html.source("\n".join(f.more), f"more on {f.check}") for f in self if f.more]
+        return "".join([title, table, *more])

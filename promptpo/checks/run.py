@@ -11,6 +11,8 @@ from promptpo.checks.findings import Effort, Finding
 from promptpo.checks.play import play
 from promptpo.checks.published import check_published
 from promptpo.checks.replay import Replays
+from promptpo.checks.reward import check_reward
+from promptpo.checks.seeds import check_seeds
 from promptpo.errors import SpecError
 from promptpo.spec import EnvSpec, Task
 from promptpo.spec.running.explanation import one_line
@@ -52,10 +54,10 @@ def _checks(task: Task, effort: Effort, replays: Replays, construct: float) -> I
         return
     yield from _safely("observation", lambda: parts.check_observation(played))
     yield from _safely("action", lambda: check_action(task))
-    yield from _safely("reward", lambda: parts.check_reward(played))
+    yield from _safely("reward", lambda: check_reward(played))
     yield from _safely("horizon", lambda: episodes.check_ends(task, played))
     replayed = replays.next()
-    yield from _safely("seeds", lambda: episodes.check_seeds(task, replayed, effort))
+    yield from _safely("seeds", lambda: check_seeds(task, replayed, effort))
     yield from _safely("prompt", lambda: parts.check_prompt(task.spec))
     yield from _safely("published", lambda: check_published(played))
     yield episodes.check_speed(played, construct)

@@ -1,92 +1,12 @@
 """Every check tells a true spec from one that is wrong in the one thing that it looks at."""
 
 import re
-import textwrap
 
 import pytest
 from faulty_spec import write
+from walk_spec import TEXT
 
-from promptpo.checks import Effort, check_spec, open_replays
 from promptpo.cli import main
-from promptpo.spec import load_spec
-
-SMALL = Effort(transitions=200, reference_steps=200, reference_episodes=(5, 50), start_seeds=10)
-
-#: A walk on a line: right is good; the environment is numpy and a few lines.
-SPEC_TEXT = '''
-"""Walk: go right along a line.
-
-The walker starts within 1 m of the middle.
-"""
-
-import gymnasium
-import numpy as np
-
-from promptpo.spec import EnvSpec, Reference, field
-
-
-class Observation:
-    """The walker, before each action."""
-
-    position: float = field(unit="m", low=-21.0, high=21.0, doc="0 in the middle")
-    last_step: np.ndarray = field(shape=(1,), unit="m", low=-1.0, high=1.0, doc="of the walker")
-
-
-ACTION = """An array of 1 float in [-1, 1]: how far to go, in m, positive to the right."""
-
-
-def reward(observation, action, next_observation):
-    """Reward of one step: the way made to the right."""
-    return float(action[0])
-
-
-class Line(gymnasium.Env):
-    action_space = gymnasium.spaces.Box(-1.0, 1.0, (1,), np.float64)
-    observation_space = gymnasium.spaces.Box(-21.0, 21.0, (2,), np.float64)
-
-    def reset(self, *, seed=None, options=None):
-        super().reset(seed=seed)
-        self.seen = np.array([self.np_random.uniform(-1, 1), 0.0])
-        return self.seen.copy(), {}
-
-    def step(self, action):
-        self.seen = np.array([self.seen[0] + action[0], action[0]])
-        return self.seen.copy(), action[0], False, False, {"right": self.seen[0] > 15}
-
-
-def make():
-    return Line()
-
-
-SPEC = EnvSpec(
-    make=make,
-    observation=Observation,
-    action=ACTION,
-    reward=reward,
-    horizon=20,
-    success=lambda info, reward, terminated: info["right"],
-    expert=lambda env: lambda raw: np.array([1.0]),
-    references={"zero action": Reference(0.0, 0.0), "expert": Reference(20.0, 1.0)},
-    withheld=("earthquake",),
-)
-'''
-
-
-@pytest.fixture
-def verdicts(tmp_path):
-    """Check the spec with texts replaced; return the lines by the name of the check."""
-
-    def check(*replacements):
-        text = textwrap.dedent(SPEC_TEXT).lstrip()
-        for old, new in replacements:
-            assert old in text, f"the spec has no {old!r}"
-            text = text.replace(old, new)
-        path = tmp_path / "walk.py"
-        path.write_text(text)
-        with open_replays([str(path)]) as replays:
-            return {f.check: f for f in check_spec(load_spec(path), SMALL, replays)}
-
-    return check
 
 
 def test_a_true_spec_passes_every_check(verdicts):
@@ -143,13 +63,13 @@ WRONG = {
     "misnamed": ("reference: zero", ('"zero action":', '"zero":'), "did you mean 'zero action'?"),
     "misspelt": ("reference: Random", ('"zero action":', '"Random":'), "did you mean 'random'?"),
     "reward": ("reward", ("return float(action[0])", "return 2.0"), "largest deviation 3 on"),
-    "reward of nan": ("reward", ("return float(action[0])", "return math.nan"), "gives no number"),
+    "reward of nan": ("reward", ("return float(action[0])", "return math.nan"), "not written yet"),
     "sooner end": (
         "horizon",
         ("return Line()", "return gymnasium.wrappers.TimeLimit(Line(), 15)"),
         "the environment cuts episodes after 15 steps, the spec states 20",
     ),
-    "no seed": ("seeds", ("self.np_random.uniform", "np.random.uniform"), "plays differently"),
+    "no seed": ("seeds", ("self.np_random.uniform", "np.random.uniform"), "play differently"),
     "one episode": ("seeds", ("super().reset(seed=seed)", "super().reset(seed=0)"), "all give"),
     "chance": ("seeds", ("horizon=20", "horizon=20, deterministic=True"), "but 6 of 6 differ"),
     "withheld": ("prompt", ("in the middle", "without earthquake"), "contains 'earthquake'"),
@@ -195,7 +115,7 @@ def test_an_optimum_without_an_expert_is_shown_only(verdicts):
 
 
 def test_a_spec_that_does_not_say_what_the_task_is_fails(verdicts):
-    docstring = SPEC_TEXT[1 : SPEC_TEXT.index("import gymnasium")]
+    docstring = TEXT[: TEXT.index("import gymnasium")]
     found = verdicts((docstring, ""))
     assert found["prompt"].failed
     assert "does not say what the task is; begin " in found["prompt"].detail
@@ -276,7 +196,7 @@ def test_rare_episodes_are_allowed_for_by_the_stated_deviation(verdicts):
 
 def test_the_command_prints_a_table_and_returns_1_on_failure(tmp_path, capsys):
     path = tmp_path / "walk.py"
-    path.write_text(SPEC_TEXT.replace("Reference(20.0", "Reference(21.0").lstrip())
+    path.write_text(TEXT.replace("Reference(20.0", "Reference(21.0"))
     assert main(["check", "--quick", "cartpole", str(path)]) == 1
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("cartpole: CartPole: keep a pole upright")
@@ -287,7 +207,7 @@ def test_the_command_prints_a_table_and_returns_1_on_failure(tmp_path, capsys):
 
 def test_a_missing_package_is_named_with_its_remedy(tmp_path, capsys):
     path = tmp_path / "walk.py"
-    path.write_text(SPEC_TEXT.replace("return Line()", "import no_such_sim").lstrip())
+    path.write_text(TEXT.replace("return Line()", "import no_such_sim"))
     assert main(["check", str(path)]) == 3
     assert "run: pip install 'no_such_sim'" in capsys.readouterr().err
 

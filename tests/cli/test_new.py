@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from promptpo.checks.action import check_action
-from promptpo.checks.parts import check_observation, check_prompt, check_reward
+from promptpo.checks.parts import check_observation, check_prompt
 from promptpo.checks.play import play
+from promptpo.checks.reward import check_reward
 from promptpo.cli import main
 from promptpo.spec import Task, layout, load_spec
 from promptpo.spec.loading.catalog import SHIPPED_FOLDER
@@ -89,9 +90,10 @@ def test_the_file_is_true_but_for_its_reward(here, env_id, fields):
     assert [f for f in findings if f.failed] == []
     (reward,) = check_reward(played)
     assert reward.failed
-    assert reward.detail == (
-        f"gives no number yet; fill in reward() at {here / 'mine.py'}:"
-        f"{line_of(here / 'mine.py', 'def reward(')}"
+    line = line_of(here / "mine.py", "def reward(")
+    assert reward.detail.startswith(
+        f"reward() at {here / 'mine.py'}:{line} is not written yet: its body is "
+        "`return float('nan')`; compute in it what the environment pays for one step "
     )
 
 

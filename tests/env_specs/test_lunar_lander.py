@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from shipped import checked_without
 
-from promptpo.checks.parts import check_observation, check_reward
+from promptpo.checks.parts import check_observation
 from promptpo.checks.play import play
+from promptpo.checks.reward import check_reward
 from promptpo.spec import Task, layout, load_spec
 
 

@@ -5,8 +5,9 @@ import pytest
 from shipped import shipped
 
 from promptpo.checks import QUICK, check_spec, open_replays
-from promptpo.checks.parts import check_observation, check_reward
+from promptpo.checks.parts import check_observation
 from promptpo.checks.play import play
+from promptpo.checks.reward import check_reward
 from promptpo.spec import Task, load_spec
 
 #: Meta-World's scripted policies ask for more than the bounds, and warn of it.

@@ -103,7 +103,7 @@ def step_fault(spec: EnvSpec, env: Env, answer: object) -> EnvironmentFault | No
     return EnvironmentFault(place_of_method(spec, env, "step"), problem, remedy)
 
 
-def _layers(env: Env) -> Iterator[Env]:
+def layers(env: Env) -> Iterator[Env]:
     """An environment and what its wrappers hold, from the outside in."""
     while env is not None:
         yield env
@@ -112,12 +112,12 @@ def _layers(env: Env) -> Iterator[Env]:
 
 def _inner(env: Env) -> Env:
     """The environment inside its wrappers."""
-    return list(_layers(env))[-1]
+    return list(layers(env))[-1]
 
 
 def place_of_method(spec: EnvSpec, env: Env, method: str = "") -> str:
     """The spec's file, and the line of the environment's class or method if it is written there."""
-    for layer in _layers(env):
+    for layer in layers(env):
         kind = type(layer)
         if spec.path is None or _file_of(kind) != str(spec.path):
             continue

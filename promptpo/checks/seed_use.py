@@ -10,9 +10,9 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from promptpo.common.files import read_source
 from promptpo.spec import EnvSpec, Task
 from promptpo.spec.running.interface import layers
-from promptpo.common.files import read_source
 
 #: So many lines are told.
 _MOST = 5

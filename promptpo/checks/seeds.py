@@ -13,12 +13,12 @@ import numpy as np
 from promptpo.checks.findings import Effort, Finding, judged
 from promptpo.checks.replay import SEEDS, Company, Outcome, digests, episode_of
 from promptpo.checks.seed_use import lines_that_lose_seeds
+from promptpo.common.text import plural
 from promptpo.errors import SpecError
 from promptpo.rollout.seeds import episode_seeds
 from promptpo.spec import Task, layout, spec_text
 from promptpo.spec.loading.importing import line_of
 from promptpo.types import Stream
-from promptpo.common.text import plural
 
 Trace: TypeAlias = list[Outcome]
 

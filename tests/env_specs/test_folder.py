@@ -4,21 +4,22 @@ import ast
 from pathlib import Path
 
 import env_specs
-from promptpo.spec import EnvSpec, load_spec, shipped_specs
-from promptpo.spec.loading.families import PREFIX, families
+from promptpo.spec import EnvSpec, load_spec
+from promptpo.spec.loading.catalog import shipped
+from promptpo.spec.loading.families import Family
 
 FOLDER = Path(env_specs.__file__).parent
 
 
 def test_every_module_at_the_top_is_a_spec_or_a_family():
-    files = {path.name for path in FOLDER.iterdir() if path.is_file()} - {"__init__.py"}
-    specs = {f"{name}.py" for name in shipped_specs()}
-    assert files == specs | {f"{PREFIX}{family.name}.py" for family in families()}
-    for name in shipped_specs():
-        assert isinstance(load_spec(name), EnvSpec), name
-    for family in families():
-        assert family.title, family.name
-        assert callable(family.module.members), family.name
+    found = shipped()
+    files = {path for path in FOLDER.iterdir() if path.is_file()} - {FOLDER / "__init__.py"}
+    assert files == {entry.path for entry in (*found.specs, *found.families)}
+    for entry in found.specs:
+        assert isinstance(load_spec(entry.name), EnvSpec), entry.name
+    for entry in found.families:
+        assert Family(entry).title, entry.name
+        assert callable(Family(entry).module.members), entry.name
 
 
 def test_every_folder_at_the_top_is_a_package_that_says_what_it_holds():

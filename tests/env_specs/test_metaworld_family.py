@@ -6,6 +6,7 @@ import pytest
 
 from promptpo.checks.parts import check_observation
 from promptpo.checks.play import Played, play_episode
+from promptpo.checks.reward import check_reward
 from promptpo.spec import Task, layout, load_spec
 
 #: Meta-World's scripted policies ask for more than the bounds, and warn of it.

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from promptpo.config import RunConfig
 from promptpo.errors import UsageError
-from promptpo.run import Result, execute
+from promptpo.report import reporting
+from promptpo.run import Result, carry_out
 from promptpo.run.settings import configure, resumed_config
 from promptpo.spec import EnvSpec
 from promptpo.spec.loading.objects import SpecLike, loaded_spec
 from promptpo.store.folder import RunFolder
+from promptpo.trackers import check_ready, tracking
 from promptpo.types import Event, Listener
 from promptpo.ui import progress_shown
 
@@ -109,6 +111,17 @@ def optimize(  # noqa: PLR0913 - every setting is an argument that editors and t
     with progress_shown(progress) as view:
         listeners = [listener for listener in (view, on_event) if listener is not None]
         return execute(config, listener=_all_of(listeners), resume=folder)
+
+
+def execute(
+    config: RunConfig, *, listener: Listener | None = None, resume: Path | None = None
+) -> Result:
+    """Carry out a run, or continue the one in the folder ``resume``; its trackers are told of it.
+
+    In the end it has its ``report.html``. For the rest see ``promptpo.run.carry_out``.
+    """
+    check_ready(config.trackers)
+    return carry_out(config, (tracking, reporting), listener=listener, resume=resume)
 
 
 def check(

@@ -79,7 +79,7 @@ def _new(layers: list[dict[str, Any]], *, needs_model: bool) -> RunConfig:
 
 
 def _execute(settings: RunConfig, folder: Path | None) -> int:
-    from promptpo.run import execute
+    from promptpo.api import execute
     from promptpo.ui import open_view
     from promptpo.ui.streams import Steady
 

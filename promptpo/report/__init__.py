@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import RunError, UsageError
+
+if TYPE_CHECKING:
+    from promptpo.config import RunConfig
+    from promptpo.store.events import EventLog
+    from promptpo.types import Listener
 
 
 def write_report(
@@ -32,4 +39,22 @@ def write_report(
     return file
 
 
-__all__ = ["write_report"]
+@contextlib.contextmanager
+def reporting(
+    config: RunConfig, folder: Path, run: Mapping[str, Any], log: EventLog
+) -> Iterator[Sequence[Listener]]:
+    """Goes along with a run (``promptpo.run.opening.Companion``), and writes its page on leaving.
+
+    Where that cannot be done, the run has still succeeded: it is a notice.
+    """
+    try:
+        yield ()
+    finally:
+        try:
+            write_report([folder])
+        except Exception as e:  # whatever it is, it is no reason to lose a run
+            text = f"report.html could not be written: {e}"
+            log.emit("notice", transient=True, text=text)
+
+
+__all__ = ["reporting", "write_report"]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from promptpo.config import RunConfig
 from promptpo.errors import RunError
@@ -20,11 +20,17 @@ from promptpo.store.folder import RunFolder
 from promptpo.store.memo import digest
 from promptpo.store.shapes import FORMAT
 from promptpo.store.spec_copy import keep_spec
-from promptpo.trackers import tracking
 from promptpo.types import Listener
 from promptpo.version import __version__
 
 _PACKAGES = ("numpy", "gymnasium", "mujoco", "metaworld", "litellm", "RestrictedPython")
+
+#: What goes along with a run: given its settings, its folder, the data of its first event and its
+#: log, it is entered before anything else is told and left when all is done; it may listen.
+Companion: TypeAlias = Callable[
+    [RunConfig, Path, Mapping[str, Any], EventLog],
+    contextlib.AbstractContextManager[Sequence[Listener]],
+]
 
 
 def open_run(
@@ -32,6 +38,7 @@ def open_run(
     spec: EnvSpec,
     task: TaskInfo,
     listeners: Sequence[Listener],
+    companions: Sequence[Companion],
     resume: Path | None,
     stack: contextlib.ExitStack,
 ) -> tuple[RunFolder, EventLog, Mapping[str, Any]]:
@@ -55,7 +62,9 @@ def open_run(
         log = EventLog(folder.events)
         stack.callback(log.close)
         run, notices = _recorded(folder, log, spec, fresh)
-    log.listeners = [*listeners, *stack.enter_context(tracking(config, folder.path, run, log))]
+    log.listeners = [*listeners]
+    for companion in companions:
+        log.listeners += stack.enter_context(companion(config, folder.path, run, log))
     now: dict[str, Any] = {"config": config.as_dict(), "isolation": task.isolation}
     log.emit("run", transient=True, **{**run, **now, "folder": str(folder.path)})
     if resume is not None:

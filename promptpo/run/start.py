@@ -7,7 +7,7 @@ import contextlib
 import secrets
 import shlex
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -25,7 +25,7 @@ from promptpo.rollout import open_executor
 from promptpo.run import phases
 from promptpo.run.limits import Ledger
 from promptpo.run.loop import run_to_end
-from promptpo.run.opening import open_run
+from promptpo.run.opening import Companion, open_run
 from promptpo.run.outcome import Outcome, Result, Status
 from promptpo.run.services import RunServices
 from promptpo.run.settings import configure, recording_path
@@ -34,21 +34,25 @@ from promptpo.spec.authoring.published import PUBLISHED
 from promptpo.store.events import EventLog
 from promptpo.store.folder import RunFolder
 from promptpo.store.spec_copy import spec_of_run
-from promptpo.trackers import check_ready
 from promptpo.types import Listener
 
-__all__ = ["Result", "execute"]
+__all__ = ["Result", "carry_out"]
 
 
-def execute(
-    config: RunConfig, *, listener: Listener | None = None, resume: Path | None = None
+def carry_out(
+    config: RunConfig,
+    companions: Sequence[Companion],
+    *,
+    listener: Listener | None = None,
+    resume: Path | None = None,
 ) -> Result:
     """Carry out a run, or continue the one in the folder ``resume``.
 
-    Every event reaches ``listener``. Ctrl-C and SIGTERM end the run with the status
-    "interrupted" and leave it ready to be resumed; every PromptPOError does the latter too.
+    Every event reaches ``listener``, and what the ``companions`` listen with. Ctrl-C and SIGTERM
+    end the run with the status "interrupted" and leave it ready to be resumed; every PromptPOError
+    does the latter too.
     """
-    run = _Run(config, [listener] if listener else [], resume)
+    run = _Run(config, companions, [listener] if listener else [], resume)
     try:
         return run_to_end(run.main())
     except Exception as e:
@@ -68,6 +72,7 @@ def with_ref(config: RunConfig, spec: EnvSpec) -> RunConfig:
 @dataclass
 class _Run:
     config: RunConfig
+    companions: Sequence[Companion]
     listeners: list[Listener]
     resume: Path | None
 
@@ -77,7 +82,6 @@ class _Run:
             self.config = configure(self.config.as_dict())
         if needs_model:
             check_configured(self.config.model or "", self.config.api_base)
-        check_ready(self.config.trackers)
         spec, note = self._spec()
         if self.resume is None:
             self.config = with_ref(self.config, spec)
@@ -87,17 +91,14 @@ class _Run:
         with contextlib.closing(executor), contextlib.ExitStack() as stack:
             task = await executor.describe()
             folder, log, started = open_run(
-                self.config, spec, task, self.listeners, self.resume, stack
+                self.config, spec, task, self.listeners, self.companions, self.resume, stack
             )
             if note:
                 log.emit("notice", text=note)
             ledger = Ledger(self.config, spec.horizon, log.past, log.elapsed())
             model = open_model(_model_settings(self.config, spec, folder, log))
             services = RunServices(spec, self.config, task, model, executor, log, folder, ledger)
-            try:
-                return await _supervised(services, Outcome(services, started))
-            finally:
-                _write_report(services)
+            return await _supervised(services, Outcome(services, started))
 
     def _spec(self) -> tuple[EnvSpec, str]:
         """The spec, or what stands in for that of a run that goes on, and what to say of it."""
@@ -130,16 +131,6 @@ async def _supervised(services: RunServices, outcome: Outcome) -> Result:
         outcome.fail(str(error))
         raise error from e
     return result
-
-
-def _write_report(services: RunServices) -> None:
-    """The page that shows the run; where it cannot be written, the run has still succeeded."""
-    try:
-        from promptpo.report import write_report
-
-        write_report([services.folder.path])
-    except Exception as e:  # whatever it is, it is no reason to lose a run
-        services.report("notice", text=f"report.html could not be written: {e}")
 
 
 async def _search(services: RunServices) -> Result:

@@ -75,8 +75,8 @@ def find_policy(name: str, out: Path, *, own_spec: bool) -> tuple[PolicyFile, di
     folder = RunFolder(runs.find(name, out))
     if not folder.best_policy.is_file():
         raise RunError(f"{folder.path}: no best policy in it yet; resume it, or name a file")
+    from promptpo.export.spec_copy import spec_of_run
     from promptpo.run.settings import settings_of
-    from promptpo.store.spec_copy import spec_of_run
 
     stored = {k: v for k, v in settings_of(folder).items() if k in PLAYING}
     if own_spec:

@@ -51,8 +51,8 @@ def main(arguments: argparse.Namespace) -> int:
     if arguments.author is not None and not arguments.minari:
         raise UsageError("--author: it stands in a Minari dataset's metadata; add --minari")
     from promptpo.export import write_folder
+    from promptpo.export.spec_copy import spec_of_run
     from promptpo.store.reading import read_record
-    from promptpo.store.spec_copy import spec_of_run
 
     run = read_record(runs.find(arguments.run, arguments.out))
     to = arguments.to or run.folder / "export"

@@ -109,8 +109,8 @@ def _resumed(name: str, layers: list[dict[str, Any]]) -> tuple[RunConfig, Path]:
 
 
 def _forecast(settings: RunConfig, folder: Path | None) -> int:
+    from promptpo.export.spec_copy import spec_of_run
     from promptpo.run.forecast import forecast
-    from promptpo.store.spec_copy import spec_of_run
 
     if folder is not None:
         settings = replace(settings, spec=spec_of_run(folder, settings.spec)[0])

@@ -11,13 +11,13 @@ from promptpo.common.files import write_atomically
 from promptpo.errors import RunError, UsageError
 from promptpo.export.readme import policy_loop, score_lines
 from promptpo.export.sb3 import SPEC_BESIDE, sb3_example, sb3_module
+from promptpo.export.spec_copy import FOLDER, bundle_files, spec_of_run
 from promptpo.llm import find_recording, load_header
 from promptpo.spec import EnvSpec, load_spec, spec_text
 from promptpo.spec.loading.own_files import bundle_of
 from promptpo.store.folder import RunFolder
 from promptpo.store.memo import digest
 from promptpo.store.reading import RunRecord
-from promptpo.store.spec_copy import FOLDER, bundle_files, spec_of_run
 from promptpo.types import Candidate
 from promptpo.version import __version__
 

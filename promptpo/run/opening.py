@@ -13,13 +13,13 @@ from typing import Any, TypeAlias
 
 from promptpo.config import RunConfig
 from promptpo.errors import RunError
+from promptpo.export.spec_copy import keep_spec
 from promptpo.rollout import TaskInfo
 from promptpo.spec import EnvSpec, layout, spec_text
 from promptpo.store.events import EventLog
 from promptpo.store.folder import RunFolder
 from promptpo.store.memo import digest
 from promptpo.store.shapes import FORMAT
-from promptpo.store.spec_copy import keep_spec
 from promptpo.types import Listener
 from promptpo.version import __version__
 

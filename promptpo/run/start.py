@@ -14,6 +14,7 @@ from pathlib import Path
 from promptpo.common.text import near_path
 from promptpo.config import RunConfig
 from promptpo.errors import FileError, known_error
+from promptpo.export.spec_copy import spec_of_run
 from promptpo.llm import (
     ModelSettings,
     check_configured,
@@ -33,7 +34,6 @@ from promptpo.spec import EnvSpec, load_spec
 from promptpo.spec.authoring.published import PUBLISHED
 from promptpo.store.events import EventLog
 from promptpo.store.folder import RunFolder
-from promptpo.store.spec_copy import spec_of_run
 from promptpo.types import Listener
 
 __all__ = ["Result", "carry_out"]

@@ -34,12 +34,12 @@ def render_run(
     Raises RunError (no such run, or no best policy in it yet) and what ``film_episodes`` raises.
     """
     from promptpo.export.policy_file import PolicyFile
+    from promptpo.export.spec_copy import spec_of_run
     from promptpo.run.options import build
     from promptpo.run.settings import settings_of
     from promptpo.spec import load_spec
     from promptpo.store.folder import RunFolder
     from promptpo.store.reading import standing
-    from promptpo.store.spec_copy import spec_of_run
 
     folder = RunFolder.open(Path(run_folder))
     if not folder.best_policy.is_file():

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from promptpo.export.spec_copy import bundle_files
 from promptpo.spec import SpecError, load_spec, shipped_specs, spec_text
 from promptpo.spec.loading import own_files
 from promptpo.spec.loading.bundle import MANIFEST, check_intact, read_manifest
 from promptpo.spec.loading.own_files import bundle_of
-from promptpo.store.spec_copy import bundle_files
 
 HORIZON = ("horizon=50", "horizon=STEPS")
 

@@ -10,8 +10,8 @@ import pytest
 import promptpo
 from promptpo.cli import main
 from promptpo.errors import SpecError
+from promptpo.export.spec_copy import spec_of_run
 from promptpo.spec.loading.bundle import MANIFEST
-from promptpo.store.spec_copy import spec_of_run
 
 SPEC = '''
 """Aisle: walk to the end of a line of cells."""

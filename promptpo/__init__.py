@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 from promptpo.version import __version__
 
 if TYPE_CHECKING:
-    from promptpo.api import check, compare, optimize
+    from promptpo.api import check, compare, evaluate, optimize
     from promptpo.checks import CheckReport
     from promptpo.comparison import Comparison
     from promptpo.config import RunConfig
     from promptpo.errors import PromptPOError
+    from promptpo.evaluation import Evaluation, PolicyComparison
     from promptpo.run import Result
     from promptpo.spec import EnvSpec, load_spec
     from promptpo.types import Candidate, Event, Rollout, Score, Usage
@@ -24,11 +25,14 @@ if TYPE_CHECKING:
 _HOMES = {
     "check": "promptpo.api",
     "compare": "promptpo.api",
+    "evaluate": "promptpo.api",
     "optimize": "promptpo.api",
     "CheckReport": "promptpo.checks",
     "Comparison": "promptpo.comparison",
     "RunConfig": "promptpo.config",
     "PromptPOError": "promptpo.errors",
+    "Evaluation": "promptpo.evaluation",
+    "PolicyComparison": "promptpo.evaluation",
     "Result": "promptpo.run",
     "EnvSpec": "promptpo.spec",
     "load_spec": "promptpo.spec",
@@ -44,7 +48,9 @@ __all__ = [
     "CheckReport",
     "Comparison",
     "EnvSpec",
+    "Evaluation",
     "Event",
+    "PolicyComparison",
     "PromptPOError",
     "Result",
     "Rollout",
@@ -54,6 +60,7 @@ __all__ = [
     "__version__",
     "check",
     "compare",
+    "evaluate",
     "load_spec",
     "optimize",
 ]

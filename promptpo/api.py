@@ -2,29 +2,36 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
+from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
-from promptpo.config import RunConfig
+from promptpo.config import PLAYING, RunConfig
 from promptpo.errors import UsageError
 from promptpo.report import reporting
 from promptpo.run import Result, carry_out
+from promptpo.run.loop import run_to_end
 from promptpo.run.settings import configure, resumed_config
 from promptpo.spec import EnvSpec
 from promptpo.spec.loading.objects import SpecLike, loaded_spec
 from promptpo.store.folder import RunFolder
 from promptpo.trackers import check_ready, tracking
-from promptpo.types import Event, Listener
+from promptpo.types import Candidate, Event, Listener
 from promptpo.ui import progress_shown
 
 if TYPE_CHECKING:
     from promptpo.checks import CheckReport
     from promptpo.comparison import Comparison
+    from promptpo.evaluation import Evaluation, Player, PolicyComparison
 
 #: A run as callers may give it: its folder, or what ``optimize`` returned.
 RunLike: TypeAlias = str | PathLike[str] | Result
+
+#: A policy as callers may give it.
+PolicyLike: TypeAlias = str | PathLike[str] | Result | Candidate | type
 
 #: Arguments of ``optimize`` that are no settings of the run.
 _NO_SETTINGS = ("spec", "resume", "on_event", "progress", "options")
@@ -97,10 +104,7 @@ def optimize(  # noqa: PLR0913 - every setting is an argument that editors and t
     if out is not None:
         given["out"] = fspath(out)
     if spec is not None:
-        limit = RunConfig.env_timeout if env_timeout is None else env_timeout
-        given["spec"] = (
-            loaded_spec(spec, limit=limit).ref if isinstance(spec, EnvSpec) else fspath(spec)
-        )
+        given["spec"] = _ref_of(spec, env_timeout)
     if resume is not None:
         folder = Path(resume)
         config = resumed_config(folder, given)
@@ -122,6 +126,48 @@ def execute(
     """
     check_ready(config.trackers)
     return carry_out(config, (tracking, reporting), listener=listener, resume=resume)
+
+
+def evaluate(  # noqa: PLR0913 - as for optimize
+    policy: PolicyLike,
+    spec: SpecLike | None = None,
+    *,
+    episodes: int | None = None,
+    seed: int | None = None,
+    policy_seed: int | None = None,
+    published_prompt: bool | None = None,
+    workers: int | None = None,
+    sandbox: Literal["auto", "strict"] | None = None,
+    act_timeout: float | None = None,
+    episode_timeout: float | None = None,
+    env_timeout: float | None = None,
+    policy_lifetime: Literal["episode", "evaluation"] | None = None,
+) -> Evaluation:
+    """Score one policy on held-out episodes; what ``promptpo eval`` does.
+
+    Args:
+        policy: a policy's file; a run's folder, or what ``optimize`` returned, for its best policy;
+            a ``Candidate``; the text of a policy (of several lines); a class named Policy; or
+            "expert", "random", "zero" for what the task has itself.
+        spec: as for ``optimize``; for the policy of a run, its own by default.
+        episodes: how many held-out episodes are played.
+        seed: the run seed whose held-out episodes they are: a run of this seed reports on the same.
+
+    What is not given is as it was in the run, else the default of ``optimize``. The policy runs in
+    the sandbox. One that fails gives an Evaluation with an ``error`` and no score. Raises
+    PromptPOError where there is no such policy, or the environment fails by itself.
+
+        promptpo.evaluate("my_policy.py", "cartpole", episodes=100).mean_return
+    """
+    given: dict[str, Any] = {k: v for k, v in locals().items() if k in PLAYING}
+    given["test_episodes"] = episodes
+    given["spec"] = None if spec is None else _ref_of(spec, env_timeout)
+    from promptpo.evaluation import score, settings_for
+
+    players = [_player_of(policy)]
+    settings = settings_for(players, given, tell=partial(warnings.warn, stacklevel=3))
+    (found,) = run_to_end(score(players, settings))
+    return found
 
 
 def check(
@@ -150,17 +196,36 @@ def check(
         return CheckReport(loaded.name, loaded.title, tuple(checker.findings(loaded.ref)))
 
 
-def compare(*runs: RunLike) -> Comparison:
-    """Runs side by side: held-out scores, tests, learning curves; what ``promptpo compare`` does.
+@overload
+def compare(*runs: RunLike) -> Comparison: ...
 
-    Each run is a folder, or what ``optimize`` returned; one that is named twice counts once.
-    Raises RunError where a folder holds no run.
 
-        comparison = promptpo.compare("runs/cartpole/20261120-143000", result)
-        print(comparison)
+@overload
+def compare(*evaluations: Evaluation) -> PolicyComparison: ...
+
+
+def compare(*compared: RunLike | Evaluation) -> Comparison | PolicyComparison:
+    """Runs side by side, as ``promptpo compare`` has them; or policies, as ``promptpo eval``.
+
+    Each run is a folder, or what ``optimize`` returned; one that is named twice counts once. Of
+    runs there are held-out scores, tests and learning curves. Policies are what ``evaluate``
+    returned; they are paired by the episodes that they met.
+
+    Raises RunError where a folder holds no run, and UsageError where there is nothing to compare.
+
+        print(promptpo.compare("runs/cartpole/20261120-143000", result))
+        ours, theirs = (promptpo.evaluate(p, "metaworld_reach") for p in (result, "expert"))
+        print(promptpo.compare(ours, theirs))
     """
     from promptpo.comparison import Comparison
+    from promptpo.evaluation import Evaluation, PolicyComparison
 
+    evaluations = [each for each in compared if isinstance(each, Evaluation)]
+    runs = [each for each in compared if not isinstance(each, Evaluation)]
+    if runs and evaluations:
+        raise UsageError("runs are compared with runs, and what evaluate() returned among itself")
+    if evaluations:
+        return PolicyComparison(tuple(evaluations))
     return Comparison.of(folder_of(run) for run in runs)
 
 
@@ -168,6 +233,31 @@ def folder_of(run: RunLike) -> Path:
     """The folder of a run. Raises RunError where there is none."""
     path = run.folder if isinstance(run, Result) else Path(run)
     return RunFolder.open(path).path
+
+
+def _ref_of(spec: SpecLike, env_timeout: float | None) -> str:
+    """What ``load_spec`` finds a spec by."""
+    if not isinstance(spec, EnvSpec):
+        return fspath(spec)
+    limit = RunConfig.env_timeout if env_timeout is None else env_timeout
+    return loaded_spec(spec, limit=limit).ref
+
+
+def _player_of(policy: PolicyLike) -> Player:
+    """The policy that an argument means. Raises UsageError and RunError where there is none."""
+    from promptpo import evaluation
+
+    if isinstance(policy, Result):
+        return evaluation.best_of_run(policy.folder)
+    if isinstance(policy, Candidate):
+        if policy.source is None:
+            raise UsageError(f"{policy.name}: it has no source, because no code was found")
+        return evaluation.player_of_source(policy.source, policy.name)
+    if isinstance(policy, type):
+        return evaluation.player_of_class(policy)
+    if isinstance(policy, str) and "\n" in policy:
+        return evaluation.player_of_source(policy, "policy")
+    return evaluation.find_player(fspath(policy), Path)
 
 
 def _all_of(listeners: Sequence[Listener]) -> Listener | None:

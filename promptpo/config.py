@@ -43,6 +43,21 @@ def option(
 #: Seconds of a day: no single wait is longer.
 DAY = 86_400
 
+#: Settings of a run that matter where its policy is played again.
+PLAYING = (
+    "spec",
+    "published_prompt",
+    "test_episodes",
+    "seed",
+    "policy_seed",
+    "workers",
+    "sandbox",
+    "act_timeout",
+    "episode_timeout",
+    "env_timeout",
+    "policy_lifetime",
+)
+
 
 @dataclass(frozen=True)
 class RunConfig:

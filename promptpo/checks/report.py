@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from promptpo.checks.findings import Finding
 from promptpo.common import text
 from promptpo.ui import html
+from promptpo.ui.tables import Table
 
 
 @dataclass(frozen=True, repr=False)
@@ -46,6 +47,6 @@ class CheckReport:
     def _repr_html_(self) -> str:
         rows = [(f.verdict, f.check, f.detail) for f in self.findings]
         title = html.heading(f"{self.spec}: {self.title}")
-        table = html.table(("verdict", "check", "what was found"), rows)
+        table = html.table(Table(("verdict", "check", "what was found"), rows))
         more = [html.source("\n".join(f.more), f"more on {f.check}") for f in self if f.more]
         return "".join([title, table, *more])

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import shutil
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from promptpo.cli import runs
 from promptpo.cli.parser import Parser, add_out
 from promptpo.common import text
 from promptpo.common.files import write_atomically
 from promptpo.errors import UsageError
+from promptpo.ui.tables import console_of
 from promptpo.ui.terminal import named, say
-
-if TYPE_CHECKING:
-    from promptpo.comparison import Comparison
 
 #: Where files go unless --to says otherwise.
 _FOLDER = Path("comparison")
@@ -52,7 +48,7 @@ def main(arguments: argparse.Namespace) -> int:
         formats = list(FORMATS)
     contents = compared.files(formats)  # before the tables: what is missing is said at once
     with named(sys.stdout):
-        show(compared)
+        compared.print(console_of(sys.stdout))
     folder = arguments.to or _FOLDER
     try:
         for name, content in contents.items():
@@ -63,13 +59,3 @@ def main(arguments: argparse.Namespace) -> int:
             f"{folder}: {e.strerror}; give --to a folder that can be written"
         ) from None
     return 0
-
-
-def show(compared: Comparison) -> None:
-    """Print the tables as wide as the terminal is."""
-    from rich.console import Console
-
-    from promptpo.comparison import WIDTH
-
-    width = shutil.get_terminal_size((WIDTH, 24)).columns if sys.stdout.isatty() else WIDTH
-    compared.print(Console(width=width, highlight=False, emoji=False, markup=False))

@@ -78,21 +78,6 @@ def add_settings(
             )
 
 
-#: Settings of a run that matter where a policy is played again.
-PLAYING = (
-    "spec",
-    "published_prompt",
-    "test_episodes",
-    "seed",
-    "policy_seed",
-    "workers",
-    "sandbox",
-    "act_timeout",
-    "episode_timeout",
-    "env_timeout",
-    "policy_lifetime",
-)
-
 #: What stands below the help of commands that play the policy of a run, or a policy's file.
 PLAYING_NOTE = "What is not given is as it was in the run; a policy's file needs SPEC."
 
@@ -108,7 +93,7 @@ def add_playing(parser: Parser, purpose: str, *also: str) -> None:
         "policy_seed": "seed of the policy's own random numbers (default: the run's; for a file,"
         " from its text)",
     }
-    add_settings(parser, PLAYING, {"test_episodes": also}, words)
+    add_settings(parser, config.PLAYING, {"test_episodes": also}, words)
 
 
 class _Listing(argparse.Action):

@@ -1,5 +1,5 @@
 """Runs side by side: learning curves, held-out scores, and tests of their differences."""
 
-from promptpo.comparison.comparison import FORMATS, WIDTH, Comparison
+from promptpo.comparison.comparison import FORMATS, Comparison
 
-__all__ = ["FORMATS", "WIDTH", "Comparison"]
+__all__ = ["FORMATS", "Comparison"]

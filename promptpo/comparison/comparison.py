@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,18 +19,16 @@ from promptpo.comparison.records import (
     curve_records,
     score_records,
 )
-from promptpo.comparison.tables import NUMBERS, Table, notes, tables
+from promptpo.comparison.tables import notes, tables
 from promptpo.errors import UsageError
 from promptpo.ui import html
+from promptpo.ui.tables import print_table, printed
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 #: What can be written of a comparison.
 FORMATS = ("csv", "png", "svg")
-
-#: Columns of a comparison as text, where no terminal says otherwise.
-WIDTH = 120
 
 
 @dataclass(frozen=True, repr=False)
@@ -105,20 +102,12 @@ class Comparison:
         for panel in self.panels:
             console.print(_title(panel), style="bold")
             for table in tables(panel):
-                _print(console, table)
+                print_table(console, table)
         for note in self.notes:
             console.print(f"- {clean_line(note)}", style="dim")
 
     def __str__(self) -> str:
-        from rich.console import Console
-
-        stream = io.StringIO()
-        console = Console(
-            file=stream, width=WIDTH, highlight=False, emoji=False, markup=False,
-            force_jupyter=False,
-        )  # fmt: skip
-        self.print(console)
-        return "\n".join(line.rstrip() for line in stream.getvalue().splitlines())
+        return printed(self.print)
 
     def __repr__(self) -> str:
         groups = [group for panel in self.panels for group in panel.groups]
@@ -130,30 +119,9 @@ class Comparison:
         parts = []
         for panel in self.panels:
             parts.append(html.heading(_title(panel)))
-            parts += [html.table(t.header, [*t.rows, *t.more], NUMBERS) for t in tables(panel)]
+            parts += [html.table(table) for table in tables(panel)]
         return "".join([*parts, html.remarks(self.notes)])
 
 
 def _title(panel: Panel) -> str:
     return f"{clean_line(panel.name)}: held-out scores, mean and 95% interval"
-
-
-def _print(console: Console, shown: Table) -> None:
-    """A table without the columns in which no row has anything; its last rows are faint."""
-    from rich import box
-    from rich import table as rich_table
-
-    table = rich_table.Table(
-        box=box.SIMPLE_HEAD, header_style="dim", padding=(0, 1, 0, 0), pad_edge=False,
-        show_edge=False,
-    )  # fmt: skip
-    rows = [*shown.rows, *shown.more]
-    used = [i for i in range(len(shown.header)) if any(row[i] for row in rows)]
-    for i in used:
-        right = shown.header[i] in NUMBERS
-        table.add_column(shown.header[i], justify="right" if right else "left", overflow="fold")
-    for number, row in enumerate(rows):
-        style = "dim" if number >= len(shown.rows) else None
-        table.add_row(*(clean_line(row[i]) for i in used), style=style)
-    console.print(table)
-    console.print()

@@ -7,7 +7,7 @@ import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from promptpo.comparison.contrasts import contrasts
+from promptpo.comparison.contrasts import Contrast, contrasts
 from promptpo.comparison.curves import Axis, curve
 from promptpo.comparison.groups import Group, Panel
 from promptpo.comparison.history import History
@@ -62,13 +62,19 @@ def _run_values(panel: Panel, group: Group, history: History) -> list[object]:
 
 def contrast_records(panels: Sequence[Panel]) -> list[Record]:
     """One for each contrast."""
-    rows = (
-        [panel.name, c.measure, c.a, c.b, c.difference, *_bounds(c.interval), c.p, c.adjusted,
-         c.unit, c.paired, *c.counts]
-        for panel in panels for measure in panel.measures
+    return [
+        contrast_record(panel.name, c)
+        for panel in panels
+        for measure in panel.measures
         for c in contrasts(panel.groups, measure)
-    )  # fmt: skip
-    return _records("tests", rows)
+    ]
+
+
+def contrast_record(spec: str, c: Contrast) -> Record:
+    """A contrast on a task."""
+    row = (spec, c.measure, c.a, c.b, c.difference, *_bounds(c.interval), c.p, c.adjusted, c.unit,
+           c.paired, *c.counts)  # fmt: skip
+    return dict(zip(COLUMNS["tests"], row, strict=True))
 
 
 def curve_records(panels: Sequence[Panel]) -> list[Record]:

@@ -4,52 +4,41 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from promptpo.common import text
 from promptpo.comparison.contrasts import Contrast, contrasts
 from promptpo.comparison.groups import Panel
 from promptpo.comparison.history import History
-from promptpo.comparison.measures import Measure
+from promptpo.comparison.measures import Measure, Sample
 from promptpo.comparison.scores import sample_score
 from promptpo.stats import Interval
 from promptpo.store.codec import score_data
 from promptpo.store.record import Record
-
-Row = tuple[str, ...]
-
-#: Columns of numbers.
-NUMBERS = {
-    *("runs", "seed", "success", "return", "steps", "cost"),
-    *("a - b, 95% interval", "p", "p (Holm)"),
-}
+from promptpo.ui.tables import Row, Table
 
 SCORES: Row = ("", "", "runs", "success", "return", "steps", "cost", "state")
 CONTRASTS: Row = ("", "", "a - b, 95% interval", "p", "p (Holm)", "over")
 RUNS: Row = ("run", "", "seed", "state", "score", "steps", "cost")
 
 
-class Table(NamedTuple):
-    """Rows under a header; ``more`` are rows of another kind, which are shown faintly."""
-
-    header: Row
-    rows: Sequence[Row]
-    more: Sequence[Row] = ()
-
-
 def tables(panel: Panel) -> list[Table]:
     """The tables of a task: scores and what they compare to, tests if there are any, runs."""
     found = [Table(SCORES, score_rows(panel), reference_rows(panel))]
-    if rows := contrast_rows(panel):
+    if rows := contrast_rows(panel.groups, panel.measures):
         found.append(Table(CONTRASTS, rows))
     return [*found, Table(RUNS, run_rows(panel))]
 
 
-def letter(panel: Panel, number: int) -> str:
+def letter(number: int) -> str:
+    """How tables call the first, second, ... of what they compare: A, B, ..."""
+    return chr(ord("A") + number) if number < 26 else f"#{number + 1}"
+
+
+def _letter(panel: Panel, number: int) -> str:
     """How the tables call a panel's group: A, B, ...; nothing where it is the only one."""
     if len(panel.groups) == 1:
         return ""
-    return chr(ord("A") + number) if number < 26 else f"#{number + 1}"
+    return letter(number)
 
 
 def score_rows(panel: Panel) -> list[Row]:
@@ -59,10 +48,10 @@ def score_rows(panel: Panel) -> list[Row]:
         cells = []
         for measure in ("success", "return"):
             found = sample_score(group, measure) if measure in panel.measures else None
-            cells.append(_mean_words(found.mean, found.interval, measure) if found else "")
+            cells.append(mean_words(found.mean, found.interval, measure) if found else "")
         steps = [run.run.usage.steps.get("search", 0) for run in group.runs]
         rows.append((
-            letter(panel, number),
+            _letter(panel, number),
             group.label,
             str(len(group.runs)),
             *cells,
@@ -83,13 +72,13 @@ def reference_rows(panel: Panel) -> list[Row]:
     return rows
 
 
-def contrast_rows(panel: Panel) -> list[Row]:
-    """One row for each pair of groups that have held-out episodes, and each measure."""
-    letters = {group.label: letter(panel, i) for i, group in enumerate(panel.groups)}
+def contrast_rows(samples: Sequence[Sample], measures: Sequence[Measure]) -> list[Row]:
+    """One row for each pair of samples that have held-out episodes, and each measure."""
+    letters = {sample.label: letter(i) for i, sample in enumerate(samples)}
     rows: list[Row] = []
-    for measure in panel.measures:
-        for c in contrasts(panel.groups, measure):
-            difference = _mean_words(c.difference, c.interval, measure, signed=True)
+    for measure in measures:
+        for c in contrasts(samples, measure):
+            difference = mean_words(c.difference, c.interval, measure, signed=True)
             name = f"{letters[c.a]} - {letters[c.b]}"
             p = (p_words(c.p), p_words(c.adjusted))
             rows.append((name, measure, difference, *p, over_words(c)))
@@ -99,7 +88,7 @@ def contrast_rows(panel: Panel) -> list[Row]:
 def run_rows(panel: Panel) -> list[Row]:
     """One row for each run: what it has, whether or not it came to its end."""
     return [
-        _run_row(letter(panel, number), history)
+        _run_row(_letter(panel, number), history)
         for number, group in enumerate(panel.groups)
         for history in group.runs
     ]
@@ -151,9 +140,11 @@ def over_words(c: Contrast) -> str:
     return f"{c.counts[0]} and {c.counts[1]} {c.unit}, unpaired"
 
 
-def _mean_words(
+def mean_words(
     mean: float, interval: Interval | None, measure: Measure, *, signed: bool = False
 ) -> str:
+    """``0.50 (0.09 to 0.91)``; ``+58 (40 to 70)`` of a difference."""
+
     def shown(x: float) -> str:
         words = f"{x:.2f}" if measure == "success" else text.number(x)
         return f"+{words}" if signed and x > 0 else words

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from promptpo.rollout.evaluation import evaluate
+    from promptpo.rollout.evaluation import evaluate, evaluate_baseline
     from promptpo.rollout.executor import Executor, open_executor, rehearse, worker_settings
     from promptpo.rollout.jobs import EpisodeData, Job, PlayJob, PlayRun, Settings, TaskInfo
     from promptpo.rollout.local import LocalExecutor
@@ -21,6 +21,7 @@ _HOMES = {
     "TaskInfo": "promptpo.rollout.jobs",
     "episode_seeds": "promptpo.rollout.seeds",
     "evaluate": "promptpo.rollout.evaluation",
+    "evaluate_baseline": "promptpo.rollout.evaluation",
     "open_executor": "promptpo.rollout.executor",
     "rehearse": "promptpo.rollout.executor",
     "worker_settings": "promptpo.rollout.executor",
@@ -37,6 +38,7 @@ __all__ = [
     "TaskInfo",
     "episode_seeds",
     "evaluate",
+    "evaluate_baseline",
     "open_executor",
     "rehearse",
     "worker_settings",

@@ -4,9 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from promptpo.common.concurrency import all_of
+from promptpo.rollout.division import concatenated
 from promptpo.rollout.executor import Executor
-from promptpo.rollout.jobs import BYSTANDER, EpisodeData, Lifetime, PlayJob, PlayRun
+from promptpo.rollout.jobs import (
+    BYSTANDER,
+    Baseline,
+    BaselineJob,
+    EpisodeData,
+    Lifetime,
+    PlayJob,
+    PlayRun,
+)
 from promptpo.types import Rollout, Stream
+
+#: Episodes of a behaviour of the task that a worker plays at a time, one after the other.
+_AT_ONCE = 5
 
 
 async def evaluate(
@@ -29,6 +42,18 @@ async def evaluate(
     job = PlayJob(source, tuple(seeds), lifetime, tuple(keep), alone=bool(mark))
     run = await executor.run(job)
     return _rollout(stream, seeds, run, mark), run.episodes
+
+
+async def evaluate_baseline(
+    executor: Executor, controller: Baseline, stream: Stream, seeds: Sequence[int]
+) -> Rollout:
+    """Play one episode per seed with a behaviour of the task, in the seeds' order.
+
+    Raises SpecError where it fails.
+    """
+    groups = [tuple(seeds[i : i + _AT_ONCE]) for i in range(0, len(seeds), _AT_ONCE)]
+    runs = await all_of(executor.run(BaselineJob(group, controller)) for group in groups)
+    return _rollout(stream, seeds, concatenated(runs), "")
 
 
 def _rollout(stream: Stream, seeds: Sequence[int], run: PlayRun, mark: str) -> Rollout:

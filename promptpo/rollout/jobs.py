@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 Lifetime = Literal["episode", "evaluation"]
 Controller = Literal["zero action", "random"]
+Baseline = Literal["zero action", "random", "expert"]
 R_co = TypeVar("R_co", covariant=True)
 
 #: Characters of one episode's summary; prompts say so, the sandbox cuts what is longer.
@@ -178,6 +179,17 @@ class RehearsalJob(Job[None]):
     def words(self) -> str:
         """What is done, in words."""
         return "random actions" if self.controller == "random" else "zero actions"
+
+
+@dataclass(frozen=True)
+class BaselineJob(Job["PlayRun"]):
+    """Play one episode per seed with a behaviour that is part of the task, and no policy.
+
+    ``controller`` is a name in ``promptpo.spec.running.references.MEASURED``.
+    """
+
+    seeds: tuple[int, ...]
+    controller: Baseline
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from promptpo.policies import Actions
 from promptpo.rollout.division import BASE, best_width, concatenated, divided, first_failure, joined
 from promptpo.rollout.jobs import (
     SUMMARY_CHARS,
+    BaselineJob,
     DescribeJob,
     Job,
     Moment,
@@ -38,6 +39,7 @@ from promptpo.rollout.jobs import (
 )
 from promptpo.rollout.steady import steadily
 from promptpo.spec.running.faults import EnvironmentFault
+from promptpo.types import Episode
 
 if TYPE_CHECKING:
     import sandbox
@@ -217,6 +219,16 @@ class Worker:
                 place = f"{moment} of seed {seed}, with {job.words}"
                 raise fault.at(place) from fault
 
+    def play_baseline(self, job: BaselineJob) -> PlayRun:
+        """Play whole episodes with a behaviour of the task; SpecError where it fails."""
+        from promptpo.spec.running.references import MEASURED, play_episode
+
+        (task,) = self.open_tasks(1)
+        results = tuple(
+            Episode(seed, *play_episode(task, MEASURED[job.controller], seed)) for seed in job.seeds
+        )
+        return PlayRun(results, steps=sum(episode.length for episode in results))
+
     def _policy(self, source: str, limits: sandbox.Limits) -> sandbox.Policy:
         """A policy in a fresh process of its own."""
         extra = tuple(self.spec.extra_imports)
@@ -291,6 +303,7 @@ _DOES: Mapping[type[Job[Any]], Callable[[Worker, Any], Any]] = {
     DescribeJob: Worker.describe,
     PlayJob: Worker.play,
     RehearsalJob: Worker.rehearse,
+    BaselineJob: Worker.play_baseline,
     ProofJob: Worker.prove,
     SummaryJob: Worker.summarize,
 }

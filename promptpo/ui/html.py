@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from markupsafe import escape
 
 from promptpo.common.plaintext import clean_line
-
-#: Notebooks align every cell to the right unless it says otherwise.
-_LEFT, _RIGHT = "text-align: left", "text-align: right"
+from promptpo.ui.tables import NUMBERS, Row, Table
 
 
 def heading(text: str) -> str:
@@ -17,31 +15,24 @@ def heading(text: str) -> str:
     return f"<p><b>{_words(text)}</b></p>"
 
 
-def table(
-    header: Sequence[str], rows: Sequence[Sequence[str]], numbers: Collection[str] = ()
-) -> str:
-    """A table; columns of ``numbers`` are aligned to the right, empty ones are left out."""
-    used = [i for i in range(len(header)) if any(row[i] for row in rows)]
-    styles = [_RIGHT if header[i] in numbers else _LEFT for i in used]
-    head = "".join(
-        f'<th style="{style}">{_words(header[i])}</th>'
-        for i, style in zip(used, styles, strict=True)
-    )
-    lines = (
-        "".join(
-            f'<td style="{style}">{_words(row[i])}</td>'
-            for i, style in zip(used, styles, strict=True)
+def table(shown: Table) -> str:
+    """A table, without the columns in which no row has anything."""
+    styles = ["right" if shown.header[i] in NUMBERS else "left" for i in shown.used]
+
+    def line(tag: str, row: Row) -> str:
+        cells = zip((row[i] for i in shown.used), styles, strict=True)
+        return "".join(
+            f'<{tag} style="text-align: {side}">{_words(cell)}</{tag}>' for cell, side in cells
         )
-        for row in rows
-    )
-    body = "".join(f"<tr>{line}</tr>" for line in lines)
-    top = f"<thead><tr>{head}</tr></thead>" if any(header) else ""
-    return f"<table>{top}<tbody>{body}</tbody></table>"
+
+    head = f"<thead><tr>{line('th', shown.header)}</tr></thead>" if any(shown.header) else ""
+    rows = "".join(f"<tr>{line('td', row)}</tr>" for row in [*shown.rows, *shown.more])
+    return f"<table>{head}<tbody>{rows}</tbody></table>"
 
 
 def facts(rows: Sequence[tuple[str, str]]) -> str:
     """Labelled lines, as commands print them, as a table without a head."""
-    return table(("", ""), rows)
+    return table(Table(("", ""), rows))
 
 
 def remarks(texts: Sequence[str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -90,6 +90,29 @@ MEASURED: Mapping[str, Controller] = {
 }
 
 
+class Played(NamedTuple):
+    """One episode: its return, its length in steps, its success (None: the task defines none)."""
+
+    total: float
+    length: int
+    success: bool | None
+
+
+def play_episode(task: Task, controller: Controller, seed: int) -> Played:
+    """Play the episode of a seed to its end. Raises SpecError where task or controller fail."""
+    task.reset(seed)
+    act = controller(task, seed)
+    total, length, succeeded, over = 0.0, 0, False, False
+    while not over:
+        row = np.asarray(act(task.raw), dtype=np.float64).reshape(-1)
+        _, reward, terminated, truncated, success = task.step(row)
+        total += reward
+        succeeded = succeeded or bool(success)
+        over = terminated or truncated
+        length += 1
+    return Played(total, length, succeeded if task.spec.success is not None else None)
+
+
 def measure(
     task: Task,
     controller: Controller,
@@ -101,24 +124,15 @@ def measure(
 
     With ``enough``, seeds are left out once ``enough`` steps and ``fewest`` episodes were played.
     """
-    returns: list[float] = []
-    successes: list[bool] = []
+    played: list[Played] = []
     steps = 0
     for seed in seeds:
-        if enough is not None and steps >= enough and len(returns) >= fewest:
+        if enough is not None and steps >= enough and len(played) >= fewest:
             break
-        task.reset(seed)
-        act = controller(task, seed)
-        total, succeeded, over = 0.0, False, False
-        while not over:
-            row = np.asarray(act(task.raw), dtype=np.float64).reshape(-1)
-            _, reward, terminated, truncated, success = task.step(row)
-            total += reward
-            succeeded = succeeded or bool(success)
-            over = terminated or truncated
-            steps += 1
-        returns.append(total)
-        successes.append(succeeded)
+        played.append(play_episode(task, controller, seed))
+        steps += played[-1].length
+    returns = [episode.total for episode in played]
+    successes = [bool(episode.success) for episode in played]
     rate = float(np.mean(successes)) if task.spec.success is not None else None
     error = float(np.std(returns, ddof=1) / np.sqrt(len(returns))) if len(returns) > 1 else np.nan
     return Measured(Reference(float(np.mean(returns)), rate), error, steps, len(returns))

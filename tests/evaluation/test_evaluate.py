@@ -1,0 +1,150 @@
+"""Policies scored from a program: what can be named, what comes back."""
+
+import dataclasses
+import inspect
+import json
+
+import pytest
+from scripted import BAD, GOOD, replies, run
+
+import promptpo
+from promptpo import config
+from promptpo.errors import RunError, SpecError, UsageError
+
+SMALL = {"episodes": 6, "workers": 1}
+
+
+class Policy:
+    """Push to the side that the pole leans to."""
+
+    def act(self, obs):
+        return int(obs.pole_angle > 0)
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory):
+    """A run of CartPole whose best policy never falls, with 3 held-out episodes."""
+    return run(tmp_path_factory.mktemp("run"), replies([BAD, GOOD]))[0]
+
+
+def test_the_settings_that_matter_are_arguments():
+    arguments = set(inspect.signature(promptpo.evaluate).parameters) - {"policy", "episodes"}
+    assert arguments | {"test_episodes"} == set(config.PLAYING)
+
+
+def test_a_run_is_scored_again_as_it_was_set(result):
+    found = promptpo.evaluate(result)
+    assert found.rollout.seeds == result.test.seeds
+    assert found.rollout.returns == result.test.returns
+    assert found.run == result.folder
+    assert promptpo.evaluate(result.folder).rollout == found.rollout
+
+
+def test_a_candidate_a_text_and_a_class_are_policies(result):
+    for policy in (result.best, GOOD):
+        assert promptpo.evaluate(policy, "cartpole", **SMALL).mean_return == 500
+    assert 20 < promptpo.evaluate(Policy, "cartpole", **SMALL).mean_return < 80
+
+
+def test_a_file_and_a_spec_object_are_taken(tmp_path):
+    file = tmp_path / "policy.py"
+    file.write_text(GOOD)
+    found = promptpo.evaluate(file, promptpo.load_spec("cartpole"), seed=3, **SMALL)
+    assert (found.spec, found.seed, found.mean_return) == ("cartpole", 3, 500)
+
+
+def test_what_every_task_has_plays_the_same_episodes():
+    zero = promptpo.evaluate("zero", "cartpole", **SMALL)
+    bad = promptpo.evaluate(BAD, "cartpole", **SMALL)
+    assert zero.rollout.seeds == bad.rollout.seeds
+    assert zero.rollout.returns == bad.rollout.returns  # both always push to the left
+    assert (zero.proof, zero.source) == (None, "")
+
+
+def test_random_actions_are_those_of_the_episode():
+    first, second = (promptpo.evaluate("random", "cartpole", **SMALL) for _ in range(2))
+    assert first.rollout == second.rollout
+    assert len(set(first.rollout.returns)) > 1
+
+
+def test_an_expert_plays():
+    found = promptpo.evaluate("expert", "metaworld_reach", episodes=2, workers=1)
+    assert found.success_rate == 1.0
+    assert found.rollout.lengths == (500, 500)
+
+
+def test_a_task_without_an_expert_says_so():
+    with pytest.raises(UsageError, match="cartpole has no expert; random and zero"):
+        promptpo.evaluate("expert", "cartpole")
+
+
+def test_a_policy_that_fails_is_a_result():
+    found = promptpo.evaluate(
+        "class Policy:\n    def act(self, o):\n        return o.x", "cartpole"
+    )
+    assert found.score.failed
+    assert found.error.startswith("policy:3: the policy failed: AttributeError: ")
+    assert repr(found).startswith("<Evaluation of policy on cartpole: failed: policy:3: ")
+    assert found.as_dict()["mean_return"] is None
+    json.dumps(found.as_dict(), allow_nan=False)
+
+
+def test_an_evaluation_shows_itself():
+    found = promptpo.evaluate(BAD, "cartpole", **SMALL)
+    assert repr(found).startswith("<Evaluation of policy on cartpole: mean return 9")
+    assert str(found).splitlines()[0] == "policy       policy"
+    assert "<td" in found._repr_html_()
+    low, high = found.mean_return_interval.low, found.mean_return_interval.high
+    assert low <= found.mean_return <= high
+    assert (found.success_rate, found.success_rate_interval) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
+    [
+        (("nowhere.py", "cartpole"), RunError, "nowhere.py: no such path"),
+        ((BAD,), UsageError, "policy: give the task that it is for"),
+        ((BAD, "nowhere"), SpecError, "nowhere: no such spec"),
+        ((type("Pilot", (), {}), "cartpole"), UsageError, "a policy's class is called Policy"),
+        ((type("Policy", (), {}), "cartpole"), UsageError, "its source cannot be read"),
+    ],
+)
+def test_what_cannot_be_scored_is_one_line(arguments, error, words):
+    with pytest.raises(error, match=words):
+        promptpo.evaluate(*arguments)
+
+
+def test_a_candidate_without_code_is_told(result):
+    empty = dataclasses.replace(result.best, source=None)
+    with pytest.raises(UsageError, match="r01_c02: it has no source"):
+        promptpo.evaluate(empty, "cartpole")
+
+
+def test_policies_are_compared_by_the_episodes_that_they_met():
+    good, bad = (promptpo.evaluate(p, "cartpole", **SMALL) for p in (GOOD, "zero"))
+    found = promptpo.compare(good, bad)
+    (contrast,) = found.contrasts
+    assert (contrast.a, contrast.b, contrast.paired, contrast.counts) == (
+        "policy", "zero", True, (6, 6),
+    )  # fmt: skip
+    assert contrast.difference == pytest.approx(good.mean_return - bad.mean_return)
+    assert contrast.p == pytest.approx(0.03125)
+    assert repr(found) == "<PolicyComparison of 2 evaluations on cartpole>"
+    assert "A - B  return" in str(found)
+    assert "<table>" in found._repr_html_()
+    json.dumps(found.as_dict(), allow_nan=False)
+
+
+def test_other_seeds_are_not_paired():
+    a, b = (promptpo.evaluate("random", "cartpole", seed=seed, **SMALL) for seed in (0, 1))
+    (contrast,) = promptpo.compare(a, b).contrasts
+    assert not contrast.paired
+
+
+def test_tasks_are_not_mixed_and_neither_are_runs_and_policies(result):
+    a = promptpo.evaluate("zero", "cartpole", episodes=2, workers=1)
+    b = promptpo.evaluate("zero", "mountain_car", episodes=2, workers=1)
+    with pytest.raises(UsageError, match="policies of cartpole and of mountain_car"):
+        promptpo.compare(a, b)
+    with pytest.raises(UsageError, match="runs are compared with runs"):
+        promptpo.compare(result, a)

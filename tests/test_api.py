@@ -1,6 +1,5 @@
 """promptpo as a library: signatures, objects for answers, and what is wrong in one line."""
 
-import dataclasses
 import inspect
 import os
 import subprocess
@@ -13,18 +12,19 @@ import pytest
 from scripted import BAD, GOOD, replies, run
 
 import promptpo
-from promptpo import RunConfig, config
 from promptpo.errors import RunError, SpecError, UsageError
+from promptpo.run import options
 
 ROOT = Path(promptpo.__file__).parents[1]
-SETTINGS = [f.name for f in dataclasses.fields(RunConfig) if f.name != "spec"]
+#: The settings of every run, and the options of the default method.
+SETTINGS = options.fields()
 
 
 def test_all_public_names_are_listed_and_there():
     assert set(promptpo.__all__) <= set(dir(promptpo))
     for name in promptpo.__all__:
         assert getattr(promptpo, name) is not None
-    assert {"optimize", "check", "compare"} <= set(promptpo.__all__)
+    assert {"optimize", "evaluate", "check", "compare"} <= set(promptpo.__all__)
 
 
 def test_functions_are_not_hidden_by_packages_of_their_name():
@@ -45,25 +45,25 @@ def test_an_unknown_name_is_an_attribute_error():
         promptpo.optimise  # noqa: B018 - the attribute is what is tested
 
 
-@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.parametrize("name", sorted(SETTINGS.keys() - {"spec"}))
 def test_every_setting_is_a_typed_argument_of_optimize(name):
     parameter = inspect.signature(promptpo.optimize).parameters[name]
     assert parameter.kind is inspect.Parameter.KEYWORD_ONLY
     assert parameter.default is None
     hint = get_type_hints(promptpo.optimize)[name]
     kinds = set(get_args(hint)) - {types.NoneType}
-    choices = config.fields()[name].metadata["choices"]
+    choices = SETTINGS[name].metadata["choices"]
     literals = {v for kind in kinds if get_origin(kind) is Literal for v in get_args(kind)}
     if literals:
         assert literals == set(choices)
     else:
-        assert config.value_type(name) in kinds
+        assert options.value_type(name) in kinds
 
 
 def test_the_presets_are_named_in_the_signature():
     hint = get_type_hints(promptpo.optimize)["preset"]
     literals = {v for kind in get_args(hint) for v in get_args(kind)}
-    assert literals == set(config.PRESETS)
+    assert literals == set(options.PRESETS)
 
 
 @pytest.mark.slow

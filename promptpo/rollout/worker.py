@@ -38,8 +38,6 @@ from promptpo.rollout.jobs import (
     bystander,
 )
 from promptpo.rollout.steady import steadily
-from promptpo.spec.running.faults import EnvironmentFault
-from promptpo.types import Episode
 
 if TYPE_CHECKING:
     import sandbox
@@ -197,37 +195,16 @@ class Worker:
         )
 
     def rehearse(self, job: RehearsalJob, steps: int | None = None) -> None:
-        """Play whole episodes, or so many ``steps`` of them, without a policy.
+        """Play without a policy, whole episodes or so many ``steps`` of them."""
+        from promptpo.rollout import baselines
 
-        Raises EnvironmentFault where the environment fails.
-        """
-        from promptpo.spec.running.references import MEASURED
-
-        (task,) = self.open_tasks(1)
-        for seed in job.seeds:
-            try:
-                task.reset(seed)
-                choose = MEASURED[job.controller](task, seed)
-                over, left = False, steps if steps is not None else task.horizon
-                while left and not over:
-                    row = np.asarray(choose(task.raw), dtype=np.float64).reshape(-1)
-                    flat, _, terminated, truncated, _ = task.step(row)
-                    task.require_finite(flat)
-                    over, left = terminated or truncated, left - 1
-            except EnvironmentFault as fault:
-                moment = f"at step {task.steps}" if task.steps else "in the reset"
-                place = f"{moment} of seed {seed}, with {job.words}"
-                raise fault.at(place) from fault
+        baselines.rehearse(self.open_tasks(1)[0], job, steps)
 
     def play_baseline(self, job: BaselineJob) -> PlayRun:
-        """Play whole episodes with a behaviour of the task; SpecError where it fails."""
-        from promptpo.spec.running.references import MEASURED, play_episode
+        """Play whole episodes with a behaviour of the task."""
+        from promptpo.rollout import baselines
 
-        (task,) = self.open_tasks(1)
-        results = tuple(
-            Episode(seed, *play_episode(task, MEASURED[job.controller], seed)) for seed in job.seeds
-        )
-        return PlayRun(results, steps=sum(episode.length for episode in results))
+        return baselines.play(self.open_tasks(1)[0], job)
 
     def _policy(self, source: str, limits: sandbox.Limits) -> sandbox.Policy:
         """A policy in a fresh process of its own."""

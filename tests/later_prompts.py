@@ -1,18 +1,24 @@
 """What a replay asks after round 1: prompts that tell what was measured in the rounds before."""
 
-import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-
-from promptpo.prompts.stages import Messages
-from promptpo.run_settings import configure
-from promptpo.store.past import rollout_from_event
 
 from promptpo.config import RunConfig
 from promptpo.llm import extract_code, find_recording, load_recording, prompt_hash
-from promptpo.prompts import policy_messages, reflection_messages
+from promptpo.methods.base import Messages
+from promptpo.prompts.promptpo import (
+    REFLECTION,
+    episode_notes,
+    policy_messages,
+    reflection_messages,
+    reflection_text,
+)
+from promptpo.run.settings import configure
 from promptpo.spec import load_spec
-from promptpo.types import CallKey, Candidate, Round
+from promptpo.store.codec import decode
+from promptpo.store.events import read_log
+from promptpo.types import Candidate, Event, Key, Note, Rollout, Round
 
 #: The rollout and feedback events of runs that were recorded, but of the last round.
 FOLDER = Path(__file__).parent / "data"
@@ -30,27 +36,29 @@ class Recorded:
         self.replies = load_recording(find_recording(spec)).replies
         self.rounds = self._rounds(FOLDER / f"{spec}_measured.jsonl")
 
-    def fingerprint(self, key: CallKey) -> str:
+    def fingerprint(self, key: Key) -> str:
         return self.replies[key].prompt_sha256
 
-    def reflection(self, number: int) -> str:
-        """The reply that looks back on a round."""
-        return self.replies[CallKey("reflection", number)].reply.text.strip() if number else ""
+    def reflection(self, number: int) -> tuple[Note, ...]:
+        """The note that opens a round, but the first: what the reply said of the one before."""
+        if number == 1:
+            return ()
+        reply = self.replies[Key(number, role="reflection")].reply
+        return (Note(REFLECTION, reflection_text(reply.text)),)
 
-    def prompts(self, rounds: Sequence[Round]) -> dict[CallKey, Messages]:
+    def prompts(self, rounds: Sequence[Round]) -> dict[Key, Messages]:
         """What is asked after each of the rounds, by the templates."""
         asked = {}
-        for number in range(1, len(rounds) + 1):
-            done, said = rounds[:number], self.reflection(number)
-            asked[CallKey("reflection", number)] = reflection_messages(self.spec, self.config, done)
+        for last in range(1, len(rounds) + 1):
+            done, number = rounds[:last], last + 1
+            key = Key(number, role="reflection")
+            asked[key] = reflection_messages(self.spec, self.config, done)
             for index in range(1, self.config.candidates + 1):
-                messages = policy_messages(self.spec, self.config, done, said)
-                asked[CallKey("policy", number + 1, index)] = messages
+                messages = policy_messages(self.spec, self.config, done, self.reflection(number))
+                asked[Key(number, index, role="policy")] = messages
         return asked
 
-    def unexplained(
-        self, sent: Mapping[CallKey, Messages], rounds: Sequence[Round]
-    ) -> dict[CallKey, str]:
+    def unexplained(self, sent: Mapping[Key, Messages], rounds: Sequence[Round]) -> dict[Key, str]:
         """Which prompts of a replay differ from the recorded ones without need, and why.
 
         A prompt may differ where the returns that it tells of do; then it must be what the
@@ -61,7 +69,7 @@ class Recorded:
         for key, messages in sent.items():
             if prompt_hash(messages) == self.fingerprint(key):
                 continue
-            told = key.round if key.role == "reflection" else max(0, key.round - 1)
+            told = max(0, key.round - 1)
             if returns(rounds[:told]) == returns(self.rounds[:told]):
                 found[key] = "differs, though the returns in it are the recorded ones"
             elif key not in remade or prompt_hash(messages) != prompt_hash(remade[key]):
@@ -71,25 +79,29 @@ class Recorded:
     def _rounds(self, measured: Path) -> tuple[Round, ...]:
         if not measured.exists():
             return ()
-        events = [json.loads(line) for line in measured.read_text(encoding="utf-8").splitlines()]
-        ends = {e["round"]: e for e in events if e["type"] == "feedback"}
+        events = read_log(measured).events
+        ends = {_key(e).round: e for e in events if e.type == "feedback"}
         return tuple(self._round(n, ends[n], events) for n in sorted(ends))
 
-    def _round(self, number: int, end: dict, events: list[dict]) -> Round:
+    def _round(self, number: int, end: Event, events: Sequence[Event]) -> Round:
         rollouts = {
-            e["index"]: rollout_from_event(e)
+            _key(e): decode(Rollout, e.data)
             for e in events
-            if e["type"] == "rollout" and e["round"] == number
+            if e.type == "rollout" and _key(e).round == number
         }
         candidates = tuple(
-            Candidate(number, index, self._source(number, index), rollouts[index])
-            for index in sorted(rollouts)
+            Candidate(key, self._source(key), rollouts[key]) for key in sorted(rollouts)
         )
-        winner = next(c for c in candidates if c.index == end["index"])
-        return Round(number, candidates, winner, tuple(end["texts"]), self.reflection(number - 1))
+        winner = next(c for c in candidates if c.key == _key(end))
+        notes = self.reflection(number) + episode_notes(end.data["texts"])
+        return Round(number, candidates, winner, notes)
 
-    def _source(self, number: int, index: int) -> str:
-        return extract_code(self.replies[CallKey("policy", number, index)].reply, "Policy")
+    def _source(self, key: Key) -> str:
+        return extract_code(self.replies[replace(key, role="policy")].reply, "Policy")
+
+
+def _key(event: Event) -> Key:
+    return decode(Key, event.data["key"])
 
 
 def returns(rounds: Sequence[Round]) -> list[object]:

@@ -5,7 +5,9 @@ from dataclasses import asdict
 
 from promptpo import optimize
 from promptpo.llm import reply_event
-from promptpo.types import CallKey, Reply, Request
+from promptpo.llm.messages import Reply, Request
+from promptpo.store.shapes import FORMAT
+from promptpo.types import Key
 
 FEEDBACK = """
 class Feedback:
@@ -49,13 +51,14 @@ class Replies(dict):
     """Replies by key; code is put into a fence, text that is no code stays as it is."""
 
     def say(self, text, role, round_=0, candidate=0, attempt=0, **details):
-        key = CallKey(role, round_, candidate, attempt)
+        key = Key(round_, candidate, attempt, role)
         text = fenced(text) if text.lstrip().startswith(("class ", "import ", "from ")) else text
         self[key] = Reply(text, "scripted", **details)
         return self
 
     def write(self, path):
-        lines = [
+        header = {"type": "recording", "format": FORMAT, "config": {}}
+        lines = [header] + [
             {"type": "reply", **reply_event(Request(key, ()), reply), "prompt_sha256": ""}
             for key, reply in self.items()
         ]
@@ -67,7 +70,7 @@ def replies(*rounds, feedback=FEEDBACK):
     """Replies for rounds of candidates, each a policy's source or a Reply's text."""
     script = Replies().say(feedback, "feedback")
     for number, sources in enumerate(rounds, 1):
-        script.say("It got better.", "reflection", number)
+        script.say("It got better.", "reflection", number + 1)
         for index, source in enumerate(sources, 1):
             script.say(source, "policy", number, index)
     return script

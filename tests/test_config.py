@@ -1,14 +1,15 @@
 """Settings: types and ranges, layers and presets, TOML files, and the messages on mistakes."""
 
-import dataclasses
 from pathlib import Path
 
 import pytest
 
 from promptpo import config
-from promptpo.config import PRESETS, RunConfig, build, flag
+from promptpo.config import RunConfig
 from promptpo.errors import UsageError
+from promptpo.methods import OWN_METHODS
 from promptpo.run.config_file import load_toml
+from promptpo.run.options import PRESETS, build, fields, flag, kind_of
 
 
 def toml(tmp_path: Path, text: str) -> Path:
@@ -18,9 +19,10 @@ def toml(tmp_path: Path, text: str) -> Path:
 
 
 def test_every_setting_says_what_it_is() -> None:
-    for f in dataclasses.fields(RunConfig):
-        assert f.metadata["help"], f.name
-        assert f.metadata["group"] in {"task", "model", "search", "limits", "machine"}
+    for method in OWN_METHODS:
+        for f in fields(method).values():
+            assert f.metadata["help"], f.name
+            assert f.metadata["group"] in {"task", "model", "search", "limits", "machine"}
 
 
 def test_defaults_are_five_rounds_of_four_candidates_and_five_episodes() -> None:
@@ -44,7 +46,8 @@ def test_what_is_given_wins_over_a_preset_of_a_later_layer() -> None:
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_presets_hold_known_settings(name: str) -> None:
-    assert build({"preset": name}).as_dict().items() >= dict(PRESETS[name]).items()
+    stored = build({"preset": name}).as_dict()
+    assert (stored | stored["options"]).items() >= dict(PRESETS[name]).items()
 
 
 def test_unknown_preset() -> None:
@@ -96,7 +99,9 @@ def test_flags_are_spelled_with_dashes() -> None:
 
 def test_toml_keys_may_have_dashes_or_underscores(tmp_path: Path) -> None:
     path = toml(tmp_path, 'spec = "cartpole"\nmax-cost = 1.5\ntest_episodes = 10\n')
-    assert load_toml(path) == {"spec": "cartpole", "max_cost": 1.5, "test_episodes": 10}
+    assert load_toml(path) == {
+        "spec": "cartpole", "max_cost": 1.5, "test_episodes": 10, "methods": {},
+    }  # fmt: skip
 
 
 def test_a_mistyped_toml_key_names_file_line_and_nearest_key(tmp_path: Path) -> None:
@@ -167,7 +172,7 @@ def test_a_file_that_is_no_utf_8_says_so(tmp_path: Path, data: bytes, message: s
 def test_a_byte_order_mark_and_windows_line_ends_are_fine(tmp_path: Path) -> None:
     path = tmp_path / "run.toml"
     path.write_bytes("\ufeffseed = 1\r\nrounds = 2\r\n".encode())
-    assert load_toml(path) == {"seed": 1, "rounds": 2}
+    assert load_toml(path) == {"seed": 1, "rounds": 2, "methods": {}}
 
 
 def test_a_folder_is_no_file_of_settings(tmp_path: Path) -> None:
@@ -175,10 +180,11 @@ def test_a_folder_is_no_file_of_settings(tmp_path: Path) -> None:
 
 
 def test_every_number_has_a_least_and_a_most() -> None:
-    kinds = {name: config.value_type(name) for name in config.fields()}
-    numbers = {name for name, kind in kinds.items() if kind in (int, float)}
-    bounded = {name for name in numbers if config.fields()[name].metadata["within"]}
-    assert numbers - bounded == {"target"}  # a return may be any number
+    settings = {(m, name): f for m in OWN_METHODS for name, f in fields(m).items()}
+    kinds = {(m, name): config.value_type(kind_of(name, m), name) for m, name in settings}
+    numbers = {key for key, kind in kinds.items() if kind in (int, float)}
+    bounded = {key for key in numbers if settings[key].metadata["within"]}
+    assert {name for _, name in numbers - bounded} == {"target"}  # a return may be any number
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
@@ -204,4 +210,5 @@ def test_stored_settings_build_the_same_configuration() -> None:
 
 
 def test_value_types_are_plain() -> None:
-    assert {config.value_type(name) for name in config.fields()} == {int, float, str, bool}
+    kinds = {config.value_type(RunConfig, name) for name in config.fields()}
+    assert kinds == {int, float, str, bool}

@@ -15,10 +15,10 @@ import promptpo
 from promptpo.cli import main
 from promptpo.cli.listing import run_row
 from promptpo.errors import FileError, RunError
-from promptpo.report.gather import gather
 from promptpo.store import episodes
 from promptpo.store.events import read_log
 from promptpo.store.folder import RunFolder
+from promptpo.store.reading import read_record
 
 KINDS = (
     *("run", "prompt", "reply", "rollout", "proof", "candidate", "feedback", "round"),
@@ -78,7 +78,7 @@ def test_what_an_unreadable_line_recorded_is_done_again(folder, finished, kinds)
 
 def test_a_run_without_its_first_line_is_read_from_run_json(folder):
     damage(folder, "run")
-    record = gather(folder)
+    record = read_record(folder)
     assert (record.spec, record.config["rounds"], record.best) == ("cartpole", 2, "r02_c01")
     assert "line 1 of events.jsonl cannot be read" in record.unread[0]
 
@@ -154,7 +154,7 @@ def test_damaged_episodes_are_played_again_and_counted_once(folder, finished):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{", "[]", '{"status": 3}', '{"test": {"returns": "x"}}', "folder"]
+    "text", ["", "{", "[]", '{"status": 3}', '{"test": {"episodes": "x"}}', "folder"]
 )
 def test_a_run_json_that_cannot_be_read_is_named_beside_what_the_log_tells(folder, text):
     file = folder / "run.json"
@@ -192,7 +192,7 @@ def test_repair_sets_aside_what_cannot_be_read_and_says_so(folder, capsys):
     assert "r01_c01/episodes.npz: damaged" in played
     assert RunFolder(folder).read_info()["status"] == "finished"
     assert (folder / "run.json.damaged").read_text() == "{"
-    assert gather(folder).unread == ()
+    assert read_record(folder).unread == ()
 
 
 def test_a_run_that_is_whole_needs_no_repair(folder, capsys):

@@ -13,8 +13,10 @@ from scripted import data_of
 
 import promptpo
 from promptpo.llm import find_recording, load_header, load_recording, prompt_hash
+from promptpo.llm.messages import Message
+from promptpo.prompts.promptpo import REFLECTION, episode_notes
 from promptpo.spec import shipped_specs
-from promptpo.types import CallKey, Message
+from promptpo.types import Key
 
 RECORDED = [name for name in shipped_specs() if find_recording(name)]
 #: HalfCheetah's planners compute for two minutes.
@@ -33,12 +35,10 @@ def test_what_the_first_command_needs_is_recorded():
 def prompts_of(events):
     """The prompts that were answered, by the key of their call."""
     sent = {
-        CallKey(**data["key"]): tuple(Message(**m) for m in data["messages"])
+        Key(**data["key"]): tuple(Message(**m) for m in data["messages"])
         for data in data_of(events, "prompt")
     }
-    return {
-        CallKey(**data["key"]): sent[CallKey(**data["key"])] for data in data_of(events, "reply")
-    }
+    return {Key(**data["key"]): sent[Key(**data["key"])] for data in data_of(events, "reply")}
 
 
 @pytest.mark.timeout(900)  # HalfCheetah's policies plan ahead for seconds in every episode
@@ -54,8 +54,8 @@ def test_a_recording_replays_with_unchanged_prompts(tmp_path, spec):
         on_event=events.append,
     )
     header = load_header(find_recording(spec))
-    assert len(result.rounds) == header.rounds
-    assert {len(r.candidates) for r in result.rounds} == {header.candidates}
+    assert len(result.rounds) == header.settings["rounds"]
+    assert {len(r.candidates) for r in result.rounds} == {header.settings["candidates"]}
     assert result.best is not None
     replayed = data_of(events, "reply")
     assert Recorded(spec).unexplained(prompts_of(events), result.rounds) == {}
@@ -63,7 +63,7 @@ def test_a_recording_replays_with_unchanged_prompts(tmp_path, spec):
     assert [text for text in notices if "prompt that has changed" not in text] == []
     assert len(replayed) == len(load_recording(find_recording(spec)).replies)
     # Their policies plan, filter and draw random numbers, and none of it is taken for dependence.
-    assert [p["verdict"] for p in data_of(events, "proof")] == ["independent"] * header.rounds
+    assert [p["verdict"] for p in data_of(events, "proof")] == ["independent"] * len(result.rounds)
 
 
 @pytest.mark.parametrize("spec", RECORDED)
@@ -83,11 +83,13 @@ def with_other_returns(rounds):
     """The last round as another machine might have measured it: another winner with other words."""
     *before, last = rounds
     ranked = sorted(last.candidates, key=lambda c: c.score)
-    returns = tuple(x + 1000.5 for x in last.winner.rollout.returns)
-    winner = replace(ranked[0], rollout=replace(ranked[0].rollout, returns=returns))
-    candidates = tuple(winner if c.index == winner.index else c for c in last.candidates)
-    summaries = tuple(f"No stride found, return {x:.0f}." for x in returns)
-    return [*before, replace(last, candidates=candidates, winner=winner, summaries=summaries)]
+    run = last.winner.rollout
+    episodes = tuple(replace(e, return_=e.return_ + 1000.5) for e in run.episodes)
+    winner = replace(ranked[0], rollout=replace(ranked[0].rollout, episodes=episodes))
+    candidates = tuple(winner if c.name == winner.name else c for c in last.candidates)
+    notes = [note for note in last.notes if note.title == REFLECTION]
+    notes += episode_notes([f"No stride found, return {e.return_:.0f}." for e in episodes])
+    return [*before, replace(last, candidates=candidates, winner=winner, notes=tuple(notes))]
 
 
 def test_later_prompts_are_the_recorded_ones_for_what_was_measured_then(halfcheetah):
@@ -101,7 +103,7 @@ def test_a_prompt_may_tell_of_other_returns(halfcheetah):
     rounds = with_other_returns(halfcheetah.rounds)
     sent = halfcheetah.prompts(rounds)
     differ = {key for key in sent if prompt_hash(sent[key]) != halfcheetah.fingerprint(key)}
-    assert differ == {CallKey("reflection", 2), *(CallKey("policy", 3, i) for i in (1, 2, 3))}
+    assert differ == {Key(3, role="reflection"), *(Key(3, i, role="policy") for i in (1, 2, 3))}
     assert halfcheetah.unexplained(sent, rounds) == {}
 
 
@@ -110,7 +112,7 @@ def test_a_prompt_may_not_tell_them_in_other_words(halfcheetah, other_returns):
     rounds = list(halfcheetah.rounds)
     if other_returns:
         rounds = with_other_returns(rounds)
-    key = CallKey("reflection", 2)
+    key = Key(3, role="reflection")
     system, user = halfcheetah.prompts(rounds)[key]
     reworded = replace(user, content=user.content.replace("Best so far", "The best so far"))
     assert set(halfcheetah.unexplained({key: (system, reworded)}, rounds)) == {key}

@@ -10,7 +10,7 @@ import sys
 import threading
 from collections.abc import Sequence
 
-from promptpo.cli.parser import COMMANDS, Parser
+from promptpo.cli.parser import BY_METHOD, COMMANDS, Parser
 from promptpo.cli.settings import chosen_method
 from promptpo.cli.words import parts
 from promptpo.common.plaintext import clean_line, shortened
@@ -64,7 +64,7 @@ def _hear_interrupts() -> None:
 def _dispatch(argv: list[str]) -> int:
     name, argv = command_of(argv)
     command = importlib.import_module(f"promptpo.cli.{COMMANDS[name].module}")
-    parser: Parser = command.parser(*([chosen_method(argv)] if name in _BY_METHOD else []))
+    parser: Parser = command.parser(*([chosen_method(argv)] if name in BY_METHOD else []))
     with contextlib.ExitStack() as stack:
         stack.callback(flush)
         try:
@@ -73,10 +73,6 @@ def _dispatch(argv: list[str]) -> int:
             return int(stop.code or 0)
         code: int = command.main(arguments)
     return code
-
-
-#: Commands whose options depend on the method.
-_BY_METHOD = ("run", "prompt")
 
 
 def command_of(argv: list[str]) -> tuple[str, list[str]]:

@@ -10,10 +10,12 @@ from pathlib import Path
 
 from promptpo import config
 from promptpo.cli import run
-from promptpo.cli.parser import COMMANDS, Parser
+from promptpo.cli.parser import BY_METHOD, COMMANDS, Parser
+from promptpo.cli.settings import chosen_method
 from promptpo.cli.words import Part, parts
 from promptpo.config import RunConfig
 from promptpo.errors import PromptPOError
+from promptpo.methods import method_names
 
 #: Words that may come next, each with what it means, in few words or none.
 Candidates = dict[str, str]
@@ -35,10 +37,10 @@ def candidates(argv: Sequence[str], begun: str) -> Candidates:
 
 
 def _next(argv: Sequence[str], begun: str) -> Candidates:
-    name, rest = _command(argv)
-    parser: Parser = importlib.import_module(
-        f"promptpo.cli.{COMMANDS[name or 'run'].module}"
-    ).parser()
+    method = chosen_method(argv)
+    name, rest = _command(argv, method)
+    command = importlib.import_module(f"promptpo.cli.{COMMANDS[name or 'run'].module}")
+    parser: Parser = command.parser(*([method] if (name or "run") in BY_METHOD else []))
     before = list(parts(rest, parser))
     if before and _waits(before[-1]) and "--" not in rest:
         return _values(before[-1].action, begun, before)
@@ -55,9 +57,9 @@ def _next(argv: Sequence[str], begun: str) -> Candidates:
     return words
 
 
-def _command(argv: Sequence[str]) -> tuple[str | None, list[str]]:
+def _command(argv: Sequence[str], method: str) -> tuple[str | None, list[str]]:
     """The command that is named, and the words without its name; None where none is."""
-    for part in parts(argv, run.parser()):
+    for part in parts(argv, run.parser(method)):
         if not part.name and part.value in COMMANDS:
             return part.value, [*argv[: part.first], *argv[part.end :]]
         if not part.name:
@@ -183,6 +185,10 @@ def _models(begun: str, out: Path) -> Candidates:
     return {**own, **{f"{provider}/": "" for provider in KEYS}}
 
 
+def _methods(begun: str, out: Path) -> Candidates:
+    return dict.fromkeys(method_names(), "")
+
+
 _KINDS: Mapping[str, Callable[[str, Path], Candidates]] = {
     "SPEC": _specs,
     "RUN": _runs,
@@ -190,6 +196,7 @@ _KINDS: Mapping[str, Callable[[str, Path], Candidates]] = {
     "FAMILY": _families,
     "ENV_ID": _environments,
     "MODEL": _models,
+    "METHOD": _methods,
     "COMMAND": lambda begun, out: {name: c.help for name, c in COMMANDS.items()},
     "DIR": lambda begun, out: _files(begun, "/"),
     "FILE": lambda begun, out: _files(begun, ""),

@@ -6,7 +6,8 @@ import argparse
 import importlib
 
 from promptpo.cli import run
-from promptpo.cli.parser import COMMANDS, USAGE, Parser, commands_help, nearest
+from promptpo.cli.parser import BY_METHOD, COMMANDS, USAGE, Parser, commands_help, nearest
+from promptpo.config import RunConfig
 from promptpo.errors import UsageError
 from promptpo.ui.terminal import say
 
@@ -15,6 +16,8 @@ def parser() -> Parser:
     """The command."""
     p = Parser("help")
     p.add_argument("command", nargs="?", metavar="COMMAND", help="the command to tell of")
+    words = "the search method whose options are to be told, too"
+    p.add_argument("--method", default=RunConfig.method, metavar="METHOD", help=words)
     return p.finish()
 
 
@@ -28,5 +31,6 @@ def main(arguments: argparse.Namespace) -> int:
     if name not in COMMANDS:
         raise UsageError(f"unknown command '{name}'; {nearest(name, COMMANDS)}")
     command = importlib.import_module(f"promptpo.cli.{COMMANDS[name].module}")
-    say(command.parser().format_help().rstrip("\n"))
+    about = [arguments.method] if name in BY_METHOD else []
+    say(command.parser(*about).format_help().rstrip("\n"))
     return 0

@@ -45,6 +45,9 @@ COMMANDS = {
     "help": Command("help", "what there is, or the options of a command"),
 }
 
+#: Commands whose options depend on the method.
+BY_METHOD = ("run", "prompt")
+
 USAGE = "promptpo SPEC [options]\n       promptpo COMMAND ..."
 
 
@@ -77,6 +80,10 @@ class Parser(argparse.ArgumentParser):
             ),
         )
         self._positionals.title = "arguments"
+
+    def explain(self, name: str) -> str:
+        """What there is to know of an option that the parser does not; may be empty."""
+        return ""
 
     def finish(self) -> Parser:
         """Add what every command has, as the last group of the help."""
@@ -116,7 +123,7 @@ class Parser(argparse.ArgumentParser):
         }
         near = difflib.get_close_matches(name.lstrip("-").replace("_", "-"), options, 1, 0.75)
         hint = f"did you mean '{options[near[0]]}'?" if near else f"see {self.prog} --help"
-        return f"unknown option '{name}'; {hint}"
+        return f"unknown option '{name}'; {self.explain(name) or hint}"
 
 
 class _NoColor(argparse.Action):

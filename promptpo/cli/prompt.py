@@ -34,7 +34,10 @@ def main(arguments: argparse.Namespace) -> int:
     from promptpo.spec import load_spec
 
     spec = load_spec(settings.spec, published=settings.published_prompt, limit=settings.env_timeout)
-    for stage, messages in find_method(settings.method).all_prompts(spec, settings):
+    stages = find_method(settings.method).all_prompts(spec, settings)
+    if not stages:
+        say(f"the method {settings.method} asks no model")
+    for stage, messages in stages:
         say(f"{'=' * 20} {stage} {'=' * max(4, 78 - len(stage))}")
         for message in messages:
             say(f"{'-' * 20} {message.role}\n{message.content}\n")

@@ -30,9 +30,19 @@ examples:
   promptpo --resume latest                       continue the last run"""
 
 
+class RunParser(Parser):
+    """Knows of the options that other methods have."""
+
+    def explain(self, name: str) -> str:
+        """Which method has it."""
+        word = name.lstrip("-").replace("-", "_")
+        owner = options.owner_of(word) or options.owner_of(word.removeprefix("no_"))
+        return f"it is an option of --method {owner}" if owner else ""
+
+
 def parser(method: str = RunConfig.method) -> Parser:
     """Every setting of a run, and where settings may come from."""
-    p = Parser("run", epilog=f"{commands_help()}\n\n{EXAMPLES}")
+    p = RunParser("run", epilog=f"{commands_help()}\n\n{EXAMPLES}")
     p.description = (
         "Find a readable policy for a sequential task: a language model writes policies, sees how"
         " they\nbehave in the simulator, and writes better ones."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -14,6 +15,7 @@ from promptpo.config import RunConfig
 from promptpo.errors import UsageError
 from promptpo.methods import find_method
 from promptpo.run import options
+from promptpo.run.config_file import load_toml
 
 GROUPS = {
     "task": "task",
@@ -149,15 +151,25 @@ def _help(f: dataclasses.Field[Any], words: str | None) -> str:
 
 
 def chosen_method(argv: Sequence[str]) -> str:
-    """The method that a command line names, or the default one.
+    """The method that a command line names, or its file of settings; else the default one.
 
     Raises UsageError, naming the nearest one, where there is none of that name.
     """
-    named = RunConfig.method
-    for i, word in enumerate(argv):
-        if word == "--method" and i + 1 < len(argv):
-            named = argv[i + 1]
-        elif word.startswith("--method="):
-            named = word.partition("=")[2]
+    named = _last_value(argv, "--method")
+    file = Path(_last_value(argv, "--config") or "")
+    if named is None and file.is_file():  # a pipe can be read once only
+        named = load_toml(file).get("method")
+    named = named or RunConfig.method
     find_method(named)
     return named
+
+
+def _last_value(argv: Sequence[str], option: str) -> str | None:
+    """What an option is given, wherever it stands."""
+    value = None
+    for i, word in enumerate(argv):
+        if word == option and i + 1 < len(argv):
+            value = argv[i + 1]
+        elif word.startswith(f"{option}="):
+            value = word.partition("=")[2]
+    return value

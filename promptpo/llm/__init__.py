@@ -4,8 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from promptpo.llm.choose import default_model, open_model
-    from promptpo.llm.extract_code import ReplyRejected, extract_code
-    from promptpo.llm.prompt_hash import prompt_hash
+    from promptpo.llm.extraction import ReplyRejected, extract_code
     from promptpo.llm.providers import check_configured
     from promptpo.llm.recorded_model import ReplyMissing
     from promptpo.llm.recording import (
@@ -14,6 +13,7 @@ if TYPE_CHECKING:
         find_recording,
         load_header,
         load_recording,
+        prompt_hash,
         recorded_policy_seed,
         reply_event,
     )
@@ -25,15 +25,15 @@ _HOMES = {
     "Recording": "promptpo.llm.recording",
     "RecordingHeader": "promptpo.llm.recording",
     "ReplyMissing": "promptpo.llm.recorded_model",
-    "ReplyRejected": "promptpo.llm.extract_code",
+    "ReplyRejected": "promptpo.llm.extraction",
     "check_configured": "promptpo.llm.providers",
     "default_model": "promptpo.llm.choose",
-    "extract_code": "promptpo.llm.extract_code",
+    "extract_code": "promptpo.llm.extraction",
     "find_recording": "promptpo.llm.recording",
     "load_header": "promptpo.llm.recording",
     "load_recording": "promptpo.llm.recording",
     "open_model": "promptpo.llm.choose",
-    "prompt_hash": "promptpo.llm.prompt_hash",
+    "prompt_hash": "promptpo.llm.recording",
     "recorded_policy_seed": "promptpo.llm.recording",
     "reply_event": "promptpo.llm.recording",
 }

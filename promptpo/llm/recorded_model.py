@@ -9,8 +9,7 @@ from pathlib import Path
 
 from promptpo.errors import ModelError
 from promptpo.llm.messages import Reply, Request
-from promptpo.llm.prompt_hash import prompt_hash
-from promptpo.llm.recording import load_recording
+from promptpo.llm.recording import load_recording, prompt_hash
 
 CHANGED = "the prompt has changed since this reply was recorded"
 

@@ -22,9 +22,10 @@ Lines of any other type are skipped, so that the ``events.jsonl`` of a run is a 
 from __future__ import annotations
 
 import codecs
+import hashlib
 import importlib.resources
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -34,8 +35,7 @@ from promptpo.common.files import other_encoding
 from promptpo.common.values import shown
 from promptpo.errors import ModelError, UsageError
 from promptpo.llm import answers
-from promptpo.llm.messages import Reply, Request
-from promptpo.llm.prompt_hash import prompt_hash
+from promptpo.llm.messages import Message, Reply, Request
 from promptpo.llm.usage import dollars
 from promptpo.types import Key
 
@@ -109,6 +109,13 @@ class Recording:
             return count
         most = max(key.candidate for key in self.replies)
         return f"{count}, rounds {min(rounds)} to {max(rounds)}, up to {most} candidates"
+
+
+def prompt_hash(messages: Iterable[Message]) -> str:
+    """SHA-256, in hex, of the messages' roles and contents as canonical JSON."""
+    plain = [{"content": m.content, "role": m.role} for m in messages]
+    text = json.dumps(plain, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
 def reply_event(request: Request, reply: Reply) -> dict[str, Any]:
@@ -204,6 +211,7 @@ def load_header(path: Path) -> RecordingHeader | None:
     number, event = next(iter(_events(file, first=True)[0]), (1, {}))
     try:
         if event.get("type") == "run" and isinstance(event.get("config"), dict):
+            _check_settings(event["config"])
             return RecordingHeader(event["config"])
         return _header(event) if event.get("type") == "recording" else None
     except (ValueError, UsageError) as e:
@@ -266,9 +274,16 @@ def _header(event: Mapping[str, Any]) -> RecordingHeader:
         settings = {name: event[name] for name in names if name in event}
         if missing := [name for name in names[:4] if name not in settings]:
             raise ValueError(f"no field '{missing[0]}'")
+    _check_settings(settings)
+    texts = {n: _of_type(str, event, n) for n in ("spec", "model", "how", "date") if n in event}
+    seed = _of_type(int, event, "policy_seed") if "policy_seed" in event else 0
+    config.check_setting(config.RunConfig, "policy_seed", seed)
+    return RecordingHeader(settings, policy_seed=seed, **texts)
+
+
+def _check_settings(settings: Mapping[str, Any]) -> None:
     for name, value in settings.items():
         if name in config.fields():
             config.check_setting(config.RunConfig, name, value)
-    texts = {n: _of_type(str, event, n) for n in ("spec", "model", "how", "date") if n in event}
-    seed = _of_type(int, event, "policy_seed") if "policy_seed" in event else 0
-    return RecordingHeader(settings, policy_seed=seed, **texts)
+    if settings.get("options") is not None:
+        _of_type(dict, settings, "options")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 from promptpo.common.concurrency import all_of
 from promptpo.config import RunConfig, option
 from promptpo.errors import LimitReached, SearchEnd
-from promptpo.llm.extract_code import ReplyRejected, extract_code
+from promptpo.llm.extraction import ReplyRejected, extract_code
 from promptpo.methods.base import REPLY_TOKENS, Demand, Messages, Search, Services
 from promptpo.policies import Program
 from promptpo.prompts import count_tokens
@@ -60,7 +60,8 @@ class BestOfN:
 
     async def _best(self, rounds: Sequence[Round]) -> tuple[Candidate, ...]:
         """The samples with the best search scores of all rounds, as they are when proven."""
-        pool = {c.source: c for r in rounds for c in reversed(r.candidates) if not c.score.failed}
+        drawn = [c for r in rounds for c in r.candidates]
+        pool = {c.source: c for c in reversed(drawn) if not c.score.failed}
         left, best = list(pool.values()), list[Candidate]()
         while left and len(best) < self.config.options.finalists:
             left, found = await self.services.proven(left)
@@ -88,7 +89,8 @@ class BestOfN:
         except ReplyRejected as e:
             candidate = Candidate(key, None, error=str(e))
         except LimitReached as limit:
-            candidate = Candidate(key, candidate.source, error=f"not played: {limit}")
+            what = "not written" if candidate.source is None else "not played"
+            candidate = Candidate(key, candidate.source, error=f"{what}: {limit}")
         self.services.record(candidate)
         state = "failed" if candidate.score.failed else "scored"
         self.services.report("state", name=key.name, state=state)
@@ -105,7 +107,7 @@ class BestOfN:
             prompt_tokens=samples * size,
             completion_tokens=samples * REPLY_TOKENS,
             search_steps=samples * config.episodes * spec.horizon,
-            finalists=config.options.finalists,
+            finalists=min(config.options.finalists, samples),
         )
 
     @staticmethod

@@ -16,13 +16,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from promptpo.common.concurrency import all_of
 from promptpo.config import RunConfig, option
 from promptpo.errors import LimitReached, SearchEnd
-from promptpo.llm.extract_code import ReplyRejected, extract_code
+from promptpo.llm.extraction import ReplyRejected, extract_code
 from promptpo.llm.messages import Message, Reply
 from promptpo.methods.base import REPLY_TOKENS, Demand, Messages, Search, Services, winners
 from promptpo.policies import Program
@@ -107,11 +107,10 @@ class PromptPO:
                     candidate = Candidate(key, None, error=f"not written: {limit}")
                     self.services.record(candidate)
                 break
-            if candidate.error is None or candidate.source is None:
+            if candidate.error is None or candidate.rollout is None:
                 break
-            output = candidate.rollout.output if candidate.rollout else ""
             messages = prompts.repair_messages(
-                prompt, reply.text, "policy", candidate.error, output
+                prompt, reply.text, "policy", candidate.error, candidate.rollout.output
             )
         state = "failed" if candidate.score.failed else "scored"
         self.services.report("state", name=key.name, state=state)
@@ -122,21 +121,26 @@ class PromptPO:
         return await self.services.ask(Key(at.round, at.candidate, at.attempt, role), messages)
 
     async def _try(self, at: Key, reply: Reply) -> Candidate:
+        """Play what a reply holds; what cannot be used or played is an attempt that has failed."""
+        candidate, count = Candidate(at, None), self.config.episodes
         try:
-            source = extract_code(reply, "Policy")
-        except ReplyRejected as e:
-            candidate = Candidate(at, None, error=str(e))
-        else:
-            count = self.config.episodes
+            candidate = Candidate(at, extract_code(reply, "Policy"))
             seeds = self.services.seeds((at.round - 1) * count, count)
-            [run] = await self.services.play(Program.of(source), seeds, keys=[at])
-            candidate = Candidate(at, source, run, run.error)
+            program = Program.of(candidate.source or "")
+            [run] = await self.services.play(program, seeds, keys=[at])
+            candidate = replace(candidate, rollout=run, error=run.error)
+        except ReplyRejected as e:
+            candidate = replace(candidate, error=str(e))
+        except LimitReached as limit:
+            candidate = replace(candidate, error=f"not played: {limit}")
         self.services.record(candidate)
         return candidate
 
     async def _write_feedback(self) -> None:
         messages = prompts.feedback_messages(self.services.spec, self.config)
-        await self._take_feedback(await self.services.ask(Key(role="feedback"), messages), 0)
+        reply = await self.services.ask(Key(role="feedback"), messages)
+        with contextlib.suppress(LimitReached):  # of a repair: there is a summary without it
+            await self._take_feedback(reply, 0)
 
     async def _take_feedback(self, reply: Reply, round_: int) -> None:
         """Use the class in a reply from now on; a reply without one goes back for repair."""

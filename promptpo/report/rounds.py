@@ -82,6 +82,15 @@ class RoundView:
     traces: Traces | None = None
     plots: tuple[Trace, ...] = ()
 
+    @property
+    def kept_of(self) -> str:
+        """How many of the winner's episodes were kept, where it is not all of them."""
+        winner = self.record.winner
+        rollout = winner.candidate.rollout if winner else None
+        if rollout is None or self.traces is None or self.traces.kept >= len(rollout.seeds):
+            return ""
+        return f", of {self.traces.kept} kept of {len(rollout.seeds)}"
+
 
 def round_views(run: RunRecord, budget: Budget, room: int, prefix: str) -> list[RoundView]:
     """All rounds, in order; no text longer than ``room``, ids beginning with ``prefix``."""

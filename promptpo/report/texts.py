@@ -65,7 +65,7 @@ def round_texts(record: RoundRecord) -> list[Text]:
 
 def is_told_of(run: Record, trial: Trial) -> bool:
     """Whether a page tells more of a candidate than its row in the table."""
-    return run.asks_model or bool(trial_texts(trial) or kind_words(trial))
+    return run.asks_model or bool(trial_texts(trial))
 
 
 def kind_words(trial: Trial) -> str:

@@ -85,12 +85,16 @@ class Trace:
 
 @dataclass(frozen=True)
 class Traces:
-    """The plots of one policy; ``constants`` never change, ``omitted`` counts what has no plot."""
+    """The plots of one policy; ``constants`` never change, ``omitted`` counts what has no plot.
+
+    ``kept`` is how many episodes were kept to choose from.
+    """
 
     shown: tuple[Shown, ...]
     variables: tuple[Variable, ...]
     constants: tuple[str, ...]
     omitted: int
+    kept: int
 
     @property
     def lines(self) -> int:
@@ -130,7 +134,7 @@ def read_traces(folder: RunFolder, name: str, fields: Sequence[FieldColumns]) ->
     size = shown[0].episode.observations.shape[1]
     left_out = size - sum(min(f.stop - f.start, FIELD_LINES) for f in _columns(size, fields))
     omitted = left_out + len(moving) - len(drawn)
-    return Traces(shown, tuple(drawn), tuple(constants), omitted)
+    return Traces(shown, tuple(drawn), tuple(constants), omitted, len(episodes))
 
 
 def decimated(values: NDArray[np.float64], points: int) -> NDArray[np.intp]:

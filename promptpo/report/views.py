@@ -78,6 +78,11 @@ class RunView:
         return f"{words} (replies replayed)" if self.run.replayed else words
 
     @cached_property
+    def notices(self) -> list[str]:
+        """What the run has told, and what cannot be read of it."""
+        return [*self.run.notices, *self.run.unread]
+
+    @cached_property
     def curve_note(self) -> str:
         """Which episodes the scores of the learning curve are of."""
         played = [t.candidate.rollout.seeds for t in self.run.trials.values()

@@ -9,7 +9,7 @@ from typing import Any
 
 from promptpo.common.files import NotText, read_text
 from promptpo.common.values import unknown_name
-from promptpo.config import check_setting, fields
+from promptpo.config import RunConfig, check_setting, fields
 from promptpo.errors import UsageError
 from promptpo.methods import find_method, method_names
 from promptpo.run.options import all_options, preset
@@ -31,31 +31,38 @@ def load_toml(path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError) as e:
         raise UsageError(_no_toml(path, e)) from None
     settings: dict[str, Any] = {"methods": {}}
-    known = [*all_options(), "preset"]
+    declared, methods = all_options(), method_names()
     for key, value in table.items():
         name, where = key.replace("-", "_"), f"{path}:{_line_of(text, key)}"
-        if isinstance(value, dict) and key in method_names():
+        if key in methods:
             settings["methods"][key] = _options(path, text, key, value)
             continue
-        if name not in known:
+        if name not in declared and name != "preset":
+            known = [*declared, "preset", *methods]
             raise UsageError(f"{where}: {unknown_name('key', key, known)}")
         if name in settings:
             raise UsageError(f"{where}: '{key}' is given twice; leave one of them out")
-        _check(where, name, all_options().get(name), value)
+        _check(where, name, declared.get(name), value)
         settings[name] = value
     return settings
 
 
-def _options(path: Path, text: str, method: str, table: dict[str, Any]) -> dict[str, Any]:
+def _options(path: Path, text: str, method: str, table: object) -> dict[str, Any]:
     """The options of a method, from the table that bears its name."""
+    line = _line_of(text, method)
+    if not isinstance(table, dict):
+        what = f"{method} is a method: write its options below [{method}]"
+        raise UsageError(f"{path}:{line}: {what}")
     declared = find_method(method).Options
-    found = {}
+    found: dict[str, Any] = {}
     for key, value in table.items():
-        name, where = key.replace("-", "_"), f"{path}:{_line_of(text, key)}"
+        name, where = key.replace("-", "_"), f"{path}:{_line_of(text, key, line)}"
         if name not in fields(declared):
             raise UsageError(
                 f"{where}: {unknown_name(f'option of {method}', key, fields(declared))}"
             )
+        if name in found:
+            raise UsageError(f"{where}: '{key}' is given twice; leave one of them out")
         _check(where, name, declared, value)
         found[name] = value
     return found
@@ -70,6 +77,8 @@ def _check(where: str, name: str, kind: type | None, value: object) -> None:
             preset(value)
         else:
             check_setting(kind, name, value)
+        if kind is RunConfig and name == "method":
+            find_method(str(value))
     except UsageError as e:
         raise UsageError(f"{where}: {e}") from None
 
@@ -85,10 +94,10 @@ def _no_toml(path: Path, error: Exception) -> str:
     return f"{path}:{found[1]}: not valid TOML: {said[: found.start()]} (column {found[2]})"
 
 
-def _line_of(text: str, key: str) -> int:
-    """The line on which a key of the top level stands; 1 where it is spelled with escapes."""
+def _line_of(text: str, key: str, after: int = 0) -> int:
+    """The line below the one ``after`` on which a key stands; that one where it has escapes."""
     spelled = rf"""[ \t]*(?:\[[ \t]*)*["']?{re.escape(key)}["']?[ \t]*(?:[=.\]]|$)"""
     for number, line in enumerate(text.split("\n"), 1):
-        if re.match(spelled, line):
+        if number > after and re.match(spelled, line):
             return number
-    return 1
+    return max(after, 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import asdict
 
 from promptpo.common.text import plural
@@ -91,9 +91,7 @@ class Ledger:
     def reserve_call(self, key: Key) -> None:
         """Note that a call is about to be made. Raises LimitReached where none may be."""
         self.check()
-        limit = self.config.max_calls
-        if limit is not None and self.spent.calls + len(self._open - {key}) >= limit:
-            raise LimitReached(f"the limit of {plural(limit, 'model call')} is reached")
+        self._check_calls({key})
         self._open.add(key)
 
     def release_call(self, key: Key) -> None:
@@ -109,6 +107,17 @@ class Ledger:
             raise LimitReached(f"the limit of {c.max_tokens:,} tokens is reached")
         if c.max_time is not None and self.elapsed >= c.max_time:
             raise LimitReached(f"the limit of {c.max_time:g} s is reached")
+
+    def check_round(self) -> None:
+        """Raises LimitReached where a round cannot begin, because nothing is left for it."""
+        self.check()
+        self._check_calls()
+
+    def _check_calls(self, again: Set[Key] = frozenset()) -> None:
+        """Raises LimitReached where no call is left, those in flight counted but for ``again``."""
+        limit = self.config.max_calls
+        if limit is not None and self.spent.calls + len(self._open - again) >= limit:
+            raise LimitReached(f"the limit of {plural(limit, 'model call')} is reached")
 
     def open_round(self, number: int, begun: int = 0) -> int:
         """Candidates that the step limit allows in a round, each taking whole episodes at worst.

@@ -61,7 +61,10 @@ def preset(name: object) -> Mapping[str, Any]:
 def all_options() -> dict[str, type]:
     """Every setting, and every option of the methods here, with the dataclass that declares it."""
     kinds: list[type] = [RunConfig, *(find_method(name).Options for name in OWN_METHODS)]
-    return {name: kind for kind in reversed(kinds) for name in config.fields(kind)}
+    declared: dict[str, type] = {}
+    for kind in kinds:
+        declared |= {name: kind for name in config.fields(kind) if name not in declared}
+    return declared
 
 
 def build(*layers: Mapping[str, Any], below: Mapping[str, Any] = MappingProxyType({})) -> RunConfig:
@@ -96,9 +99,16 @@ def build(*layers: Mapping[str, Any], below: Mapping[str, Any] = MappingProxyTyp
     return RunConfig(**merged, options=own(**options))
 
 
+def owner_of(name: str) -> str | None:
+    """The first method that has an option of this name."""
+    for method in method_names():
+        with contextlib.suppress(UsageError):  # of a package that cannot be imported
+            if name in config.fields(find_method(method).Options):
+                return method
+    return None
+
+
 def _not_known(name: str, method: str) -> str:
-    for other in method_names():
-        with contextlib.suppress(UsageError):
-            if name in config.fields(find_method(other).Options):
-                return f"{name} is an option of the method {other}, not of {method}"
+    if other := owner_of(name):
+        return f"{name} is an option of the method {other}, not of {method}"
     return unknown_name("setting", name, fields(method))

@@ -132,10 +132,9 @@ class RunServices:
         self.rounds = tuple(reviewed)
         self.ledger.check_progress(reviewed)
         number = len(reviewed) + 1
-        begun = self.memo.record.begun(number)
-        if not begun:
-            self.ledger.check()
-        return reviewed, self.ledger.open_round(number, begun)
+        if not self.memo.record.has_begun(number):
+            self.ledger.check_round()
+        return reviewed, self.ledger.open_round(number, self.memo.record.begun(number))
 
     def record(self, fact: Candidate | Round) -> None:
         """Write down an attempt at a candidate, or a round, in the log and where people look."""

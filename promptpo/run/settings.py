@@ -84,6 +84,8 @@ def resumed_config(folder: Path, given: dict[str, Any]) -> RunConfig:
     stored = settings_of(run)
     method = str(stored.get("method", RunConfig.method))
     known = fields(method)
+    given = {**given.get("methods", {}).get(method, {}), **given}
+    given.pop("methods", None)
     changed = {k: v for k, v in given.items() if v is not None and stored.get(k) != v}
     for name in changed:
         if name not in known or not known[name].metadata["resumable"]:

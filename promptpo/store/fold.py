@@ -83,7 +83,8 @@ class Fold:
         self.latest = event.time
         if event.type not in _ASIDE:
             self.finished = None
-        self.tally.apply(event)
+        if not (event.transient and event.data.get("digest") in self.rollouts):
+            self.tally.apply(event)  # what a resumed run tells of again counts once
         handler = getattr(self, f"_on_{event.type}", None)
         if handler is not None:
             handler(event.data)
@@ -92,6 +93,10 @@ class Fold:
     def test(self) -> Mapping[str, Any] | None:
         """The candidate that has held-out episodes, by ``name``, and their ``digest``."""
         return self._test or self._played
+
+    def has_begun(self, round_: int) -> bool:
+        """Whether anything was asked or played for a round."""
+        return round_ in self._begun
 
     def begun(self, round_: int) -> int:
         """How many candidates of a round have been asked for or played."""
@@ -142,7 +147,9 @@ class Fold:
             trial.candidate = replace(trial.candidate, rollout=rollout)
         if rollout.stream == "search" and key.candidate:
             self._begin(key)
-            self._trial(key).played = rollout
+            trial = self._trial(key)
+            trial.played, trial.at = rollout, self.tally.usage
+            trial.stage = trial.stage and "played"
         elif rollout.stream == "test":
             self._played = {"name": key.name, "digest": digest}
 
@@ -158,7 +165,9 @@ class Fold:
         trial = self._trial(candidate.key)
         trial.candidate = trial.attempts[candidate.key.attempt] = candidate
         trial.digest, trial.mark, trial.told = digest, data["mark"], score_of(data["score"])
-        trial.at, trial.stage = self.tally.usage, ""
+        trial.stage = ""
+        if trial.played is None or candidate.rollout is not trial.played:
+            trial.at = self.tally.usage
         if digest and digest not in self.rollouts:
             self._without[digest].append(trial)
 

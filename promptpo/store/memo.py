@@ -48,7 +48,7 @@ class Memo:
 
         What was built on that stays as it was, whatever the limits are now.
         """
-        if key in self.record.refused and self.record.begun(key.round + 1):
+        if key in self.record.refused and self.record.has_begun(key.round + 1):
             raise LimitReached(self.record.refused[key])
 
     def found_late(self, rollout: str, rounds: int) -> str:

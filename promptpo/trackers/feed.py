@@ -82,7 +82,8 @@ class Feed:
         values = {"candidate/failed": float(score.failed), **_scores("candidate", score)}
         alone = " alone" if data["mark"] else ""  # it is told again, with another score
         name = Key(key["round"], key["candidate"]).name
-        yield Delivery(f"candidate {name} {key['attempt']}{alone}", self._step, values)
+        step = self.record.trials[name].at_steps
+        yield Delivery(f"candidate {name} {key['attempt']}{alone}", step, values)
 
     def _round(self, data: Mapping[str, Any]) -> Iterator[Delivery]:
         best = score_of(data["best"]["score"])

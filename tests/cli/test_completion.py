@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 import promptpo
-from promptpo import config
 from promptpo.cli import main
 from promptpo.cli.candidates import candidates
 from promptpo.cli.completion import split
 from promptpo.cli.parser import COMMANDS
+from promptpo.run.options import fields, flag
 
 ROOT = Path(promptpo.__file__).parents[1]
 
@@ -58,8 +58,15 @@ def test_the_first_word_is_a_command_or_a_spec(folder: Path) -> None:
 
 @pytest.mark.parametrize("line", ["promptpo --", "promptpo cartpole --", "promptpo run nim --"])
 def test_a_search_has_its_options(folder: Path, line: str) -> None:
-    assert {config.flag(name) for name in config.fields()} <= after(line)
+    assert {flag(name) for name in fields()} <= after(line)
     assert "--quick" not in after(line)
+
+
+def test_a_search_has_the_options_of_its_method(folder: Path) -> None:
+    offered = after("promptpo cartpole --method random-search --")
+    known = {flag(name, "random-search") for name in fields("random-search")}
+    assert known - offered == {"--method"}  # it is given already
+    assert "--max-repairs" not in offered
 
 
 def test_a_command_has_its_own_options_but_those_that_are_given(folder: Path) -> None:
@@ -77,6 +84,10 @@ def test_a_command_has_its_own_options_but_those_that_are_given(folder: Path) ->
         ("promptpo check --quick metaworld:push-w", {"metaworld:push-wall-v3"}),
         ("promptpo list minig", {"minigrid"}),
         ("promptpo --method p", {"promptpo"}),
+        ("promptpo --method ", {"promptpo", "best-of-n", "random-search"}),
+        ("promptpo --method=r", {"--method=random-search"}),
+        ("promptpo --method nosuch --rou", set()),
+        ("promptpo help run --method b", {"best-of-n"}),
         ("promptpo --sandbox ", {"auto", "strict"}),
         ("promptpo --preset=", {"--preset=paper", "--preset=quick"}),
         ("promptpo --model rec", {"recorded", "recorded:"}),

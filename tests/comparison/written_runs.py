@@ -1,11 +1,13 @@
 """Run folders written as a run writes them, with numbers of a test's choice."""
 
 import json
-from dataclasses import asdict
 
 from promptpo.config import RunConfig
+from promptpo.methods import find_method
+from promptpo.store.codec import encode, score_data
 from promptpo.store.events import EventLog
-from promptpo.types import Rollout
+from promptpo.store.shapes import FORMAT
+from promptpo.types import Candidate, Episode, Key, Rollout
 
 REFERENCES = {
     "random": {"mean_return": 20.0, "success_rate": 0.0, "deviation": None},
@@ -14,13 +16,10 @@ REFERENCES = {
 
 
 def rollout(stream, seeds, returns, successes=None):
-    count = len(returns)
-    hits = (None,) * count if successes is None else tuple(successes)
-    return Rollout(stream, tuple(seeds), tuple(returns), (100,) * count, hits, 100 * count)
-
-
-def score_of(run):
-    return {"mean_return": run.score.mean_return, "success_rate": run.score.success_rate}
+    hits = [None] * len(returns) if successes is None else successes
+    rows = zip(seeds, returns, hits, strict=True)
+    episodes = tuple(Episode(seed, value, 100, hit) for seed, value, hit in rows)
+    return Rollout(stream, tuple(seeds), episodes, 100 * len(returns))
 
 
 def written_run(out, *, search=(10.0, 50.0), test=None, **rest):
@@ -34,20 +33,21 @@ def written_run(out, *, search=(10.0, 50.0), test=None, **rest):
            "spec": "toy", "sha": "0" * 16}  # fmt: skip
     how |= {name: rest.pop(name) for name in list(rest) if name in how and name != "spec"}
     how["spec"] = rest.setdefault("spec", "toy")
-    config = RunConfig(**{"model": "openai/a", **rest}).as_dict()
+    config = settings(**{"model": "openai/a", **rest})
     number = len(list(out.glob(f"{how['spec']}/*")))
     folder = out / how["spec"] / f"20260101-{number:06d}"
     folder.mkdir(parents=True)
     about = {"name": how["spec"], "title": "A toy.", "sha": how["sha"], "horizon": 100,
              "references": REFERENCES}  # fmt: skip
     log = EventLog(folder / "events.jsonl")
-    log.emit("run", config=config, spec=about, model=config["model"], isolation=None)
+    log.emit("run", format=FORMAT, config=config, spec=about, model=config["model"], isolation=None)
     best = written_rounds(log, search, config["model"], how)
     if test is not None:
         seeds = how["test_seeds"] or range(1000 * config["seed"], 1000 * config["seed"] + len(test))
         hits = [x >= 50 for x in test] if how["successes"] else None
-        place = {"round": int(best[1:3]), "index": 1, "attempt": 0}
-        log.emit("rollout", **place, source_sha="x", **asdict(rollout("test", seeds, test, hits)))
+        played = rollout("test", list(seeds), test, hits)
+        log.emit("rollout", key=encode(Key.named(best)), digest="held-out", **encode(played))
+        log.emit("test", name=best, digest="held-out")
     info = {"config": config, "status": how["status"], "reason": "so it was", "seconds": 1.0}
     if how["status"] == "finished":
         log.emit("finished", status="finished", reason="so it was", best=best, score=None)
@@ -56,26 +56,35 @@ def written_run(out, *, search=(10.0, 50.0), test=None, **rest):
     return folder
 
 
+def settings(method="promptpo", **rest):
+    """The settings of a run as it writes them down, the method's own under ``options``."""
+    kind = find_method(method).Options
+    own = {name: rest.pop(name) for name in list(rest) if name in kind.__dataclass_fields__}
+    return RunConfig(method=method, options=kind(**own), **rest).as_dict()
+
+
 def written_rounds(log, search, model, how):
     """Write the events of all rounds; returns the name of the best candidate, or None."""
     best, highest = None, float("-inf")
     for round_, value in enumerate(search, 1):
-        place = {"round": round_, "index": 1, "attempt": 0}
-        log.emit(
-            "reply", key={"role": "policy", "round": round_, "candidate": 1, "attempt": 0},
-            prompt_sha256="", text="", model=model, cost=how["cost"], finish_reason="stop",
-            usage={"prompt_tokens": 10, "completion_tokens": 5}, latency=1.0,
-        )  # fmt: skip
-        score, error = None, "it does not parse"
+        key, digest = Key(round_, 1), f"round {round_}"
+        if model is not None:
+            log.emit(
+                "reply", key=encode(Key(round_, 1, role="policy")), prompt_sha256="", text="",
+                model=model, cost=how["cost"], finish_reason="stop",
+                usage={"prompt_tokens": 10, "completion_tokens": 5}, latency=1.0,
+            )  # fmt: skip
+        candidate = Candidate(key, "class Policy: ...", error="it does not parse")
         if value is not None:
             hits = [value >= 50] if how["successes"] else None
             played = rollout("search", [round_], [value], hits)
-            score, error = score_of(played), None
-            log.emit("rollout", **place, source_sha="x", **asdict(played))
+            candidate = Candidate(key, "class Policy: ...", played)
+            log.emit("rollout", key=encode(key), digest=digest, **encode(played))
             if value > highest:
-                best, highest = f"r{round_:02d}_c01", value
-        log.emit("candidate", **place, source="class Policy: ...", error=error, score=score)
+                best, highest = key.name, value
+        score = score_data(candidate.score)
+        written = {**encode(candidate), "rollout": digest if value is not None else None}
+        log.emit("candidate", **written, score=score, mark="")
         ends = {"name": best or "r01_c01", "score": score and {"mean_return": highest}}
-        name = f"r{round_:02d}_c01"
-        log.emit("round", round=round_, winner=name, score=score, best=ends, reflection="")
+        log.emit("round", round=round_, winner=key.name, score=score, best=ends, notes=[])
     return best

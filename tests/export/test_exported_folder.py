@@ -11,7 +11,7 @@ from scripted import GOOD, policy
 
 from promptpo.errors import RunError, UsageError
 from promptpo.export import write_folder
-from promptpo.report.gather import gather
+from promptpo.store.reading import read_record
 
 
 @pytest.fixture(scope="module")
@@ -23,26 +23,26 @@ def cartpole(tmp_path_factory):
 def test_the_folder_plays_the_measured_episodes_without_promptpo(spec, tmp_path):
     result = finished_run(tmp_path / "runs", spec)
     to = tmp_path / "taken away"
-    write_folder(gather(result.folder), to)
+    write_folder(read_record(result.folder), to)
     assert lines_of(to / "run.py", *REFUSED) == measured_lines(result)
 
 
 def test_a_task_that_lives_in_its_spec_is_opened_through_promptpo(tmp_path):
     result = finished_run(tmp_path / "runs", "noise_world_board_1")
-    write_folder(gather(result.folder), tmp_path / "to")
+    write_folder(read_record(result.folder), tmp_path / "to")
     assert "needs promptpo" in (tmp_path / "to" / "README.md").read_text()
     assert lines_of(tmp_path / "to" / "run.py") == measured_lines(result)
 
 
 def test_the_policy_is_the_run_s_own_file(cartpole, tmp_path):
-    write_folder(gather(cartpole.folder), tmp_path)
+    write_folder(read_record(cartpole.folder), tmp_path)
     assert (tmp_path / "policy.py").read_bytes() == (
         cartpole.folder / "best" / "policy.py"
     ).read_bytes()
 
 
 def test_the_readme_says_what_it_is_and_where_it_came_from(cartpole, tmp_path):
-    write_folder(gather(cartpole.folder), tmp_path)
+    write_folder(read_record(cartpole.folder), tmp_path)
     text = (tmp_path / "README.md").read_text()
     assert "mean return 500 in every one of 3 episodes" in text
     assert "optimum, return 500" in text
@@ -52,7 +52,7 @@ def test_the_readme_says_what_it_is_and_where_it_came_from(cartpole, tmp_path):
 
 
 def test_the_notice_tells_whose_terms_apply(cartpole, tmp_path):
-    write_folder(gather(cartpole.folder), tmp_path)
+    write_folder(read_record(cartpole.folder), tmp_path)
     text = (tmp_path / "NOTICE.md").read_text()
     root = Path(__file__).parents[2]
     assert (root / "LICENSE").read_text() in text
@@ -60,7 +60,7 @@ def test_the_notice_tells_whose_terms_apply(cartpole, tmp_path):
 
 
 def test_files_with_other_content_are_kept(cartpole, tmp_path):
-    run = gather(cartpole.folder)
+    run = read_record(cartpole.folder)
     write_folder(run, tmp_path)
     write_folder(run, tmp_path, sb3=True, force=True)
     (tmp_path / "run.py").write_text("mine")
@@ -72,20 +72,20 @@ def test_files_with_other_content_are_kept(cartpole, tmp_path):
 
 
 def test_the_same_export_twice_is_no_trouble(cartpole, tmp_path):
-    run = gather(cartpole.folder)
+    run = read_record(cartpole.folder)
     assert write_folder(run, tmp_path) == write_folder(run, tmp_path)
 
 
 def test_a_folder_that_cannot_be_written_is_named(cartpole, tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(UsageError, match="give --to a folder that can be written"):
-        write_folder(gather(cartpole.folder), tmp_path / "file" / "to")
+        write_folder(read_record(cartpole.folder), tmp_path / "file" / "to")
 
 
 def test_a_run_without_a_policy_cannot_be_exported(tmp_path):
     result = finished_run(tmp_path / "runs", "cartpole", policy("return None"))
     with pytest.raises(RunError, match="no best policy in it"):
-        write_folder(gather(result.folder), tmp_path / "to")
+        write_folder(read_record(result.folder), tmp_path / "to")
 
 
 def test_a_policy_that_is_not_the_one_on_record_is_not_given_its_score(cartpole, tmp_path):
@@ -94,7 +94,7 @@ def test_a_policy_that_is_not_the_one_on_record_is_not_given_its_score(cartpole,
     file = copy / "best" / "policy.py"
     file.write_text(file.read_text().replace("candidate r01_c01", "candidate r09_c09"))
     with pytest.raises(RunError, match="not that of r01_c01, the best candidate on record"):
-        write_folder(gather(copy), tmp_path / "to")
+        write_folder(read_record(copy), tmp_path / "to")
 
 
 def test_a_spec_that_has_changed_is_refused(tmp_path):
@@ -102,10 +102,10 @@ def test_a_spec_that_has_changed_is_refused(tmp_path):
     own = tmp_path / "my_cartpole.py"
     own.write_text(shipped.read_text())
     result = finished_run(tmp_path / "runs", str(own), GOOD)
-    write_folder(gather(result.folder), tmp_path / "to")
+    write_folder(read_record(result.folder), tmp_path / "to")
     own.write_text(shipped.read_text() + "# changed\n")
     with pytest.raises(RunError, match=r"my_cartpole\.py: the spec has changed"):
-        write_folder(gather(result.folder), tmp_path / "to")
+        write_folder(read_record(result.folder), tmp_path / "to")
 
 
 def test_the_command_writes_into_the_run_by_default(cartpole, capsys):
@@ -133,7 +133,7 @@ def test_a_run_that_is_none_is_one_line(tmp_path, capsys):
 
 @pytest.mark.parametrize("file", ["policy.py", "sb3_policy.py"])
 def test_what_is_imported_elsewhere_needs_numpy_alone(cartpole, tmp_path, file):
-    write_folder(gather(cartpole.folder), tmp_path, sb3=True)
+    write_folder(read_record(cartpole.folder), tmp_path, sb3=True)
     tree = ast.parse((tmp_path / file).read_text())
     names = {a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names}
     names |= {n.module.split(".")[0] for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)}

@@ -4,7 +4,7 @@ import pytest
 from exported_runs import REFUSED, finished_run, lines_of, measured_lines
 
 from promptpo.export import sb3_policy, spec_of, write_folder
-from promptpo.report.gather import gather
+from promptpo.store.reading import read_record
 
 pytest.importorskip("stable_baselines3", reason="Stable-Baselines3 brings PyTorch: no extra has it")
 
@@ -20,7 +20,7 @@ def run(request, tmp_path_factory):
 
 def policy_and_env(result, count):
     """A DummyVecEnv of the run's task, and the run's policy for it."""
-    record = gather(result.folder)
+    record = read_record(result.folder)
     spec = spec_of(record)
     env = DummyVecEnv([lambda: Monitor(spec.make())] * count)
     return sb3_policy(record.folder / "best" / "policy.py", spec, env), env
@@ -38,13 +38,13 @@ def test_a_vector_of_environments_returns_what_the_run_measured(run):
 @pytest.mark.parametrize("spec", ["mujoco_halfcheetah", "metaworld_reach"])
 def test_the_exported_example_runs_without_promptpo(spec, tmp_path):
     result = finished_run(tmp_path / "runs", spec, test_episodes=2)
-    write_folder(gather(result.folder), tmp_path / "to", sb3=True)
+    write_folder(read_record(result.folder), tmp_path / "to", sb3=True)
     assert lines_of(tmp_path / "to" / "run_sb3.py", *REFUSED) == measured_lines(result)
 
 
 def test_the_example_of_a_task_that_lives_in_its_spec(tmp_path):
     result = finished_run(tmp_path / "runs", "noise_world_board_1", test_episodes=2)
-    write_folder(gather(result.folder), tmp_path / "to", sb3=True)
+    write_folder(read_record(result.folder), tmp_path / "to", sb3=True)
     assert lines_of(tmp_path / "to" / "run_sb3.py") == measured_lines(result)
 
 
@@ -52,7 +52,7 @@ def test_episode_after_episode_begins_with_a_new_policy(run):
     policy, env = policy_and_env(run, 1)
     env.seed(7)
     returns, _ = evaluate_policy(policy, env, n_eval_episodes=2, return_episode_rewards=True)
-    alone = spec_of(gather(run.folder)).make()
+    alone = spec_of(read_record(run.folder)).make()
     expected, seed = [], 7
     for _ in range(2):
         policy.reset()

@@ -7,14 +7,14 @@ from gymnasium import spaces
 
 from promptpo.export import sb3_policy, spec_of, write_folder
 from promptpo.export.sb3_wrapper import SB3Policy
-from promptpo.report.gather import gather
+from promptpo.store.reading import read_record
 
 
 @pytest.mark.parametrize("spec", ["cartpole", "mujoco_halfcheetah"])
 def test_a_loop_of_one_s_own_returns_what_the_run_measured(spec, tmp_path):
     run = finished_run(tmp_path, spec)
-    env = spec_of(gather(run.folder)).make()
-    policy = sb3_policy(run.folder / "best" / "policy.py", spec_of(gather(run.folder)), env)
+    env = spec_of(read_record(run.folder)).make()
+    policy = sb3_policy(run.folder / "best" / "policy.py", spec_of(read_record(run.folder)), env)
     for seed, measured in zip(run.test.seeds, run.test.returns, strict=True):
         policy.reset()
         observation, total, done = env.reset(seed=seed)[0], 0.0, False
@@ -178,7 +178,7 @@ def test_an_observe_that_cannot_be_copied_comes_from_the_spec(tmp_path):
     path.write_text(CLOSURE_SPEC)
     run = finished_run(tmp_path / "runs", str(path), LEAN)
     folder = tmp_path / "to"
-    write_folder(gather(run.folder), folder, sb3=True)
+    write_folder(read_record(run.folder), folder, sb3=True)
     assert lines_of(folder / "run.py") == measured_lines(run)
     (folder / "play.py").write_text(
         "import gymnasium\nfrom sb3_policy import load\n"

@@ -20,8 +20,9 @@ from promptpo.errors import ModelError, ModelUnavailable
 from promptpo.llm import ModelSettings, open_model
 from promptpo.llm.answers import read_answer, saved_reply
 from promptpo.llm.litellm_model import _pause
+from promptpo.llm.messages import TOO_LARGE, Message, Request
 from promptpo.llm.usage import tokens_of
-from promptpo.types import TOO_LARGE, CallKey, Message, Request
+from promptpo.types import Key
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +32,7 @@ def no_keys(monkeypatch):
 
 
 def request(candidate=1):
-    return Request(CallKey("policy", 1, candidate), (Message("user", "Write a policy, please."),))
+    return Request(Key(1, candidate, role="policy"), (Message("user", "Write a policy, please."),))
 
 
 def settings(server, **changes):
@@ -506,11 +507,11 @@ def start(tmp_path, server, body, timeout=60):
     code = f"""
     import asyncio
     from promptpo.llm import ModelSettings, open_model
-    from promptpo.types import CallKey, Message, Request
+    from promptpo.types import Key, Message, Request
     async def main():
         model = open_model(ModelSettings("openai/x", {server.url!r}, call_timeout={timeout}))
         messages = (Message("user", "Hello"),)
-        asks = [model.ask(Request(CallKey("policy", 1, c), messages)) for c in (1, 2)]
+        asks = [model.ask(Request(Key(1, c, role="policy"), messages)) for c in (1, 2)]
         try:
             {body}
         finally:

@@ -9,12 +9,13 @@ import pytest
 from promptpo.errors import ModelError
 from promptpo.llm import ModelSettings, open_model
 from promptpo.llm.manual_model import POLL, SETTLE
-from promptpo.types import TOO_LARGE, CallKey, Message, Request
+from promptpo.llm.messages import TOO_LARGE, Message, Request
+from promptpo.types import Key
 
 
 def request(candidate=1):
     messages = (Message("system", "You write policies."), Message("user", f"Policy {candidate}!"))
-    return Request(CallKey("policy", 1, candidate), messages)
+    return Request(Key(1, candidate, role="policy"), messages)
 
 
 def open_manual(folder, notices):

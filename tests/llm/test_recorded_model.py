@@ -20,18 +20,32 @@ from promptpo.llm import (
     recorded_policy_seed,
     reply_event,
 )
+from promptpo.llm.messages import Message, Reply, Request
 from promptpo.llm.recording import reply_from_event
 from promptpo.llm.usage import tokens_of
-from promptpo.types import CallKey, Message, Reply, Request
+from promptpo.types import Key
 
+CONFIG = {
+    "seed": 3,
+    "rounds": 1,
+    "candidates": 2,
+    "episodes": 5,
+    "out": "elsewhere",
+    "max_cost": 2.0,
+}
 HEADER = {
+    "type": "recording", "format": 2, "spec": "cartpole", "config": CONFIG,
+    "how": "by hand", "model": "test/one", "date": "2026-11-20",
+}  # fmt: skip
+#: As recordings began before their format was named.
+OLD_HEADER = {
     "type": "recording", "spec": "cartpole", "seed": 3, "rounds": 1, "candidates": 2,
     "episodes": 5, "how": "by hand", "model": "test/one", "date": "2026-11-20",
 }  # fmt: skip
 
 
 def request(candidate=1, text="Write a policy.", role="policy", attempt=0):
-    return Request(CallKey(role, 1, candidate, attempt), (Message("user", text),))
+    return Request(Key(1, candidate, attempt, role), (Message("user", text),))
 
 
 def reply_line(req, text):
@@ -115,14 +129,36 @@ def test_a_last_line_without_its_line_end_but_whole_counts(recording):
     assert not load_recording(recording).cut
 
 
-def test_the_header_is_read_without_the_replies(recording):
-    header = load_header(recording)
+@pytest.mark.parametrize("first", [HEADER, OLD_HEADER])
+def test_the_header_is_read_without_the_replies(tmp_path, first):
+    header = load_header(write(tmp_path / "x.jsonl", first))
     assert header is not None
-    assert (header.spec, header.seed, header.candidates) == ("cartpole", 3, 2)
+    assert header.spec == "cartpole"
+    assert (header.settings["seed"], header.settings["candidates"]) == (3, 2)
 
 
-def test_a_run_log_has_no_header(tmp_path):
+def test_a_replay_takes_over_what_decides_the_replies_and_nothing_else(tmp_path):
+    own = {"max_repairs": 1}
+    header = load_header(
+        write(tmp_path / "x.jsonl", {**HEADER, "config": {**CONFIG, "options": own}})
+    )
+    assert header.settings == {"seed": 3, "rounds": 1, "candidates": 2, "episodes": 5, **own}
+
+
+def test_the_header_of_a_run_log_are_the_settings_of_the_run(tmp_path):
+    first = {"type": "run", "time": 0.0, "format": 2, "config": CONFIG}
+    assert load_header(write(tmp_path / "events.jsonl", first)).settings["rounds"] == 1
+
+
+def test_a_log_that_has_lost_its_first_event_has_no_header(tmp_path):
     assert load_header(write(tmp_path / "events.jsonl", {"type": "run", "time": 0.0})) is None
+
+
+@pytest.mark.parametrize(("first", "opened"), [(OLD_HEADER, 2), (HEADER, 1)])
+def test_a_reflection_has_the_round_that_it_opens_whatever_the_format(tmp_path, first, opened):
+    reflection = Request(Key(1, role="reflection"), ())
+    path = write(tmp_path / "x.jsonl", first, reply_line(reflection, "It fell."))
+    assert list(load_recording(path).replies) == [Key(opened, role="reflection")]
 
 
 KEY = {"role": "policy", "round": 1, "candidate": 1, "attempt": 0}
@@ -135,6 +171,10 @@ def broken_reply(**fields):
 
 def broken_header(**fields):
     return json.dumps(HEADER | fields) + "\n"
+
+
+def broken_config(**settings):
+    return broken_header(config={**CONFIG, **settings})
 
 
 @pytest.mark.parametrize(
@@ -157,9 +197,12 @@ def broken_header(**fields):
         (broken_reply(key=KEY | {"round": "1"}), "'round' must be a whole number, not '1'"),
         (broken_reply(key=KEY | {"round": True}), "'round' must be a whole number, not True"),
         (broken_reply(key=KEY | {"candidate": -1}), "'key' counts below 0"),
-        (broken_header(rounds="3"), ":1: not an event of a recording: 'rounds' must be a whole"),
-        (broken_header(rounds=10**30), "rounds must be at most 1,000"),
-        (broken_header(episodes=0), "episodes must be at least 1"),
+        (broken_header(config=[]), ":1: not an event of a recording: 'config' must be an object"),
+        (broken_config(rounds="3"), ":1: not an event of a recording: rounds must be a whole"),
+        (broken_config(rounds=10**30), "rounds must be at most 1,000"),
+        (broken_config(episodes=0), "episodes must be at least 1"),
+        (broken_config(options=[]), "'options' must be an object, not []"),
+        (json.dumps(OLD_HEADER | {"rounds": 0}) + "\n", "rounds must be at least 1"),
         (broken_header(policy_seed=-1), "policy_seed must be at least 0"),
         ("[" * 100_000 + "\n{}\n", ":1: not JSON (maximum recursion depth"),
         ('{"a": ' + "9" * 5000 + "}\n{}\n", ":1: not JSON (Exceeds the limit"),
@@ -191,7 +234,7 @@ def test_a_recording_that_is_no_utf_8_says_so(tmp_path, load, encoding, complain
 
 def test_a_byte_order_mark_is_no_damage(recording):
     recording.write_bytes(b"\xef\xbb\xbf" + recording.read_bytes())
-    assert load_header(recording).seed == 3
+    assert load_header(recording).settings["seed"] == 3
     assert len(load_recording(recording).replies) == 2
 
 

@@ -1,20 +1,23 @@
 import pytest
-from promptpo.prompts.history import count_tokens, render_history, score_line, strategy_line
+from rollouts import rollout
 
-from promptpo.types import Candidate, Rollout, Round
+from promptpo.prompts import count_tokens
+from promptpo.prompts.promptpo import REFLECTION, episode_notes, render_history
+from promptpo.prompts.promptpo.history import score_line, strategy_line
+from promptpo.types import Candidate, Key, Note, Round
 
 SOURCE = 'class Policy:\n    """Leans into the fall in round {0}."""\n    x = "{1}"\n'
 
 
 def a_round(number, mean_return, *, success=None, filler=0):
-    run = Rollout(
-        "search", (1, 2), (mean_return, mean_return), (10, 12), (success, success), steps=22
-    )
+    run = rollout((mean_return, mean_return), lengths=(10, 12), successes=(success, success))
     source = SOURCE.format(number, "x" * filler)
-    winner = Candidate(number, 2, source, run)
-    loser = Candidate(number, 1, 'class Policy:\n    """Does nothing."""', None, error="raised X")
-    text = f"summary of round {number}"
-    return Round(number, (loser, winner), winner, (text, text), f"reflection before {number}")
+    winner = Candidate(Key(number, 2), source, run)
+    idle = 'class Policy:\n    """Does nothing."""'
+    loser = Candidate(Key(number, 1), idle, None, error="raised X")
+    notes = (Note(REFLECTION, f"reflection before {number}"),)
+    notes += episode_notes([f"summary of round {number}"] * 2)
+    return Round(number, (loser, winner), winner, notes)
 
 
 def test_no_rounds_no_history():
@@ -71,5 +74,5 @@ def test_a_source_without_a_strategy_has_none(source):
 
 
 def test_a_failure_is_one_line():
-    line = score_line(Candidate(1, 1, None, error="first line\nsecond"))
+    line = score_line(Candidate(Key(1, 1), None, error="first line\nsecond"))
     assert line == "failed: first line"

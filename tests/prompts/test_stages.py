@@ -1,8 +1,10 @@
 import pytest
+from rollouts import rollout
 
 import sandbox
-from promptpo.config import RunConfig
-from promptpo.prompts import (
+from promptpo.prompts.promptpo import (
+    REFLECTION,
+    episode_notes,
     feedback_messages,
     policy_messages,
     reflection_messages,
@@ -10,10 +12,12 @@ from promptpo.prompts import (
     render_all,
     repair_messages,
 )
+from promptpo.run.options import build
 from promptpo.spec import load_spec, prompt_parts, shipped_specs
-from promptpo.types import Candidate, Rollout, Round
+from promptpo.types import Candidate, Key, Note, Round
 
 CARTPOLE = load_spec("cartpole")
+CONFIG = build()
 
 
 def text(messages):
@@ -21,22 +25,22 @@ def text(messages):
 
 
 def one_round():
-    run = Rollout("search", (1,), (9.0,), (9,), (None,), 9)
-    winner = Candidate(1, 1, "class Policy:\n    speed = 77\n", run)
-    return Round(1, (winner,), winner, ("it fell to the left",))
+    run = rollout((9.0,), lengths=(9,))
+    winner = Candidate(Key(1, 1), "class Policy:\n    speed = 77\n", run)
+    return Round(1, (winner,), winner, episode_notes(["it fell to the left"]))
 
 
 @pytest.mark.parametrize("name", shipped_specs())
 def test_a_specs_parts_stand_in_the_prompt_as_they_are(name):
     spec = load_spec(name)
     parts = prompt_parts(spec)
-    for asked in (policy_messages(spec, RunConfig()), feedback_messages(spec, RunConfig())):
+    for asked in (policy_messages(spec, CONFIG), feedback_messages(spec, CONFIG)):
         for part in (parts.observation, parts.action, parts.reward, parts.description):
             assert part in text(asked)
 
 
 def test_all_that_can_be_imported_is_named():
-    asked = text(policy_messages(CARTPOLE, RunConfig()))
+    asked = text(policy_messages(CARTPOLE, CONFIG))
     for module in sandbox.ALLOWED_IMPORTS:
         assert f"`{module}`" in asked
     assert "`scipy.optimize`" in asked
@@ -44,7 +48,7 @@ def test_all_that_can_be_imported_is_named():
 
 @pytest.mark.parametrize("name", shipped_specs())
 def test_nothing_is_left_to_fill_in(name):
-    for _, messages in render_all(load_spec(name), RunConfig()):
+    for _, messages in render_all(load_spec(name), CONFIG):
         assert "$" not in text(messages)
 
 
@@ -60,7 +64,7 @@ def test_nothing_is_left_to_fill_in(name):
     ],
 )
 def test_what_only_a_run_can_fill_in_stands_in_angle_brackets(name, score, episodes):
-    stages = dict(render_all(load_spec(name), RunConfig()))
+    stages = dict(render_all(load_spec(name), CONFIG))
     later = text(stages["policy, round 2 and later"])
     told = later.partition("## What has been tried")[2].partition("## Reflection")[0]
     assert f"Winner: candidate 1, {score}\nBy episode: {episodes}\n" in told
@@ -69,7 +73,7 @@ def test_what_only_a_run_can_fill_in_stands_in_angle_brackets(name, score, episo
 
 
 def test_every_stage_is_shown():
-    stages = [stage for stage, _ in render_all(CARTPOLE, RunConfig())]
+    stages = [stage for stage, _ in render_all(CARTPOLE, CONFIG)]
     assert len(stages) == 5
     assert {s.split()[0].rstrip(",") for s in stages} == {
         "feedback", "policy", "reflection", "repair",
@@ -77,22 +81,24 @@ def test_every_stage_is_shown():
 
 
 def test_later_rounds_see_history_and_reflection():
-    asked = text(policy_messages(CARTPOLE, RunConfig(), [one_round()], "Push earlier."))
+    asked = text(
+        policy_messages(CARTPOLE, CONFIG, [one_round()], [Note(REFLECTION, "Push earlier.")])
+    )
     assert "speed = 77" in asked
     assert "it fell to the left" in asked
     assert "Push earlier." in asked
 
 
 def test_the_first_round_has_no_history():
-    assert "tried" not in text(policy_messages(CARTPOLE, RunConfig()))
+    assert "tried" not in text(policy_messages(CARTPOLE, CONFIG))
 
 
 def test_a_reflection_is_asked_about_the_last_round():
-    assert "winner of round 1" in text(reflection_messages(CARTPOLE, RunConfig(), [one_round()]))
+    assert "winner of round 1" in text(reflection_messages(CARTPOLE, CONFIG, [one_round()]))
 
 
 def test_a_repair_continues_the_conversation():
-    asked = policy_messages(CARTPOLE, RunConfig())
+    asked = policy_messages(CARTPOLE, CONFIG)
     repair = repair_messages(asked, "my code", "policy", "ZeroDivisionError", "printed this")
     assert repair[: len(asked)] == asked
     assert repair[-2].content == "my code"
@@ -102,19 +108,19 @@ def test_a_repair_continues_the_conversation():
 
 @pytest.mark.parametrize("lifetime", ["episode", "evaluation"])
 def test_the_prompt_says_how_long_a_policy_lives(lifetime):
-    asked = text(policy_messages(CARTPOLE, RunConfig(policy_lifetime=lifetime)))
+    asked = text(policy_messages(CARTPOLE, build({"policy_lifetime": lifetime})))
     assert ("through all episodes" in asked) == (lifetime == "evaluation")
 
 
 def test_the_time_limits_are_told():
-    asked = text(policy_messages(CARTPOLE, RunConfig(act_timeout=0.25, episode_timeout=7.0)))
+    asked = text(policy_messages(CARTPOLE, build({"act_timeout": 0.25, "episode_timeout": 7.0})))
     assert "may take 0.25 s" in asked
     assert "episode 7 s" in asked
 
 
 def test_a_repair_quotes_megabytes_in_part_and_says_so():
     megabytes = "x" * 3_000_000
-    asked = policy_messages(CARTPOLE, RunConfig())
+    asked = policy_messages(CARTPOLE, CONFIG)
     messages = repair_messages(asked, megabytes, "policy", megabytes, megabytes)
     assert len(text(messages[2:])) < 60_000
     assert text(messages).count("of 3,000,000 characters left out") == 3

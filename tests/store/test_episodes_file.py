@@ -30,7 +30,7 @@ def test_arrays_have_the_documented_names_types_and_shapes(folder, candidate):
         documented = rows_of_the_table()
         names = {f"{name}_{i}" for name, _, _ in documented for i in range(3)}
         assert set(file.files) == names
-        for i, length in enumerate(result["lengths"]):
+        for i, length in enumerate(e["length"] for e in result["episodes"]):
             sizes = {"T + 1": length + 1, "T": length, "n": 4, "m": 1, "4": 4}
             for name, dtype, shape in documented:
                 found = file[f"{name}_{i}"]
@@ -46,7 +46,7 @@ def test_the_numbers_are_those_of_the_result(folder):
         returns = [file[f"rewards_{i}"].sum() for i in range(3)]
         assert [end[0] for end in ends] == result["seeds"]
         assert all(end[1:] == [1, 0, -1] for end in ends)  # it fell over; success is undefined
-        assert returns == result["returns"]
+        assert returns == [e["return"] for e in result["episodes"]]
         assert not file["actions_0"].any()  # it always pushes to the left
 
 
@@ -67,4 +67,4 @@ def test_the_documented_code_reads_it(folder, capsys):
     result = json.loads((folder / "candidates" / "r01_c01" / "result.json").read_text())
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert [int(seed) for seed, _, _ in lines] == result["seeds"]
-    assert [float(value) for _, _, value in lines] == result["returns"]
+    assert [float(value) for _, _, value in lines] == [e["return"] for e in result["episodes"]]

@@ -8,12 +8,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from rollouts import rollout as played
 
 from promptpo.export.inline import NotInlinable, inline, without_annotations
 from promptpo.export.policy_module import MARKER, export, policy_part, split_imports, strategy_of
 from promptpo.rollout import LocalExecutor, Settings, evaluate
 from promptpo.spec import load_spec
-from promptpo.types import Candidate, Rollout
+from promptpo.types import Candidate, Key, Rollout
 
 CARTPOLE = '''
 from __future__ import annotations
@@ -90,7 +91,9 @@ def measured(spec: str, source: str, seeds: tuple[int, ...]) -> Rollout:
 
 
 def exported(spec: str, source: str, rollout: Rollout | None, folder: Path) -> Path:
-    files = export(load_spec(spec), Candidate(1, 2, source, rollout), rollout, "20260101-000000")
+    files = export(
+        load_spec(spec), Candidate(Key(1, 2), source, rollout), rollout, "20260101-000000"
+    )
     for name, content in files.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(content, encoding="utf-8")
@@ -158,7 +161,7 @@ def test_the_module_needs_numpy_alone(spec: str, tmp_path: Path) -> None:
 
 
 def test_the_header_says_where_it_comes_from_and_what_it_scored(tmp_path: Path) -> None:
-    rollout = Rollout("test", tuple(range(50)), (4000.0,) * 50, (500,) * 50, (True,) * 50, 25_000)
+    rollout = played((4000.0,) * 50, stream="test", lengths=(500,) * 50, successes=(True,) * 50)
     folder = exported("metaworld_reach", REACH, rollout, tmp_path)
     header = ast.get_docstring(ast.parse((folder / "best" / "policy.py").read_text())) or ""
     assert "Policy for metaworld_reach" in header
@@ -168,8 +171,8 @@ def test_the_header_says_where_it_comes_from_and_what_it_scored(tmp_path: Path) 
 
 
 def test_before_the_held_out_episodes_the_score_is_called_optimistic(tmp_path: Path) -> None:
-    searched = Rollout("search", (1, 2), (10.0, 30.0), (10, 30), (None, None), 40)
-    candidate = Candidate(1, 1, CARTPOLE, searched)
+    searched = played((10.0, 30.0), lengths=(10, 30))
+    candidate = Candidate(Key(1, 1), CARTPOLE, searched)
     module = export(load_spec("cartpole"), candidate, None, "x")["best/policy.py"]
     assert "Search episodes (it was chosen by these: optimistic): mean return 20" in module
 
@@ -178,7 +181,7 @@ def test_nothing_that_a_model_wrote_can_end_the_docstring() -> None:
     source = (
         "class Policy:\n    '''Push \"\"\" hard\\\\'''\n    def act(self, o):\n        return 0\n"
     )
-    candidate = Candidate(1, 1, source, None)
+    candidate = Candidate(Key(1, 1), source, None)
     module = export(load_spec("cartpole"), candidate, None, "x")["best/policy.py"]
     names = [n.name for n in ast.parse(module).body if isinstance(n, ast.ClassDef)]
     assert names == ["Observation", "Policy"]
@@ -186,7 +189,9 @@ def test_nothing_that_a_model_wrote_can_end_the_docstring() -> None:
 
 @pytest.mark.parametrize("spec", POLICIES)
 def test_the_models_part_can_be_taken_out_again(spec: str) -> None:
-    module = export(load_spec(spec), Candidate(1, 1, POLICIES[spec]), None, "x")["best/policy.py"]
+    module = export(load_spec(spec), Candidate(Key(1, 1), POLICIES[spec]), None, "x")[
+        "best/policy.py"
+    ]
     part = policy_part(module)
     assert "class Observation" not in part
     assert "def observe" not in part
@@ -235,7 +240,9 @@ class Policy:
 
 
 def test_the_module_names_the_whole_strategy_not_its_first_line() -> None:
-    module = export(load_spec("cartpole"), Candidate(1, 1, LONG), None, "run")["best/policy.py"]
+    module = export(load_spec("cartpole"), Candidate(Key(1, 1), LONG), None, "run")[
+        "best/policy.py"
+    ]
     about = (ast.get_docstring(ast.parse(module)) or "").partition("No episode was played")[0]
     assert about.splitlines()[2:] == [
         "Strategy: Drive the tips to the goal at full speed and hold them there with a slow"
@@ -321,7 +328,7 @@ def own_spec(tmp_path: Path) -> Path:
 
 def test_helpers_constants_and_imports_come_along(own_spec: Path) -> None:
     source = "class Policy:\n    def act(self, o):\n        return int(o.y[1])\n"
-    module = export(load_spec(own_spec), Candidate(1, 1, source), None, "x")["best/policy.py"]
+    module = export(load_spec(own_spec), Candidate(Key(1, 1), source), None, "x")["best/policy.py"]
     space: dict[str, object] = {}
     exec(compile(module, "policy.py", "exec"), space)  # noqa: S102 - the module under test
     observation = space["Observation"](space["observe"]((4.0, 5.0), None))  # type: ignore[operator]

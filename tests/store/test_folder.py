@@ -1,3 +1,4 @@
+import json
 import os
 
 import numpy as np
@@ -5,9 +6,11 @@ import pytest
 
 from promptpo.common.files import write_atomically
 from promptpo.errors import RunError
+from promptpo.llm.messages import Message
 from promptpo.rollout.jobs import EpisodeData
+from promptpo.store.codec import decode
 from promptpo.store.folder import RunFolder
-from promptpo.types import CallKey, Candidate, Message, Rollout
+from promptpo.types import Candidate, Episode, Key, Note, Rollout
 
 
 def new_run(out):
@@ -82,7 +85,7 @@ def test_episodes_come_back_as_they_were(tmp_path, success):
 
 def test_a_reply_that_a_person_wrote_is_left_alone(tmp_path):
     folder = new_run(tmp_path)
-    key = CallKey("policy", 1, 2)
+    key = Key(1, 2, role="policy")
     write_atomically(folder.prompts / "r01_c02_policy.reply.md", "mine")
     folder.write_reply(key, "theirs")
     assert (folder.prompts / "r01_c02_policy.reply.md").read_text() == "mine"
@@ -90,7 +93,7 @@ def test_a_reply_that_a_person_wrote_is_left_alone(tmp_path):
 
 def test_a_prompt_is_readable(tmp_path):
     folder = new_run(tmp_path)
-    folder.write_prompt(CallKey("reflection", 3), [Message("system", "S"), Message("user", "U")])
+    folder.write_prompt(Key(3, role="reflection"), [Message("system", "S"), Message("user", "U")])
     text = (folder.prompts / "r03_reflection.prompt.md").read_text()
     assert text.index("S") < text.index("U")
 
@@ -98,8 +101,29 @@ def test_a_prompt_is_readable(tmp_path):
 def test_a_failed_candidate_keeps_its_error(tmp_path):
     folder = new_run(tmp_path)
     run = Rollout("search", (1,), error="boom")
-    folder.write_result(Candidate(1, 1, "class Policy: ...", run, error="boom", repairs=2))
+    folder.write_result(Candidate(Key(1, 1, 2), "class Policy: ...", run, error="boom"))
     where = folder.candidate("r01_c01")
     assert (where / "policy.py").read_text() == "class Policy: ..."
     assert (where / "feedback.txt").read_text() == "boom\n"
     assert '"repairs": 2' in (where / "result.json").read_text()
+
+
+def test_a_result_says_what_a_candidate_is_and_where_it_comes_from(tmp_path):
+    folder = new_run(tmp_path)
+    candidate = Candidate(
+        Key(2, 1), None, None, "boom", "revision", ("r01_c03",), (Note("a", "b"),)
+    )
+    folder.write_result(candidate)
+    result = json.loads((folder.candidate("r02_c01") / "result.json").read_text())
+    assert (result["kind"], result["parents"]) == ("revision", ["r01_c03"])
+    assert result["notes"] == [{"title": "a", "text": "b"}]
+
+
+def test_run_json_of_format_1_is_read_as_of_today(tmp_path):
+    folder = new_run(tmp_path)
+    test = {"stream": "test", "seeds": [4, 5], "returns": [1.0, 2.0], "lengths": [10, 20],
+            "successes": [None, None], "steps": 30, "clipped": 0.0, "output": "", "error": None,
+            "error_kind": None, "score": {"mean_return": 1.5}}  # fmt: skip
+    folder.write_info({"status": "finished", "test": test})
+    found = decode(Rollout, folder.read_info()["test"])
+    assert found.episodes == (Episode(4, 1.0, 10), Episode(5, 2.0, 20))

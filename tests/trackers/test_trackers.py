@@ -41,12 +41,15 @@ def history(client, run_, name):
 
 def expected(events):
     """Mean returns of candidates over the search steps up to them, from the run's own events."""
-    steps, points = 0, []
+    steps, at, points = 0, {}, []
     for event in events:
-        if event.type == "usage":
-            steps = event.data["reached"]["steps"]["search"]
+        key = event.data.get("key")
+        if event.type == "rollout" and event.data["stream"] == "search":
+            steps += event.data["steps"]
+            at[key["round"], key["candidate"]] = steps
         elif event.type == "candidate" and event.data["score"]:
-            points.append((steps, event.data["score"]["mean_return"]))
+            where = at[key["round"], key["candidate"]]
+            points.append((where, event.data["score"]["mean_return"]))
     return points
 
 

@@ -12,6 +12,7 @@ import pytest
 from promptpo.cli.run import parser
 from promptpo.config import RunConfig
 from promptpo.run.config_file import load_toml
+from promptpo.run.options import build
 
 SMALL = ("--spec", "cartpole", "--rounds", "1", "--test-episodes", "3", "--workers", "1")
 
@@ -64,7 +65,7 @@ def test_track_may_be_repeated_and_hold_several():
 def test_track_is_a_key_of_a_toml_file(tmp_path):
     path = tmp_path / "run.toml"
     path.write_text('track = "tensorboard, wandb"\n')
-    assert RunConfig(**load_toml(path)).trackers == ("tensorboard", "wandb")
+    assert build(load_toml(path)).trackers == ("tensorboard", "wandb")
 
 
 def test_videos_of_a_tracked_run_go_to_its_tracker(tmp_path):

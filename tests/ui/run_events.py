@@ -5,17 +5,20 @@ from pathlib import Path
 from typing import Any
 
 from promptpo.config import RunConfig
-from promptpo.types import Event
+from promptpo.store.codec import encode
+from promptpo.store.shapes import FORMAT
+from promptpo.types import Episode, Event, Rollout, Stream
 
 START = 1_000_000.0
 
 
-def key(role: str, round_: int = 0, candidate: int = 0) -> dict[str, Any]:
-    return {"role": role, "round": round_, "candidate": candidate, "attempt": 0}
+def key(role: str = "", round_: int = 0, candidate: int = 0, attempt: int = 0) -> dict[str, Any]:
+    return {"round": round_, "candidate": candidate, "attempt": attempt, "role": role}
 
 
-def run(folder: Path | str, model: str = "openai/gpt-5", **settings: Any) -> Event:
+def run(folder: Path | str, model: str | None = "openai/gpt-5", **settings: Any) -> Event:
     data = {
+        "format": FORMAT,
         "folder": str(folder),
         "config": RunConfig(spec="reach", model=model, **settings).as_dict(),
         "spec": {
@@ -36,22 +39,51 @@ def run(folder: Path | str, model: str = "openai/gpt-5", **settings: Any) -> Eve
     return Event("run", data, START, transient=True)
 
 
-def rollout(round_: int, index: int, returns: list[float], time: float, **data: Any) -> Event:
-    values = {
-        "round": round_,
-        "index": index,
-        "attempt": 0,
-        "stream": "search",
-        "returns": returns,
-        "successes": [r > 1000 for r in returns],
-        "steps": 500 * max(len(returns), 1),
-        "error": None,
+def reply(role: str, time: float, round_: int = 0, candidate: int = 0) -> Event:
+    data = {"key": key(role, round_, candidate), "text": "x", "model": "openai/gpt-5"}
+    return Event("reply", {**data, "prompt_sha256": "", "note": ""}, START + time)
+
+
+def rollout(
+    round_: int,
+    index: int,
+    returns: list[float],
+    time: float,
+    stream: Stream = "search",
+    error: str | None = None,
+) -> Event:
+    episodes = tuple(Episode(i, r, 500, r > 1000) for i, r in enumerate(returns))
+    steps = 500 * max(len(returns), 1)
+    run = Rollout(stream, tuple(range(len(returns))), episodes, steps, error=error)
+    data = {"key": key("", round_, index), "digest": digest(round_, index, stream)}
+    return Event("rollout", {**data, **encode(run)}, START + time)
+
+
+def digest(round_: int, index: int, stream: Stream = "search") -> str:
+    return f"{stream} {round_} {index}"
+
+
+def candidate(
+    round_: int, index: int, time: float, error: str | None = None, of: str | None = None
+) -> Event:
+    """A candidate; ``of`` is the digest of its rollout where another played it."""
+    score = None if error else {"mean_return": 700.0, "success_rate": 0.0}
+    data = {
+        "key": key("", round_, index),
+        "kind": "policy",
+        "parents": [],
+        "notes": [],
+        "source": "class Policy: ...",
+        "error": error,
+        "score": score,
+        "mark": "",
+        "rollout": of or digest(round_, index),
     }
-    return Event("rollout", {**values, **data}, START + time)
+    return Event("candidate", data, START + time)
 
 
 def state(round_: int, index: int, name: str, time: float) -> Event:
-    data = {"round": round_, "index": index, "state": name}
+    data = {"name": f"r{round_:02d}_c{index:02d}", "state": name}
     return Event("state", data, START + time, transient=True)
 
 
@@ -68,7 +100,7 @@ def usage(time: float, **data: Any) -> Event:
 
 def round_end(number: int, winner: str, best: str, time: float, rate: float = 0.6) -> Event:
     score = {"mean_return": 3305.9, "success_rate": rate}
-    data = {"round": number, "winner": winner, "score": score, "reflection": ""}
+    data = {"round": number, "winner": winner, "score": score, "notes": []}
     return Event("round", {**data, "best": {"name": best, "score": score}}, START + time)
 
 
@@ -76,21 +108,23 @@ def one_round(folder: Path | str, candidates: int = 4, **settings: Any) -> Itera
     """From the start to the end of round 1 of 5: one candidate fails, the others score."""
     yield run(folder, candidates=candidates, **settings)
     yield Event("call", {"key": key("feedback"), "state": "sent"}, START + 1, True)
-    yield Event("reply", {"key": key("feedback"), "note": ""}, START + 3)
+    yield reply("feedback", 3)
     for i in range(1, candidates + 1):
         yield state(1, i, "asked", 4)
         yield Event("call", {"key": key("policy", 1, i), "state": "sent"}, START + 4, True)
     for i in range(1, candidates + 1):
-        yield Event("reply", {"key": key("policy", 1, i), "note": ""}, START + 8)
+        yield reply("policy", 8, 1, i)
         yield state(1, i, "rolling out", 8)
         if i == 2:
             error = (
                 "Traceback (most recent call last):\n  line 3, in act\nValueError: no " + "x" * 99
             )
             yield rollout(1, i, [], 10, error=error)
+            yield candidate(1, i, 10, error)
             yield state(1, i, "failed", 10)
         else:
             yield rollout(1, i, [500.0 * i, 900.0 * i], 10)
+            yield candidate(1, i, 10)
             yield state(1, i, "scored", 10)
     yield usage(10)
     yield round_end(1, "r01_c04", "r01_c04", 10)
@@ -104,6 +138,7 @@ def the_end(folder: Path | str) -> Iterator[Event]:
     yield Event("selection", {"finalists": [], "winner": "r01_c04"}, START + 22)
     yield Event("state", {"state": "testing", "finalists": ["r01_c04"]}, START + 22, True)
     yield rollout(1, 4, [3000.0] * 48 + [500.0] * 2, 30, stream="test")
+    yield Event("test", {"name": "r01_c04", "digest": digest(1, 4, "test")}, START + 30)
     yield usage(30, steps={"search": 42_500, "selection": 2_000, "test": 25_000})
     data = {"status": "finished", "reason": "all rounds are done", "best": "r01_c04"}
     yield Event("finished", {**data, "score": None}, START + 31)

@@ -12,7 +12,19 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
-from run_events import START, one_round, rollout, round_end, run, state, the_end, usage
+from run_events import (
+    START,
+    candidate,
+    digest,
+    key,
+    one_round,
+    rollout,
+    round_end,
+    run,
+    state,
+    the_end,
+    usage,
+)  # fmt: skip
 
 import promptpo
 from promptpo.common import text
@@ -125,7 +137,7 @@ def test_a_finished_run_is_not_resumed() -> None:
 
 
 def test_a_round_of_failures() -> None:
-    data = {"round": 1, "winner": "r01_c01", "score": None, "reflection": ""}
+    data = {"round": 1, "winner": "r01_c01", "score": None, "notes": []}
     data["best"] = {"name": "r01_c01", "score": None}
     lines = plain(run("runs/x"), Event("round", data, START + 5))
     assert "   0:05  round 1 of 5: every candidate failed" in lines
@@ -133,7 +145,13 @@ def test_a_round_of_failures() -> None:
 
 
 def test_a_failed_feedback_class_is_told() -> None:
-    data = {"round": 1, "index": 1, "texts": [], "by": "model", "error": "KeyError: 'x'"}
+    data = {
+        "key": key("", 1, 1),
+        "digest": "a",
+        "texts": [],
+        "by": "model",
+        "error": "KeyError: 'x'",
+    }
     lines = plain(run("runs/x"), Event("feedback", data, START + 5))
     assert "   0:05  the Feedback class failed: KeyError: 'x'" in lines
 
@@ -176,11 +194,12 @@ def test_rounds_that_a_resumed_run_repeats_say_nothing_of_time() -> None:
     repeated = Event(end.type, end.data, end.time, transient=True)
     progress = progress_of(run("runs/x"), repeated, state(2, 1, "asked", 0.2))
     assert progress.seconds_left(START + 1) is None
-    assert progress.best is not None
+    assert progress.record.best == "r01_c01"
 
 
 def test_selection_and_test_have_their_title() -> None:
-    events = [*one_round("runs/x"), *the_end("runs/x")]
+    second = round_end(2, "r02_c01", "r01_c04", 15)
+    events = [*one_round("runs/x"), second, *the_end("runs/x")]
     chosen = next(i for i, e in enumerate(events) if e.type == "selection")
     assert "choosing among 2 winners: 1 played" in "\n".join(
         drawn(progress_of(*events[:chosen]), 80, 24)
@@ -197,6 +216,30 @@ def test_the_best_so_far_stays_over_rounds() -> None:
         round_end(2, "r02_c01", "r01_c04", 13, rate=0.5),
     )
     assert "best so far  r01_c04" in "\n".join(drawn(progress, 80, 24))
+
+
+def test_a_policy_that_another_has_played_has_its_line_too() -> None:
+    events = [rollout(1, 1, [500.0], 5), candidate(1, 2, 6, of=digest(1, 1))]
+    lines = plain(run("runs/x"), *events)
+    shown = "   0:06  r01_c02  success   0/1  return       500        500 steps: the same policy as"
+    assert f"{shown} r01_c01" in lines
+
+
+def test_a_search_without_a_model_speaks_of_none() -> None:
+    begun = run("runs/x", model=None, method="random-search")
+    events = [rollout(1, 1, [500.0], 5), candidate(1, 1, 5), usage(6, calls=0, cost=0.0)]
+    rows = dict(summary.opening(progress_of(begun)))
+    assert rows["method"] == "random-search"
+    assert not {"model", "cost"} & {*rows, *closing(begun, *events)}
+    shown = "\n".join(drawn(progress_of(begun, *events), 80, 24))
+    assert "r01_c01" in shown
+    assert not re.search("model|call|\\$", shown)
+
+
+def test_finalists_that_are_no_winners_are_not_called_so() -> None:
+    names = ["r01_c01", "r01_c02"]
+    meet = Event("state", {"state": "selecting", "finalists": names}, START + 20, True)
+    assert "   0:20  the finalists meet: r01_c01, r01_c02" in plain(*one_round("runs/x"), meet)
 
 
 def test_plain_lines_where_there_is_no_terminal() -> None:

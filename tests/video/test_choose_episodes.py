@@ -1,12 +1,15 @@
 """Which episodes are filmed."""
 
+from dataclasses import replace
+
 import pytest
 
 from promptpo.errors import UsageError
+from promptpo.types import Episode, Rollout
 from promptpo.video import Options, parse_episodes
-from promptpo.video.choose import Scored, pick, recorded
+from promptpo.video.choose import pick, recorded
 
-EPISODES = [Scored(seed, total, 10) for seed, total in enumerate([5.0, 1.0, 9.0, 7.0, 3.0])]
+EPISODES = [Episode(seed, total, 10) for seed, total in enumerate([5.0, 1.0, 9.0, 7.0, 3.0])]
 ALL = ("best", "median", "worst")
 
 
@@ -19,17 +22,17 @@ def test_best_median_and_worst_by_return():
 
 
 def test_success_counts_before_the_return():
-    episodes = [Scored(0, 9.0, 5, False), Scored(1, 1.0, 5, True), Scored(2, 8.0, 5, False)]
+    episodes = [Episode(0, 9.0, 5, False), Episode(1, 1.0, 5, True), Episode(2, 8.0, 5, False)]
     assert seeds(pick(episodes, ALL)) == {"best": 1, "median": 0, "worst": 2}
 
 
 def test_a_failure_is_the_worst():
-    episodes = [*EPISODES, Scored(9, 99.0, failure="ZeroDivisionError")]
+    episodes = [*EPISODES, Episode(9, 99.0, 0, error="ZeroDivisionError")]
     assert seeds(pick(episodes, ("worst",))) == {"worst": 9}
 
 
 def test_equal_episodes_are_three_different_ones():
-    assert len(set(seeds(pick([Scored(s, 500.0, 500) for s in range(4)], ALL)).values())) == 3
+    assert len(set(seeds(pick([Episode(s, 500.0, 500) for s in range(4)], ALL)).values())) == 3
 
 
 @pytest.mark.parametrize(("count", "labels"), [(1, ["best"]), (2, ["best", "median"])])
@@ -53,14 +56,9 @@ def test_other_words_are_refused(words):
 
 
 def test_a_record_counts_for_its_own_seeds_only():
-    record = {
-        "seeds": [4, 5],
-        "returns": [1.0, 2.0],
-        "lengths": [10, 20],
-        "successes": [None, None],
-        "error": None,
-    }
-    assert recorded(record, [4, 5]) == [Scored(4, 1.0, 10), Scored(5, 2.0, 20)]
+    episodes = (Episode(4, 1.0, 10), Episode(5, 2.0, 20))
+    record = Rollout("test", (4, 5), episodes)
+    assert recorded(record, [4, 5]) == list(episodes)
     assert recorded(record, [4, 6]) == []
-    assert recorded({**record, "error": "it failed"}, [4, 5]) == []
+    assert recorded(replace(record, error="it failed"), [4, 5]) == []
     assert recorded(None, [4, 5]) == []

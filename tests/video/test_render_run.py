@@ -82,9 +82,9 @@ def policy_file(folder, source):
 def test_the_files_are_those_of_the_best_median_and_worst_episode(filmed):
     folder, files, _ = filmed
     test = record_of(folder)
-    ranked = sorted(zip(test["returns"], test["seeds"], strict=True), reverse=True)
+    ranked = sorted(((e["return"], e["seed"]) for e in test["episodes"]), reverse=True)
     assert ranked[0][0] > ranked[-1][0]
-    by_return = dict(zip(test["seeds"], test["returns"], strict=True))
+    by_return = {e["seed"]: e["return"] for e in test["episodes"]}
     names = [f.name for f in files]
     assert [n.partition("_")[0] for n in names] == [*["best"] * 2, *["median"] * 2, *["worst"] * 2]
     assert all(f.parent == folder / "videos" for f in files)
@@ -97,9 +97,9 @@ def test_the_filmed_episodes_are_the_scored_ones(filmed):
     folder, _, notes = filmed
     assert notes.warnings == []
     assert notes.played == 0
-    test = record_of(folder)
+    lengths = {e["length"] for e in record_of(folder)["episodes"]}
     for label, length in notes.labels.items():
-        assert length in test["lengths"]
+        assert length in lengths
         assert notes.steps[label] == list(range(1, length + 1))
 
 
@@ -129,7 +129,8 @@ def test_the_gif_loads_and_is_small(filmed):
 
 def test_a_return_that_differs_from_the_record_is_warned_of(copied):
     info = json.loads((copied / "run.json").read_text())
-    info["test"]["returns"] = [r + 1.0 for r in info["test"]["returns"]]
+    for episode in info["test"]["episodes"]:
+        episode["return"] += 1.0
     (copied / "run.json").write_text(json.dumps(info))
     notes = Notes()
     render_run(copied, Options(episodes=("worst",)), watcher=notes)

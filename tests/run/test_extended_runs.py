@@ -8,7 +8,7 @@ import pytest
 from scripted import BAD, GOOD, data_of, policy, replies, run
 
 import promptpo
-from promptpo.report.gather import gather
+from promptpo.store.reading import read_record
 
 #: Plays some steps, then raises: a failure that costs steps.
 LATE = policy("self.t += 1\n        return 0 if self.t < 6 else 1 / 0", setup="self.t = 0")
@@ -77,8 +77,9 @@ def test_with_fewer_rounds_the_new_decisions_are_on_record(shortened):
 
 def test_readers_go_by_the_latest_decisions(shortened):
     folder, result, _ = shortened
-    record = gather(folder)
-    assert (record.best, record.test, list(record.selection)) == ("r01_c01", result.test, [])
+    record = read_record(folder)
+    assert (record.best, record.held_out) == ("r01_c01", result.test)
+    assert record.selection["finalists"] == []
     assert record.usage == result.usage
 
 
@@ -106,7 +107,7 @@ def test_what_has_held_out_episodes_stays_best_while_an_extension_goes_on(tmp_pa
     assert policy_file.read_text() == before
     info = info_of(first.folder)
     assert (info["status"], info["best"]["name"]) == ("interrupted", "r01_c01")
-    assert info["test"]["returns"] == list(first.test.returns)
+    assert [e["return"] for e in info["test"]["episodes"]] == list(first.test.returns)
     assert info["usage"]["calls"] >= first.usage.calls
     result, _ = resumed(first.folder)
     assert result.best.name == "r02_c01"
@@ -127,18 +128,18 @@ def test_the_step_limit_holds_for_repairs(tmp_path):
     settings = {"max_repairs": 3, "episodes": 2, "test_episodes": 0}
     result, events = run(tmp_path, script, max_env_steps=2015, **settings)
     assert 0 < result.usage.steps["search"] <= 2015
-    assert [c.repairs for c in result.rounds[0].candidates] == [0, 0]
+    assert [c.key.attempt for c in result.rounds[0].candidates] == [0, 0]
     assert "another attempt's 1,000" in data_of(events, "refused")[0]["reason"]
     again, _ = resumed(result.folder)
     assert again.usage == result.usage
     more, _ = resumed(result.folder, max_env_steps=9000)
-    assert [c.repairs for c in more.rounds[0].candidates] == [3, 3]
+    assert [c.key.attempt for c in more.rounds[0].candidates] == [3, 3]
 
 
 @pytest.mark.slow
 def test_what_a_limit_forbade_stays_so_once_the_search_has_gone_on(tmp_path):
     script = replies([GOOD, LATE], [GOOD, GOOD]).say(GOOD, "repair", 1, 2, 1)
     first, _ = run(tmp_path, script, max_env_steps=2018, max_repairs=1, test_episodes=0)
-    assert [[c.repairs for c in r.candidates] for r in first.rounds] == [[0, 0], [0]]
+    assert [[c.key.attempt for c in r.candidates] for r in first.rounds] == [[0, 0], [0]]
     result, _ = resumed(first.folder, max_env_steps=9000)
-    assert [[c.repairs for c in r.candidates] for r in result.rounds] == [[0, 0], [0, 0]]
+    assert [[c.key.attempt for c in r.candidates] for r in result.rounds] == [[0, 0], [0, 0]]

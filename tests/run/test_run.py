@@ -7,7 +7,7 @@ from scripted import BAD, FEEDBACK, GOOD, Replies, data_of, policy, replies, run
 
 import promptpo
 from promptpo.errors import ModelError, RunError, SpecError, UsageError
-from promptpo.types import CallKey
+from promptpo.types import Key
 
 
 def test_the_best_of_all_rounds_wins_and_is_tested_on_held_out_episodes(tmp_path):
@@ -25,7 +25,7 @@ def test_candidates_of_a_round_meet_the_same_seeds_and_rounds_fresh_ones(tmp_pat
     seeds = {}
     for rollout in data_of(events, "rollout"):
         if rollout["stream"] == "search":
-            seeds.setdefault(rollout["round"], set()).add(tuple(rollout["seeds"]))
+            seeds.setdefault(rollout["key"]["round"], set()).add(tuple(rollout["seeds"]))
     assert [len(s) for s in seeds.values()] == [1, 1]
     assert not set(*seeds[1]) & set(*seeds[2])
 
@@ -71,7 +71,7 @@ def test_a_failing_candidate_scores_worst_and_the_run_goes_on(tmp_path, failure)
     source, reason = FAILURES[failure]
     result, events = run(tmp_path, replies([source, BAD]), act_timeout=0.5, test_episodes=0)
     assert result.best.name == "r01_c02"
-    (failed,) = [c for c in data_of(events, "candidate") if c["index"] == 1]
+    (failed,) = [c for c in data_of(events, "candidate") if c["key"]["candidate"] == 1]
     assert reason in failed["error"]
     assert (result.folder / "candidates/r01_c01/feedback.txt").read_text().strip() == failed[
         "error"
@@ -97,7 +97,7 @@ def test_a_reply_that_was_cut_off_is_no_candidate(tmp_path):
 def test_a_crash_is_sent_back_with_its_traceback(tmp_path):
     script = replies([policy("return 1 / 0")]).say(GOOD, "repair", 1, 1, 1)
     result, _ = run(tmp_path, script, max_repairs=1)
-    assert result.best.repairs == 1
+    assert result.best.key.attempt == 1
     assert result.test.score.mean_return == 500
     prompt = (result.folder / "prompts/r01_c01_repair1.prompt.md").read_text()
     assert "ZeroDivisionError" in prompt
@@ -146,7 +146,7 @@ def test_a_feedback_text_is_capped_with_a_note(tmp_path):
 def test_the_same_seed_gives_the_same_scores(tmp_path):
     noisy = policy("return int(np.random.random() < 0.5 + random.random() / 9)")
     scores = [
-        [r["returns"] for r in data_of(run(tmp_path, replies([noisy]), workers=w)[1], "rollout")]
+        [r["episodes"] for r in data_of(run(tmp_path, replies([noisy]), workers=w)[1], "rollout")]
         for w in (1, 2)
     ]
     assert scores[0] == scores[1]
@@ -157,7 +157,7 @@ def test_policies_draw_by_a_seed_of_their_own(tmp_path):
     runs = [run(tmp_path, replies([noisy]), test_episodes=0, policy_seed=s)[1] for s in (1, 2)]
     (one,), (two,) = (data_of(events, "rollout") for events in runs)
     assert one["seeds"] == two["seeds"]
-    assert one["returns"] != two["returns"]
+    assert one["episodes"] != two["episodes"]
 
 
 @pytest.mark.parametrize(
@@ -235,12 +235,12 @@ def test_a_spec_that_has_changed_stops_the_resuming(tmp_path):
 
 def test_a_missing_reply_ends_the_run_with_one_line_and_resuming_continues(tmp_path):
     script = replies([GOOD], [GOOD])
-    late = script.pop(CallKey("policy", 2, 1))
+    late = script.pop(Key(2, 1, role="policy"))
     with pytest.raises(ModelError, match="no reply for r02_c01_policy"):
         run(tmp_path, script, rounds=2, candidates=1, test_episodes=0)
     (folder,) = (tmp_path / "runs/cartpole").iterdir()
     assert json.loads((folder / "run.json").read_text())["status"] == "failed"
-    Replies({**script, CallKey("policy", 2, 1): late}).write(tmp_path / "replies.jsonl")
+    Replies({**script, Key(2, 1, role="policy"): late}).write(tmp_path / "replies.jsonl")
     assert promptpo.optimize(resume=folder).status == "finished"
 
 

@@ -13,7 +13,8 @@ import pytest
 from llm_server import Answer, ScriptedServer, from_recording
 
 from promptpo.llm import find_recording
-from promptpo.types import CallKey
+from promptpo.store.codec import decode
+from promptpo.types import Key
 
 #: In all 26 kills of replays and 26 of runs that talk to a server, half of them in the slow part.
 KILLS = 13
@@ -144,4 +145,4 @@ def test_no_reply_is_paid_twice(tmp_path, number, monkeypatch):
 
 def recorded_calls(folder):
     replies = (e for e in whole_events(folder) if e["type"] == "reply")
-    return {str(CallKey(**e["key"])) for e in replies}
+    return {str(decode(Key, e["key"])) for e in replies}

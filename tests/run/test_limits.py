@@ -1,15 +1,17 @@
-from dataclasses import asdict
 from types import MappingProxyType
 
 import pytest
-from promptpo.limits import Ledger
+from rollouts import rollout
 
 from promptpo.config import RunConfig
+from promptpo.errors import GoalReached, LimitReached
+from promptpo.llm.messages import Reply
 from promptpo.llm.usage import dollars, tokens_of
-from promptpo.methods.base import GoalReached, LimitReached
-from promptpo.types import CallKey, Candidate, Event, Reply, Rollout, Round, Usage
+from promptpo.run.limits import Ledger
+from promptpo.store.codec import encode
+from promptpo.types import Candidate, Event, Key, Round, Usage
 
-CALLS = [CallKey("policy", 1, index) for index in (1, 2, 3)]
+CALLS = [Key(1, index, role="policy") for index in (1, 2, 3)]
 
 
 def ledger(**settings):
@@ -21,7 +23,7 @@ def reply(usage=MappingProxyType({"prompt_tokens": 1, "completion_tokens": 1}), 
 
 
 def won(number, mean_return):
-    winner = Candidate(number, 1, "", Rollout("search", (1,), (mean_return,), (1,), (None,), 1))
+    winner = Candidate(Key(number, 1), "", rollout((mean_return,)))
     return Round(number, (winner,), winner)
 
 
@@ -36,7 +38,7 @@ def test_calls_in_flight_count_against_the_limit():
 
 
 def test_a_call_that_a_kill_cut_short_keeps_its_place():
-    sent = [Event("prompt", {"key": asdict(key)}) for key in CALLS[:2]]
+    sent = [Event("prompt", {"key": encode(key)}) for key in CALLS[:2]]
     book = Ledger(RunConfig(max_calls=2), 100, sent)
     with pytest.raises(LimitReached, match="2 model calls"):
         book.reserve_call(CALLS[2])
@@ -46,9 +48,9 @@ def test_a_call_that_a_kill_cut_short_keeps_its_place():
 def test_what_earlier_sessions_spent_counts_from_the_start():
     usage = {"prompt_tokens": 3, "completion_tokens": 4}
     past = [
-        Event("reply", {"key": asdict(CALLS[0]), "usage": usage, "cost": 0.5}),
-        Event("rollout", {"stream": "search", "round": 1, "index": 1, "steps": 7}),
-        Event("rollout", {"stream": "test", "round": 1, "index": 1, "steps": 9}),
+        Event("reply", {"key": encode(CALLS[0]), "usage": usage, "cost": 0.5}),
+        Event("rollout", {"stream": "search", "steps": 7}),
+        Event("rollout", {"stream": "test", "steps": 9}),
     ]
     book = Ledger(RunConfig(max_cost=0.5), 100, past)
     book.count_reply(reply(usage=usage, cost=0.5), new=False)
@@ -122,38 +124,72 @@ def test_earlier_sessions_count_as_time():
 
 def test_the_step_limit_admits_whole_candidates_only():
     book = ledger(max_env_steps=1600, episodes=5, candidates=4)
-    assert book.candidates_allowed(1) == 3
-    book.count_steps("search", 1101, (1, 1))
+    assert book.open_round(1) == 3
+    book.count_steps("search", 1101, new=True)
     with pytest.raises(LimitReached, match="1,600 environment steps"):
-        book.candidates_allowed(2)
+        book.open_round(2)
 
 
 def test_a_candidate_and_its_repairs_have_to_do_with_their_share():
     book = ledger(max_env_steps=2400, episodes=5, candidates=2)
-    book.candidates_allowed(1)  # 1,200 each, 500 an attempt
-    book.check_attempt(1, 1)
-    book.count_steps("search", 500, (1, 1))
-    book.check_attempt(1, 1)
-    book.count_steps("search", 201, (1, 1))
-    book.check_attempt(1, 2)
+    book.open_round(1)  # 1,200 each, 500 an attempt
+    book.check_attempt(Key(1, 1))
+    book.count_share(Key(1, 1), 500)
+    book.check_attempt(Key(1, 1, 1))
+    book.count_share(Key(1, 1, 1), 201)
+    book.check_attempt(Key(1, 2))
     with pytest.raises(LimitReached, match="another attempt's 500"):
-        book.check_attempt(1, 1)
+        book.check_attempt(Key(1, 1, 2))
+
+
+def test_a_share_is_reserved_from_whoever_is_asked_for_episodes():
+    book = ledger(max_env_steps=2400, episodes=5, candidates=2)
+    book.open_round(1)
+    assert book.reserve_steps(Key(1, 1), 12) == 0  # 1,200 of its own: nothing is taken from others
+    with pytest.raises(LimitReached, match="another attempt's 1,300"):
+        book.reserve_steps(Key(1, 2), 13)
+
+
+def test_what_belongs_to_no_candidate_is_taken_from_what_is_left():
+    book = ledger(max_env_steps=1000)
+    first = book.reserve_steps(Key(1), 6)
+    assert first == 600
+    with pytest.raises(LimitReached, match="no room for 500 more"):
+        book.reserve_steps(Key(1), 5)
+    book.release_steps(first)
+    book.count_steps("search", 300, new=True)
+    assert book.reserve_steps(Key(1), 7) == 700
+
+
+def test_steps_on_record_count_once_against_what_is_left():
+    past = [Event("rollout", {"stream": "search", "steps": 700})]
+    book = Ledger(RunConfig(max_env_steps=1000), 100, past)
+    book.count_steps("search", 700, new=False)
+    assert book.reserve_steps(Key(), 3) == 300
+    with pytest.raises(LimitReached, match="no room for 100 more"):
+        book.reserve_steps(Key(), 1)
 
 
 def test_a_round_that_has_begun_is_shared_out_as_it_was():
-    past = [
-        Event("rollout", {"stream": "search", "round": r, "index": 1, "steps": 600}) for r in (1, 2)
-    ]
+    past = [Event("rollout", {"stream": "search", "steps": 600})] * 2
     book = Ledger(RunConfig(max_env_steps=1650, episodes=5, candidates=2), 100, past)
-    assert [book.candidates_allowed(1), book.candidates_allowed(2)] == [2, 2]
+    assert book.open_round(1, begun=1) == 2
+    book.count_steps("search", 600, new=False)
+    assert book.open_round(2, begun=1) == 2
+    book.count_steps("search", 600, new=False)
     with pytest.raises(LimitReached, match="no room"):
-        book.candidates_allowed(3)
+        book.open_round(3)
+
+
+def test_a_round_that_has_begun_keeps_its_candidates_where_not_all_would_fit_now():
+    book = ledger(max_env_steps=900, episodes=5, candidates=4)
+    assert book.open_round(1, begun=3) == 3
 
 
 def test_only_search_steps_count_against_the_step_limit():
     book = ledger(max_env_steps=2000)
-    book.count_steps("test", 5000)
-    assert book.candidates_allowed(1) == 4
+    book.count_steps("test", 5000, new=True)
+    assert book.open_round(1) == 4
 
 
 def test_a_target_that_is_met_ends_the_search():

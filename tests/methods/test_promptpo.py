@@ -1,0 +1,375 @@
+"""The loop of PromptPO against services that a test has written."""
+
+import pytest
+from fake_services import FEEDBACK, FakeServices, fails, fenced, mean_returns, plays
+
+from promptpo.errors import GoalReached, LimitReached, ModelError
+from promptpo.llm.messages import Reply
+from promptpo.methods.promptpo import PromptPO
+from promptpo.rollout.jobs import SummaryRun
+from promptpo.run.options import build
+from promptpo.spec import load_spec
+from promptpo.types import Key, Note, Round
+
+LIMIT = LimitReached("the limit of 7 model calls is reached")
+
+
+def script(*rounds, feedback=FEEDBACK):
+    """Replies for rounds of policies; every later round opens with a reflection."""
+    replies = {Key(role="feedback"): fenced(feedback)}
+    for number, sources in enumerate(rounds, 1):
+        replies[Key(number, role="reflection")] = f"Lessons for round {number}."
+        for index, source in enumerate(sources, 1):
+            replies[Key(number, index, role="policy")] = fenced(source)
+    return replies
+
+
+def services(*rounds, repairs=0, feedback=FEEDBACK, **settings):
+    """Services for as many rounds and candidates as are written."""
+    most = max(map(len, rounds))
+    small = {"rounds": len(rounds), "candidates": most, "max_repairs": repairs}
+    return FakeServices("promptpo", script(*rounds, feedback=feedback), **{**small, **settings})
+
+
+def repaired(fake, source, round_=1, candidate=1, attempt=1):
+    fake.replies[Key(round_, candidate, attempt, "repair")] = fenced(source)
+    return fake
+
+
+# The loop
+
+
+def test_feedback_comes_first_then_rounds_that_open_with_a_reflection():
+    fake = services([plays(1), plays(2)], [plays(3), plays(4)])
+    fake.search()
+    assert [str(key) for key in fake.asked] == [
+        "r00_feedback",
+        "r01_c01_policy",
+        "r01_c02_policy",
+        "r02_reflection",
+        "r02_c01_policy",
+        "r02_c02_policy",
+    ]
+
+
+def test_candidates_of_a_round_have_one_prompt_and_the_same_episodes():
+    fake = services([plays(1), plays(2)], [plays(3), plays(4)])
+    fake.search()
+    for number in (1, 2):
+        assert len({fake.prompts[Key(number, i, role="policy")] for i in (1, 2)}) == 1
+    seeds = [seeds for _, seeds, _ in fake.played]
+    assert seeds == [(100, 101), (100, 101), (102, 103), (102, 103)]
+
+
+def test_trajectories_are_kept_for_the_summaries():
+    fake = services([plays(1)])
+    fake.search()
+    assert [keep for _, _, keep in fake.played] == [True]
+
+
+def test_all_rounds_and_their_winners_come_back():
+    search = services([plays(1), plays(2)], [plays(4), plays(3)]).search()
+    assert [r.number for r in search.rounds] == [1, 2]
+    assert [c.name for c in search.finalists] == ["r01_c02", "r02_c01"]
+    assert (search.reason, search.limited) == ("all rounds are done", False)
+
+
+def test_every_attempt_and_every_round_is_recorded_in_its_order():
+    fake = services([fails("no"), plays(2)], [plays(3), plays(3)], repairs=1)
+    repaired(fake, plays(1)).search()
+    facts = [f"round {f.number}" if isinstance(f, Round) else str(f.key) for f in fake.recorded]
+    assert facts == ["r01_c01", "r01_c02", "r01_c011", "round 1", "r02_c01", "r02_c02", "round 2"]
+
+
+def test_the_same_replies_resume_to_the_same_search_and_nothing_is_done_again():
+    fake = services([fails("no"), plays(2)], [plays(3), plays(4)], repairs=1)
+    first = repaired(fake, plays(1)).search()
+    asked, played = list(fake.asked), list(fake.played)
+    assert fake.search() == first
+    assert (fake.asked, fake.played) == (asked, played)
+
+
+def test_whoever_watches_is_told_what_a_candidate_is_at():
+    fake = repaired(services([fails("no")], repairs=2), plays(1))
+    fake.search()
+    states = [data["state"] for event, data in fake.reported if data["name"] == "r01_c01"]
+    assert states == ["asked", "repairing", "scored"]
+
+
+# Reflections
+
+
+def test_a_reflection_is_keyed_and_noted_by_the_round_that_it_opens():
+    fake = services([plays(1)], [plays(2)])
+    first, second = fake.search().rounds
+    assert Note("Reflection before it", "Lessons for round 2.") in second.notes
+    assert not [note for note in first.notes if "Reflection" in note.title]
+    assert "Lessons for round 2." in fake.prompt(2, 1, role="policy")
+    assert "winner of round 1" in fake.prompt(2, role="reflection")
+
+
+def test_without_reflection_none_is_asked_for():
+    fake = services([plays(1)], [plays(2)], reflection=False)
+    search = fake.search()
+    assert not [key for key in fake.asked if key.role == "reflection"]
+    assert [note.title for note in search.rounds[1].notes] == ["Episode 1", "Episode 2"]
+
+
+def test_an_empty_reflection_is_no_note():
+    fake = services([plays(1)], [plays(2)])
+    fake.replies[Key(2, role="reflection")] = " \n"
+    assert [note.title for note in fake.search().rounds[1].notes] == ["Episode 1", "Episode 2"]
+    assert "## Reflection" not in fake.prompt(2, 1, role="policy")
+
+
+# Candidates and their repairs
+
+
+def test_a_failing_candidate_goes_back_with_its_error_and_what_it_printed():
+    fake = repaired(services([fails("ZeroDivisionError")], repairs=1), plays(5))
+    search = fake.search()
+    assert search.rounds[0].winner.key == Key(1, 1, 1)
+    assert mean_returns(search.finalists) == {"r01_c01": 5.0}
+    asked, sent = fake.prompts[Key(1, 1, role="policy")], fake.prompts[Key(1, 1, 1, "repair")]
+    assert sent[: len(asked)] == asked
+    assert "fails: ZeroDivisionError" in sent[-2].content
+    assert "ZeroDivisionError" in sent[-1].content
+    assert "it printed this" in sent[-1].content
+
+
+def test_it_goes_back_as_often_as_it_may_and_fails_with_its_last_error():
+    fake = services([fails("first")], repairs=2)
+    repaired(repaired(fake, fails("second")), fails("third"), attempt=2)
+    search = fake.search()
+    assert search.rounds[0].candidates[0].error == "third"
+    assert [key.attempt for key in fake.asked if key.candidate] == [0, 1, 2]
+    assert "second" in fake.prompt(1, 1, 2, role="repair")
+    assert "first" not in fake.prompts[Key(1, 1, 2, "repair")][-1].content
+
+
+def test_a_reply_that_holds_no_policy_is_a_failed_candidate_and_does_not_go_back():
+    fake = services([plays(1), plays(2)], repairs=3)
+    fake.replies[Key(1, 1, role="policy")] = "I would rather not."
+    search = fake.search()
+    assert "no code" in search.rounds[0].candidates[0].error
+    assert search.rounds[0].candidates[0].source is None
+    assert search.rounds[0].winner.name == "r01_c02"
+    assert not [key for key in fake.asked if key.role == "repair"]
+
+
+def test_a_reply_that_was_cut_off_is_no_candidate():
+    fake = services([plays(9), plays(2)])
+    fake.replies[Key(1, 1, role="policy")] = Reply(fenced(plays(9)), "fake", finish_reason="length")
+    search = fake.search()
+    assert search.rounds[0].winner.name == "r01_c02"
+    assert "cut off" in search.rounds[0].candidates[0].error
+
+
+def test_a_repair_that_no_recording_holds_leaves_the_candidate_as_it_was():
+    fake = services([fails("why"), plays(2)], repairs=3)
+    candidate = fake.search().rounds[0].candidates[0]
+    assert (candidate.key.attempt, candidate.error) == (0, "why")
+
+
+def test_a_policy_that_no_recording_holds_is_the_caller_s_to_know():
+    fake = services([plays(1), plays(2)])
+    del fake.replies[Key(1, 1, role="policy")]
+    with pytest.raises(ModelError, match="no reply for r01_c01_policy"):
+        fake.search()
+    assert [c.name for c in fake.candidates()] == ["r01_c02"]  # it was paid for
+
+
+def test_where_all_fail_there_is_a_round_and_no_finalist():
+    fake = services([fails("a"), fails("b")], [plays(1), fails("c")])
+    search = fake.search()
+    assert search.rounds[0].winner.score.failed
+    assert search.rounds[0].notes == ()
+    assert [c.name for c in search.finalists] == ["r02_c01"]
+    assert "failed: a" in fake.prompt(2, 1, role="policy")
+
+
+# Scores that do not stand
+
+
+def test_a_winner_whose_score_does_not_stand_gives_way():
+    fake = services([plays(9), plays(5)], [plays(1), plays(1)])
+    fake.alone["r01_c01"] = 2.0
+    search = fake.search()
+    first = search.rounds[0]
+    assert first.winner.name == "r01_c02"
+    assert mean_returns(first.candidates) == {"r01_c01": 2.0, "r01_c02": 5.0}
+    assert first.candidates[0].mark == "depends on other episodes"
+    assert [c.name for c in search.finalists] == ["r01_c02", "r02_c01"]
+    assert "each episode alone (depends on other episodes)" in fake.prompt(2, 1, role="policy")
+
+
+def test_it_wins_where_it_is_the_best_all_the_same():
+    fake = services([plays(9), plays(5)])
+    fake.alone["r01_c01"] = 7.0
+    winner = fake.search().rounds[0].winner
+    assert (winner.name, winner.score.mean_return) == ("r01_c01", 7.0)
+
+
+# Feedback
+
+
+def test_the_winner_s_episodes_are_noted_and_told_in_the_next_prompt():
+    fake = services([plays(1), plays(2)], [plays(3), plays(3)])
+    first = fake.search().rounds[0]
+    assert first.notes == (
+        Note("Episode 1", "episode 1 of r01_c02, by Feedback"),
+        Note("Episode 2", "episode 2 of r01_c02, by Feedback"),
+    )
+    assert "Episode 2: episode 2 of r01_c02, by Feedback" in fake.prompt(2, 1, role="policy")
+
+
+def test_a_reply_without_feedback_is_repaired_before_the_first_round():
+    fake = services([plays(1)], repairs=1)
+    fake.replies[Key(role="feedback")] = "Let me think."
+    fake.replies[Key(0, 0, 1, "feedback_repair")] = fenced(FEEDBACK)
+    assert "by Feedback" in fake.search().rounds[0].notes[0].text
+    assert [str(k) for k in fake.asked[:2]] == ["r00_feedback", "r00_feedback_repair1"]
+    assert "Let me think." in fake.prompt(0, 0, 1, role="feedback_repair")
+
+
+def broken(*rounds, **settings):
+    """Services whose Feedback class fails on episodes."""
+    fake = services(*rounds, feedback=FEEDBACK.replace("It fell", "It broke"), **settings)
+    fake.summaries[FEEDBACK.replace("It fell", "It broke").strip()] = SummaryRun(error="KeyError")
+    return fake
+
+
+def test_a_feedback_that_fails_is_repaired_in_the_round_of_its_episodes():
+    fake = broken([plays(1)], [plays(2)], repairs=1)
+    fake.replies[Key(1, 0, 1, "feedback_repair")] = fenced(FEEDBACK)
+    search = fake.search()
+    assert all("by Feedback" in r.notes[-1].text for r in search.rounds)
+    prompt = fake.prompt(1, 0, 1, role="feedback_repair")
+    assert "KeyError" in prompt
+    assert "It broke" in prompt
+
+
+@pytest.mark.parametrize(("repairs", "left"), [(0, []), (2, [1, 2])])
+def test_the_built_in_summary_takes_over_once_the_repairs_of_the_run_are_used_up(repairs, left):
+    fake = broken([plays(1)], [plays(2)], repairs=repairs)
+    for attempt in left:
+        text = fenced(FEEDBACK.replace("It fell", "It broke"))
+        fake.replies[Key(1, 0, attempt, "feedback_repair")] = text
+    search = fake.search()
+    assert [r.notes[-1].text for r in search.rounds] == [
+        "episode 2 of r01_c01, built in",
+        "episode 2 of r02_c01, built in",
+    ]
+    assert [k.attempt for k in fake.asked if k.role == "feedback_repair"] == left
+
+
+@pytest.mark.parametrize("limited", [True, False])
+def test_the_built_in_summary_takes_over_where_a_repair_cannot_be_had(limited):
+    fake = broken([plays(1)], [plays(2)], repairs=2)
+    if limited:
+        fake.ends[Key(1, 0, 1, "feedback_repair")] = LIMIT
+    search = fake.search()
+    assert [r.notes[-1].text[-8:] for r in search.rounds] == ["built in", "built in"]
+    assert (len(search.rounds), search.limited) == (2, False)
+
+
+def test_it_takes_over_too_where_the_first_reply_cannot_be_repaired():
+    fake = services([plays(1)], repairs=1)
+    fake.replies[Key(role="feedback")] = "Let me think."
+    assert fake.search().rounds[0].notes[0].text == "episode 1 of r01_c01, built in"
+
+
+# Ends
+
+
+def test_a_goal_ends_the_search_and_is_no_limit():
+    fake = services([plays(1)], [plays(2)])
+    fake.ends[2] = GoalReached("the target of 1 is reached")
+    search = fake.search()
+    assert (search.reason, search.limited) == ("the target of 1 is reached", False)
+    assert [c.name for c in search.finalists] == ["r01_c01"]
+
+
+@pytest.mark.parametrize(
+    ("where", "rounds"),
+    [
+        (Key(role="feedback"), 0),
+        (1, 0),
+        (2, 1),
+        (Key(2, role="reflection"), 1),
+    ],
+    ids=str,
+)
+def test_a_limit_between_candidates_ends_the_search_with_the_rounds_so_far(where, rounds):
+    fake = services([plays(1), plays(2)], [plays(3), plays(4)])
+    fake.ends[where] = LIMIT
+    search = fake.search()
+    assert (len(search.rounds), search.reason, search.limited) == (rounds, str(LIMIT), True)
+    assert len(search.finalists) == rounds
+
+
+def test_a_limit_before_a_policy_is_its_error_and_the_others_go_on():
+    fake = services([plays(1), plays(2)])
+    fake.ends[Key(1, 2, role="policy")] = LIMIT
+    (first,) = fake.search().rounds
+    assert first.candidates[1].error == f"not written: {LIMIT}"
+    assert first.winner.name == "r01_c01"
+    assert [c.name for c in fake.candidates()] == ["r01_c02", "r01_c01"]
+
+
+def test_a_limit_before_a_repair_leaves_the_candidate_as_it_was():
+    fake = services([fails("why"), plays(2)], repairs=3)
+    fake.ends[Key(1, 1, 1, "repair")] = LIMIT
+    candidate = fake.search().rounds[0].candidates[0]
+    assert (candidate.key.attempt, candidate.error) == (0, "why")
+    assert len(fake.candidates()) == 2
+
+
+def test_what_there_is_no_room_to_play_keeps_its_source_and_is_not_repaired():
+    fake = services([plays(1), plays(2)], repairs=3)
+    fake.ends["r01_c01_0"] = LimitReached("no room")
+    candidate = fake.search().rounds[0].candidates[0]
+    assert candidate.error == "not played: no room"
+    assert "plays 1" in candidate.source
+    assert not [key for key in fake.asked if key.role == "repair"]
+
+
+def test_the_limits_say_how_many_candidates_a_round_has():
+    fake = services([plays(1), plays(2)], [plays(3), plays(4)])
+    fake.allowed[2] = 1
+    assert [len(r.candidates) for r in fake.search().rounds] == [2, 1]
+
+
+# What it says of itself
+
+
+@pytest.mark.parametrize(
+    ("settings", "calls", "most"),
+    [
+        ({"rounds": 3, "candidates": 4}, 1 + 12 + 2, 1 + 12 + 2 + 13 * 3),
+        ({"rounds": 3, "candidates": 4, "reflection": False}, 1 + 12, 1 + 12 + 13 * 3),
+        ({"rounds": 1, "candidates": 2, "max_repairs": 0}, 3, 3),
+    ],
+)
+def test_the_forecast_counts_what_will_be_asked_for(settings, calls, most):
+    config = build({**settings, "episodes": 5})
+    demand = PromptPO.forecast(load_spec("cartpole"), config)
+    assert (demand.calls, demand.max_calls) == (calls, most)
+    assert demand.search_steps == config.rounds * config.candidates * 5 * 500
+    assert demand.finalists == config.rounds
+    assert demand.prompt_tokens > 500 * demand.calls
+    assert demand.completion_tokens > 100 * demand.calls
+
+
+def test_the_forecast_is_what_a_search_asks():
+    fake = services([plays(1), plays(2)], [plays(3), plays(4)], [plays(5), plays(6)])
+    fake.search()
+    assert len(fake.asked) == PromptPO.forecast(fake.spec, fake.config).calls
+
+
+def test_all_its_prompts_can_be_shown():
+    config = build()
+    titles = [title for title, _ in PromptPO.all_prompts(load_spec("cartpole"), config)]
+    assert [title.split()[0].rstrip(",") for title in titles] == [
+        "feedback", "policy", "reflection", "policy", "repair",
+    ]  # fmt: skip

@@ -1,0 +1,162 @@
+"""Random search against services that a test has written."""
+
+import re
+
+import numpy as np
+import pytest
+from fake_services import FakeServices, mean_returns
+
+from promptpo.errors import GoalReached, LimitReached
+from promptpo.methods.random_search import RandomSearch
+from promptpo.policies import Actions
+from promptpo.run.options import build
+from promptpo.spec import load_spec
+from promptpo.types import Round
+
+LIMIT = LimitReached("the limit of 900 environment steps leaves no room")
+
+
+def weights(source):
+    """The numbers of a linear policy that stand between the brackets of WEIGHTS."""
+    found = re.search(r"WEIGHTS = np.array\(\[\n(.*?)\n\]\)", source, re.DOTALL)[1]
+    return tuple(float(x) for x in re.findall(r"-?\d[\d.e+-]*", found))
+
+
+def first_weight(source):
+    """Makes a return of a policy: those with a greater first weight are better."""
+    return weights(source)[0]
+
+
+def services(outcome=first_weight, **settings):
+    small = {"rounds": 2, "candidates": 3, "episodes": 2}
+    return FakeServices("random-search", outcome=outcome, **{**small, **settings})
+
+
+def sources(search):
+    return [c.source for r in search.rounds for c in r.candidates]
+
+
+def test_it_asks_nobody():
+    fake = services()
+    fake.search()
+    assert (fake.asked, fake.config.model) == ([], None)
+    assert not RandomSearch.needs_model
+
+
+def test_the_samples_of_a_round_meet_the_same_episodes_and_rounds_fresh_ones():
+    fake = services()
+    fake.search()
+    assert [seeds for _, seeds, _ in fake.played] == [(100, 101)] * 3 + [(102, 103)] * 3
+
+
+def test_trajectories_of_samples_are_not_kept():
+    fake = services()
+    fake.search()
+    assert not any(keep for _, _, keep in fake.played)
+
+
+def test_the_winners_of_the_rounds_are_the_finalists():
+    search = services().search()
+    assert (search.reason, search.limited) == ("all rounds are done", False)
+    for round_, finalist in zip(search.rounds, search.finalists, strict=True):
+        assert finalist.score.mean_return == max(mean_returns(round_.candidates).values())
+
+
+def test_samples_are_recorded_as_such_and_then_their_round():
+    fake = services()
+    fake.search()
+    facts = [f"round {f.number}" if isinstance(f, Round) else f.name for f in fake.recorded]
+    assert facts == [
+        "r01_c01", "r01_c02", "r01_c03", "round 1", "r02_c01", "r02_c02", "r02_c03", "round 2",
+    ]  # fmt: skip
+    assert {c.kind for c in fake.candidates()} == {"sample"}
+
+
+def test_the_seed_decides_what_is_drawn():
+    drawn = sources(services(seed=5).search())
+    assert len(set(drawn)) == 6
+    assert sources(services(seed=5).search()) == drawn
+    assert not set(sources(services(seed=6).search())) & set(drawn)
+
+
+def test_what_is_drawn_in_a_round_depends_on_no_other_round():
+    """So that more rounds, or fewer samples in one, leave all others as they were."""
+    fake = services(rounds=3)
+    fake.allowed[1] = 1
+    less, all_of_them = fake.search(), services(rounds=3).search()
+    for a, b in zip(less.rounds, all_of_them.rounds, strict=True):
+        assert [c.source for c in a.candidates] == [c.source for c in b.candidates][
+            : len(a.candidates)
+        ]
+
+
+def test_resuming_it_plays_nothing_again():
+    fake = services()
+    first, played = fake.search(), list(fake.played)
+    assert fake.search() == first
+    assert fake.played == played
+
+
+def test_weights_are_as_large_as_is_asked_for():
+    def spread(scale):
+        drawn = sources(services(candidates=40, scale=scale).search())
+        return np.std([weight for source in drawn for weight in weights(source)])
+
+    assert spread(10.0) == pytest.approx(10 * spread(1.0), rel=1e-3)
+    assert 0.5 < spread(1.0) < 2
+
+
+def test_a_table_is_drawn_where_states_are_few():
+    actions = Actions(counts=(4,), starts=(0,))
+    fake = services(lambda source: 1.0, spec="frozen_lake", actions=actions, candidates=2)
+    for source in sources(fake.search()):
+        cells = re.findall(r"^    \((\d),\),$", source, re.MULTILINE)
+        assert len(cells) == 16
+        assert set(cells) <= set("0123")
+        assert len(set(cells)) > 1
+
+
+def test_a_sample_that_fails_is_no_finalist():
+    def outcome(source):
+        return "it divides by nothing" if first_weight(source) > 0 else first_weight(source)
+
+    search = services(outcome, candidates=8).search()
+    failed = [c for r in search.rounds for c in r.candidates if c.error]
+    assert failed
+    assert {c.error for c in failed} == {"it divides by nothing"}
+    assert all(c.score.mean_return <= 0 for c in search.finalists)
+
+
+def test_a_winner_whose_score_does_not_stand_gives_way():
+    fake = services(rounds=1)
+    best = fake.search().rounds[0].winner.name
+    fake.alone[best] = -100.0
+    search = fake.search()
+    assert search.rounds[0].winner.name != best
+    assert next(c for c in search.rounds[0].candidates if c.name == best).mark
+
+
+@pytest.mark.parametrize(
+    ("where", "end", "limited"),
+    [
+        (2, GoalReached("the target is reached"), False),
+        (2, LIMIT, True),
+        ("r02_c02_0", LIMIT, True),
+    ],
+    ids=str,
+)
+def test_it_ends_with_the_rounds_that_were_done(where, end, limited):
+    fake = services()
+    fake.ends[where] = end
+    search = fake.search()
+    assert (len(search.rounds), search.reason, search.limited) == (1, str(end), limited)
+    assert len(search.finalists) == 1
+
+
+def test_its_forecast_is_of_episodes_only():
+    spec, config = load_spec("cartpole"), build({"method": "random-search", "rounds": 3})
+    demand = RandomSearch.forecast(spec, config)
+    assert (demand.calls, demand.max_calls, demand.prompt_tokens) == (0, 0, 0)
+    assert demand.search_steps == 3 * 4 * 5 * 500
+    assert demand.finalists == 3
+    assert RandomSearch.all_prompts(spec, config) == []

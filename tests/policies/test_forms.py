@@ -1,0 +1,247 @@
+"""Each compact form, run in the real sandbox: it does with its numbers what it says."""
+
+import random
+import re
+
+import numpy as np
+import pytest
+
+import sandbox
+from promptpo.policies import Actions, form_for
+from promptpo.spec import layout, load_spec, standalone_source
+from promptpo.spec.authoring.definition import EnvSpec
+
+HEAD = '''
+"""A task for tests."""
+
+import numpy as np
+
+from promptpo.spec import EnvSpec, field
+
+
+class Observation:
+    """What is seen."""
+
+{fields}
+
+
+def reward(observation, action, next_observation):
+    """None."""
+    return 0.0
+
+
+SPEC = EnvSpec(
+    make=lambda: None, observation=Observation, action="A number.", reward=reward, horizon=5
+)
+'''
+
+ONE_CELL = ['cell: int = field(low=0, high=3, doc="where")']
+OFFSETS = [
+    'row: int = field(low=-1, high=1, doc="row")',
+    'column: int = field(low=5, high=6, doc="column")',
+    'open: bool = field(doc="a door")',
+]
+FREE = [
+    'position: np.ndarray = field(shape=(2,), unit="m", doc="x, y")',
+    'count: int = field(doc="without bounds")',
+    'touching: bool = field(doc="the floor")',
+]
+SCALED = [
+    'angle: float = field(low=-0.5, high=1.5, doc="lean")',
+    'speed: float = field(low=-1e9, high=1e9, doc="a bound that says nothing")',
+]
+
+DISCRETE = Actions(counts=(3,), starts=(0,))
+SHIFTED = Actions(counts=(3,), starts=(-4,))
+PARTS = Actions((2,), counts=(2, 3), starts=(0, 7))
+BOX = Actions((2,), low=(-1.0, 0.0), high=(1.0, float("inf")))
+NUMBER = Actions((), low=(-2.0,), high=(2.0,))
+MATRIX = Actions((2, 2), low=(-1.0,) * 4, high=(1.0,) * 4)
+
+
+@pytest.fixture
+def spec(tmp_path):
+    """Makes a spec whose observation has these fields."""
+
+    def written(fields):
+        path = tmp_path / "seen.py"
+        path.write_text(HEAD.format(fields="\n".join(f"    {line}" for line in fields)))
+        return load_spec(str(path))
+
+    return written
+
+
+@pytest.fixture(scope="module")
+def host():
+    with sandbox.Host() as running:
+        yield running
+
+
+def space_of(actions):
+    """The action space as the sandbox checks it."""
+    if not actions.counts:
+        return sandbox.Box(actions.shape)
+    if actions.shape:
+        return sandbox.MultiDiscrete(actions.counts, actions.starts)
+    return sandbox.Discrete(actions.counts[0], actions.starts[0])
+
+
+def acts(host, spec: EnvSpec, actions: Actions, source, seen):
+    """What a policy does in the sandbox at each of these flat observations: rows of numbers."""
+    size = layout(spec.observation)[-1].stop
+    interface = sandbox.Interface(size, standalone_source(spec.observation), space_of(actions))
+    with host.policy(source, interface) as policy:
+        policy.reset([0], seeds=[1])
+        rows = [policy.act([0], np.array([flat], dtype=float)) for flat in seen]
+    return [np.asarray(row).reshape(-1).tolist() for row in rows]
+
+
+# Tables
+
+
+def test_a_table_has_an_action_for_each_state(spec, host):
+    task = spec(ONE_CELL)
+    form = form_for(task, DISCRETE)
+    assert (form.name, form.choices) == ("table", (3,) * 4)
+    seen = [[0], [1], [2], [3]]
+    assert acts(host, task, DISCRETE, form.program.source((2, 0, 1, 2)), seen) == [
+        [2],
+        [0],
+        [1],
+        [2],
+    ]
+
+
+def test_actions_of_a_table_begin_where_those_of_the_space_do(spec, host):
+    task = spec(ONE_CELL)
+    source = form_for(task, SHIFTED).program.source((2, 0, 1, 2))
+    assert acts(host, task, SHIFTED, source, [[0], [1]]) == [[-2], [-4]]
+
+
+def test_every_state_of_several_fields_with_bounds_from_anywhere_has_a_place_of_its_own(spec, host):
+    task = spec(OFFSETS)
+    form = form_for(task, Actions(counts=(12,), starts=(0,)))
+    assert len(form.choices) == 3 * 2 * 2
+    seen = [[row, column, door] for row in (-1, 0, 1) for column in (5, 6) for door in (0, 1)]
+    source = form.program.source(range(12))
+    taken = acts(host, task, Actions(counts=(12,), starts=(0,)), source, seen)
+    assert taken == [[i] for i in range(12)]
+
+
+def test_a_table_of_several_actions_has_a_number_for_each(spec, host):
+    task = spec(ONE_CELL)
+    form = form_for(task, PARTS)
+    assert form.choices == (2, 3) * 4
+    source = form.program.source((0, 0, 1, 2, 0, 1, 1, 0))
+    assert acts(host, task, PARTS, source, [[0], [1], [2], [3]]) == [[0, 7], [1, 9], [0, 8], [1, 7]]
+
+
+def test_too_many_states_are_no_table(spec):
+    many = ['cell: int = field(low=0, high=10000, doc="where")']
+    assert form_for(spec(many), DISCRETE).name == "linear"
+    assert form_for(spec([many[0].replace("10000", "9999")]), DISCRETE).name == "table"
+
+
+@pytest.mark.parametrize(
+    ("fields", "actions"),
+    [(ONE_CELL, BOX), (FREE, DISCRETE), (SCALED, DISCRETE), ([*ONE_CELL, FREE[1]], DISCRETE)],
+)
+def test_other_tasks_have_the_linear_form(spec, fields, actions):
+    assert form_for(spec(fields), actions).name == "linear"
+
+
+# Linear policies
+
+
+def with_rows(form, *rows):
+    """The source with these rows of weights, the bias last."""
+    return form.program.source([float(x) for row in rows for x in row])
+
+
+def test_the_greatest_choice_wins(spec, host):
+    task = spec(FREE)  # position (2), count, touching
+    form = form_for(task, SHIFTED)
+    source = with_rows(form, (1, 0, 0, 0, 0), (0, 1, 0, 0, 0), (0, 0, 0, 0, 5))
+    seen = [[9, 8, 0, 0], [7, 8, 0, 1], [-1, -1, 0, 0]]
+    assert acts(host, task, SHIFTED, source, seen) == [[-4], [-3], [-2]]
+
+
+def test_each_part_of_an_action_has_its_own_greatest(spec, host):
+    task = spec(FREE)
+    source = with_rows(
+        form_for(task, PARTS),
+        (0, 0, 0, 0, 1), (0, 0, 1, 0, 0),
+        (0, 0, 0, 0, 1), (1, 0, 0, 0, 0), (0, 0, 0, 3, 0),
+    )  # fmt: skip
+    seen = [[0, 0, 0, 0], [2, 0, 5, 0], [2, 0, 0, 1]]
+    assert acts(host, task, PARTS, source, seen) == [[0, 7], [1, 8], [0, 9]]
+
+
+def test_continuous_actions_are_weighted_sums_with_a_bias_clipped_to_their_bounds(spec, host):
+    task = spec(FREE)
+    source = with_rows(form_for(task, BOX), (0.5, 0, 0, 0, 0.25), (0, 2, 0, 0, -1))
+    seen = [[1, 2, 0, 0], [9, 1e6, 0, 0], [-9, -9, 0, 0]]
+    assert acts(host, task, BOX, source, seen) == [[0.75, 3], [1, 2e6 - 1], [-1, 0]]
+
+
+@pytest.mark.parametrize("actions", [NUMBER, MATRIX])
+def test_an_action_has_the_shape_of_its_space(spec, host, actions):
+    task = spec(SCALED)
+    form = form_for(task, actions)
+    rows = max(1, int(np.prod(actions.shape)))
+    source = with_rows(form, *[(0, 0, 0.5 + row / 10) for row in range(rows)])
+    (taken,) = acts(host, task, actions, source, [[0, 0]])
+    assert taken == pytest.approx([0.5 + row / 10 for row in range(rows)])
+
+
+def test_observations_are_scaled_by_bounds_that_say_something(spec, host):
+    task = spec(SCALED)  # angle -0.5 to 1.5: 0.5 is the middle, 1 the half
+    source = with_rows(form_for(task, NUMBER), (1, 1e-3, 0))
+    seen = [[0.5, 0], [1.5, 0], [0.5, 100]]
+    assert acts(host, task, NUMBER, source, seen) == [[0], [1], [pytest.approx(0.1)]]
+
+
+# All of them
+
+
+@pytest.mark.parametrize("actions", [DISCRETE, SHIFTED, PARTS, BOX, NUMBER, MATRIX])
+@pytest.mark.parametrize("fields", [ONE_CELL, OFFSETS, FREE, SCALED])
+def test_what_is_drawn_runs(spec, host, fields, actions):
+    task = spec(fields)
+    form = form_for(task, actions)
+    source = form.program.source(form.draw(random.Random(0)))
+    size = layout(task.observation)[-1].stop
+    seen = [
+        [
+            field.field.low or 0
+            for field in layout(task.observation)
+            for _ in range(field.stop - field.start)
+        ]
+    ]
+    assert len(seen[0]) == size
+    assert len(acts(host, task, actions, source, seen)) == 1
+
+
+@pytest.mark.parametrize("actions", [DISCRETE, BOX])
+def test_the_same_generator_draws_the_same(spec, actions):
+    form = form_for(spec(FREE), actions)
+    assert form.draw(random.Random(3)) == form.draw(random.Random(3))
+    assert len(form.draw(random.Random(3))) == form.program.size
+    assert form.draw(random.Random(3)) != form.draw(random.Random(4))
+
+
+def test_choices_are_drawn_evenly_within_their_bounds(spec):
+    form = form_for(spec(ONE_CELL), PARTS)
+    drawn = np.array([form.draw(random.Random(i)) for i in range(300)])
+    assert drawn.min(axis=0).tolist() == [0] * 8
+    assert drawn.max(axis=0).tolist() == [1, 2] * 4
+    assert np.abs(drawn.mean(axis=0) - [0.5, 1.0] * 4).max() < 0.2
+
+
+def test_a_source_is_shown_to_people_and_says_what_it_is(spec):
+    table = form_for(spec(ONE_CELL), DISCRETE)
+    linear = form_for(spec(FREE), DISCRETE)
+    for form in (table, linear):
+        assert re.search(
+            r'class Policy:\n    """.*\."""', form.program.source([0] * form.program.size)
+        )

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator
 
 from promptpo.checks.findings import Effort, Finding, judged
 from promptpo.checks.play import Played
+from promptpo.common.text import plural
 from promptpo.spec import Env, EnvSpec, Reference, Task
 from promptpo.spec.running.references import MEASURED, Measured, measure_all
 
@@ -33,7 +34,7 @@ def check_ends(task: Task, played: Played) -> Iterator[Finding]:
             break
     ended = [e for e in played.episodes if e.terminated]
     cut = len(played.episodes) - len(ended)
-    lengths = f" after {min(e.length for e in ended)} steps or more" if ended else ""
+    lengths = f" after {plural(min(e.length for e in ended), 'step')} or more" if ended else ""
     yield judged("horizon", problems, f"{horizon:,} steps; {cut} episodes reached it")
     yield Finding("termination", "note", f"{len(ended)} of {len(played.episodes)} ended{lengths}")
     yield _success(played)

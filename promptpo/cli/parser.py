@@ -36,7 +36,7 @@ COMMANDS = {
     "list": Command("listing", "the specs that have names, and the runs so far"),
     "report": Command("report", "one page that shows what a run did, or several runs"),
     "view": Command("view", "reports in a browser, following runs that are going on"),
-    "new": Command("new", "write a first spec file for a Gymnasium environment"),
+    "new": Command("new", "write a first spec file: for a Gymnasium id, or your own task"),
     "record": Command("record", "turn a run into a recording that can be replayed"),
     "export": Command("export", "take the best policy of a run away, to use it elsewhere"),
     "repair": Command("repair", "set aside what cannot be read of a run's files"),

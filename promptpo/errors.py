@@ -3,19 +3,46 @@
     PromptPOError               1
     ├── UsageError              2   an option, a configuration key, an argument
     ├── SpecError               3   a spec that cannot be found, imported or built
+    │   ├── EnvironmentFault    3   an environment that failed in a call
+    │   │   └── SlotFault       3   ... in one of the episodes that step together
+    │   └── MissingPackage      3   a spec that lacks nothing but a package
     ├── ModelError              4   no model, no key, a wrong key, an unknown model
-    │   └── ModelUnavailable    5   unreachable, rate-limited or too slow to the end
+    │   ├── ModelUnavailable    5   unreachable, rate-limited or too slow to the end
+    │   └── ReplyMissing        4   a recording without the reply that was asked for
     ├── RunError                6   a run folder that cannot be read or resumed
     ├── IsolationError          7   the sandbox does not work here, or not as strictly as asked
     └── FileError               8   a file that cannot be read or written: full disk, limits, rights
 
 The message is one line: what is wrong, where, and what to do about it.
 
-Beside it stand two that end a search, and no run:
+What a method meets in its course, and handles:
 
-    SearchEnd
-    ├── GoalReached     the target is met, or the patience is at its end
-    └── LimitReached    cost, tokens, calls, steps or time forbid the next thing
+    Exception
+    ├── SearchEnd               the search is over
+    │   ├── GoalReached         the target is met, or the patience is at its end
+    │   └── LimitReached        cost, tokens, calls, steps or time forbid the next thing
+    └── ReplyRejected           a reply that holds no candidate
+
+What an author of a family of specs raises, from ``promptpo.spec``:
+
+    Exception
+    ├── UnknownMember           no member of that name
+    └── Unsuitable              a member that cannot be a spec, why, and what to do instead
+
+What passes between modules, and becomes one of the first tree or a line of text:
+
+    BaseException
+    ├── ProcessExit             a spec that would have ended the process
+    ├── TookTooLong             a spec that is still running at its limit
+    └── Exception
+        ├── AnswerTooLarge      a provider's answer beyond what is read
+        ├── BadValue            an environment's value that is not what it must be
+        ├── Lost                a watched process that ended before it had answered
+        ├── NotInlinable        a function of a spec that cannot be copied out of it
+        ├── NotText             a file that is no UTF-8 text
+        ├── PartError           a part of a spec that does not fit
+        ├── PassingFailure      a provider's failure that a later try may not meet
+        └── UnsupportedSpace    a space that has no flat row of numbers
 """
 
 from __future__ import annotations

@@ -1,0 +1,156 @@
+"""Which room of promptpo may import which; nothing imports in a circle; no module is too long.
+
+A room is a package or a module at the top of ``promptpo``.
+"""
+
+import ast
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+import promptpo
+
+FOLDER = Path(promptpo.__file__).parent
+HOUSE = ("promptpo", "sandbox", "env_specs", "benchmarks", "examples")
+
+#: From the top down: a room may import those on floors below its own, and no other.
+FLOORS = (
+    {"__main__"},
+    {"cli"},
+    {"api"},
+    {"evaluation"},
+    {"checks", "comparison", "trackers", "video", "view"},
+    {"report"},
+    {"run", "ui"},
+    {"export", "methods"},
+    {"prompts", "store"},
+    {"rollout"},
+    {"policies"},
+    {"llm", "spec"},
+    {"config"},
+    {"common", "types"},
+    {"errors", "stats", "version"},
+)
+FLOOR = {room: len(FLOORS) - number for number, rooms in enumerate(FLOORS) for room in rooms}
+
+
+def imports(folder):
+    """Each module of the package with those of it that it imports, wherever in its text.
+
+    What only type checkers see does not count. Importing a module of another package is importing
+    that package too, as Python does.
+    """
+    paths = {path.relative_to(folder.parent).with_suffix(""): path for path in folder.rglob("*.py")}
+    modules = {".".join(name.parts).removesuffix(".__init__"): p for name, p in paths.items()}
+    found = {m: set(imported(ast.parse(p.read_text()), modules)) for m, p in modules.items()}
+    return {
+        module: {package for other in others for package in packages(other, module)} - {module}
+        for module, others in found.items()
+    }
+
+
+def imported(node, modules):
+    match node:
+        case ast.If(ast.Name("TYPE_CHECKING"), _, otherwise):
+            node = ast.Module(otherwise, [])
+        case ast.Import(names):
+            yield from (name.name for name in names if name.name in modules)
+        case ast.ImportFrom(_, _, level) if level:
+            raise AssertionError("imports are absolute here")
+        case ast.ImportFrom(module, names) if module in modules:
+            inner = (f"{module}.{name.name}" for name in names)
+            yield from (name if name in modules else module for name in inner)
+    for child in ast.iter_child_nodes(node):
+        yield from imported(child, modules)
+
+
+def packages(module, importer):
+    """A module, and the packages that it lies in and the importer does not."""
+    while module not in ("promptpo", "") and not importer.startswith(f"{module}."):
+        yield module
+        module = module.rpartition(".")[0]
+
+
+def room(module):
+    return module.split(".")[1]
+
+
+def circle(graph):
+    """Modules that import each other in a circle, the first one also last; or None."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return error.args[1]
+    return None
+
+
+def trespasses(graph):
+    return [
+        f"{module} imports {other}"
+        for module, others in graph.items()
+        for other in others
+        if module != "promptpo" and room(module) != room(other)
+        if FLOOR[room(module)] <= FLOOR[room(other)]
+    ]
+
+
+def test_no_modules_import_each_other_in_a_circle():
+    assert circle(imports(FOLDER)) is None
+
+
+def test_rooms_import_only_what_is_below_them():
+    assert trespasses(imports(FOLDER)) == []
+
+
+def test_every_room_has_its_floor():
+    rooms = {p.parent.name for p in FOLDER.glob("*/*.py")} | {p.stem for p in FOLDER.glob("*.py")}
+    assert rooms - {"__init__"} == set(FLOOR)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import promptpo.run.start",
+        "from promptpo.run.start import execute",
+        "from promptpo.run import start",
+        "def lazily():\n    from promptpo.run import start",
+        "if TYPE_CHECKING:\n    pass\nelse:\n    from promptpo.run import start",
+    ],
+)
+def test_any_way_to_import_counts(tmp_path, line):
+    graph = written(tmp_path, {"store/log": line, "run/start": "import promptpo.store.log"})
+
+    assert set(circle(graph)) == {"promptpo.store.log", "promptpo.run.start"}
+    assert "promptpo.store.log imports promptpo.run.start" in trespasses(graph)
+
+
+def test_importing_a_module_is_importing_its_package(tmp_path):
+    graph = written(
+        tmp_path,
+        {
+            "llm/__init__": "import promptpo.spec.task",
+            "llm/wire": "",
+            "spec/__init__": "",
+            "spec/task": "import promptpo.llm.wire",
+        },
+    )
+    assert set(circle(graph)) == {"promptpo.llm", "promptpo.spec.task"}
+
+
+def written(folder, modules):
+    for name, text in {"__init__": "", **modules}.items():
+        module = folder / "promptpo" / f"{name}.py"
+        module.parent.mkdir(parents=True, exist_ok=True)
+        (module.parent / "__init__.py").touch()
+        module.write_text(text)
+    return imports(folder / "promptpo")
+
+
+def test_no_module_has_more_than_300_lines():
+    lines = {
+        path: len(path.read_text().splitlines())
+        for folder in HOUSE
+        for path in (FOLDER.parent / folder).rglob("*.py")
+    }
+    assert {str(path): count for path, count in lines.items() if count > 300} == {}

@@ -269,4 +269,5 @@ def check_setting(kind: type, name: str, value: object) -> None:
 def flat(config: Mapping[str, Any]) -> dict[str, Any]:
     """Settings with the options of the method beside the others, not under ``options``."""
     rest = {name: value for name, value in config.items() if name != "options"}
-    return {**rest, **(config.get("options") or {})}
+    own = config.get("options")
+    return {**rest, **own} if isinstance(own, Mapping) else rest

@@ -25,8 +25,8 @@ def fits(value: object, shape: Any) -> bool:  # noqa: ANN401 - shapes are plain 
         return isinstance(value, Mapping) and _has(value, shape)
     if shape is None or isinstance(value, bool):
         return value is None if shape is None else shape is bool
-    if isinstance(shape, frozenset | range):
-        return isinstance(value, str | int) and value in shape
+    if isinstance(shape, frozenset | range):  # a range looks through itself for what is no int
+        return isinstance(value, str if isinstance(shape, frozenset) else int) and value in shape
     return isinstance(value, (int, float) if shape is float else shape)
 
 

@@ -43,7 +43,7 @@ _SHAPES: dict[str, dict[str, Any]] = {
 
 #: Fields by which an event of a type is of one format and not of the other.
 _ONLY_1 = {"rollout": "index", "proof": "index", "candidate": "index", "feedback": "index",
-           "test": "returns"}  # fmt: skip
+           "test": "returns", "round": "reflection"}  # fmt: skip
 _ONLY_2 = {"rollout": "digest", "proof": "digest", "candidate": "kind", "feedback": "digest",
            "test": "digest", "round": "notes"}  # fmt: skip
 

@@ -12,7 +12,7 @@ import scripted
 from promptpo.common.plaintext import clean, clean_line, control_character, shortened
 from promptpo.errors import UsageError
 from promptpo.types import Event
-from promptpo.ui import PlainView
+from promptpo.ui.plain import PlainView
 
 ROOT = Path(__file__).parents[2]
 

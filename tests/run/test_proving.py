@@ -20,7 +20,8 @@ from promptpo.store.codec import decode
 from promptpo.store.reading import read_record
 from promptpo.trackers.feed import Feed
 from promptpo.types import Key
-from promptpo.ui import Progress, summary
+from promptpo.ui import summary
+from promptpo.ui.progress import Progress
 
 MARK = "depends on other episodes"
 

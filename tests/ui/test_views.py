@@ -29,8 +29,10 @@ from run_events import (
 import promptpo
 from promptpo.common import text
 from promptpo.types import Event
-from promptpo.ui import PlainView, Progress, open_view, summary
+from promptpo.ui import open_view, summary
 from promptpo.ui.live import picture
+from promptpo.ui.plain import PlainView
+from promptpo.ui.progress import Progress
 
 ROOT = Path(promptpo.__file__).parents[1]
 

@@ -118,7 +118,7 @@ def _values(action: argparse.Action | None, begun: str, before: Iterable[Part]) 
 
 
 def _specs(begun: str, out: Path) -> Candidates:
-    from promptpo.spec import shipped_specs
+    from promptpo.spec import known_specs
     from promptpo.spec.loading.families import families
 
     family, colon, _ = begun.partition(":")
@@ -126,8 +126,8 @@ def _specs(begun: str, out: Path) -> Candidates:
         known = {f.name: f for f in families()}
         members = known[family].members() if family in known else ()
         return dict.fromkeys([f"{family}:{member}" for member in members], "")
-    shipped = dict.fromkeys(shipped_specs(), "")
-    return {**shipped, **{f"{f.name}:": "a family" for f in families()}, **_files(begun, ".py")}
+    named = dict.fromkeys(known_specs(), "")
+    return {**named, **{f"{f.name}:": "a family" for f in families()}, **_files(begun, ".py")}
 
 
 def _runs(begun: str, out: Path) -> Candidates:

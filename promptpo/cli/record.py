@@ -12,6 +12,7 @@ from typing import Any
 from promptpo.cli import runs
 from promptpo.cli.parser import Parser, add_out
 from promptpo.common.files import write_atomically
+from promptpo.config import RunConfig
 from promptpo.errors import RunError, UsageError
 from promptpo.store.events import read_log
 from promptpo.store.folder import RunFolder
@@ -70,7 +71,7 @@ def recording(folder: Path, *, by: str = "", how: str = "") -> tuple[dict[str, A
         "format": log.format,
         "spec": folder.parent.name,
         "policy_seed": settings.get("policy_seed") or 0,
-        "config": settings,
+        "config": settings | {"spec": folder.parent.name, "out": RunConfig.out},  # no paths
         "how": how,
         "model": by or json.loads(replies[0])["model"],
         "date": time.strftime("%Y-%m-%d", time.gmtime(log.events[0].time)),

@@ -41,17 +41,17 @@ def given_spec(arguments: argparse.Namespace) -> str:
 
 def is_spec(word: str) -> bool:
     """Whether a word that is no command can be meant as a spec: a file, a member or a name."""
-    from promptpo.spec import shipped_specs
+    from promptpo.spec import known_specs
 
     like_one = word.endswith(".py") or "/" in word or ":" in word
-    return like_one or word in shipped_specs() or Path(f"{word}.py").is_file()
+    return like_one or word in known_specs() or Path(f"{word}.py").is_file()
 
 
 def neither(word: str) -> UsageError:
     """The complaint of a word that is no command and no spec, with the nearest of both."""
-    from promptpo.spec import shipped_specs
+    from promptpo.spec import known_specs
 
-    known = {**dict.fromkeys(shipped_specs(), "the spec "), **dict.fromkeys(COMMANDS, "")}
+    known = {**dict.fromkeys(known_specs(), "the spec "), **dict.fromkeys(COMMANDS, "")}
     near = difflib.get_close_matches(word, known, 1, 0.6)
     hint = (
         f"did you mean {known[near[0]]}'{near[0]}'?"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 from promptpo.common.files import write_atomically
@@ -17,11 +18,15 @@ FOLDER = "spec"
 
 
 def keep_spec(run: Path, spec: EnvSpec) -> list[str]:
-    """Write a spec and all of its own files into a run's folder.
+    """Write a spec and all of its own files into a run's folder, unless they are there and whole.
 
     Returns a line for each file that could not be kept. Raises OSError where the folder cannot be
     written.
     """
+    with contextlib.suppress(SpecError):
+        if (kept := read_manifest(run / FOLDER)) is not None:
+            check_intact(run / FOLDER, kept)
+            return []
     bundle = bundle_of(spec.ref, spec_text(spec))
     for name, content in bundle_files(bundle).items():
         write_atomically(run / FOLDER / name, content)
@@ -47,7 +52,7 @@ def spec_of_run(run: Path, ref: str) -> tuple[str, str]:
     try:
         different = bundle_of(ref).difference(kept)
     except SpecError:
-        reason = "is not there any more"
+        reason = "cannot be found any more"
     else:
         if not different:
             return ref, ""

@@ -62,6 +62,7 @@ def open_run(
         log = EventLog(folder.events)
         stack.callback(log.close)
         run, notices = _recorded(folder, log, spec, fresh)
+        notices += keep_spec(folder.path, spec)
     log.listeners = [*listeners]
     for companion in companions:
         log.listeners += stack.enter_context(companion(config, folder.path, run, log))

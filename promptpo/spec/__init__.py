@@ -24,7 +24,7 @@ from promptpo.spec.authoring.observation import (
     standalone_source,
 )
 from promptpo.spec.authoring.prompt import PromptParts, prompt_parts
-from promptpo.spec.loading.catalog import installed_specs, shipped_specs
+from promptpo.spec.loading.catalog import known_specs, shipped_specs
 from promptpo.spec.loading.loader import load_spec, spec_text
 from promptpo.spec.running.task import Task
 
@@ -43,7 +43,7 @@ __all__ = [
     "UnknownMember",
     "Unsuitable",
     "field",
-    "installed_specs",
+    "known_specs",
     "layout",
     "load_spec",
     "observation_size",

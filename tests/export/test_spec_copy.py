@@ -151,7 +151,7 @@ def test_an_original_that_is_gone_is_said_to_be(run, finished):
     (finished[1] / "aisle.py").unlink()
     ref, words = chosen(run, finished[1])
     assert ref == str(run / "spec" / "aisle.py")
-    assert "is not there any more; this uses the run's own copy, runs/aisle/" in words
+    assert "cannot be found any more; this uses the run's own copy, runs/aisle/" in words
 
 
 def test_an_edited_copy_is_refused_with_its_file(run, finished):
@@ -213,6 +213,14 @@ def test_a_dry_run_of_resuming_needs_no_original(run, finished, capsys):
 def test_runs_are_found_by_the_name_of_a_spec_that_is_gone(run, finished, capsys):
     (finished[1] / "aisle.py").unlink()
     assert main(["--resume", "latest", "--spec", "aisle", "--rounds", "9", "--dry-run"]) == 0
+
+
+@pytest.mark.parametrize("lost", ["sizes.py", MANIFEST])
+def test_resuming_writes_a_damaged_copy_anew(run, lost):
+    (run / "spec" / lost).unlink()
+    assert promptpo.optimize(resume=run).status == "finished"
+    assert (run / "spec" / "sizes.py").read_text() == FILES["sizes.py"]
+    assert chosen(run, run / "gone")[0] == str(run / "spec" / "aisle.py")
 
 
 @pytest.mark.slow

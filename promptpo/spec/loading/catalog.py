@@ -84,9 +84,9 @@ def shipped_specs() -> list[str]:
     return [entry.name for entry in shipped().specs]
 
 
-def installed_specs() -> list[str]:
-    """Names of the specs that installed packages add, sorted; imports none of them."""
-    return [entry.name for entry in installed().specs]
+def known_specs() -> list[str]:
+    """Names of all specs that a name finds, the shipped ones first; imports none of them."""
+    return [*shipped_specs(), *dict.fromkeys(entry.name for entry in installed().specs)]
 
 
 def _add_folder(folder: Path, found: Catalog, package: str = "", origin: str = "") -> None:

@@ -59,10 +59,15 @@ def home_of(path: Path, module: str = "") -> Home:
         depth = module.count(".") + (path.name == "__init__.py")
         root = path.parents[depth]
     else:
-        root = path.parent
-        while (root / "__init__.py").is_file() and root.name.isidentifier():
-            root = root.parent
+        root = root_of(path.parent)
     return Home(root, path.relative_to(root).as_posix())
+
+
+def root_of(folder: Path) -> Path:
+    """The folder above the outermost package that a folder is in, or the folder itself."""
+    while (folder / "__init__.py").is_file() and folder.name.isidentifier():
+        folder = folder.parent
+    return folder
 
 
 @lru_cache(maxsize=64)

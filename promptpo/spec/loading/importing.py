@@ -29,7 +29,7 @@ from promptpo.errors import SpecError
 from promptpo.spec.authoring.definition import EnvSpec
 from promptpo.spec.loading.bundle import read_manifest
 from promptpo.spec.loading.catalog import Entry
-from promptpo.spec.loading.home import Home, home_of
+from promptpo.spec.loading.home import Home, home_of, root_of
 from promptpo.spec.running.activity import IMPORT, activity
 from promptpo.spec.running.explanation import explain, one_line
 from promptpo.spec.running.guard import TookTooLong, exit_raises, reraise_interrupt, time_limit
@@ -130,7 +130,7 @@ def _package_of(folder: Path) -> str:
 
     A folder with an ``__init__.py`` is a package within one that stands for the folder above.
     """
-    root = home_of(folder / "any.py").root
+    root = root_of(folder)
     # Not a secret: the digest only keeps the packages of different folders apart.
     digest = hashlib.sha1(str(root).encode(), usedforsecurity=False).hexdigest()[:10]
     package = f"{_STANDS_FOR_FOLDER}{digest}"

@@ -137,7 +137,11 @@ class Task:
             EnvironmentFault: the environment or the spec's own code raised, its answer has not
                 Gymnasium's form, or the reward is not finite.
         """
-        return self.advance(self._decode(action))
+        try:
+            decoded = self._decode(action)
+        except ValueError as error:  # a row of another size
+            raise raised(self.spec, "step failed", error) from error
+        return self.advance(decoded)
 
     def decoded(self, actions: Flat) -> list[Any]:
         """Rows of actions as ``advance`` takes them, clipped to the bounds of a Box."""

@@ -11,6 +11,7 @@ import pytest
 import scripted
 from report_runs import HOSTILE, began_ago, cut_after
 
+import promptpo
 from promptpo.errors import RunError, UsageError
 from promptpo.report import write_report
 from promptpo.report.page import LIMIT, render_report
@@ -73,6 +74,57 @@ def test_a_run_whose_candidates_all_fail(tmp_path):
     html = (result.folder / "report.html").read_text()
     assert "no candidate got through its episodes" in html
     assert html.count('class="failure"') == 4  # two crosses, in the wide and the narrow chart
+
+
+def changed(folder, change):
+    """Rewrite the events of a run; ``change`` takes one as JSON."""
+    log = folder / "events.jsonl"
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    for line in lines:
+        change(line)
+    log.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+def test_a_search_without_a_model_speaks_of_no_calls_and_no_cost(tmp_path):
+    settings = {"rounds": 2, "candidates": 2, "episodes": 2, "test_episodes": 2, "workers": 1}
+    result = promptpo.optimize(
+        "cartpole", method="random-search", out=tmp_path, selection_episodes=2, **settings
+    )
+    html = (result.folder / "report.html").read_text()
+    words = text_of(html)
+    assert f"{result.folder.name} · random-search · seed 0" in words
+    assert not re.search(r"Cost|Tokens|replies|Repairs|Prompts|\$", words)
+    assert '<th scope="col">Kind</th>' in html
+    assert 'id="calls-1"' not in html
+    assert 'id="feedback-1"' not in html
+    assert set(re.findall(r'href="#([^"]+)"', html)) <= set(re.findall(r' id="([^"]+)"', html))
+
+
+def test_candidates_say_what_they_are_and_what_was_noted(copied):
+    def change(event):
+        if event["type"] == "candidate" and event["key"]["round"] == 2:
+            event |= {"kind": "revision", "parents": ["r01_c02"]}
+            event["notes"] = [{"title": "Why it was changed", "text": f"Because. {HOSTILE}"}]
+
+    changed(copied, change)
+    html = write_report([copied]).read_text()
+    assert "<td>revision of r01_c02</td>" in re.sub(' data-[a-z]+="[^"]*"', "", html)
+    assert "Why it was changed" in html
+    assert HOSTILE not in html
+
+
+def test_notes_of_a_round_are_shown_whatever_they_are(copied):
+    notes = [("Hypothesis", "Lean."), ("Test 1", "It fell."), ("Test 2", "It stood.")]
+
+    def change(event):
+        if event["type"] == "round" and event["round"] == 1:
+            event["notes"] = [{"title": title, "text": text} for title, text in notes]
+
+    changed(copied, change)
+    words = text_of(write_report([copied]).read_text())
+    assert "Hypothesis Lean." in words
+    assert "Test 1 to 2 It fell. It stood." in words
+    assert "Feedback on r01_c02" not in words
 
 
 def test_a_run_of_one_round(tmp_path):

@@ -98,6 +98,25 @@ def test_it_names_no_place_of_the_machine_that_it_was_made_on(exported):
             assert str(Path.home()) not in file.read_text(), file
 
 
+def test_the_policy_for_stable_baselines3_loads_the_spec_beside_it(exported):
+    to, _, _ = exported
+    code = (
+        "from promptpo.spec import load_spec; from sb3_policy import load\n"
+        "env = load_spec('spec').make(); seen, _ = env.reset(seed=1)\n"
+        "print(load(env).predict(seen)[0] in (0, 1))"
+    )
+    path = os.pathsep.join([str(to), str(Path(promptpo.__file__).parents[1])])
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        check=False,
+        cwd=to,
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.strip() == "True", done.stderr
+
+
 def test_its_readme_names_the_spec(exported):
     to, _, _ = exported
     assert "| `spec/` | the task" in (to / "README.md").read_text()

@@ -107,8 +107,8 @@ def _checked(observation: type, name: str, hint: object, line: int) -> tuple[Kin
     for part in ("unit", "frame", "doc"):
         words = getattr(meta, part)
         if not isinstance(words, str):
-            told = f"{part} must be a text, not {type(words).__name__} {words!r:.60}"
-            raise PartError("observation", f"field {name!r}: {told}", line)
+            wrong = f"{part} must be a text, not {type(words).__name__} {words!r:.60}"
+            raise PartError("observation", f"field {name!r}: {wrong}", line)
     if problem := _bounds_problem(meta):
         raise PartError("observation", f"field {name!r}: {problem}", line)
     return kind, meta

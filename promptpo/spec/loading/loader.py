@@ -126,11 +126,11 @@ def _checked(module: ModuleType, where: str, text: str) -> EnvSpec:
     except PartError as error:
         line = error.line or line_of(text, error.part)
         raise SpecError(f"{where}:{line}: {error}") from error
-    told = module.__doc__ or ""
-    if not isinstance(told, str):
-        kind = type(told).__name__
+    docstring = module.__doc__ or ""
+    if not isinstance(docstring, str):
+        kind = type(docstring).__name__
         raise SpecError(f"{where}: __doc__ is a {kind}; let a docstring be the file's first line")
-    title, _, rest = inspect.cleandoc(told).partition("\n")
+    title, _, rest = inspect.cleandoc(docstring).partition("\n")
     return replace(
         spec, title=spec.title or title.strip(), description=spec.description or rest.strip()
     )

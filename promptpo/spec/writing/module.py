@@ -16,7 +16,7 @@ from promptpo.spec.writing.documentation import (
     table_text,
 )
 from promptpo.spec.writing.formatting import WIDTH, docstring, field_source, number_literal, wrapped
-from promptpo.spec.writing.space_fields import Item, fields_of
+from promptpo.spec.writing.space_fields import NamedField, fields_of
 
 #: Steps of an episode of an environment that has no limit of its own.
 HORIZON = 1000
@@ -80,9 +80,9 @@ def spec_source(env: Any, env_id: str, *, draft: bool, install: str = "") -> str
     documented = sections_of(env)
     limit = env.spec.max_episode_steps if env.spec else None
     fields = fields_of(env.observation_space, section(documented, "observation", "state"))
-    told = section(documented, "reward")
+    documentation = section(documented, "reward")
     lines = [_FILL_IN] if draft else []
-    lines += [told] if told else [] if draft else ["It is not documented."]
+    lines += [documentation] if documentation else [] if draft else ["It is not documented."]
     summary = "Reward of one step." if draft else _IN_WORDS
     comment = "  # FILL IN" if draft else ""
     arrays = any(item.annotation == "np.ndarray" for item in fields) or _is_array(env)
@@ -146,10 +146,10 @@ def _module_docstring(env: Any, env_id: str, documented: dict[str, str]) -> str:
     return docstring(title, [part for part in parts if part])
 
 
-def _class_docstring(documented: dict[str, str], fields: list[Item]) -> str:
-    told = section(documented, "observation", "state")
+def _class_docstring(documented: dict[str, str], fields: list[NamedField]) -> str:
+    documentation = section(documented, "observation", "state")
     named = all(item.annotation != "np.ndarray" for item in fields)
-    paragraphs = [prose_of(told), "" if named else table_text(told)]
+    paragraphs = [prose_of(documentation), "" if named else table_text(documentation)]
     summary = "What the environment returns, before each action."
     return docstring(summary, [text for text in paragraphs if text], indent=4)
 
@@ -158,7 +158,7 @@ def _is_array(env: Any) -> bool:  # noqa: ANN401 - a Gymnasium environment
     return not hasattr(env.action_space, "n") or bool(env.action_space.shape)
 
 
-def _action_text(space: Space, told: str) -> str:
+def _action_text(space: Space, documentation: str) -> str:
     """The space in words, and what is documented of it."""
     from gymnasium import spaces
 
@@ -179,7 +179,7 @@ def _action_text(space: Space, told: str) -> str:
             f"its actions are of type {type(space).__name__}; write a spec file whose make() "
             "wraps it so that actions are Discrete, MultiDiscrete or Box"
         )
-    rows = [head, prose_of(told).replace("\n\n", "\n"), table_text(told)]
+    rows = [head, prose_of(documentation).replace("\n\n", "\n"), table_text(documentation)]
     return "\n".join(row for row in rows if row)
 
 

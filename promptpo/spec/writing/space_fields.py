@@ -21,7 +21,7 @@ _NO_BOUND = 3.4e38
 
 
 @dataclass(frozen=True)
-class Item:
+class NamedField:
     """One field: its name, annotation and description."""
 
     name: str
@@ -29,13 +29,13 @@ class Item:
     field: Field
 
 
-def fields_of(space: Space, told: str) -> list[Item]:
+def fields_of(space: Space, documentation: str) -> list[NamedField]:
     """The fields of a space, in the order of its numbers, with a name each.
 
-    ``told`` is what is documented of it. Those that have no name, or another's, are numbered.
-    Raises Unsuitable where numbers cannot hold it.
+    ``documentation`` is what is documented of it. Those that have no name, or another's, are
+    numbered. Raises Unsuitable where numbers cannot hold it.
     """
-    items = list(_fields(space, told))
+    items = list(_fields(space, documentation))
     given = [item.name or f"value_{place}" for place, item in enumerate(items, 1)]
     names: list[str] = []
     for name in given:
@@ -47,7 +47,7 @@ def fields_of(space: Space, told: str) -> list[Item]:
     return [replace(item, name=name) for item, name in zip(items, names, strict=True)]
 
 
-def _fields(space: Space, told: str, name: str = "") -> Iterator[Item]:
+def _fields(space: Space, documentation: str, name: str = "") -> Iterator[NamedField]:
     """The fields of a space, in the order of its numbers; ``name`` is that of the whole."""
     from gymnasium import spaces
 
@@ -70,7 +70,7 @@ def _fields(space: Space, told: str, name: str = "") -> Iterator[Item]:
         field = Field(tuple(space.shape), low=0, high=1, doc=_doc(name, "zeros and ones"))
         yield _item(name or "state", "np.ndarray", field)
     elif isinstance(space, spaces.Box):
-        yield from _box_fields(space, told, name)
+        yield from _box_fields(space, documentation, name)
     else:
         what = f"its part {name!r}" if name else "its observation"
         raise Unsuitable(
@@ -79,7 +79,7 @@ def _fields(space: Space, told: str, name: str = "") -> Iterator[Item]:
         )
 
 
-def _box_fields(space: Space, told: str, name: str) -> Iterator[Item]:
+def _box_fields(space: Space, documentation: str, name: str) -> Iterator[NamedField]:
     picture = space.dtype == np.uint8 and len(space.shape) >= 2
     if picture or math.prod(space.shape) > _MOST_NUMBERS:
         what = "a picture" if picture else "too large"
@@ -91,7 +91,7 @@ def _box_fields(space: Space, told: str, name: str) -> Iterator[Item]:
         yield _item(name or "state", "float", Field(doc=_doc(name, "a number"), **_bounds(space)))
         return
     count = int(space.shape[0])
-    rows = element_names(told, count) if len(space.shape) == 1 else None
+    rows = element_names(documentation, count) if len(space.shape) == 1 else None
     if rows is None:
         field = Field(tuple(space.shape), **_bounds(space), doc=_doc(name, "as told above"))
         yield _item(name or "state", "np.ndarray", field)
@@ -101,8 +101,8 @@ def _box_fields(space: Space, told: str, name: str) -> Iterator[Item]:
         yield _item(element, "float", Field(unit=unit, low=low, high=high, doc=words))
 
 
-def _item(name: str, annotation: str, field: Field) -> Item:
-    return Item(identifier(name), annotation, field)
+def _item(name: str, annotation: str, field: Field) -> NamedField:
+    return NamedField(identifier(name), annotation, field)
 
 
 def _doc(name: str, otherwise: str) -> str:

@@ -146,6 +146,23 @@ def test_an_installed_spec_called_like_a_shipped_one_does_not_take_its_place(tmp
     assert "'cartpole' is the name of a shipped one" in failure(promptpo(site, "prompt", "zzz"))
 
 
+@pytest.mark.slow
+def test_a_run_goes_by_its_own_copy_once_the_package_is_another_or_gone(site, tmp_path, promptpo):
+    own = tmp_path / "site"
+    shutil.copytree(site, own)
+    brief = ["--rounds", "1", "--candidates", "1", "--episodes", "1", "--test-episodes", "2"]
+    assert promptpo(own, "depot", "--method", "random-search", *brief).returncode == 0
+    scores = promptpo(own, "eval", "latest", "--episodes", "2")
+    assert (scores.returncode, scores.stderr) == (0, "")
+    (own / "acme_envs" / "__init__.py").write_text("LENGTH = 'none'\n")
+    changed = promptpo(own, "eval", "latest", "--episodes", "2")
+    assert "the spec depot has changed (acme_envs/__init__.py); this uses" in changed.stderr
+    shutil.rmtree(own)
+    gone = promptpo(own, "eval", "latest", "--episodes", "2")
+    assert "the spec depot cannot be found any more; this uses" in gone.stderr
+    assert scores.stdout == changed.stdout == gone.stdout
+
+
 def test_two_packages_with_a_spec_of_one_name_are_both_named(site, tmp_path, promptpo):
     other = tmp_path / "site"
     write_package(other, "aisle = odd_specs", odd_specs="SPEC = 1 / 0\n")

@@ -54,9 +54,9 @@ def score_problems(folder: Path) -> list[str]:
     rate, (low, high) = test["score"]["success_rate"], test["success_rate_interval"]
     print(
         f"check_run: held-out success {rate:.2f}, 95% interval {low:.2f} to {high:.2f},"
-        f" {len(test['returns'])} episodes ({folder.relative_to(ROOT)})"
+        f" {len(test['episodes'])} episodes ({folder.relative_to(ROOT)})"
     )
-    again = evaluated(folder, len(test["returns"]))
+    again = evaluated(folder, len(test["episodes"]))
     return [] if again == f"{rate:.2f}" else [f"eval says success {again}, the run {rate:.2f}"]
 
 

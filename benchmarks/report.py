@@ -29,7 +29,10 @@ sys.path.insert(0, str(ROOT))
 from promptpo.report import write_report  # noqa: E402 - found by the line above
 from promptpo.report.code import highlighted, side_by_side  # noqa: E402
 from promptpo.rollout.jobs import EpisodeData  # noqa: E402
+from promptpo.store.codec import encode  # noqa: E402
 from promptpo.store.folder import RunFolder  # noqa: E402
+from promptpo.store.shapes import FORMAT  # noqa: E402
+from promptpo.types import Candidate, Episode, Key, Note, Rollout, Stream  # noqa: E402
 
 STEPS, OBSERVATION, ACTION, EPISODES = 500, 39, 4, 5
 PROMPT = "What the model is told, line by line, of the task and of the rounds before.\n" * 800
@@ -93,9 +96,14 @@ def make_run(path: Path, rounds: int, candidates: int) -> None:
         {"name": f"field_{i}", "shape": [3], "unit": "m"} for i in range(OBSERVATION // 3)
     ]
     references = {"random": {"mean_return": 800.0, "success_rate": 0.01}}
-    spec = {"name": "benchmark", "title": "A long run", "observation": observation}
+    spec = {"name": "benchmark", "title": "A long run", "sha": "0" * 16, "observation": observation}
     events: list[dict[str, Any]] = [
-        {"type": "run", "config": config, "spec": {**spec, "references": references}}
+        {
+            "type": "run",
+            "format": FORMAT,
+            "config": config,
+            "spec": {**spec, "references": references},
+        }
     ]
     best: tuple[float, str] = (0.0, "")
     for number in range(1, rounds + 1):
@@ -106,14 +114,17 @@ def make_run(path: Path, rounds: int, candidates: int) -> None:
         name = f"r{number:02d}_c{index:02d}"
         best = max(best, (score, name))
         folder.write_episodes(name, [episode(number * 10 + k) for k in range(EPISODES)])
-        texts = [f"Episode {k}: {'what it looked like; ' * 40}" for k in range(EPISODES)]
-        feedback = {"round": number, "index": index, "by": "model", "texts": texts, "error": None}
-        end = {"round": number, "winner": name, "score": values(score), "reflection": "Why. " * 300}
-        events.append({"type": "feedback", **feedback})
+        texts = ["what it looked like; " * 40 for _ in range(EPISODES)]
+        notes = [Note("Reflection before it", "Why. " * 300)]
+        notes += [Note(f"Episode {k}", text) for k, text in enumerate(texts, 1)]
+        feedback = {"key": encode(Key(number, index)), "digest": f"feedback {name}", "by": "model"}
+        end = {"round": number, "winner": name, "score": values(score), "notes": encode(notes)}
+        events.append({"type": "feedback", **feedback, "texts": texts, "error": None})
         events.append({"type": "round", **end, "best": {"name": best[1], "score": values(best[0])}})
-    place = int(best[1][1:3]), int(best[1][5:7])
-    events.append(rollout(rng, *place, best[0], "test", 50))
-    events.append({"type": "finished", "status": "finished", "reason": "all rounds are done"})
+    events.append(rollout(rng, Key.named(best[1]), best[0], "test", 50))
+    events.append({"type": "test", "name": best[1], "digest": events[-1]["digest"]})
+    ended = {"status": "finished", "reason": "all rounds are done", "best": best[1], "score": None}
+    events.append({"type": "finished", **ended})
     lines = (json.dumps({"time": 1e9 + i, **event}) for i, event in enumerate(events))
     folder.events.write_text("\n".join(lines) + "\n")
     folder.write_info({"status": "finished", "reason": "all rounds are done", "seconds": 1234.5})
@@ -121,41 +132,30 @@ def make_run(path: Path, rounds: int, candidates: int) -> None:
 
 def trial(rng: random.Random, number: int, index: int, score: float) -> list[dict[str, Any]]:
     """The events of one candidate."""
-    key = {"role": "policy", "round": number, "candidate": index, "attempt": 0}
+    key, asked = Key(number, index), encode(Key(number, index, role="policy"))
     source = policy(rng)
     reply = {"text": f"Here it is.\n\n```python\n{source}```\n", "cost": 0.03, "latency": 20.0}
     usage = {"prompt_tokens": 15_000, "completion_tokens": 2_500}
     messages = [{"role": "user", "content": f"Round {number}.\n{PROMPT}"}]
-    ended = {"round": number, "index": index, "attempt": 0, "source": source, "error": None}
+    played = rollout(rng, key, score, "search", EPISODES)
+    ended = encode(Candidate(key, source)) | {"rollout": played["digest"]}
     return [
-        {"type": "prompt", "key": key, "messages": messages},
-        {"type": "reply", "key": key, "model": "openai/gpt-5", "usage": usage, **reply},
-        rollout(rng, number, index, score, "search", EPISODES),
-        {"type": "candidate", **ended, "score": values(score)},
+        {"type": "prompt", "key": asked, "messages": messages},
+        {"type": "reply", "key": asked, "model": "openai/gpt-5", "usage": usage, **reply},
+        played,
+        {"type": "candidate", **ended, "score": values(score), "mark": ""},
     ]
 
 
 def rollout(
-    rng: random.Random, number: int, index: int, score: float, stream: str, count: int
+    rng: random.Random, key: Key, score: float, stream: Stream, count: int
 ) -> dict[str, Any]:
     """What one policy scored in ``count`` episodes."""
     returns = [score + rng.gauss(0, 150) for _ in range(count)]
-    return {
-        "type": "rollout",
-        "stream": stream,
-        "round": number,
-        "index": index,
-        "attempt": 0,
-        "seeds": list(range(count)),
-        "returns": returns,
-        "lengths": [STEPS] * count,
-        "successes": [r > 2500 for r in returns],
-        "steps": STEPS * count,
-        "clipped": 0.01,
-        "output": "",
-        "error": None,
-        "error_kind": None,
-    }
+    episodes = tuple(Episode(seed, r, STEPS, r > 2500) for seed, r in enumerate(returns))
+    run = Rollout(stream, tuple(range(count)), episodes, STEPS * count, 0.01)
+    digest = f"{stream} {key.name}"
+    return {"type": "rollout", "key": encode(key), "digest": digest, **encode(run)}
 
 
 def values(score: float) -> dict[str, float]:

@@ -78,17 +78,21 @@ def replies(*rounds, feedback=FEEDBACK):
 
 def run(tmp_path, script, spec="cartpole", **settings):
     """A small run of CartPole, or a spec like it, over scripted replies: result and events."""
-    events = []
     rounds = max(key.round for key in script if key.role == "policy")
     candidates = max(key.candidate for key in script)
+    small = {"rounds": rounds, "candidates": candidates}
+    if settings.get("method", "promptpo") == "promptpo":
+        small["max_repairs"] = 0
+    model = script.write(tmp_path / "replies.jsonl")
+    return run_small(tmp_path, spec, **{"model": model} | small | settings)
+
+
+def run_small(tmp_path, spec="cartpole", **settings):
+    """A small run that asks no model, or one that is given: result and events."""
+    events = []
     small = {"episodes": 2, "selection_episodes": 2, "test_episodes": 3, "workers": 1}
-    result = optimize(
-        spec,
-        model=script.write(tmp_path / "replies.jsonl"),
-        out=str(tmp_path / "runs"),
-        on_event=events.append,
-        **{"rounds": rounds, "candidates": candidates, "max_repairs": 0} | small | settings,
-    )
+    out = str(tmp_path / "runs")
+    result = optimize(spec, out=out, on_event=events.append, **small | settings)
     return result, events
 
 

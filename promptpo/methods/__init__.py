@@ -6,9 +6,11 @@ An installed package adds one by an entry point of the group ``promptpo.methods`
 
 from __future__ import annotations
 
+from dataclasses import is_dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
+from promptpo import config
 from promptpo.common.values import unknown_name
 from promptpo.errors import UsageError
 from promptpo.methods.base import Demand, Method, Search, Services
@@ -29,9 +31,13 @@ OWN_METHODS = {
 _PARTS = ("Options", "needs_model", "search", "forecast", "all_prompts")
 
 
+#: Options of the command line that are no settings.
+_TAKEN = ("preset", "config", "resume", "dry_run", "no_color", "help", "version", "options")
+
+
 def method_names() -> list[str]:
     """What ``--method`` takes: the methods here, then those of installed packages."""
-    return [*OWN_METHODS, *(name for name in _installed() if name not in OWN_METHODS)]
+    return list(dict.fromkeys([*OWN_METHODS, *(plugin.name for plugin in _installed())]))
 
 
 def find_method(name: str) -> type[Method]:
@@ -40,18 +46,37 @@ def find_method(name: str) -> type[Method]:
         module, _, attribute = OWN_METHODS[name].partition(":")
         own: type[Method] = getattr(import_module(module), attribute)
         return own
-    installed = _installed().get(name)
-    if installed is None:
+    offered = [plugin for plugin in _installed() if plugin.name == name]
+    if not offered:
         raise UsageError(unknown_name("method", name, method_names()))
-    found = installed.load()
-    missing = [part for part in _PARTS if not hasattr(found, part)]
-    if missing:
-        lacking = " and no ".join(missing)
-        raise UsageError(f"{installed.origin}: --method {name} is no method: it has no {lacking}")
+    if len(offered) > 1:
+        origins = " and ".join(plugin.origin for plugin in offered)
+        raise UsageError(f"--method {name} is in {origins}; uninstall all but one of them")
+    found = offered[0].load()
+    if flaw := _flaw(found):
+        raise UsageError(f"{offered[0].origin}: --method {name} is no method: {flaw}")
     return cast("type[Method]", found)
 
 
-def _installed() -> dict[str, Plugin]:
+def _flaw(found: object) -> str:
+    """Why something is no method; empty where it is one."""
+    missing = [part for part in _PARTS if not hasattr(found, part)]
+    if not isinstance(found, type) or missing:
+        return f"it has no {' and no '.join(missing)}" if missing else "it is no class"
+    options = cast("type[Method]", found).Options
+    if not is_dataclass(options):
+        return "its Options are no dataclass"
+    for name, field in config.fields(options).items():
+        if "help" not in field.metadata:
+            return f"its option {name!r} is not made by promptpo.config.option"
+        if name in config.fields() or name in _TAKEN:
+            return f"its option {name!r} has the name of one that every run has"
+        if config.value_type(options, name) not in (int, float, str, bool):
+            return f"its option {name!r} is neither a number nor a text, true or false"
+    return ""
+
+
+def _installed() -> list[Plugin]:
     from promptpo.common.plugins import plugins
 
-    return {plugin.name: plugin for plugin in plugins("promptpo.methods")}
+    return plugins("promptpo.methods")

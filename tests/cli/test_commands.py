@@ -122,7 +122,8 @@ def test_record_makes_a_recording_that_replays_the_same_scores(
     assert promptpo_cli(folder, *made).returncode == 0
     header = load_header(file)
     assert header is not None
-    assert (header.spec, header.rounds, header.candidates) == ("cartpole", 2, 3)
+    wanted = (header.spec, header.config["rounds"], header.config["candidates"])
+    assert wanted == ("cartpole", 2, 3)
     assert (header.model, header.how) == ("a person", "by hand")
     assert len(load_recording(file).replies) == 9
     refused = promptpo_cli(folder, *made)
@@ -143,7 +144,8 @@ def events(run: Path) -> list[dict]:
 
 
 def returns(rollout: dict) -> tuple:
-    return (rollout["stream"], rollout["round"], rollout["index"], tuple(rollout["returns"]))
+    returns = tuple(episode["return"] for episode in rollout["episodes"])
+    return (rollout["stream"], rollout["key"]["round"], rollout["key"]["candidate"], returns)
 
 
 def test_resuming_a_finished_run_changes_nothing(finished: tuple[Path, str]) -> None:

@@ -507,7 +507,8 @@ def start(tmp_path, server, body, timeout=60):
     code = f"""
     import asyncio
     from promptpo.llm import ModelSettings, open_model
-    from promptpo.types import Key, Message, Request
+    from promptpo.llm.messages import Message, Request
+    from promptpo.types import Key
     async def main():
         model = open_model(ModelSettings("openai/x", {server.url!r}, call_timeout={timeout}))
         messages = (Message("user", "Hello"),)

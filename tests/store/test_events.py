@@ -2,12 +2,15 @@ import errno
 import json
 import os
 import random
+import re
 import resource
+from pathlib import Path
 
 import pytest
 
 from promptpo.errors import FileError
 from promptpo.store.events import EventLog, elapsed, read_log
+from promptpo.store.shapes import EVENTS, FORMAT
 from promptpo.types import Event
 
 REPLY = {"key": {"role": "policy", "round": 1, "candidate": 1, "attempt": 0}, "text": "x"}
@@ -219,3 +222,10 @@ def test_a_log_that_is_a_folder_is_an_error_in_one_line(path):
     path.mkdir()
     with pytest.raises(FileError, match=r"events\.jsonl: Is a directory; a folder is where"):
         EventLog(path)
+
+
+def test_the_documentation_names_every_event_and_the_format():
+    text = (Path(__file__).parents[2] / "docs" / "runs.md").read_text()
+    section = text.split("## The log")[1].split("\n## ")[0]
+    assert set(EVENTS) <= set(re.findall(r"`(\w+)`", section))
+    assert f"This is format {FORMAT}." in section

@@ -1,0 +1,198 @@
+"""A method of a package of one's own: that of docs/methods.md, built and installed by pip.
+
+The folder that pip writes to stands first on ``PYTHONPATH`` of the processes that are started.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from scripted import BAD, GOOD, Replies
+
+ROOT = Path(__file__).parents[2]
+PIP = ["-m", "pip", "install", "-q", "--no-deps", "--no-index", "--no-build-isolation", "--target"]
+BUILD = """
+[build-system]
+requires = ["setuptools"]
+build-backend = "setuptools.build_meta"
+
+[project]
+name = "my-package"
+version = "1.0"
+
+[tool.setuptools]
+packages = ["my_package"]
+"""
+
+
+def documented(language: str, start: str) -> str:
+    """A piece of code in the documentation."""
+    text = (ROOT / "docs" / "methods.md").read_text()
+    (code,) = (c for c in re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL) if start in c)
+    return code
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """Where the documented package is installed."""
+    source = tmp_path_factory.mktemp("source")
+    (source / "my_package").mkdir()
+    (source / "my_package" / "__init__.py").touch()
+    method = source / "my_package" / "one_by_one.py"
+    method.write_text(documented("python", "class OneByOne"))
+    (source / "pyproject.toml").write_text(BUILD + documented("toml", "promptpo.methods"))
+    target = tmp_path_factory.mktemp("site")
+    subprocess.run([sys.executable, *PIP, target, source], check=True, capture_output=True)
+    return target
+
+
+@pytest.fixture
+def promptpo(tmp_path):
+    """Run a command in an empty folder, packages installed in ``site``."""
+
+    def run(site, *argv):
+        path = os.pathsep.join([str(site), str(ROOT)])
+        return subprocess.run(
+            [sys.executable, "-m", "promptpo", *argv],
+            check=False,
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": path, "PROMPTPO_MODEL": ""},
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+
+    return run
+
+
+def complaint(done) -> str:
+    """The one line that a command says when its options do not fit."""
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert done.stdout == ""
+    (line,) = done.stderr.splitlines()
+    return line
+
+
+def test_its_options_stand_in_the_help_once_it_is_chosen(site, promptpo):
+    assert "--digits N" in promptpo(site, "--method", "one-by-one", "--help").stdout
+    assert "--digits" not in promptpo(site, "--help").stdout
+
+
+def test_it_is_known_by_its_name(site, promptpo):
+    line = complaint(promptpo(site, "cartpole", "--method", "one-by-on"))
+    assert line.endswith("unknown method 'one-by-on'; did you mean 'one-by-one'?")
+    line = complaint(promptpo(site, "cartpole", "--digits", "3"))
+    assert line.endswith("unknown option '--digits'; it is an option of --method one-by-one")
+
+
+def test_a_value_that_does_not_fit_is_named(site, promptpo):
+    line = complaint(promptpo(site, "nim", "--method", "one-by-one", "--digits", "10"))
+    assert line.endswith("digits must be at most 9, not 10")
+
+
+def test_it_runs_is_shown_and_goes_on(site, promptpo, tmp_path):
+    script = Replies().say(BAD, "policy", 1, 1).say(GOOD, "policy", 2, 1).say(GOOD, "policy", 3, 1)
+    settings = tmp_path / "run.toml"
+    settings.write_text('method = "one-by-one"\nrounds = 2\n[one-by-one]\ndigits = 3\n')
+    done = promptpo(
+        site, "cartpole", "--config", str(settings), "--episodes", "3", "--workers", "1",
+        "--model", script.write(tmp_path / "replies.jsonl"), "--test-episodes", "4",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    (folder,) = (tmp_path / "runs" / "cartpole").iterdir()
+    info = json.loads((folder / "run.json").read_text())
+    assert (info["config"]["method"], info["config"]["options"]) == ("one-by-one", {"digits": 3})
+    assert (info["status"], info["best"]["name"]) == ("finished", "r02_c01")
+    prompt = (folder / "prompts" / "r02_c01_policy.prompt.md").read_text()
+    assert re.search(r"Its mean return is \d+\.\d{3}\. Write a better one", prompt)
+    more = promptpo(site, "--resume", "latest", "--rounds", "3")
+    assert more.returncode == 0, more.stderr
+    assert (folder / "candidates" / "r03_c01" / "policy.py").exists()
+
+
+def test_a_run_of_a_method_that_is_gone_says_so(site, promptpo, tmp_path):
+    script = Replies().say(GOOD, "policy", 1, 1)
+    ran = promptpo(
+        site, "cartpole", "--method", "one-by-one", "--rounds", "1", "--test-episodes", "0",
+        "--model", script.write(tmp_path / "replies.jsonl"), "--episodes", "2", "--workers", "1",
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stderr
+    done = promptpo(tmp_path, "--resume", "latest")
+    assert done.returncode == 6
+    (line,) = done.stderr.splitlines()
+    assert "unknown method 'one-by-one'" in line
+    assert promptpo(tmp_path, "list").returncode == 0
+
+
+def write_package(site: Path, name: str, point: str, text: str) -> None:
+    """Another package, written as pip leaves one."""
+    module = name.replace("-", "_")
+    metadata = site / f"{module}-2.0.dist-info"
+    metadata.mkdir(parents=True)
+    (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 2.0\n")
+    (metadata / "entry_points.txt").write_text(f"[promptpo.methods]\n{point}\n")
+    (site / f"{module}.py").write_text(text)
+
+
+HEAD = """
+from dataclasses import dataclass
+from promptpo.config import option
+
+class Method:
+    needs_model = False
+    search = forecast = all_prompts = None
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("1 / 0\n", "its entry point 'odd' cannot be loaded (ZeroDivisionError: division by zero)"),
+        ("raise SystemExit(7)\n", "its entry point 'odd' cannot be loaded (SystemExit: 7)"),
+        ("", "its entry point 'odd' cannot be loaded (AttributeError: "),
+        ("Method = 7\n", "--method odd is no method: it has no Options and no needs_model and no"),
+        (HEAD, "--method odd is no method: it has no Options"),
+        (f"{HEAD}    Options = int\n", "is no method: its Options are no dataclass"),
+        (
+            f"{HEAD}    @dataclass(frozen=True)\n    class Options:\n        size: int = 3\n",
+            "is no method: its option 'size' is not made by promptpo.config.option",
+        ),
+        (
+            f"{HEAD}    @dataclass\n    class Options:\n        rounds: int = option(3, 'x')\n",
+            "is no method: its option 'rounds' has the name of one that every run has",
+        ),
+        (
+            f"{HEAD}    @dataclass\n    class Options:\n        size: tuple = option((), 'x')\n",
+            "is no method: its option 'size' is neither a number nor a text, true or false",
+        ),
+    ],
+)
+def test_what_is_no_method_is_one_line_that_names_the_package(tmp_path, promptpo, text, problem):
+    write_package(tmp_path / "site", "odd-package", "odd = odd_package:Method", text)
+    line = complaint(promptpo(tmp_path / "site", "cartpole", "--method", "odd"))
+    assert line.startswith("promptpo: error: odd-package 2.0: ")
+    assert problem in line
+
+
+def test_a_broken_package_harms_no_other_method(tmp_path, promptpo):
+    write_package(tmp_path / "site", "odd-package", "odd = odd_package:Method", "1 / 0\n")
+    site = tmp_path / "site"
+    assert promptpo(site, "cartpole", "--method", "random-search", "--dry-run").returncode == 0
+    assert "--zzz" in complaint(promptpo(site, "cartpole", "--zzz", "3"))
+
+
+def test_one_called_like_a_method_here_does_not_take_its_place(tmp_path, promptpo):
+    write_package(tmp_path / "site", "odd-package", "promptpo = odd_package:Method", "1 / 0\n")
+    assert promptpo(tmp_path / "site", "cartpole", "--dry-run").returncode == 0
+
+
+def test_two_packages_with_a_method_of_one_name_are_both_named(tmp_path, promptpo):
+    for name in ("odd-package", "even-package"):
+        point = f"odd = {name.replace('-', '_')}:Method"
+        write_package(tmp_path / "site", name, point, "1 / 0\n")
+    line = complaint(promptpo(tmp_path / "site", "cartpole", "--method", "odd"))
+    assert "--method odd is in even-package 2.0 and odd-package 2.0; uninstall all but one" in line

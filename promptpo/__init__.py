@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from promptpo.errors import PromptPOError
     from promptpo.evaluation import Evaluation, PolicyComparison
     from promptpo.run import Result
+    from promptpo.run.past import Run, load_run
     from promptpo.spec import EnvSpec, load_spec
     from promptpo.types import Candidate, Event, Rollout, Score, Usage
 
@@ -34,6 +35,8 @@ _HOMES = {
     "Evaluation": "promptpo.evaluation",
     "PolicyComparison": "promptpo.evaluation",
     "Result": "promptpo.run",
+    "Run": "promptpo.run.past",
+    "load_run": "promptpo.run.past",
     "EnvSpec": "promptpo.spec",
     "load_spec": "promptpo.spec",
     "Candidate": "promptpo.types",
@@ -54,6 +57,7 @@ __all__ = [
     "PromptPOError",
     "Result",
     "Rollout",
+    "Run",
     "RunConfig",
     "Score",
     "Usage",
@@ -61,6 +65,7 @@ __all__ = [
     "check",
     "compare",
     "evaluate",
+    "load_run",
     "load_spec",
     "optimize",
 ]

@@ -14,6 +14,7 @@ from promptpo.errors import UsageError
 from promptpo.report import reporting
 from promptpo.run import Result, carry_out
 from promptpo.run.loop import run_to_end
+from promptpo.run.past import Run
 from promptpo.run.settings import configure, resumed_config
 from promptpo.spec import EnvSpec
 from promptpo.spec.loading.objects import SpecLike, loaded_spec
@@ -27,11 +28,11 @@ if TYPE_CHECKING:
     from promptpo.comparison import Comparison
     from promptpo.evaluation import Evaluation, Player, PolicyComparison
 
-#: A run as callers may give it: its folder, or what ``optimize`` returned.
-RunLike: TypeAlias = str | PathLike[str] | Result
+#: A run as callers may give it: its folder, or what ``optimize`` or ``load_run`` returned.
+RunLike: TypeAlias = str | PathLike[str] | Result | Run
 
 #: A policy as callers may give it.
-PolicyLike: TypeAlias = str | PathLike[str] | Result | Candidate | type
+PolicyLike: TypeAlias = RunLike | Candidate | type
 
 #: Arguments of ``optimize`` that are no settings of the run.
 _NO_SETTINGS = ("spec", "resume", "on_event", "progress", "options")
@@ -40,7 +41,7 @@ _NO_SETTINGS = ("spec", "resume", "on_event", "progress", "options")
 def optimize(  # noqa: PLR0913 - every setting is an argument that editors and type checkers see
     spec: SpecLike | None = None,
     *,
-    resume: str | PathLike[str] | None = None,
+    resume: RunLike | None = None,
     on_event: Listener | None = None,
     progress: bool | None = None,
     preset: Literal["paper", "quick"] | None = None,
@@ -82,8 +83,8 @@ def optimize(  # noqa: PLR0913 - every setting is an argument that editors and t
 
     Args:
         spec: a spec's file, the name of a shipped spec, ``family:member``, or an ``EnvSpec``.
-        resume: the folder of a run to continue; then only settings that may change on resuming
-            can be given, and ``spec`` can be left out.
+        resume: the run to continue, by its folder or as an object; then only settings that may
+            change on resuming can be given, and ``spec`` can be left out.
         on_event: receives every ``Event``, in the thread of the run.
         progress: show how the run goes. Default: where the code runs in a notebook.
         preset: a named set of settings; what is given beside it wins.
@@ -106,7 +107,7 @@ def optimize(  # noqa: PLR0913 - every setting is an argument that editors and t
     if spec is not None:
         given["spec"] = _ref_of(spec, env_timeout)
     if resume is not None:
-        folder = Path(resume)
+        folder = folder_of(resume)
         config = resumed_config(folder, given)
     elif spec is None:
         raise UsageError("no spec; give a spec file, the name of a shipped one, or an EnvSpec")
@@ -146,8 +147,8 @@ def evaluate(  # noqa: PLR0913 - as for optimize
     """Score one policy on held-out episodes; what ``promptpo eval`` does.
 
     Args:
-        policy: a policy's file; a run's folder, or what ``optimize`` returned, for its best policy;
-            a ``Candidate``; the text of a policy (of several lines); a class named Policy; or
+        policy: a policy's file; a run, by its folder or as an object, for its best policy; a
+            ``Candidate``; the text of a policy (of several lines); a class named Policy; or
             "expert", "random", "zero" for what the task has itself.
         spec: as for ``optimize``; for the policy of a run, its own by default.
         episodes: how many held-out episodes are played.
@@ -207,9 +208,9 @@ def compare(*evaluations: Evaluation) -> PolicyComparison: ...
 def compare(*compared: RunLike | Evaluation) -> Comparison | PolicyComparison:
     """Runs side by side, as ``promptpo compare`` has them; or policies, as ``promptpo eval``.
 
-    Each run is a folder, or what ``optimize`` returned; one that is named twice counts once. Of
-    runs there are held-out scores, tests and learning curves. Policies are what ``evaluate``
-    returned; they are paired by the episodes that they met.
+    Each run is a folder or an object; one that is named twice counts once. Of runs there are
+    held-out scores, tests and learning curves. Policies are what ``evaluate`` returned; they are
+    paired by the episodes that they met.
 
     Raises RunError where a folder holds no run, and UsageError where there is nothing to compare.
 
@@ -231,7 +232,7 @@ def compare(*compared: RunLike | Evaluation) -> Comparison | PolicyComparison:
 
 def folder_of(run: RunLike) -> Path:
     """The folder of a run. Raises RunError where there is none."""
-    path = run.folder if isinstance(run, Result) else Path(run)
+    path = run.folder if isinstance(run, Result | Run) else Path(run)
     return RunFolder.open(path).path
 
 
@@ -247,7 +248,7 @@ def _player_of(policy: PolicyLike) -> Player:
     """The policy that an argument means. Raises UsageError and RunError where there is none."""
     from promptpo import evaluation
 
-    if isinstance(policy, Result):
+    if isinstance(policy, Result | Run):
         return evaluation.best_of_run(policy.folder)
     if isinstance(policy, Candidate):
         if policy.source is None:

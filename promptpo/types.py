@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from functools import total_ordering
 from typing import Any, Literal, Protocol
 
+from promptpo.common import text
+
 Stream = Literal["search", "selection", "test"]
 Verdict = Literal[
     "independent", "depends on other episodes", "does not repeat itself", "not applicable"
@@ -85,6 +87,9 @@ class Score:
     def __hash__(self) -> int:
         return hash(self.key)
 
+    def __str__(self) -> str:
+        return text.score(vars(self))
+
 
 @dataclass(frozen=True)
 class Episode:
@@ -100,7 +105,7 @@ class Episode:
     error: str | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Rollout:
     """What a policy did over some episodes of one stream.
 
@@ -153,6 +158,11 @@ class Rollout:
             rate = sum(map(bool, successes)) / len(successes)
         return Score(sum(returns) / len(returns), rate)
 
+    def __repr__(self) -> str:
+        return (
+            f"<Rollout of {text.plural(len(self.seeds), f'{self.stream} episode')}: {self.score}>"
+        )
+
 
 @dataclass(frozen=True)
 class Proof:
@@ -192,7 +202,7 @@ class Note:
     text: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Candidate:
     """One policy: where it stands in the run, its source, how it did, and what became of it.
 
@@ -224,6 +234,9 @@ class Candidate:
     def mark(self) -> str:
         """What a proof found against it; empty where nothing was found."""
         return self.rollout.mark if self.rollout is not None else ""
+
+    def __repr__(self) -> str:
+        return f"<Candidate {self.name}: {self.score}>"
 
 
 def best_of(candidates: Iterable[Candidate]) -> Candidate:
@@ -275,7 +288,7 @@ def successes_text(successes: Sequence[bool | None]) -> str:
     return f"{sum(map(bool, successes))}/{len(successes)}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Round:
     """One round of candidates, its winner, and what was noted about it."""
 
@@ -283,6 +296,11 @@ class Round:
     candidates: tuple[Candidate, ...]
     winner: Candidate
     notes: tuple[Note, ...] = ()
+
+    def __repr__(self) -> str:
+        count = text.plural(len(self.candidates), "candidate")
+        best = f"{self.winner.name} wins, {self.winner.score}"
+        return f"<Round {self.number} of {count}: {best}>"
 
 
 def best_round(rounds: Sequence[Round]) -> Round:

@@ -44,6 +44,13 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
+def p_value(p: float | None) -> str:
+    """Two digits; ``< 0.001`` below that, ``-`` where there are too few values to tell."""
+    if p is None:
+        return "-"
+    return "< 0.001" if p < 0.001 else f"{p:.2g}" if p < 0.1 else f"{p:.2f}"
+
+
 def score(data: Mapping[str, Any] | None) -> str:
     """``success 0.80, return 3021.5``, or ``failed``."""
     if data is None or data.get("failed"):

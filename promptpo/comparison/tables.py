@@ -80,7 +80,7 @@ def contrast_rows(samples: Sequence[Sample], measures: Sequence[Measure]) -> lis
         for c in contrasts(samples, measure):
             difference = mean_words(c.difference, c.interval, measure, signed=True)
             name = f"{letters[c.a]} - {letters[c.b]}"
-            p = (p_words(c.p), p_words(c.adjusted))
+            p = (text.p_value(c.p), text.p_value(c.adjusted))
             rows.append((name, measure, difference, *p, over_words(c)))
     return rows
 
@@ -124,13 +124,6 @@ def state_words(runs: Iterable[History]) -> str:
     if counts.keys() == {"finished"}:
         return ""
     return ", ".join(f"{count} {status}" for status, count in counts.items())
-
-
-def p_words(p: float | None) -> str:
-    """A p-value to two digits; ``< 0.001`` below that, ``-`` where there are too few to tell."""
-    if p is None:
-        return "-"
-    return "< 0.001" if p < 0.001 else f"{p:.2g}" if p < 0.1 else f"{p:.2f}"
 
 
 def over_words(c: Contrast) -> str:

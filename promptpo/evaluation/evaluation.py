@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,8 @@ from promptpo.common import text
 from promptpo.comparison.measures import Measure, episode_values
 from promptpo.spec import Reference
 from promptpo.stats import Interval, mean_interval, success_interval
+from promptpo.store.codec import encode
+from promptpo.store.evals import ScoredPolicy
 from promptpo.store.memo import digest
 from promptpo.types import Proof, Rollout, Score
 from promptpo.ui import html
@@ -90,23 +92,22 @@ class Evaluation:
     def as_dict(self) -> dict[str, Any]:
         """All of it as plain values, as ``promptpo eval --json`` prints them."""
         r, failed = self.rollout, self.score.failed
-        return {
-            "policy": self.policy,
-            "source_sha": digest(self.source) if self.source else None,
-            "error": self.error or None,
-            "mean_return": None if failed else self.mean_return,
-            "mean_return_interval": _bounds(self.mean_return_interval),
-            "success_rate": self.success_rate,
-            "success_rate_interval": _bounds(self.success_rate_interval),
-            "steps": r.steps,
-            "clipped": r.clipped,
-            "mark": r.mark,
-            "proof": asdict(self.proof) if self.proof else None,
-            "episodes": [
-                {"seed": e.seed, "return": e.return_, "length": e.length, "success": e.success}
-                for e in r.whole
-            ],
-        }
+        scored = ScoredPolicy(
+            policy=self.policy,
+            source_sha=digest(self.source) if self.source else None,
+            error=self.error or None,
+            mean_return=None if failed else self.mean_return,
+            mean_return_interval=_bounds(self.mean_return_interval),
+            success_rate=self.success_rate,
+            success_rate_interval=_bounds(self.success_rate_interval),
+            steps=r.steps,
+            clipped=r.clipped,
+            mark=r.mark,
+            proof=self.proof,
+            episodes=r.whole,
+        )
+        data: dict[str, Any] = encode(scored)
+        return data
 
     def rows(self) -> list[Row]:
         """What the command prints, as labelled lines."""
@@ -119,7 +120,7 @@ class Evaluation:
             ("failed", self.error),
             ("success", text.success_words(r.successes).removeprefix("success ")),
             ("return", text.return_words(r.returns).removeprefix("mean return ")),
-            *(proof_rows(asdict(self.proof)) if self.proof else ()),
+            *(proof_rows(encode(self.proof)) if self.proof else ()),
             *reference_rows(references_data(self.references)),
             ("note", clipped if r.clipped else ""),
         ]
@@ -152,5 +153,5 @@ def references_data(references: Mapping[str, Reference]) -> dict[str, dict[str, 
     }
 
 
-def _bounds(interval: Interval | None) -> list[float] | None:
-    return [interval.low, interval.high] if interval else None
+def _bounds(interval: Interval | None) -> tuple[float, ...] | None:
+    return (interval.low, interval.high) if interval else None

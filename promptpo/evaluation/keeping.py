@@ -1,32 +1,18 @@
-"""Results of ``promptpo eval`` in the folder of the run whose best policy was scored.
-
-They lie beside what the run itself did, in ``evals/``, and change nothing of it.
-"""
+"""Results of ``promptpo eval`` in the folders of the runs whose best policies were scored."""
 
 from __future__ import annotations
 
-import itertools
-import json
-import time
 from pathlib import Path
 from typing import Any
 
-from promptpo.common.files import write_atomically
 from promptpo.evaluation.ranking import PolicyComparison
-from promptpo.version import __version__
+from promptpo.store import evals
 
 
 def keep(found: PolicyComparison) -> list[Path]:
-    """Write the results into ``evals/`` of every run among them; returns the files."""
-    files = []
-    now = time.time()
-    for folder in dict.fromkeys(e.run for e in found.evaluations if e.run is not None):
-        file = _free(folder / "evals", time.strftime("%Y%m%d-%H%M%S", time.localtime(now)))
-        stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now))
-        content = {"time": stamp, "promptpo": __version__, **_seen_from(folder, found)}
-        write_atomically(file, json.dumps(content, indent=2, allow_nan=False) + "\n")
-        files.append(file)
-    return files
+    """Write the results into every run among them; returns the files."""
+    folders = dict.fromkeys(e.run for e in found.evaluations if e.run is not None)
+    return [evals.keep(folder, _seen_from(folder, found)) for folder in folders]
 
 
 def _seen_from(folder: Path, found: PolicyComparison) -> dict[str, Any]:
@@ -34,16 +20,10 @@ def _seen_from(folder: Path, found: PolicyComparison) -> dict[str, Any]:
     names = {}
     for e in found.evaluations:
         other = Path(e.policy).name if Path(e.policy).is_absolute() else e.policy
-        names[e.policy] = "best/policy.py" if e.run == folder else other
+        names[e.policy] = evals.OWN if e.run == folder else other
     data = found.as_dict()
     for evaluation in data["evaluations"]:
         evaluation["policy"] = names[evaluation["policy"]]
     for test in data["tests"]:
-        test["a"], test["b"] = names[str(test["a"])], names[str(test["b"])]
+        test["a"], test["b"] = names[test["a"]], names[test["b"]]
     return data
-
-
-def _free(folder: Path, stamp: str) -> Path:
-    """A name that no other result has."""
-    names = (f"{stamp}.json" if n == 1 else f"{stamp}-{n}.json" for n in itertools.count(1))
-    return next(folder / name for name in names if not (folder / name).exists())

@@ -10,6 +10,7 @@ from promptpo.common import text
 from promptpo.report.facts import made_by
 from promptpo.report.texts import is_told_of, kind_words
 from promptpo.store.codec import score_data, score_of
+from promptpo.store.evals import OWN, KeptEvaluation, PolicyTest, ScoredPolicy
 from promptpo.store.reading import RunRecord
 from promptpo.store.record import USUAL_METHOD
 from promptpo.store.trials import RoundRecord, Trial
@@ -151,6 +152,48 @@ def selection_table(run: RunRecord) -> Table | None:
     caption = f"{who} on the selection episodes"
     hidden = set() if run.defines_success else {"Success"}
     return _without(Table(caption, columns, tuple(rows)), hidden)
+
+
+def evaluation_table(found: KeptEvaluation) -> Table:
+    """What ``promptpo eval --keep`` found; differences are those from the run's own policy."""
+    count = max((len(p.episodes) for p in found.evaluations), default=0)
+    seed = "" if found.seed is None else f" of seed {found.seed}"
+    when = found.time.replace("T", " ").removesuffix("Z")
+    caption = f"{when} UTC: {text.plural(count, 'held-out episode')}{seed}"
+    columns = [("Policy", False), ("Success", True), ("Mean return", True), ("Interval", True)]
+    columns += [("best/policy.py leads by", True), ("p (Holm)", True), ("Outcome", False)]
+    measure = found.tests[0].measure if found.tests else ""
+    tests = {t.b if t.a == OWN else t.a: t for t in found.tests if OWN in (t.a, t.b)
+             and t.measure == measure}  # fmt: skip
+    rows = tuple(_evaluation_row(p, tests.get(p.policy)) for p in found.evaluations)
+    unused = {
+        "Success": all(p.success_rate is None for p in found.evaluations),
+        "best/policy.py leads by": not tests,
+        "p (Holm)": not tests,
+        "Outcome": not any(p.error or p.mark for p in found.evaluations),
+    }
+    return _without(
+        Table(caption, tuple(columns), rows), {name for name, hidden in unused.items() if hidden}
+    )
+
+
+def _evaluation_row(policy: ScoredPolicy, test: PolicyTest | None) -> tuple[Cell, ...]:
+    bounds = policy.mean_return_interval or ()
+    lead, p = Cell("", _NOTHING), Cell("", _NOTHING)
+    if test is not None:
+        difference = test.difference if test.a == OWN else -test.difference
+        lead = Cell(f"{'+' if difference > 0 else ''}{text.number(difference)}", difference)
+        p = Cell(text.p_value(test.p_holm), _NOTHING if test.p_holm is None else test.p_holm)
+    outcome = text.gist(policy.error or "") or policy.mark
+    return (
+        Cell(policy.policy, policy.policy, strong=policy.policy == OWN),
+        success_cell(policy.score),
+        return_cell(policy.score),
+        Cell(" to ".join(map(text.number, bounds)), bounds[0] if bounds else _NOTHING),
+        lead,
+        p,
+        Cell(outcome, outcome, kind="failed" if policy.error else ""),
+    )
 
 
 def runs_table(runs: Sequence[tuple[RunRecord, str]], caption: str) -> Table:

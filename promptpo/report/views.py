@@ -18,7 +18,7 @@ from promptpo.report.curve_chart import curve_chart, panels
 from promptpo.report.facts import Fact, facts, made_by, settings
 from promptpo.report.rounds import Budget, RoundView, round_views
 from promptpo.report.score_chart import Mark, return_marks, score_chart, success_marks
-from promptpo.report.tables import Table, selection_table
+from promptpo.report.tables import Table, evaluation_table, selection_table
 from promptpo.report.texts import Text
 from promptpo.store.codec import encode
 from promptpo.store.reading import RunRecord
@@ -158,6 +158,11 @@ class RunView:
     def selection(self) -> Table | None:
         """How the winners of the rounds met again."""
         return selection_table(self.run)
+
+    @cached_property
+    def evaluations(self) -> list[Table]:
+        """What was found when policies were scored again, the latest first."""
+        return [evaluation_table(found) for found in reversed(self.run.evaluations)]
 
     @cached_property
     def opening(self) -> list[Text]:

@@ -14,11 +14,12 @@ from promptpo.stats import mean_interval, success_interval
 from promptpo.store.codec import encode, score_data
 from promptpo.store.shapes import FORMAT
 from promptpo.types import Candidate, Proof, Rollout, Round, Usage, best_round
+from promptpo.ui import results
 
 Status = Literal["finished", "stopped", "interrupted"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result:
     """What came out of a run.
 
@@ -36,6 +37,15 @@ class Result:
     usage: Usage
     rounds: tuple[Round, ...] = ()
     proof: Proof | None = None
+
+    def __str__(self) -> str:
+        return "\n".join(f"{label:11}  {words}" for label, words in results.rows(self))
+
+    def __repr__(self) -> str:
+        return f"<Result of {results.words(self)}>"
+
+    def _repr_html_(self) -> str:
+        return results.page(self)
 
 
 @dataclass

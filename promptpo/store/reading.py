@@ -10,6 +10,7 @@ from typing import Any
 
 from promptpo.errors import RunError
 from promptpo.store.codec import decode, encode, score_data
+from promptpo.store.evals import kept
 from promptpo.store.events import read_log
 from promptpo.store.folder import RunFolder
 from promptpo.store.record import Record
@@ -27,6 +28,7 @@ class RunRecord(Record):
         format: that of its log; ``promptpo.store.shapes.FORMAT`` is that of today.
         info: ``run.json``, or where it is missing or cannot be read, what the log tells.
         unread: what cannot be read of its files and is left out here, a line each.
+        evaluations: what ``promptpo eval --keep`` found since, the oldest first.
         running: whether a process is carrying it on.
     """
 
@@ -48,7 +50,8 @@ class RunRecord(Record):
             self._take_first_event()
         self.info = self.info or info_of(self)
         remedy = f"`promptpo repair {folder.path}` puts it right"
-        self.unread = tuple(f"{words}; {remedy}" for words in problems if words)
+        self.evaluations, damaged = kept(self.folder)
+        self.unread = (*(f"{words}; {remedy}" for words in problems if words), *damaged)
 
     def _take_first_event(self) -> None:
         """What ``run.json`` has of the first event, which is lost."""

@@ -103,11 +103,12 @@ def _result(record: Record) -> list[Row]:
         words = text.score(score_data(score))
         rows.append(("search", f"{words}  (no held-out episodes played)"))
     else:
-        rows += _held_out(test)
+        rows += held_out_rows(test)
     return [*rows, *proof_rows(encode(record.proof))] if record.proof else rows
 
 
-def _held_out(test: Rollout) -> list[Row]:
+def held_out_rows(test: Rollout) -> list[Row]:
+    """The score of held-out episodes, or why there is none."""
     if test.error is not None:
         return [("held-out", f"failed: {text.gist(test.error)}")]
     words = [text.success_words(test.successes), text.return_words(test.returns)]

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from promptpo.checks import episodes, parts
 from promptpo.checks.action import check_action
-from promptpo.checks.findings import Effort, Finding
-from promptpo.checks.play import play
-from promptpo.checks.published import check_published
+from promptpo.checks.findings import Effort, Finding, judged
+from promptpo.checks.play import Played, play
 from promptpo.checks.replay import Replays
 from promptpo.checks.reward import check_reward
 from promptpo.checks.seeds import check_seeds
 from promptpo.errors import SpecError
 from promptpo.spec import EnvSpec, Task
+from promptpo.spec.authoring.published import published_form
 from promptpo.spec.running.explanation import one_line
 from promptpo.spec.running.guard import reraise_interrupt
 
@@ -62,6 +63,24 @@ def _checks(task: Task, effort: Effort, replays: Replays, construct: float) -> I
     yield from _safely("published", lambda: check_published(played))
     yield episodes.check_speed(played, construct)
     yield from _safely("references", lambda: episodes.check_references(task, effort))
+
+
+def check_published(played: Played) -> Iterator[Finding]:
+    """The published form is as true as the spec's own, and tells nothing that it withholds."""
+    if not played.spec.published:
+        return
+    theirs = replace(played, spec=published_form(played.spec))
+    found = [
+        *parts.check_observation(theirs),
+        *check_reward(theirs),
+        *parts.check_prompt(theirs.spec),
+    ]
+    failed = [finding for finding in found if finding.failed]
+    problems = [f"{finding.check}: {finding.detail}" for finding in failed]
+    own = ", ".join(played.spec.published)
+    prompt = next(finding.detail for finding in found if finding.check == "prompt")
+    more = tuple(line for finding in failed for line in finding.more)
+    yield replace(judged("published", problems, f"its own {own}; {prompt}"), more=more)
 
 
 def _safely(check: str, run: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:

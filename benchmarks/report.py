@@ -28,11 +28,10 @@ sys.path.insert(0, str(ROOT))
 
 from promptpo.report import write_report  # noqa: E402 - found by the line above
 from promptpo.report.code import highlighted, side_by_side  # noqa: E402
-from promptpo.rollout.jobs import EpisodeData  # noqa: E402
 from promptpo.store.codec import encode  # noqa: E402
 from promptpo.store.folder import RunFolder  # noqa: E402
 from promptpo.store.shapes import FORMAT  # noqa: E402
-from promptpo.types import Candidate, Episode, Key, Note, Rollout, Stream  # noqa: E402
+from promptpo.types import Candidate, Episode, Key, Note, Rollout, Stream, Trajectory  # noqa: E402
 
 STEPS, OBSERVATION, ACTION, EPISODES = 500, 39, 4, 5
 PROMPT = "What the model is told, line by line, of the task and of the rounds before.\n" * 800
@@ -177,10 +176,10 @@ def policy(rng: random.Random) -> str:
     return "\n".join([*lines, "    def act(self, obs):", "        return self.part_0(obs)", ""])
 
 
-def episode(seed: int) -> EpisodeData:
+def episode(seed: int) -> Trajectory:
     """Random walks."""
     rng = np.random.default_rng(seed)
-    return EpisodeData(
+    return Trajectory(
         observations=rng.normal(size=(STEPS + 1, OBSERVATION)).cumsum(axis=0),
         actions=np.tanh(rng.normal(size=(STEPS, ACTION))),
         rewards=rng.random(STEPS) * 10,

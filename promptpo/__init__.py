@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from promptpo.run import Result
     from promptpo.run.past import Run, load_run
     from promptpo.spec import EnvSpec, load_spec
-    from promptpo.types import Candidate, Event, Rollout, Score, Usage
+    from promptpo.store.events import Event
+    from promptpo.store.tally import Usage
+    from promptpo.types import Candidate, Rollout, Score
 
 #: Where each public name lives; imported on first use, so that `--help` imports nothing heavy.
 _HOMES = {
@@ -40,10 +42,10 @@ _HOMES = {
     "EnvSpec": "promptpo.spec",
     "load_spec": "promptpo.spec",
     "Candidate": "promptpo.types",
-    "Event": "promptpo.types",
+    "Event": "promptpo.store.events",
     "Rollout": "promptpo.types",
     "Score": "promptpo.types",
-    "Usage": "promptpo.types",
+    "Usage": "promptpo.store.tally",
 }
 
 __all__ = [

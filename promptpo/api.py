@@ -18,9 +18,10 @@ from promptpo.run.past import Run
 from promptpo.run.settings import configure, resumed_config
 from promptpo.spec import EnvSpec
 from promptpo.spec.loading.objects import SpecLike, loaded_spec
+from promptpo.store.events import Event, Listener
 from promptpo.store.folder import RunFolder
 from promptpo.trackers import check_ready, tracking
-from promptpo.types import Candidate, Event, Listener
+from promptpo.types import Candidate
 from promptpo.ui import progress_shown
 
 if TYPE_CHECKING:

@@ -7,9 +7,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import total_ordering
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 from promptpo.common import text
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 Stream = Literal["search", "selection", "test"]
 Verdict = Literal[
@@ -105,6 +109,23 @@ class Episode:
     error: str | None = None
 
 
+@dataclass(frozen=True)
+class Trajectory:
+    """One episode of T steps: ``observations`` (T+1, n), ``actions`` (T, m), ``rewards`` (T,).
+
+    Actions are those that the environment received. ``success`` is None where the task defines
+    none.
+    """
+
+    observations: NDArray[np.float64]
+    actions: NDArray[np.float64]
+    rewards: NDArray[np.float64]
+    seed: int
+    terminated: bool
+    truncated: bool
+    success: bool | None
+
+
 @dataclass(frozen=True, repr=False)
 class Rollout:
     """What a policy did over some episodes of one stream.
@@ -162,6 +183,14 @@ class Rollout:
         return (
             f"<Rollout of {text.plural(len(self.seeds), f'{self.stream} episode')}: {self.score}>"
         )
+
+
+@dataclass(frozen=True)
+class SummaryRun:
+    """One text per episode, or the error for the model that will repair its class."""
+
+    texts: tuple[str, ...] = field(default=())
+    error: str | None = None
 
 
 @dataclass(frozen=True)
@@ -242,50 +271,6 @@ class Candidate:
 def best_of(candidates: Iterable[Candidate]) -> Candidate:
     """The candidate with the best search score; the earliest where several are equal."""
     return max(candidates, key=lambda c: (c.score, -c.key.round, -c.key.candidate))
-
-
-@dataclass(frozen=True)
-class Event:
-    """One line of ``events.jsonl``; ``time`` is seconds since the epoch.
-
-    Events with ``transient`` set reach listeners only and are not written down.
-    """
-
-    type: str
-    data: Mapping[str, Any] = field(default_factory=dict)
-    time: float = 0.0
-    transient: bool = False
-
-
-class Listener(Protocol):
-    """Receives every event of a run, in order, in the run's own thread."""
-
-    def __call__(self, event: Event, /) -> None:
-        """Take note of one event; must not block."""
-        ...
-
-
-@dataclass(frozen=True)
-class Usage:
-    """Running totals of a run. Tokens and ``cost`` are None once those of any call are unknown."""
-
-    calls: int = 0
-    prompt_tokens: int | None = 0
-    completion_tokens: int | None = 0
-    cost: float | None = 0.0
-    steps: Mapping[Stream, int] = field(default_factory=dict)
-
-    @property
-    def has_tokens(self) -> bool:
-        """Whether the tokens of every call are known."""
-        return self.prompt_tokens is not None and self.completion_tokens is not None
-
-
-def successes_text(successes: Sequence[bool | None]) -> str:
-    """``"4/5"``, or ``"-"`` where the task defines no success."""
-    if not successes or successes[0] is None:
-        return "-"
-    return f"{sum(map(bool, successes))}/{len(successes)}"
 
 
 @dataclass(frozen=True, repr=False)

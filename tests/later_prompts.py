@@ -17,8 +17,8 @@ from promptpo.prompts.promptpo import (
 from promptpo.run.settings import configure
 from promptpo.spec import load_spec
 from promptpo.store.codec import decode
-from promptpo.store.events import read_log
-from promptpo.types import Candidate, Event, Key, Note, Rollout, Round
+from promptpo.store.events import Event, read_log
+from promptpo.types import Candidate, Key, Note, Rollout, Round
 
 #: The rollout and feedback events of runs that were recorded, but of the last round.
 FOLDER = Path(__file__).parent / "data"

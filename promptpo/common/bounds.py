@@ -23,5 +23,8 @@ REFLECTION = 10_000
 #: An error and printed output, as a repair prompt quotes them.
 ERROR = 10_000
 
+#: One episode's summary; prompts say so, the sandbox cuts what is longer.
+SUMMARY = 1500
+
 #: One line for people: a message of a provider, the gist of an error.
 LINE = 300

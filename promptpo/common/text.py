@@ -96,6 +96,13 @@ def gist(error: str) -> str:
     return told if len(told) <= bounds.LINE else f"{told[: bounds.LINE - 3]}..."
 
 
+def success_count(successes: Sequence[bool | None]) -> str:
+    """``"4/5"``, or ``"-"`` where the task defines no success."""
+    if not successes or successes[0] is None:
+        return "-"
+    return f"{sum(map(bool, successes))}/{len(successes)}"
+
+
 def success_words(successes: Sequence[bool | None]) -> str:
     """``success 0.96, 95% interval 0.87 to 0.99 (48 of 50 episodes)``; empty where undefined."""
     if not successes or successes[0] is None:

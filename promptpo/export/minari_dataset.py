@@ -24,7 +24,7 @@ from promptpo.store.reading import RunRecord
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from promptpo.rollout.jobs import EpisodeData
+    from promptpo.types import Trajectory
 
 _ROOT = "MINARI_DATASETS_PATH"
 
@@ -159,7 +159,7 @@ def _field_space(spec: EnvSpec) -> Space:
     return spaces.Box(-np.inf, np.inf, (observation_size(spec.observation),), np.float64)
 
 
-def _buffer(task: Task, episode: EpisodeData, *, own: bool) -> Any:  # noqa: ANN401 - of Minari
+def _buffer(task: Task, episode: Trajectory, *, own: bool) -> Any:  # noqa: ANN401 - of Minari
     from minari.data_collector import EpisodeBuffer  # type: ignore[import-untyped]
 
     env, steps = task.env, len(episode.rewards)

@@ -16,8 +16,9 @@ from promptpo.types import Candidate, Key, Rollout, Round
 
 if TYPE_CHECKING:
     from promptpo.config import RunConfig
-    from promptpo.rollout.jobs import EpisodeData, SummaryRun, TaskInfo
+    from promptpo.rollout.jobs import TaskInfo
     from promptpo.spec import EnvSpec
+    from promptpo.types import SummaryRun, Trajectory
 
 Messages = tuple[Message, ...]
 
@@ -97,7 +98,7 @@ class Services(Protocol):
         """
         ...
 
-    async def episodes(self, of: Candidate) -> list[EpisodeData]:
+    async def episodes(self, of: Candidate) -> list[Trajectory]:
         """The trajectories of a candidate's search episodes. Raises RunError."""
         ...
 

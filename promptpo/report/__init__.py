@@ -11,8 +11,7 @@ from promptpo.errors import RunError, UsageError
 
 if TYPE_CHECKING:
     from promptpo.config import RunConfig
-    from promptpo.store.events import EventLog
-    from promptpo.types import Listener
+    from promptpo.store.events import EventLog, Listener
 
 
 def write_report(

@@ -19,7 +19,7 @@ from promptpo.types import Score
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from promptpo.rollout.jobs import EpisodeData
+    from promptpo.types import Trajectory
 
 #: Points of one line, at most and at least; between them a page's budget decides.
 MOST_POINTS, FEWEST_POINTS = 500, 40
@@ -48,7 +48,7 @@ class Shown:
     """An episode and the word for it: best, median, worst, or only."""
 
     word: str
-    episode: EpisodeData
+    episode: Trajectory
 
     @property
     def total(self) -> float:
@@ -149,7 +149,7 @@ def decimated(values: NDArray[np.float64], points: int) -> NDArray[np.intp]:
     return np.unique(np.minimum(np.concatenate(picked), count - 1))
 
 
-def _chosen(episodes: Sequence[EpisodeData]) -> tuple[Shown, ...]:
+def _chosen(episodes: Sequence[Trajectory]) -> tuple[Shown, ...]:
     ranked = sorted(episodes, key=_score, reverse=True)
     if len(ranked) < 2:
         return tuple(Shown("only", e) for e in ranked)
@@ -159,7 +159,7 @@ def _chosen(episodes: Sequence[EpisodeData]) -> tuple[Shown, ...]:
     return (best, Shown("median", ranked[len(ranked) // 2]), worst)
 
 
-def _score(episode: EpisodeData) -> Score:
+def _score(episode: Trajectory) -> Score:
     return Score(float(episode.rewards.sum()), float(bool(episode.success)))
 
 
@@ -169,7 +169,7 @@ def _columns(size: int, fields: Sequence[FieldColumns]) -> Sequence[FieldColumns
     return [FieldColumns("observation", "", 0, size)]
 
 
-def _variables(episodes: Sequence[EpisodeData], fields: Sequence[FieldColumns]) -> list[Variable]:
+def _variables(episodes: Sequence[Trajectory], fields: Sequence[FieldColumns]) -> list[Variable]:
     """Reward first, then actions, then the observation field by field."""
     found = [Variable("reward", "", tuple(e.rewards.astype(float) for e in episodes))]
     actions = [e.actions.reshape(len(e.actions), -1) for e in episodes]

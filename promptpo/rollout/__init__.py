@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from promptpo.rollout.evaluation import evaluate, evaluate_baseline
     from promptpo.rollout.executor import Executor, open_executor, rehearse, worker_settings
-    from promptpo.rollout.jobs import EpisodeData, Job, PlayJob, PlayRun, Settings, TaskInfo
+    from promptpo.rollout.jobs import Job, PlayJob, PlayRun, Settings, TaskInfo
     from promptpo.rollout.local import LocalExecutor
     from promptpo.rollout.seeds import episode_seeds
 
 #: Where each name lives; imported on first use, because workers and simulators are heavy.
 _HOMES = {
-    "EpisodeData": "promptpo.rollout.jobs",
+    "Trajectory": "promptpo.rollout.jobs",
     "Executor": "promptpo.rollout.executor",
     "Job": "promptpo.rollout.jobs",
     "LocalExecutor": "promptpo.rollout.local",
@@ -28,7 +28,6 @@ _HOMES = {
 }
 
 __all__ = [
-    "EpisodeData",
     "Executor",
     "Job",
     "LocalExecutor",
@@ -36,6 +35,7 @@ __all__ = [
     "PlayRun",
     "Settings",
     "TaskInfo",
+    "Trajectory",
     "episode_seeds",
     "evaluate",
     "evaluate_baseline",

@@ -7,7 +7,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from promptpo.rollout.jobs import EpisodeData, ProofRun
+from promptpo.rollout.jobs import ProofRun
+from promptpo.types import Trajectory
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,7 +32,7 @@ class _Lone:
     error: str | None = None
     error_kind: str | None = None
 
-    def leaves(self, episode: EpisodeData) -> int | None:
+    def leaves(self, episode: Trajectory) -> int | None:
         """The first step (from 1) at which it did not do what is recorded; None: it always did."""
         for step, recorded in enumerate(episode.actions, 1):
             if step > len(self.actions) or self.actions[step - 1].tobytes() != recorded.tobytes():
@@ -45,7 +46,7 @@ class _Lone:
         return same and self.error_kind == other.error_kind
 
 
-def held_against(episode: EpisodeData, task: Task, fresh: Fresh) -> ProofRun:
+def held_against(episode: Trajectory, task: Task, fresh: Fresh) -> ProofRun:
     """How a lone policy's actions differ from the recorded ones.
 
     A policy that differs is alone once more, to tell whether it does so every time. Raises
@@ -67,7 +68,7 @@ def held_against(episode: EpisodeData, task: Task, fresh: Fresh) -> ProofRun:
     )
 
 
-def _fed(episode: EpisodeData, task: Task, fresh: Fresh) -> _Lone:
+def _fed(episode: Trajectory, task: Task, fresh: Fresh) -> _Lone:
     import sandbox
 
     lone = _Lone()

@@ -7,16 +7,8 @@ from collections.abc import Sequence
 from promptpo.common.concurrency import all_of
 from promptpo.rollout.division import concatenated
 from promptpo.rollout.executor import Executor
-from promptpo.rollout.jobs import (
-    BYSTANDER,
-    Baseline,
-    BaselineJob,
-    EpisodeData,
-    Lifetime,
-    PlayJob,
-    PlayRun,
-)
-from promptpo.types import Rollout, Stream
+from promptpo.rollout.jobs import BYSTANDER, Baseline, BaselineJob, Lifetime, PlayJob, PlayRun
+from promptpo.types import Rollout, Stream, Trajectory
 
 #: Episodes of a behaviour of the task that a worker plays at a time, one after the other.
 _AT_ONCE = 5
@@ -31,7 +23,7 @@ async def evaluate(
     lifetime: Lifetime = "episode",
     keep: Sequence[int] = (),
     mark: str = "",
-) -> tuple[Rollout, tuple[EpisodeData, ...]]:
+) -> tuple[Rollout, tuple[Trajectory, ...]]:
     """Play one episode per seed and gather what came out, in the seeds' order.
 
     How many step together is the executor's choice; nothing that comes out depends on it. With a

@@ -6,24 +6,17 @@ Both are made on the trusted side and can be pickled, so that they can go to ano
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from promptpo.policies import Actions
-from promptpo.types import Episode
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from promptpo.types import Episode, SummaryRun, Trajectory
 
 Lifetime = Literal["episode", "evaluation"]
 Controller = Literal["zero action", "random"]
 Baseline = Literal["zero action", "random", "expert"]
 R_co = TypeVar("R_co", covariant=True)
-
-#: Characters of one episode's summary; prompts say so, the sandbox cuts what is longer.
-SUMMARY_CHARS = 1500
 
 
 @dataclass(frozen=True)
@@ -111,23 +104,6 @@ class PlayJob(Job["PlayRun"]):
     before: Moment | None = None
 
 
-@dataclass(frozen=True)
-class EpisodeData:
-    """One episode of T steps: ``observations`` (T+1, n), ``actions`` (T, m), ``rewards`` (T,).
-
-    Actions are those that the environment received. ``success`` is None where the task defines
-    none.
-    """
-
-    observations: NDArray[np.float64]
-    actions: NDArray[np.float64]
-    rewards: NDArray[np.float64]
-    seed: int
-    terminated: bool
-    truncated: bool
-    success: bool | None
-
-
 #: The error of an episode that did not end because another one failed.
 BYSTANDER = "another episode failed"
 
@@ -162,7 +138,7 @@ class PlayRun:
     error: str | None = None
     error_kind: str | None = None
     failed_at: Moment | None = None
-    episodes: tuple[EpisodeData, ...] = ()
+    episodes: tuple[Trajectory, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -201,7 +177,7 @@ class ProofJob(Job["ProofRun"]):
     """
 
     source: str
-    episode: EpisodeData
+    episode: Trajectory
     company: int
 
 
@@ -221,16 +197,8 @@ class ProofRun:
 
 
 @dataclass(frozen=True)
-class SummaryJob(Job["SummaryRun"]):
+class SummaryJob(Job[SummaryRun]):
     """Run one Feedback class over episodes, in order, with one object."""
 
     source: str
-    episodes: tuple[EpisodeData, ...]
-
-
-@dataclass(frozen=True)
-class SummaryRun:
-    """One text per episode, or the error for the model that will repair its class."""
-
-    texts: tuple[str, ...] = field(default=())
-    error: str | None = None
+    episodes: tuple[Trajectory, ...]

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from promptpo.rollout.jobs import EpisodeData, Moment, Phase, PlayRun, bystander
+from promptpo.rollout.jobs import Moment, Phase, PlayRun, bystander
 from promptpo.rollout.rows import Rows, SlotFault
 from promptpo.spec.running.activity import CALL, IDLE, STEP, STEPS, activity
 from promptpo.spec.running.faults import EnvironmentFault
-from promptpo.types import Episode
+from promptpo.types import Episode, Trajectory
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -86,8 +86,8 @@ class _Running:
             problem = f"the rewards of an episode add up to {self.total}"
             raise EnvironmentFault(self.task.spec.where, problem, "make rewards smaller")
 
-    def data(self) -> EpisodeData:
-        return EpisodeData(
+    def data(self) -> Trajectory:
+        return Trajectory(
             observations=np.stack(self.observations),
             actions=np.stack(self.actions),
             rewards=np.array(self.rewards),

@@ -13,8 +13,8 @@ from functools import partial
 from promptpo.common.concurrency import all_of
 from promptpo.rollout.evaluation import evaluate
 from promptpo.rollout.executor import Executor
-from promptpo.rollout.jobs import EpisodeData, Lifetime, ProofJob, ProofRun
-from promptpo.types import Proof, Rollout, Stream
+from promptpo.rollout.jobs import Lifetime, ProofJob, ProofRun
+from promptpo.types import Proof, Rollout, Stream, Trajectory
 
 #: Episodes that are fed again, at most: those of a round's winner, and of the run's.
 MOST: dict[Stream, int] = {"search": 1, "test": 10}
@@ -36,7 +36,7 @@ async def prove(
     executor: Executor,
     source: str,
     run: Rollout,
-    episodes: Sequence[EpisodeData],
+    episodes: Sequence[Trajectory],
     *,
     lifetime: Lifetime,
 ) -> Proof:
@@ -70,7 +70,7 @@ async def evaluate_proven(
     return run, proof
 
 
-def _proof(run: Rollout, episodes: Sequence[EpisodeData], found: Sequence[ProofRun]) -> Proof:
+def _proof(run: Rollout, episodes: Sequence[Trajectory], found: Sequence[ProofRun]) -> Proof:
     seeds = tuple(e.seed for e in episodes)
     differing = [(e, f) for e, f in zip(episodes, found, strict=True) if f.step is not None]
     if not differing:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from promptpo.rollout.jobs import EpisodeData
 from promptpo.spec import EnvSpec, layout
+from promptpo.types import Trajectory
 
 
-def built_in_summary(spec: EnvSpec, episode: EpisodeData) -> str:
+def built_in_summary(spec: EnvSpec, episode: Trajectory) -> str:
     """Return, length, how it ended, and each observation field and action over time."""
     rewards = episode.rewards
     end = "terminated" if episode.terminated else "reached the step limit"

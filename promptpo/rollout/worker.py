@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from promptpo.common import bounds
 from promptpo.errors import PromptPOError
 from promptpo.policies import Actions
 from promptpo.rollout.division import BASE, best_width, concatenated, divided, first_failure, joined
 from promptpo.rollout.jobs import (
-    SUMMARY_CHARS,
     BaselineJob,
     DescribeJob,
     Job,
@@ -33,11 +33,11 @@ from promptpo.rollout.jobs import (
     RehearsalJob,
     Settings,
     SummaryJob,
-    SummaryRun,
     TaskInfo,
     bystander,
 )
 from promptpo.rollout.steady import steadily
+from promptpo.types import SummaryRun
 
 if TYPE_CHECKING:
     import sandbox
@@ -114,7 +114,7 @@ class Worker:
             act_seconds=self.settings.act_timeout,
             init_seconds=max(10.0, self.settings.act_timeout),
             total_seconds=self.settings.episode_timeout * episodes,
-            text_chars=SUMMARY_CHARS,
+            text_chars=bounds.SUMMARY,
         )
 
     def describe(self, _: DescribeJob) -> TaskInfo:

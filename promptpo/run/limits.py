@@ -11,8 +11,9 @@ from promptpo.config import RunConfig
 from promptpo.errors import GoalReached, LimitReached
 from promptpo.llm.messages import Reply
 from promptpo.store.codec import decode
-from promptpo.store.tally import Tally
-from promptpo.types import Event, Key, Round, Stream, Usage, best_round
+from promptpo.store.events import Event
+from promptpo.store.tally import Tally, Usage
+from promptpo.types import Key, Round, Stream, best_round
 
 
 class Ledger:

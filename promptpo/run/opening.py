@@ -16,11 +16,10 @@ from promptpo.errors import RunError
 from promptpo.export.spec_copy import keep_spec
 from promptpo.rollout import TaskInfo
 from promptpo.spec import EnvSpec, layout, spec_text
-from promptpo.store.events import EventLog
+from promptpo.store.events import EventLog, Listener
 from promptpo.store.folder import RunFolder
 from promptpo.store.memo import digest
 from promptpo.store.shapes import FORMAT
-from promptpo.types import Listener
 from promptpo.version import __version__
 
 _PACKAGES = ("numpy", "gymnasium", "mujoco", "metaworld", "litellm", "RestrictedPython")

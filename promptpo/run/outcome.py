@@ -13,7 +13,8 @@ from promptpo.run.services import RunServices
 from promptpo.stats import mean_interval, success_interval
 from promptpo.store.codec import encode, score_data
 from promptpo.store.shapes import FORMAT
-from promptpo.types import Candidate, Proof, Rollout, Round, Usage, best_round
+from promptpo.store.tally import Usage
+from promptpo.types import Candidate, Proof, Rollout, Round, best_round
 from promptpo.ui import results
 
 Status = Literal["finished", "stopped", "interrupted"]

@@ -12,7 +12,8 @@ from promptpo.errors import RunError, UsageError
 from promptpo.run.options import build
 from promptpo.store.evals import KeptEvaluation
 from promptpo.store.reading import RunRecord, read_record
-from promptpo.types import Candidate, Proof, Rollout, Round, Score, Usage, best_of
+from promptpo.store.tally import Usage
+from promptpo.types import Candidate, Proof, Rollout, Round, Score, best_of
 from promptpo.ui import results
 
 

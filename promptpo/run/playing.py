@@ -10,13 +10,13 @@ from promptpo.config import RunConfig
 from promptpo.errors import RunError
 from promptpo.rollout.evaluation import evaluate
 from promptpo.rollout.executor import Executor, rehearse
-from promptpo.rollout.jobs import EpisodeData, Lifetime
+from promptpo.rollout.jobs import Lifetime
 from promptpo.run.limits import Ledger
 from promptpo.store.codec import encode
 from promptpo.store.events import EventLog
 from promptpo.store.folder import RunFolder
 from promptpo.store.memo import Memo, digest
-from promptpo.types import Key, Rollout, Stream
+from promptpo.types import Key, Rollout, Stream, Trajectory
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Player:
             self.ledger.count_share(key, run.steps)
         return run
 
-    async def trajectories(self, play: Play, key: Key, seeds: Sequence[int]) -> list[EpisodeData]:
+    async def trajectories(self, play: Play, key: Key, seeds: Sequence[int]) -> list[Trajectory]:
         """The episodes of these seeds of what has been played; played again where they are lost.
 
         Raises RunError where they cannot be had.

@@ -16,7 +16,7 @@ from promptpo.export.policy_module import export
 from promptpo.llm.messages import LanguageModel, Message, Reply
 from promptpo.policies import Program
 from promptpo.rollout.executor import Executor
-from promptpo.rollout.jobs import EpisodeData, Lifetime, SummaryJob, SummaryRun, TaskInfo
+from promptpo.rollout.jobs import Lifetime, SummaryJob, TaskInfo
 from promptpo.rollout.seeds import episode_seeds
 from promptpo.rollout.summary import built_in_summary
 from promptpo.run.asking import Asker
@@ -28,7 +28,7 @@ from promptpo.store.codec import encode, score_data
 from promptpo.store.events import EventLog
 from promptpo.store.folder import RunFolder
 from promptpo.store.memo import Memo, digest
-from promptpo.types import Candidate, Key, Proof, Rollout, Round, best_round
+from promptpo.types import Candidate, Key, Proof, Rollout, Round, SummaryRun, Trajectory, best_round
 
 
 @dataclass
@@ -91,7 +91,7 @@ class RunServices:
         finally:
             self.ledger.release_steps(reserved)
 
-    async def episodes(self, of: Candidate) -> list[EpisodeData]:
+    async def episodes(self, of: Candidate) -> list[Trajectory]:
         """The trajectories of a candidate's search episodes."""
         assert of.source is not None and of.rollout is not None  # noqa: S101 - it has played
         play = Play(of.source, "search", of.rollout.seeds, of.mark)

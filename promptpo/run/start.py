@@ -32,9 +32,8 @@ from promptpo.run.services import RunServices
 from promptpo.run.settings import configure, recording_path
 from promptpo.spec import EnvSpec, load_spec
 from promptpo.spec.authoring.published import PUBLISHED
-from promptpo.store.events import EventLog
+from promptpo.store.events import EventLog, Listener
 from promptpo.store.folder import RunFolder
-from promptpo.types import Listener
 
 __all__ = ["Result", "carry_out"]
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from promptpo.errors import RunError
 
 if TYPE_CHECKING:
-    from promptpo.rollout.jobs import EpisodeData
+    from promptpo.types import Trajectory
 
 
-def packed(episodes: Sequence[EpisodeData]) -> bytes:
+def packed(episodes: Sequence[Trajectory]) -> bytes:
     """The file's content: ``obs_0, actions_0, rewards_0, end_0, obs_1, ...``."""
     import numpy as np
 
@@ -28,7 +28,7 @@ def packed(episodes: Sequence[EpisodeData]) -> bytes:
     return buffer.getvalue()
 
 
-def read(file: Path) -> list[EpisodeData]:
+def read(file: Path) -> list[Trajectory]:
     """The trajectories in a file. Raises RunError where it is missing or damaged."""
     import numpy as np
 
@@ -43,15 +43,15 @@ def read(file: Path) -> list[EpisodeData]:
         raise RunError(f"{file}: damaged ({told or type(e).__name__}); {remedy}") from None
 
 
-def _episode(data: Any, i: int) -> EpisodeData:  # noqa: ANN401 - numpy's open file
-    from promptpo.rollout.jobs import EpisodeData
+def _episode(data: Any, i: int) -> Trajectory:  # noqa: ANN401 - numpy's open file
+    from promptpo.types import Trajectory
 
     end, rewards = _array(data, f"end_{i}", 1, "i"), _array(data, f"rewards_{i}", 1)
     seed, terminated, truncated, success = end.tolist()
     observations, actions = _array(data, f"obs_{i}", 2), _array(data, f"actions_{i}", 2)
     if not len(observations) - 1 == len(actions) == len(rewards):
         raise ValueError(f"the arrays of episode {i} do not fit together")
-    return EpisodeData(
+    return Trajectory(
         observations=observations,
         actions=actions,
         rewards=rewards,

@@ -8,20 +8,40 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from promptpo.common.files import write_all, write_atomically
 from promptpo.errors import file_error
 from promptpo.store.shapes import is_event
 from promptpo.store.upgrade import Upgrade, format_of
-from promptpo.types import Event, Listener
 
 #: Kept free for replies while a run goes on: on a full disk, those under way still find room.
 _RESERVE = 256 * 1024
 _FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+@dataclass(frozen=True)
+class Event:
+    """One line of ``events.jsonl``; ``time`` is seconds since the epoch.
+
+    Events with ``transient`` set reach listeners only and are not written down.
+    """
+
+    type: str
+    data: Mapping[str, Any] = field(default_factory=dict)
+    time: float = 0.0
+    transient: bool = False
+
+
+class Listener(Protocol):
+    """Receives every event of a run, in order, in the run's own thread."""
+
+    def __call__(self, event: Event, /) -> None:
+        """Take note of one event; must not block."""
+        ...
 
 
 @dataclass(frozen=True)

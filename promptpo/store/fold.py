@@ -9,11 +9,11 @@ from typing import Any
 
 from promptpo.llm.messages import Message
 from promptpo.llm.recording import RecordedReply, reply_from_event
-from promptpo.rollout.jobs import SummaryRun
 from promptpo.store.codec import decode, score_of
-from promptpo.store.tally import Tally
+from promptpo.store.events import Event
+from promptpo.store.tally import Tally, Usage
 from promptpo.store.trials import Call, Feedback, Trial
-from promptpo.types import Candidate, Event, Key, Proof, Rollout, Usage
+from promptpo.types import Candidate, Key, Proof, Rollout, SummaryRun
 
 #: Events after which a run that has ended is still one that has ended.
 _ASIDE = ("run", "resumed", "notice", "usage", "finished")

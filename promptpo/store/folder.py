@@ -26,7 +26,7 @@ from promptpo.store.upgrade import upgraded_info
 from promptpo.types import Candidate, Key, Stream
 
 if TYPE_CHECKING:
-    from promptpo.rollout.jobs import EpisodeData
+    from promptpo.types import Trajectory
 
 
 def no_run(path: Path) -> str:
@@ -214,14 +214,14 @@ class RunFolder:
         return self.candidate(name) / file
 
     def write_episodes(
-        self, name: str, episodes: Sequence[EpisodeData], stream: Stream = "search"
+        self, name: str, episodes: Sequence[Trajectory], stream: Stream = "search"
     ) -> None:
         """Store trajectories."""
         from promptpo.store.episodes import packed
 
         write_atomically(self.episodes(name, stream), packed(episodes))
 
-    def read_episodes(self, name: str, stream: Stream = "search") -> list[EpisodeData]:
+    def read_episodes(self, name: str, stream: Stream = "search") -> list[Trajectory]:
         """The trajectories that ``write_episodes`` stored. Raises RunError."""
         from promptpo.store.episodes import read
 

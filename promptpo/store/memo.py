@@ -12,8 +12,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from promptpo.errors import LimitReached
+from promptpo.store.events import Event
 from promptpo.store.record import Record
-from promptpo.types import Event, Key, Rollout
+from promptpo.types import Key, Rollout
 
 #: What an event is about; of two events about the same thing the later one holds.
 _SUBJECT = ("key", "digest", "round", "rollout")

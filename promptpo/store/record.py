@@ -8,9 +8,11 @@ from typing import Any
 
 from promptpo.config import flat
 from promptpo.store.codec import decode, score_of
+from promptpo.store.events import Event
 from promptpo.store.fold import Fold
+from promptpo.store.tally import Usage
 from promptpo.store.trials import Call, RoundRecord, Trial
-from promptpo.types import Event, Note, Proof, Rollout, Score, Usage
+from promptpo.types import Note, Proof, Rollout, Score
 
 #: The method whose name goes without saying.
 USUAL_METHOD = "promptpo"

@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from promptpo.llm.usage import dollars, tokens_of
-from promptpo.types import Event, Stream, Usage
+from promptpo.store.events import Event
+from promptpo.types import Stream
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Running totals of a run. Tokens and ``cost`` are None once those of any call are unknown."""
+
+    calls: int = 0
+    prompt_tokens: int | None = 0
+    completion_tokens: int | None = 0
+    cost: float | None = 0.0
+    steps: Mapping[Stream, int] = field(default_factory=dict)
+
+    @property
+    def has_tokens(self) -> bool:
+        """Whether the tokens of every call are known."""
+        return self.prompt_tokens is not None and self.completion_tokens is not None
 
 
 @dataclass

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from promptpo.llm.messages import Message, Reply
-from promptpo.types import Candidate, Key, Note, Rollout, Score, Usage
+from promptpo.store.tally import Usage
+from promptpo.types import Candidate, Key, Note, Rollout, Score
 
 
 @dataclass(frozen=True)

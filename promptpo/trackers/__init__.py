@@ -18,13 +18,12 @@ from promptpo.common.values import listed
 from promptpo.config import RunConfig, flat
 from promptpo.errors import UsageError
 from promptpo.spec.running.explanation import one_line
-from promptpo.store.events import EventLog
+from promptpo.store.events import Event, EventLog, Listener
 from promptpo.store.folder import RunFolder
 from promptpo.store.reading import read_record
 from promptpo.trackers.base import Delivery, End, Start, Tracker
 from promptpo.trackers.courier import Courier, Memory
 from promptpo.trackers.feed import Feed
-from promptpo.types import Event, Listener
 
 __all__ = ["TRACKERS", "Delivery", "End", "Start", "Tracker", "check_ready", "send", "tracking"]
 

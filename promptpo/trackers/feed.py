@@ -20,9 +20,10 @@ from typing import Any
 
 from promptpo.stats import mean_interval, success_interval
 from promptpo.store.codec import score_data, score_of
+from promptpo.store.events import Event
 from promptpo.store.record import Record
 from promptpo.trackers.base import Delivery
-from promptpo.types import Event, Key, Rollout, Score
+from promptpo.types import Key, Rollout, Score
 
 
 class Feed:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, TextIO
 
-from promptpo.types import Event
+from promptpo.store.events import Event
 
 if TYPE_CHECKING:
     from promptpo.ui.progress import Progress

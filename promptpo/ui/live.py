@@ -15,9 +15,10 @@ from rich.text import Text
 
 from promptpo.common import text
 from promptpo.common.plaintext import clean_line
+from promptpo.common.text import success_count
 from promptpo.store.codec import score_data
+from promptpo.store.events import Event
 from promptpo.store.trials import Trial
-from promptpo.types import Event, successes_text
 from promptpo.ui import summary
 from promptpo.ui.plain import event_lines
 from promptpo.ui.progress import Progress, stage_of
@@ -153,7 +154,7 @@ def _cells(trial: Trial, *, with_success: bool) -> list[Text]:
     worked = run is not None and not error and bool(run.returns)
     mean = text.number(run.score.mean_return) if run and worked else ""
     steps = f"{run.steps:,}" if run and run.steps else ""
-    hits = successes_text(run.successes) if run and worked else ""
+    hits = success_count(run.successes) if run and worked else ""
     note = text.gist(error)
     if not note and trial.repairs:
         note = text.plural(trial.repairs, "repair")

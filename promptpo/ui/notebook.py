@@ -13,7 +13,7 @@ from typing import Any
 from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
-from promptpo.types import Event
+from promptpo.store.events import Event
 from promptpo.ui import summary
 from promptpo.ui.live import kept_lines, picture, rows_of
 from promptpo.ui.progress import Progress

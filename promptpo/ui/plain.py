@@ -8,8 +8,10 @@ from typing import Any, TextIO
 
 from promptpo.common import text
 from promptpo.common.plaintext import clean_line
+from promptpo.common.text import success_count
 from promptpo.store.codec import decode
-from promptpo.types import Event, Key, Rollout, successes_text
+from promptpo.store.events import Event
+from promptpo.types import Key, Rollout
 from promptpo.ui import summary
 from promptpo.ui.progress import Progress
 from promptpo.ui.summary import Row
@@ -95,7 +97,7 @@ def _outcome(run: Rollout) -> str:
     """What came of episodes: the score and the steps, or why they failed."""
     if run.error is not None:
         return f"failed: {text.gist(run.error)}"
-    hits = successes_text(run.successes)
+    hits = success_count(run.successes)
     score = f"success {hits:>5}  " if hits != "-" else ""
     return f"{score}return {text.number(run.score.mean_return):>9}  {run.steps:>9,} steps"
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from promptpo.store.codec import decode
+from promptpo.store.events import Event
 from promptpo.store.record import Record
 from promptpo.store.trials import Trial
-from promptpo.types import Event, Key
+from promptpo.types import Key
 
 _PHASES = {"selecting": "selection", "testing": "test"}
 

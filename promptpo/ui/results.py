@@ -7,7 +7,8 @@ from typing import Protocol
 
 from promptpo.common import text
 from promptpo.store.codec import encode
-from promptpo.types import Candidate, Proof, Rollout, Usage
+from promptpo.store.tally import Usage
+from promptpo.types import Candidate, Proof, Rollout
 from promptpo.ui import html
 from promptpo.ui.summary import Row, held_out_rows, proof_rows
 

@@ -11,7 +11,7 @@ import scripted
 
 from promptpo.common.plaintext import clean, clean_line, control_character, shortened
 from promptpo.errors import UsageError
-from promptpo.types import Event
+from promptpo.store.events import Event
 from promptpo.ui.plain import PlainView
 
 ROOT = Path(__file__).parents[2]

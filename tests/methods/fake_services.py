@@ -16,10 +16,10 @@ from promptpo.llm.messages import Message, Reply
 from promptpo.methods import Search, find_method
 from promptpo.methods.base import Messages
 from promptpo.policies import Actions, Program
-from promptpo.rollout.jobs import EpisodeData, SummaryRun, TaskInfo
+from promptpo.rollout.jobs import TaskInfo
 from promptpo.run.options import build
 from promptpo.spec import load_spec
-from promptpo.types import Candidate, Key, Rollout, Round, best_of
+from promptpo.types import Candidate, Key, Rollout, Round, SummaryRun, Trajectory, best_of
 
 TWO_ACTIONS = Actions(counts=(2,), starts=(0,))
 
@@ -143,7 +143,7 @@ class FakeServices:
             return Rollout("search", seeds, output="it printed this", error=outcome)
         return rollout((outcome,) * len(seeds), seeds=seeds)
 
-    async def episodes(self, of: Candidate) -> list[EpisodeData]:
+    async def episodes(self, of: Candidate) -> list[Trajectory]:
         return []
 
     async def summarize(self, of: Candidate, feedback: str | None) -> SummaryRun:

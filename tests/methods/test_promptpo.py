@@ -6,10 +6,9 @@ from fake_services import FEEDBACK, FakeServices, fails, fenced, mean_returns, p
 from promptpo.errors import GoalReached, LimitReached, ModelError
 from promptpo.llm.messages import Reply
 from promptpo.methods.promptpo import PromptPO
-from promptpo.rollout.jobs import SummaryRun
 from promptpo.run.options import build
 from promptpo.spec import load_spec
-from promptpo.types import Key, Note, Round
+from promptpo.types import Key, Note, Round, SummaryRun
 
 LIMIT = LimitReached("the limit of 7 model calls is reached")
 

@@ -10,10 +10,10 @@ import sandbox
 from promptpo.errors import PromptPOError
 from promptpo.rollout import LocalExecutor, Settings, evaluate
 from promptpo.rollout.division import divided
-from promptpo.rollout.jobs import EpisodeData, PlayJob, ProofJob
+from promptpo.rollout.jobs import PlayJob, ProofJob
 from promptpo.rollout.proof import prove, to_prove
 from promptpo.rollout.worker import Worker
-from promptpo.types import Rollout
+from promptpo.types import Rollout, Trajectory
 
 SEEDS = tuple(range(100, 110))
 
@@ -115,7 +115,7 @@ def fed(executor, source, observations, actions, company=1):
 
 
 def episode(observations, actions):
-    return EpisodeData(
+    return Trajectory(
         observations=np.tile(np.array(observations)[:, None], 4),
         actions=np.array(actions)[:, None],
         rewards=np.zeros(len(actions)),

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from promptpo.errors import FileError
-from promptpo.store.events import EventLog, elapsed, read_log
+from promptpo.store.events import Event, EventLog, elapsed, read_log
 from promptpo.store.shapes import EVENTS, FORMAT
-from promptpo.types import Event
 
 REPLY = {"key": {"role": "policy", "round": 1, "candidate": 1, "attempt": 0}, "text": "x"}
 

@@ -7,10 +7,9 @@ import pytest
 from promptpo.common.files import write_atomically
 from promptpo.errors import RunError
 from promptpo.llm.messages import Message
-from promptpo.rollout.jobs import EpisodeData
 from promptpo.store.codec import decode
 from promptpo.store.folder import RunFolder
-from promptpo.types import Candidate, Episode, Key, Note, Rollout
+from promptpo.types import Candidate, Episode, Key, Note, Rollout, Trajectory
 
 
 def new_run(out):
@@ -67,7 +66,7 @@ def test_episodes_come_back_as_they_were(tmp_path, success):
     folder = new_run(tmp_path)
     rng = np.random.default_rng(0)
     kept = [
-        EpisodeData(
+        Trajectory(
             rng.normal(size=(t + 1, 3)), rng.normal(size=(t, 2)), rng.normal(size=t),
             seed=2**30 + t, terminated=t == 1, truncated=t != 1, success=success,
         )

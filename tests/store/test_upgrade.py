@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from promptpo.store.events import read_log
+from promptpo.store.events import Event, read_log
 from promptpo.store.folder import RunFolder
 from promptpo.store.reading import read_record
 from promptpo.store.record import Record
 from promptpo.store.shapes import is_event
 from promptpo.store.upgrade import Upgrade, format_of
-from promptpo.types import Event, Key
+from promptpo.types import Key
 
 DATA = Path(__file__).parents[1] / "data" / "format_1"
 MARK = "depends on other episodes"

@@ -9,7 +9,7 @@ import pytest
 from promptpo.cli import main
 from promptpo.common.text import near_path
 from promptpo.errors import FileError, PromptPOError, file_error, known_error
-from promptpo.types import Event
+from promptpo.store.events import Event
 from promptpo.ui.plain import PlainView
 from promptpo.ui.streams import Steady
 from promptpo.ui.terminal import say

@@ -28,7 +28,7 @@ from run_events import (
 
 import promptpo
 from promptpo.common import text
-from promptpo.types import Event
+from promptpo.store.events import Event
 from promptpo.ui import open_view, summary
 from promptpo.ui.live import picture
 from promptpo.ui.plain import PlainView

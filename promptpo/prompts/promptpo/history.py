@@ -8,8 +8,9 @@ from enum import IntEnum
 from functools import lru_cache
 
 from promptpo.common.plaintext import clean
+from promptpo.common.text import success_count
 from promptpo.prompts.task import CHARS_PER_TOKEN
-from promptpo.types import Candidate, Note, Rollout, Round, best_round, successes_text
+from promptpo.types import Candidate, Note, Rollout, Round, best_round
 
 #: The title of the note that opens a round: what its author thought of the last one.
 REFLECTION = "Reflection before it"
@@ -148,7 +149,7 @@ def _figures(run: Rollout) -> _Figures:
         mean_return=f"{run.score.mean_return:.6g}",
         returns=", ".join(f"{x:.6g}" for x in run.returns),
         lengths=", ".join(map(str, run.lengths)),
-        success=successes_text(run.successes) if defined else "",
+        success=success_count(run.successes) if defined else "",
         successes=", ".join("yes" if s else "no" for s in run.successes) if defined else "",
     )
 

@@ -39,13 +39,11 @@ def policy_messages(
 
 def feedback_messages(spec: EnvSpec, config: RunConfig) -> Messages:
     """Ask for the class that turns episodes into text."""
-    from promptpo.rollout.jobs import SUMMARY_CHARS
-
     return filled(
         "promptpo/feedback",
         task=task_text(spec, config),
         imports=imports_text(spec),
-        text_chars=SUMMARY_CHARS,
+        text_chars=bounds.SUMMARY,
         success="True or False" if spec.success else "None (this task defines no success)",
     )
 

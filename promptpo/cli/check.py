@@ -9,8 +9,8 @@ from promptpo import config
 from promptpo.cli.parser import Parser
 from promptpo.cli.settings import add_settings
 from promptpo.cli.specs import add_specs, given_specs
+from promptpo.common.terminal import say
 from promptpo.errors import UsageError
-from promptpo.ui.terminal import say
 
 if TYPE_CHECKING:
     from promptpo.checks import Checker

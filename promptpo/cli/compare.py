@@ -10,9 +10,9 @@ from promptpo.cli import runs
 from promptpo.cli.parser import Parser, add_out
 from promptpo.common import text
 from promptpo.common.files import write_atomically
+from promptpo.common.terminal import named, say
 from promptpo.errors import UsageError
 from promptpo.ui.tables import console_of
-from promptpo.ui.terminal import named, say
 
 #: Where files go unless --to says otherwise.
 _FOLDER = Path("comparison")

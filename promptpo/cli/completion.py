@@ -12,7 +12,7 @@ import shlex
 from importlib.resources import files
 
 from promptpo.cli.parser import Parser, one_of
-from promptpo.ui.terminal import say
+from promptpo.common.terminal import say
 
 SHELLS = ("bash", "zsh", "fish")
 

@@ -16,9 +16,9 @@ from promptpo.cli.parser import Parser, add_out
 from promptpo.cli.settings import PLAYING_NOTE, add_playing
 from promptpo.cli.specs import given_spec
 from promptpo.common import text
+from promptpo.common.terminal import named, say
 from promptpo.errors import PromptPOError, UsageError
 from promptpo.ui.tables import console_of
-from promptpo.ui.terminal import named, say
 
 if TYPE_CHECKING:
     from promptpo.evaluation import PolicyComparison

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from promptpo.cli import runs
 from promptpo.cli.parser import Parser, add_out
 from promptpo.common import text
+from promptpo.common.terminal import say
 from promptpo.config import RunConfig
 from promptpo.errors import UsageError
-from promptpo.ui.terminal import say
 
 if TYPE_CHECKING:
     from promptpo.export.minari_dataset import Dataset

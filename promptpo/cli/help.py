@@ -7,9 +7,9 @@ import importlib
 
 from promptpo.cli import run
 from promptpo.cli.parser import BY_METHOD, COMMANDS, USAGE, Parser, commands_help, nearest
+from promptpo.common.terminal import say
 from promptpo.config import RunConfig
 from promptpo.errors import UsageError
-from promptpo.ui.terminal import say
 
 
 def parser() -> Parser:

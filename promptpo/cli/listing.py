@@ -10,10 +10,10 @@ from promptpo.cli import runs
 from promptpo.cli.parser import Parser, add_out, nearest
 from promptpo.common import text
 from promptpo.common.plaintext import clean_line
+from promptpo.common.terminal import say
 from promptpo.errors import PromptPOError, UsageError
 from promptpo.store.folder import RunFolder
 from promptpo.store.reading import standing
-from promptpo.ui.terminal import say
 
 if TYPE_CHECKING:
     import sandbox

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from promptpo.cli.parser import Parser
 from promptpo.common.plaintext import clean
+from promptpo.common.terminal import say
 from promptpo.errors import SpecError, UsageError
-from promptpo.ui.terminal import say
 
 
 def parser() -> Parser:

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from promptpo.cli.words import options_first, parts
+from promptpo.common.terminal import say
 from promptpo.common.values import shown
 from promptpo.config import RunConfig
 from promptpo.errors import UsageError
-from promptpo.ui.terminal import say
 from promptpo.version import __version__
 
 

@@ -7,11 +7,11 @@ import argparse
 from promptpo.cli.parser import Parser
 from promptpo.cli.settings import add_preset, add_settings
 from promptpo.cli.specs import add_specs, given_spec
+from promptpo.common.terminal import say
 from promptpo.config import RunConfig
 from promptpo.errors import UsageError
 from promptpo.methods import find_method
 from promptpo.run.options import build
-from promptpo.ui.terminal import say
 
 #: The settings that show in a prompt.
 _SHOWN = ("method", "published_prompt", "act_timeout", "episode_timeout", "policy_lifetime")

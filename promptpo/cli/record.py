@@ -12,11 +12,11 @@ from typing import Any
 from promptpo.cli import runs
 from promptpo.cli.parser import Parser, add_out
 from promptpo.common.files import write_atomically
+from promptpo.common.terminal import say
 from promptpo.config import RunConfig
 from promptpo.errors import RunError, UsageError
 from promptpo.store.events import read_log
 from promptpo.store.folder import RunFolder
-from promptpo.ui.terminal import say
 
 
 def parser() -> Parser:

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from promptpo.cli import runs
 from promptpo.cli.parser import Parser, add_out
 from promptpo.common import text
+from promptpo.common.terminal import say
 from promptpo.errors import RunError
 from promptpo.store.folder import RunFolder
-from promptpo.ui.terminal import say
 
 
 def parser() -> Parser:

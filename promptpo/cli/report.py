@@ -8,7 +8,7 @@ from pathlib import Path
 from promptpo.cli import runs
 from promptpo.cli.parser import Parser, add_out
 from promptpo.common import text
-from promptpo.ui.terminal import say
+from promptpo.common.terminal import say
 
 #: Where the report of several runs goes unless --to says otherwise.
 _SEVERAL = Path("report.html")

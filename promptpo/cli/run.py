@@ -13,11 +13,11 @@ from promptpo.cli import runs
 from promptpo.cli.parser import USAGE, Parser, commands_help
 from promptpo.cli.settings import add_preset, add_settings
 from promptpo.cli.specs import add_specs, given_spec
+from promptpo.common.terminal import say
 from promptpo.config import RunConfig
 from promptpo.errors import EXIT_INTERRUPTED, UsageError
 from promptpo.run import options
 from promptpo.run.config_file import load_toml
-from promptpo.ui.terminal import say
 
 if TYPE_CHECKING:
     from promptpo.run.forecast import Forecast

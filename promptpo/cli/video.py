@@ -12,9 +12,9 @@ from promptpo.cli import runs
 from promptpo.cli.parser import Parser, add_out, converter
 from promptpo.cli.settings import PLAYING_NOTE, add_playing
 from promptpo.cli.specs import add_specs, given_spec
+from promptpo.common.terminal import say
 from promptpo.common.values import shown
 from promptpo.errors import UsageError
-from promptpo.ui.terminal import say
 
 _EPILOG = f"""\
 {PLAYING_NOTE}

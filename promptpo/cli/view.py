@@ -9,7 +9,7 @@ from pathlib import Path
 from promptpo.cli import runs
 from promptpo.cli.parser import Parser, add_out, converter
 from promptpo.common import text
-from promptpo.ui.terminal import say
+from promptpo.common.terminal import say
 
 
 def parser() -> Parser:

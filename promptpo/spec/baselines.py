@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from promptpo.common.files import write_atomically
-from promptpo.common.plaintext import clean
+from promptpo.common.terminal import say
 from promptpo.errors import PromptPOError
 from promptpo.spec.loading.families import expanded
 from promptpo.spec.loading.loader import load_spec
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 store(options.json, task.spec.ref, found)
             task.close()
     except PromptPOError as error:
-        print(clean(str(error)), file=sys.stderr)
+        say(error, sys.stderr)
         return error.exit_code
     except BrokenPipeError:  # `| head`; Python then says nothing of it at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -57,7 +57,7 @@ def _printed(task: Task, seeds: Sequence[int]) -> Iterator[tuple[str, Measured]]
         value = f"{score.mean_return:10.2f} +- {result.standard_error:.2f}"
         spread = f"  deviation {result.deviation:.4g}"
         line = f"{task.spec.name}  {name:12}{value}{spread}{success}  ({result.steps} steps)"
-        print(clean(line), flush=True)
+        say(line)
         yield name, result
 
 

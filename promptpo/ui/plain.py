@@ -8,6 +8,7 @@ from typing import Any, TextIO
 
 from promptpo.common import text
 from promptpo.common.plaintext import clean_line
+from promptpo.common.terminal import say
 from promptpo.common.text import success_count
 from promptpo.store.codec import decode
 from promptpo.store.events import Event
@@ -15,7 +16,6 @@ from promptpo.types import Key, Rollout
 from promptpo.ui import summary
 from promptpo.ui.progress import Progress
 from promptpo.ui.summary import Row
-from promptpo.ui.terminal import say
 
 _STREAMS = {"selection": "selection", "test": "held-out"}
 

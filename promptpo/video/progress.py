@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
 from promptpo.common.plaintext import clean_line
+from promptpo.common.terminal import say
 from promptpo.common.text import near_path, plural
-from promptpo.ui.terminal import say
 from promptpo.video.options import Watcher
 
 

@@ -11,7 +11,7 @@ from http.server import ThreadingHTTPServer
 from typing import Any
 
 from promptpo.common.plaintext import clean_line
-from promptpo.ui.terminal import say
+from promptpo.common.terminal import say
 
 #: Connections that are served at once; a browser opens about six.
 MOST_CONNECTIONS = 64

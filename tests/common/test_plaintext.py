@@ -60,7 +60,10 @@ def test_what_is_too_long_keeps_its_ends_and_says_what_is_missing():
 
 
 def test_nothing_prints_but_by_the_function_that_cleans():
-    free = {"promptpo/ui/terminal.py", "promptpo/checks/replay.py"}  # the latter speaks to a pipe
+    free = {
+        "promptpo/common/terminal.py",
+        "promptpo/checks/replay.py",
+    }
     callers = {
         str(path.relative_to(ROOT))
         for path in (ROOT / "promptpo").rglob("*.py")
@@ -108,10 +111,10 @@ def test_the_live_view_takes_no_markup_and_no_escape_from_outside(words):
 
     from rich.console import Console
 
-    from promptpo.ui.live import _rows
+    from promptpo.ui.live import rows_of
 
     console = Console(file=io.StringIO(), force_terminal=True, color_system=None, width=200)
-    console.print(_rows([("model", words)]))
+    console.print(rows_of([("model", words)]))
     shown = console.file.getvalue()
     assert clean_line(words)[:60] in shown
     assert controls(shown) == set()

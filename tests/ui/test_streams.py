@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from promptpo.cli import main
+from promptpo.common.terminal import say
 from promptpo.common.text import near_path
 from promptpo.errors import FileError, PromptPOError, file_error, known_error
 from promptpo.store.events import Event
 from promptpo.ui.plain import PlainView
 from promptpo.ui.streams import Steady
-from promptpo.ui.terminal import say
 
 
 def shell(command):

@@ -25,7 +25,7 @@ def parser() -> Parser:
         epilog="Runs that differ in nothing but their seed are one group; each spec has tables and"
         "\naxes of its own. docs/runs.md says how the intervals and tests are made.",
     )
-    p.add_argument("runs", nargs="+", metavar="RUN", help=runs.NAMES)
+    p.add_argument("runs", nargs="+", metavar="RUN", help=runs.SEVERAL)
     add_out(p)
     files = p.add_argument_group("files")
     files.add_argument(
@@ -42,7 +42,7 @@ def main(arguments: argparse.Namespace) -> int:
     """Carry out the command."""
     from promptpo.comparison import FORMATS, Comparison
 
-    compared = Comparison.of(runs.find(name, arguments.out) for name in arguments.runs)
+    compared = Comparison.of(runs.find_all(arguments.runs, arguments.out))
     formats = [name for name in FORMATS if getattr(arguments, name)]
     if arguments.to and not formats:
         formats = list(FORMATS)

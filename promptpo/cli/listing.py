@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,8 @@ from promptpo.common.terminal import say
 from promptpo.errors import PromptPOError, UsageError
 from promptpo.store.folder import RunFolder
 from promptpo.store.reading import standing
+from promptpo.sweep.folder import sweeps_in
+from promptpo.sweep.overview import counts
 
 if TYPE_CHECKING:
     import sandbox
@@ -49,6 +52,9 @@ def main(arguments: argparse.Namespace) -> int:
         say(f"{problem}\n")
     rows = run_rows(arguments.out)
     if rows:
+        if sweeps := sweep_rows(arguments.out, rows):
+            print_table(("sweep", "runs"), sweeps)
+            say()
         print_table(("run", "status", "best", "held-out or search score"), rows)
     else:
         say(f"no runs in {arguments.out} yet")
@@ -122,6 +128,17 @@ def space_words(space: sandbox.Box | sandbox.Discrete | sandbox.MultiDiscrete) -
 def run_rows(out: Path) -> list[tuple[str, ...]]:
     """One row for each run, the latest first, and for each folder that was meant to be one."""
     return [run_row(folder) for folder in reversed(runs.all_folders(out))]
+
+
+def sweep_rows(out: Path, rows: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """One row for each sweep, the latest first, and how its runs stand, which are in ``rows``."""
+    found: list[tuple[str, ...]] = []
+    for sweep in reversed(sweeps_in(out)):
+        name = text.near_path(sweep.path)
+        states = [status for run, status, *_ in rows if Path(name) in Path(run).parents]
+        states += ["waiting"] * (len(sweep.read().members) - len(states))
+        found.append((name, counts(states)))
+    return found
 
 
 def run_row(folder: Path) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ _SEVERAL = Path("report.html")
 def parser() -> Parser:
     """The runs, and where the page goes."""
     p = Parser("report")
-    p.add_argument("runs", nargs="*", metavar="RUN", help=f"{runs.NAMES} (default: latest)")
+    p.add_argument("runs", nargs="*", metavar="RUN", help=f"{runs.SEVERAL} (default: latest)")
     p.add_argument(
         "--to",
         type=Path,
@@ -36,7 +36,7 @@ def main(arguments: argparse.Namespace) -> int:
     """Carry out the command."""
     from promptpo.report import write_report
 
-    folders = [runs.find(name, arguments.out) for name in arguments.runs or ["latest"]]
+    folders = runs.find_all(arguments.runs or ["latest"], arguments.out)
     to = arguments.to or (_SEVERAL if len(folders) > 1 else None)
     file = write_report(folders, to, inline_videos=arguments.inline_videos)
     say(text.near_path(file))

@@ -4,29 +4,32 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
+import signal
 import sys
-from dataclasses import replace
+import threading
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO, cast
+from typing import Any, TextIO, cast
 
-from promptpo.cli import runs
+from promptpo.cli import dry_runs, runs, sweep
 from promptpo.cli.parser import USAGE, Parser, commands_help
 from promptpo.cli.settings import add_preset, add_settings
-from promptpo.cli.specs import add_specs, given_spec
+from promptpo.cli.specs import add_specs, given_specs
 from promptpo.common.terminal import say
 from promptpo.config import RunConfig
 from promptpo.errors import EXIT_INTERRUPTED, UsageError
 from promptpo.run import options
 from promptpo.run.config_file import load_toml
-
-if TYPE_CHECKING:
-    from promptpo.run.forecast import Forecast
+from promptpo.sweep.folder import SweepFolder
+from promptpo.sweep.plan import read_seeds
 
 EXAMPLES = """\
 examples:
   promptpo cartpole                              replay a recording: no key
   promptpo task.py --model openai/gpt-5          5 rounds of 4 candidates
   promptpo task.py --preset paper --max-cost 2   10 rounds of 10, $2 at most
+  promptpo cartpole nim --seeds 0..4             ten runs side by side
   promptpo --resume latest                       continue the last run"""
 
 
@@ -48,15 +51,36 @@ def parser(method: str = RunConfig.method) -> Parser:
         " they\nbehave in the simulator, and writes better ones."
     )
     p.usage = USAGE
-    add_specs(p)
+    add_specs(p, several=True)
     add_settings(p, options.fields(method), method=method)
+    several = p.add_argument_group("several runs side by side (each its own; limits hold for each)")
+    several.add_argument(
+        "--seeds",
+        type=read_seeds,
+        default=(),
+        metavar="LIST",
+        help="a run for each spec and seed: 0..4, or 0,3,7; compared at the end",
+    )
     sources = p.add_argument_group("where settings come from, later ones winning")
     add_preset(sources)
     sources.add_argument("--config", type=Path, metavar="FILE", help="TOML file of settings")
     action = p.add_argument_group("instead of a new run")
-    action.add_argument("--resume", metavar="RUN", help=f"continue this run: {runs.NAMES}")
     action.add_argument(
-        "--dry-run", action="store_true", help="print the calls, tokens and steps to expect"
+        "--resume", metavar="RUN", help=f"continue this run, or sweep: {runs.NAMES}"
+    )
+    action.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="print the calls, tokens, dollars and steps to expect",
+    )
+    programs = p.add_argument_group("for programs that start runs")
+    programs.add_argument(
+        "--json", action="store_true", help="print how the run stands as lines of JSON"
+    )
+    programs.add_argument(
+        "--attached",
+        action="store_true",
+        help="stop as with Ctrl-C when standard input ends; ignore Ctrl-C itself",
     )
     return p.finish()
 
@@ -64,37 +88,93 @@ def parser(method: str = RunConfig.method) -> Parser:
 def main(arguments: argparse.Namespace) -> int:
     """Carry out the command."""
     given = vars(arguments)
-    if spec := given_spec(arguments):
-        given["spec"] = spec
+    specs = given_specs(arguments)
     resume, dry_run = given.pop("resume"), given.pop("dry_run")
-    toml = given.pop("config")
+    seeds, as_json, toml = given.pop("seeds"), given.pop("json"), given.pop("config")
+    if given.pop("attached"):
+        _attach()
+    if seeds and "seed" in given:
+        raise UsageError("--seed and --seeds; leave one of them out")
     layers = [load_toml(toml)] if toml else []
     layers.append(given)
-    if resume is not None:
-        settings, folder = _resumed(resume, layers)
-    else:
+    if len(specs) > 1 or len(seeds) > 1:
+        if resume is not None or as_json:
+            option = "--json" if resume is None else "--resume"
+            raise UsageError(f"{option} is not for several runs; leave it, or --seeds, out")
+        specs = specs or [_spec_of(layers)]
+        start = dry_runs.of_sweep if dry_run else sweep.begin
+        return start(specs, seeds, layers)
+    given |= {"spec": specs[0]} if specs else {}
+    given |= {"seed": seeds[0]} if seeds else {}
+    if resume is None:
         settings, folder = _new(layers, needs_model=not dry_run), None
-    return _forecast(settings, folder) if dry_run else _execute(settings, folder)
+    elif several := _sweep_of(resume, layers):
+        if dry_run or as_json:
+            option = "--dry-run" if dry_run else "--json"
+            raise UsageError(f"{option} is not for a sweep that goes on; leave it out")
+        return sweep.resume(several, layers)
+    else:
+        settings, folder = _resumed(resume, layers)
+    return (
+        dry_runs.of_run(settings, folder)
+        if dry_run
+        else _execute(settings, folder, as_json=as_json)
+    )
 
 
-def _new(layers: list[dict[str, Any]], *, needs_model: bool) -> RunConfig:
-    if not options.build(*layers).spec:
-        raise UsageError(
-            "no spec; name a spec file or a shipped spec, as in: promptpo cartpole"
-            " (promptpo list shows them, promptpo help the commands)"
-        )
+def _sweep_of(name: str, layers: Sequence[Mapping[str, Any]]) -> SweepFolder | None:
+    """The sweep that is to be resumed, if it is one; ``latest`` is that of the latest run."""
+    given = options.merge(*layers)
+    out = Path(given.get("out", RunConfig.out))
+    if name == "latest":
+        return SweepFolder.around(runs.find(name, out, given.get("spec")))
+    return SweepFolder.find(name, out)
+
+
+def _spec_of(layers: Sequence[Mapping[str, Any]]) -> str:
+    """The spec that is given. Raises UsageError where none is."""
+    if spec := options.build(*layers).spec:
+        return spec
+    raise UsageError(
+        "no spec; name a spec file or a shipped spec, as in: promptpo cartpole"
+        " (promptpo list shows them, promptpo help the commands)"
+    )
+
+
+def _new(layers: Sequence[Mapping[str, Any]], *, needs_model: bool) -> RunConfig:
+    _spec_of(layers)
     from promptpo.run.settings import configure
 
     return configure(*layers, needs_model=needs_model)
 
 
-def _execute(settings: RunConfig, folder: Path | None) -> int:
+def _attach() -> None:
+    """End, resumably, when standard input ends: then the program that started this one is gone.
+
+    Ctrl-C reaches all programs on a terminal; that one decides what it means for its runs.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # until the run itself hears it
+
+    def watch() -> None:
+        with contextlib.suppress(OSError):
+            while os.read(sys.stdin.fileno(), 4096):
+                pass
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def _execute(settings: RunConfig, folder: Path | None, *, as_json: bool) -> int:
     from promptpo.api import execute
-    from promptpo.ui import open_view
+    from promptpo.ui import View, open_view
+    from promptpo.ui.status import JsonView
     from promptpo.ui.streams import Steady
 
     stream = Steady(sys.stdout)
-    with open_view(cast("TextIO", stream)) as view:
+    out = cast("TextIO", stream)
+    shown: View = JsonView(out) if as_json else open_view(out)
+    with shown as view:
         result = execute(settings, listener=view, resume=folder)
     if stream.problem is not None and not isinstance(stream.problem, BrokenPipeError):
         note = f"standard output cannot be written ({stream.problem}); the run went on without"
@@ -103,55 +183,14 @@ def _execute(settings: RunConfig, folder: Path | None) -> int:
     return EXIT_INTERRUPTED if result.status == "interrupted" else 0
 
 
-def _resumed(name: str, layers: list[dict[str, Any]]) -> tuple[RunConfig, Path]:
+def _resumed(name: str, layers: Sequence[Mapping[str, Any]]) -> tuple[RunConfig, Path]:
     """The run to continue, and its settings with those replaced that are given and may change."""
     from promptpo.run.settings import resumed_config
 
-    given: dict[str, Any] = {}
-    for layer in layers:
-        given.update({k: v for k, v in layer.items() if v is not None})
+    given = options.merge(*layers)
     out = Path(given.pop("out", RunConfig.out))
     spec = given.pop("spec", None)
     folder = runs.find(name, out, spec)
     if spec is not None and runs.folder_name(spec, out) != folder.parent.name:
         raise UsageError(f"{folder}: not a run of {spec}; leave --spec out to resume it")
     return resumed_config(folder, given), folder
-
-
-def _forecast(settings: RunConfig, folder: Path | None) -> int:
-    from promptpo.export.spec_copy import spec_of_run
-    from promptpo.run.forecast import forecast
-
-    if folder is not None:
-        settings = replace(settings, spec=spec_of_run(folder, settings.spec)[0])
-    for line in forecast_lines(settings, forecast(settings)):
-        say(line)
-    return 0
-
-
-def forecast_lines(settings: RunConfig, expected: Forecast) -> list[str]:
-    """What ``--dry-run`` prints."""
-    f, search = expected, expected.search
-    replayed = (settings.model or "").partition(":")[0] == "recorded"
-    tokens = (
-        f"about {round(search.prompt_tokens, -3):,} in and {round(search.completion_tokens, -3):,}"
-        " out, without repairs"
-    )
-    calls = f"{search.calls:,}; {search.max_calls:,} at most, if every candidate needs all repairs"
-    if search.max_calls == search.calls:
-        calls = f"{search.calls:,}"
-    asked = [
-        ("model", settings.model or "none is configured yet"),
-        ("calls", calls),
-        ("tokens", "none: replies are replayed" if replayed else tokens),
-    ]
-    rows = [
-        ("task", settings.spec),
-        ("method", settings.method),
-        *(asked if search.max_calls else [("model", "none is asked")]),
-        ("env steps", f"{f.steps:,} at most, if no episode ends early"),
-        ("  search", f"{search.search_steps:,}"),
-        ("  selection", f"{f.selection_steps:,}"),
-        ("  held-out", f"{f.test_steps:,}"),
-    ]
-    return [f"{label:11}  {words}" for label, words in rows]

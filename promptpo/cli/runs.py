@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import difflib
 import shlex
+from collections.abc import Iterable
 from pathlib import Path
 
 from promptpo.config import RunConfig
 from promptpo.errors import RunError, SpecError
+from promptpo.sweep.folder import SWEEPS, SweepFolder
 
 #: What a command says of an argument that names a run.
 NAMES = "a run's folder, 'latest', or a spec's name for its latest run"
+
+#: The same of a command that takes several; those of a sweep may be named at once.
+SEVERAL = f"{NAMES}; a sweep's folder for all of its runs"
 
 
 def all_runs(out: Path) -> list[Path]:
@@ -20,7 +25,8 @@ def all_runs(out: Path) -> list[Path]:
 
 def all_folders(out: Path) -> list[Path]:
     """The same, and folders that were meant to be a run's but have lost their log."""
-    files = [*out.glob("*/*/events.jsonl"), *out.glob("*/*/run.json")]
+    depths = ("*/*", f"{SWEEPS}/*/*/*")
+    files = [f for d in depths for n in ("events.jsonl", "run.json") for f in out.glob(f"{d}/{n}")]
     return sorted({f.parent for f in files if not f.parent.name.startswith(".")}, key=_age)
 
 
@@ -47,6 +53,23 @@ def find(name: str, out: Path, spec: str | None = None) -> Path:
             return inside[-1]
     there = next((place for place in places if place.exists()), places[0])
     raise RunError(f"{there}: {no_run(there)}; {_hint(name, out)}")
+
+
+def find_all(names: Iterable[str], out: Path) -> list[Path]:
+    """The folders of several runs; a sweep stands for all of its runs that have begun.
+
+    Raises RunError where there is no such run, or no run in a sweep.
+    """
+    found: list[Path] = []
+    for name in names:
+        sweep = SweepFolder.find(name, out)
+        if sweep is None:
+            found.append(find(name, out))
+        elif inside := sweep.runs():
+            found += inside
+        else:
+            raise RunError(f"{sweep.path}: none of its runs has begun; resume it")
+    return found
 
 
 def _hint(name: str, out: Path) -> str:

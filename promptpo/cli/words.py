@@ -53,7 +53,8 @@ def _option(argv: Sequence[str], place: int, parser: argparse.ArgumentParser) ->
 
 
 def _is_option(text: str) -> bool:
-    return text.startswith("-") and text != "-" and " " not in text and not _NUMBER.match(text)
+    named = text.startswith("-") and text != "-" and not _NUMBER.match(text)
+    return named and " " not in text.partition("=")[0]
 
 
 def options_first(argv: Sequence[str], parser: argparse.ArgumentParser) -> list[str]:

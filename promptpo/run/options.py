@@ -67,22 +67,30 @@ def all_options() -> dict[str, type]:
     return declared
 
 
-def build(*layers: Mapping[str, Any], below: Mapping[str, Any] = MappingProxyType({})) -> RunConfig:
-    """A RunConfig from layers of settings, later ones winning; a method's own stand beside them.
+def merge(*layers: Mapping[str, Any], method: str = RunConfig.method) -> dict[str, Any]:
+    """What is given in layers of settings, later ones winning; None is nothing.
 
-    Of a layer's ``methods`` (from the tables of a TOML file) those of the chosen method count.
-
-    A ``preset`` that a layer names stands below all of them, and ``below`` stands below that; of
-    both, what the method does not know is passed over. Raises UsageError.
+    Of a layer's ``methods`` (from the tables of a TOML file) those of the chosen method count, and
+    stand beside the rest; ``method`` is the one where none is named. Raises UsageError.
     """
     given = [{k: v for k, v in flat(layer).items() if v is not None} for layer in layers]
-    method = next((g["method"] for g in reversed(given) if "method" in g), None)
-    method = method or below.get("method", RunConfig.method)
+    method = next((g["method"] for g in reversed(given) if "method" in g), method)
     config.check_setting(RunConfig, "method", method)
     merged: dict[str, Any] = {}
     for each in given:
         merged.update(each.pop("methods", {}).get(method, {}))
         merged.update(each)
+    return merged
+
+
+def build(*layers: Mapping[str, Any], below: Mapping[str, Any] = MappingProxyType({})) -> RunConfig:
+    """A RunConfig from layers of settings, merged; a method's own options stand beside them.
+
+    A ``preset`` that a layer names stands below all of them, and ``below`` stands below that; of
+    both, what the method does not know is passed over. Raises UsageError.
+    """
+    merged = merge(*layers, method=below.get("method", RunConfig.method))
+    method = merged.setdefault("method", below.get("method", RunConfig.method))
     named = merged.pop("preset", None)
     values = preset(named) if named is not None else {}
     known = fields(method)

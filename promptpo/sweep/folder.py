@@ -1,0 +1,171 @@
+"""The folder of a sweep: ``OUT/sweeps/DATE-TIME``, with ``sweep.json`` and the runs in it.
+
+A run belongs to the sweep in whose folder it lies, and is the one of its spec and seed: nothing
+else is written down, so that nothing is lost when something is killed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import itertools
+import json
+import os
+import shutil
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from promptpo.common.files import write_atomically
+from promptpo.config import RunConfig, check_setting
+from promptpo.errors import PromptPOError, RunError, UsageError, file_error
+from promptpo.run import options
+from promptpo.sweep.plan import Member, Plan
+
+#: The folder of sweeps among those of runs.
+SWEEPS = "sweeps"
+
+#: Seconds that the runs of a sweep whose process was killed may take to end.
+_PATIENCE = 20
+
+
+@dataclass(frozen=True)
+class SweepFolder:
+    """Where a sweep lies."""
+
+    path: Path
+
+    @classmethod
+    def create(cls, out: Path, plan: Plan) -> SweepFolder:
+        """A new folder with the plan in it. Raises RunError where it cannot be made."""
+        stamp = time.strftime("%Y%m%d-%H%M%S")
+        for number in itertools.count(1):
+            path = out / SWEEPS / (stamp if number == 1 else f"{stamp}-{number}")
+            try:
+                path.mkdir(parents=True)
+            except FileExistsError:
+                continue
+            except OSError as e:
+                words = f"{out}: {e.strerror}; give --out a folder that can be written"
+                raise RunError(words) from None
+            folder = cls(path)
+            folder.write(plan)
+            return folder
+        raise AssertionError
+
+    @classmethod
+    def find(cls, name: str, out: Path) -> SweepFolder | None:
+        """The sweep that a path, a path under ``out`` or a name is; None where it is none."""
+        for path in (Path(name), out / name, out / SWEEPS / name):
+            if (path / "sweep.json").is_file():
+                return cls(path)
+        return None
+
+    @classmethod
+    def around(cls, run: Path) -> SweepFolder | None:
+        """The sweep that a run belongs to; None for a run by itself."""
+        path = run.parent.parent
+        return cls(path) if (path / "sweep.json").is_file() else None
+
+    @property
+    def file(self) -> Path:
+        """The plan."""
+        return self.path / "sweep.json"
+
+    @property
+    def page(self) -> Path:
+        """The report of all runs."""
+        return self.path / "report.html"
+
+    def write(self, plan: Plan) -> None:
+        """Replace the plan."""
+        data = {"settings": plan.settings, "runs": [asdict(m) for m in plan.members]}
+        write_atomically(self.file, json.dumps(data, indent=2) + "\n", sync=True)
+
+    def read(self) -> Plan:
+        """The plan. Raises RunError where it cannot be read."""
+        try:
+            data = json.loads(self.file.read_bytes())
+            members = tuple(Member(**member) for member in data["runs"])
+            _check(data["settings"], members)
+        except OSError as e:
+            raise RunError(str(file_error(e, self.file))) from None
+        except (
+            ValueError,
+            TypeError,
+            LookupError,
+            AttributeError,
+            RecursionError,
+            UsageError,
+        ) as e:
+            what = f"not what promptpo writes there ({e})"
+            raise RunError(f"{self.file}: {what}; its runs can be resumed one by one") from None
+        return Plan(members, data["settings"])
+
+    def run_of(self, member: Member) -> Path | None:
+        """The folder of a member's run; None where it has not begun. Raises RunError."""
+        from promptpo.run.settings import settings_of
+        from promptpo.store.folder import RunFolder
+
+        for log in sorted((self.path / member.name).glob("*/events.jsonl")):
+            if settings_of(RunFolder(log.parent)).get("seed") == member.seed:
+                return log.parent
+        return None
+
+    def runs(self) -> list[Path]:
+        """The folders of all runs that have begun, in the order of the plan."""
+        return [run for member in self.read().members if (run := self.run_of(member))]
+
+    def lock(self) -> int:
+        """Keep other processes from the sweep until the descriptor, and all copies, are closed.
+
+        Its runs inherit it: while one of them lives, the sweep is going on. Those of a process that
+        was killed are given time to end. Raises RunError where the sweep goes on, FileError.
+        """
+        file = self.path / ".lock"
+        try:
+            descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as e:
+            raise file_error(e, file) from None
+        deadline = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() < deadline:
+                    time.sleep(0.1)
+                    continue
+                os.close(descriptor)
+                what = "another process is running it; wait for it or stop it"
+                raise RunError(f"{self.path}: {what}") from None
+            return descriptor
+
+    def tidy(self) -> None:
+        """Remove what runs that were killed while they began have left; needs the lock."""
+        for path in self.path.glob("*/.new-*"):
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _check(settings: Mapping[str, Any], members: tuple[Member, ...]) -> None:
+    method = settings.get("method", RunConfig.method)
+    for name, value in settings.items():
+        if name != "preset":
+            check_setting(options.kind_of(name, method), name, value)
+    for member in members:
+        check_setting(RunConfig, "spec", member.spec)
+        check_setting(RunConfig, "seed", member.seed)
+        if not isinstance(member.name, str) or Path(member.name).name != member.name:
+            raise UsageError(f"no name of a spec: {member.name!r}")
+
+
+def sweeps_in(out: Path) -> list[SweepFolder]:
+    """The sweeps under ``out`` whose plans can be read, oldest first."""
+    found = []
+    for file in sorted((out / SWEEPS).glob("*/sweep.json")):
+        with contextlib.suppress(PromptPOError):
+            folder = SweepFolder(file.parent)
+            folder.read()
+            found.append(folder)
+    return found

@@ -1,0 +1,104 @@
+"""What a sweep is to do: its runs, and the settings that they share."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from promptpo import config
+from promptpo.common.values import shown
+from promptpo.errors import UsageError
+
+#: Settings that end a run; each run of a sweep has them for itself.
+LIMITS = tuple(n for n, f in config.fields().items() if f.metadata["group"] == "limits")
+
+#: Runs of a sweep; more are a slip of the hand.
+MOST = 1000
+
+
+@dataclass(frozen=True)
+class Member:
+    """One run of a sweep: ``spec`` is what ``--spec`` takes, ``name`` the folder of its runs."""
+
+    spec: str
+    name: str
+    seed: int
+
+    def __str__(self) -> str:
+        return f"{self.name} seed {self.seed}"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """``settings`` are what is given of ``RunConfig``, and maybe a ``preset``, for all members."""
+
+    members: tuple[Member, ...]
+    settings: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, members: Iterable[Member], settings: Mapping[str, Any]) -> Plan:
+        """Each run once. Raises UsageError where two specs share a name, or runs are too many."""
+        unique = tuple(dict.fromkeys(members))
+        specs: dict[str, str] = {}
+        for member in unique:
+            other = specs.setdefault(member.name, member.spec)
+            if other != member.spec:
+                raise UsageError(
+                    f"{other} and {member.spec} are both called {member.name}, and would share a"
+                    " folder; rename one, or run it by itself"
+                )
+        if len(unique) > MOST:
+            raise UsageError(f"{len(unique):,} runs are more than {MOST:,}; name fewer --seeds")
+        return cls(unique, settings)
+
+    @property
+    def workers(self) -> int | None:
+        """Environment processes of all runs together; None: one for each core."""
+        return self.settings.get("workers")
+
+    def flags(self, member: Member) -> list[str]:
+        """The settings of one run as the command line spells them, but for ``workers``."""
+        return as_flags({**self.settings, "spec": member.spec, "seed": member.seed})
+
+
+def as_flags(settings: Mapping[str, Any]) -> list[str]:
+    """Settings as the command line spells them, but for ``workers``; None is left out."""
+    flags = []
+    for name, value in settings.items():
+        word = name.replace("_", "-")
+        if name == "workers":
+            continue
+        if isinstance(value, bool):
+            flags.append(f"--{word}" if value else f"--no-{word}")
+        elif value is not None:
+            flags.append(f"--{word}={value}")
+    return flags
+
+
+def limits_of(settings: Mapping[str, Any]) -> str:
+    """The limits among settings, as one types them: ``--max-cost 2 --patience 3``."""
+    given = {name: settings[name] for name in LIMITS if settings.get(name) is not None}
+    return " ".join(f"--{name.replace('_', '-')} {value:.15g}" for name, value in given.items())
+
+
+def read_seeds(text: str) -> tuple[int, ...]:
+    """The seeds that ``0..4``, ``0,3,7`` or ``0..4,10`` names, each once.
+
+    Raises UsageError for what is none.
+    """
+    seeds: list[int] = []
+    for part in text.split(","):
+        found = re.fullmatch(r"\s*([0-9]{1,19})(?:\.\.([0-9]{1,19}))?\s*", part, re.ASCII)
+        if not found:
+            raise UsageError(f"--seeds: write it as 0..4 or 0,3,7, not {shown(text)}")
+        first, last = int(found[1]), int(found[2] or found[1])
+        if last < first:
+            raise UsageError(f"--seeds: {first}..{last} goes backwards; write {last}..{first}")
+        if last - first >= MOST:
+            raise UsageError(f"--seeds: {first}..{last} are more than {MOST:,} seeds")
+        seeds += range(first, last + 1)
+    for seed in seeds:
+        config.check_setting(config.RunConfig, "seed", seed)
+    return tuple(dict.fromkeys(seeds))

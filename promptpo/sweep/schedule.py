@@ -1,0 +1,179 @@
+"""Carries out the runs of a sweep, side by side within the cores."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import signal
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Protocol
+
+from promptpo.errors import EXIT_INTERRUPTED
+from promptpo.rollout.cores import available_cores
+from promptpo.sweep.plan import Member
+from promptpo.sweep.process import Message, RunProcess
+from promptpo.ui.status import RunStatus
+
+#: Statuses of a run that needs nothing more.
+DONE = ("finished", "stopped")
+
+
+@dataclass(frozen=True)
+class Task:
+    """A run that is to begin or to go on, and the command line of its process."""
+
+    member: Member
+    arguments: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Slot:
+    """What a run may use: environment processes, and the cores that it keeps to (None: all)."""
+
+    workers: int
+    cores: frozenset[int] | None
+
+
+class Watcher(Protocol):
+    """Is told how the runs of a sweep stand."""
+
+    def show(self, member: Member, status: RunStatus) -> None:
+        """A run has changed."""
+        ...
+
+    def notice(self, member: Member, text: str) -> None:
+        """A run has said something that somebody should read."""
+        ...
+
+
+def slots(runs: int, workers: int | None = None) -> list[Slot]:
+    """Places for runs side by side: together no more environment processes than ``workers``.
+
+    Where they are as many as the cores (which is the default), each place has its own cores: its
+    environment processes then keep to one each, as they do in a run by itself.
+    """
+    available = available_cores()
+    total = workers or available
+    count = max(min(runs, total), 1)
+    sizes = [total // count + (number < total % count) for number in range(count)]
+    if total != available or not hasattr(os, "sched_getaffinity"):
+        return [Slot(size, None) for size in sizes]
+    cores = iter(sorted(os.sched_getaffinity(0)))
+    return [Slot(size, frozenset(next(cores) for _ in range(size))) for size in sizes]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How the runs ended that were carried out, and an exit code."""
+
+    code: int
+    statuses: Mapping[Member, RunStatus]
+
+
+class _Stop:
+    """Somebody wants the sweep to end."""
+
+
+def carry_out(tasks: Sequence[Task], workers: int | None, lock: int, watcher: Watcher) -> Outcome:
+    """Carry out all tasks.
+
+    Ctrl-C and SIGTERM end all runs so that they can be resumed; a second one kills them. A run that
+    fails ends no other; the exit code is that of the first that failed, 130 where runs were
+    interrupted, else 0. ``lock`` is a descriptor that all runs inherit.
+    """
+    return _Schedule(tasks, workers, lock, watcher).run()
+
+
+class _Schedule:
+    def __init__(
+        self, tasks: Sequence[Task], workers: int | None, lock: int, watcher: Watcher
+    ) -> None:
+        self._waiting = deque(tasks)
+        self._free = deque(slots(len(tasks), workers))
+        self._lock = lock
+        self._watcher = watcher
+        self._messages: queue.SimpleQueue[tuple[Member, Message] | type[_Stop]] = (
+            queue.SimpleQueue()  # which signal handlers may use
+        )
+        self._running: dict[Member, tuple[RunProcess, Slot]] = {}
+        self._statuses: dict[Member, RunStatus] = {}
+        self._stops = 0
+        self._codes: list[int] = []
+
+    def run(self) -> Outcome:
+        """Until all runs have ended."""
+        try:
+            with self._hearing_signals():
+                while self._waiting or self._running:
+                    while self._waiting and self._free:
+                        self._start(self._waiting.popleft(), self._free.popleft())
+                    self._hear(self._messages.get())
+        finally:
+            for process, _ in self._running.values():
+                process.stop()
+        failed = [code for code in self._codes if code != EXIT_INTERRUPTED]
+        return Outcome((failed or self._codes or [0])[0], self._statuses)
+
+    def _start(self, task: Task, slot: Slot) -> None:
+        member = task.member
+        self._set(member, RunStatus())
+        arguments = (*task.arguments, f"--workers={slot.workers}")
+        process = RunProcess(
+            arguments, slot.cores, self._lock, lambda said: self._messages.put((member, said))
+        )
+        self._running[member] = (process, slot)
+
+    def _hear(self, message: tuple[Member, Message] | type[_Stop]) -> None:
+        if isinstance(message, type):
+            self._stop()
+            return
+        member, said = message
+        if said is None:
+            self._end(member)
+        elif "notice" in said:
+            self._watcher.notice(member, str(said["notice"]))
+        else:
+            known = {field.name for field in fields(RunStatus)}
+            self._set(member, RunStatus(**{k: v for k, v in said.items() if k in known}))
+
+    def _end(self, member: Member) -> None:
+        process, slot = self._running.pop(member)
+        self._free.append(slot)
+        code, complaint = process.close()
+        status = self._statuses[member]
+        if code == EXIT_INTERRUPTED or (self._stops and status.status not in DONE):
+            self._codes.append(EXIT_INTERRUPTED)
+            self._set(member, status.ended("interrupted", status.reason))
+        elif code:
+            self._codes.append(max(code, 1))
+            self._set(member, status.ended("failed", complaint))
+
+    def _stop(self) -> None:
+        self._stops += 1
+        if self._waiting:
+            self._codes.append(EXIT_INTERRUPTED)
+            self._waiting.clear()
+        for process, _ in self._running.values():
+            if self._stops > 1:
+                process.kill()
+            process.stop()
+
+    def _set(self, member: Member, status: RunStatus) -> None:
+        self._statuses[member] = status
+        self._watcher.show(member, status)
+
+    @contextlib.contextmanager
+    def _hearing_signals(self) -> Iterator[None]:
+        """Turn Ctrl-C and SIGTERM into messages: no run is lost between its start and its entry."""
+        heard = (signal.SIGINT, signal.SIGTERM)
+        before = {number: signal.getsignal(number) for number in heard}
+        for number in heard:
+            signal.signal(number, lambda *_: self._messages.put(_Stop))
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)

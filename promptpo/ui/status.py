@@ -1,0 +1,110 @@
+"""How a run stands, as lines of JSON for programs: ``promptpo SPEC --json``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from types import TracebackType
+from typing import Any, TextIO
+
+from promptpo.common.terminal import say
+from promptpo.store.codec import score_data
+from promptpo.store.reading import LIVE, RunRecord
+from promptpo.store.record import Record
+from promptpo.types import Event
+from promptpo.ui.progress import Progress
+
+_PHASES = {
+    "starting": "starting",
+    "feedback": "first prompt",
+    "selection": "selection",
+    "test": "held-out test",
+}
+
+
+@dataclass(frozen=True)
+class RunStatus:
+    """How a run stands.
+
+    ``status``: "running", "finished", "stopped" (by a limit), "interrupted", "failed", or "killed";
+    ``state`` says in a few words what it is doing. ``best`` has ``mean_return`` and
+    ``success_rate`` of the search score of the best policy so far, ``held_out`` those of its
+    held-out episodes. ``steps`` are those of the environment in all streams, ``cost`` is in US
+    dollars, None once a price is unknown. ``reason`` says why the run has ended.
+    """
+
+    folder: str = ""
+    status: str = "running"
+    state: str = "starting"
+    best: Mapping[str, Any] | None = None
+    held_out: Mapping[str, Any] | None = None
+    steps: int = 0
+    calls: int = 0
+    cost: float | None = 0.0
+    reason: str = ""
+
+    @classmethod
+    def live(cls, progress: Progress) -> RunStatus:
+        """That of a run that is watched."""
+        record, finished = progress.record, progress.record.finished or {}
+        status = str(finished.get("status", LIVE))
+        state = _PHASES.get(progress.phase, status)
+        if progress.phase == "search":
+            state = f"round {progress.round} of {record.config.get('rounds', '?')}"
+        folder, reason = record.run.get("folder", ""), finished.get("reason", "")
+        return cls(str(folder), status, state, reason=str(reason), **_figures(record))
+
+    @classmethod
+    def on_record(cls, record: RunRecord) -> RunStatus:
+        """That of a run as its folder tells it."""
+        status = record.status
+        return cls(str(record.folder), status, status, reason=record.reason, **_figures(record))
+
+    def ended(self, status: str, reason: str) -> RunStatus:
+        """The same run once it is over."""
+        return replace(self, status=status, state=status, reason=reason)
+
+
+def _figures(record: Record) -> dict[str, Any]:
+    score, test, usage = record.best_score, record.held_out, record.usage
+    return {
+        "best": score_data(score) if score and not score.failed else None,
+        "held_out": score_data(test.score) if test and not test.score.failed else None,
+        "steps": sum(usage.steps.values()),
+        "calls": usage.calls,
+        "cost": usage.cost,
+    }
+
+
+class JsonView:
+    """A view that writes an object a line: how the run stands, whenever that changes; notices."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+        self.progress = Progress()
+        self._told = RunStatus()
+
+    def __enter__(self) -> JsonView:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        pass
+
+    def __call__(self, event: Event) -> None:
+        """Take note of one event, and write the line that it deserves, if any."""
+        self.progress.apply(event)
+        if event.type == "notice":
+            self._write({"notice": event.data["text"]})
+        status = RunStatus.live(self.progress)
+        if status != self._told:
+            self._told = status
+            self._write(asdict(status))
+
+    def _write(self, data: Mapping[str, Any]) -> None:
+        say(json.dumps(data), self.stream)

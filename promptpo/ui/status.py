@@ -10,9 +10,9 @@ from typing import Any, TextIO
 
 from promptpo.common.terminal import say
 from promptpo.store.codec import score_data
+from promptpo.store.events import Event
 from promptpo.store.reading import LIVE, RunRecord
 from promptpo.store.record import Record
-from promptpo.types import Event
 from promptpo.ui.progress import Progress
 
 _PHASES = {

@@ -229,3 +229,28 @@ class Told:
     def finish(self) -> FloatArray:
         """What the policy of each slot did there."""
         return np.array([next(self._playing[slot]) for slot in self._asked.popleft()])
+
+
+@dataclass
+class Result:
+    """Seconds per step of the two sides, one entry per round."""
+
+    bare: list[float]
+    sandboxed: list[float]
+    identical: bool
+
+    @property
+    def ratios(self) -> tuple[float, float, float]:
+        """Median and quartiles over the rounds, so that a burst of noise does not count."""
+        rounds = np.array(self.bare) / np.array(self.sandboxed)
+        low, median, high = np.quantile(rounds, (0.25, 0.5, 0.75))
+        return float(median), float(low), float(high)
+
+
+def joined(results: Sequence[Result]) -> Result:
+    """All rounds of several results."""
+    return Result(
+        [seconds for result in results for seconds in result.bare],
+        [seconds for result in results for seconds in result.sandboxed],
+        all(result.identical for result in results),
+    )

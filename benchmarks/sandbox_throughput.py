@@ -10,6 +10,9 @@ Modes, each measured against the bare loop of the same policy and episodes in th
     saturated   a pair of worker and policy process on each core, against a bare loop on each core
     default     as one-core, with 5 episodes per candidate
     spanning    5 episodes each of several candidates, in turn
+    held-out    50 episodes through the executor, as a run plays its held-out ones: a worker on each
+                core, against one bare loop
+    held-out-1  as held-out, with one worker, on the core of the bare loop
     free        as idle-core, but the actions of the bare loop come for nothing, from no process:
                 what stepping many environments in turn costs, and so the bound of idle-core
 
@@ -28,7 +31,6 @@ import os
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from typing import Any
@@ -36,12 +38,13 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import numpy as np
-from sandbox_cases import CASES, Case, Env, Told
+from sandbox_cases import CASES, Case, Env, Result, Told, joined
 
 import sandbox
 from sandbox.interface import FloatArray
 
-MODES = ("one-core", "idle-core", "saturated", "default", "spanning", "free")
+HELD_OUT = ("held-out", "held-out-1")
+MODES = ("one-core", "idle-core", "saturated", "default", "spanning", *HELD_OUT, "free")
 DEFAULT_EPISODES = 5
 #: That share a worker where lockstep spans candidates.
 CANDIDATES = 4
@@ -138,22 +141,6 @@ def spanning(groups: Sequence[Group], seeds: Sequence[int]) -> list[float]:
     return [total for group in groups for total in group.returns]
 
 
-@dataclass
-class Result:
-    """Seconds per step of the two sides, one entry per round."""
-
-    bare: list[float]
-    sandboxed: list[float]
-    identical: bool
-
-    @property
-    def ratios(self) -> tuple[float, float, float]:
-        """Median and quartiles over the rounds, so that a burst of noise does not count."""
-        rounds = np.array(self.bare) / np.array(self.sandboxed)
-        low, median, high = np.quantile(rounds, (0.25, 0.5, 0.75))
-        return float(median), float(low), float(high)
-
-
 def measure(case: Case, mode: str, rounds: int, core: int, other: int, barrier: Barrier) -> Result:
     """Alternate between the bare loop and the sandboxed one."""
     os.sched_setaffinity(0, {other if mode == "idle-core" else core})
@@ -219,7 +206,12 @@ def _worker(
     barrier: Barrier,
     results: multiprocessing.Queue[Result],
 ) -> None:
-    results.put(measure(CASES[name], mode, rounds, *cores, barrier))
+    if mode in HELD_OUT:
+        import held_out
+
+        results.put(held_out.measure(name, cores[:1] if mode == "held-out-1" else cores, rounds))
+    else:
+        results.put(measure(CASES[name], mode, rounds, *cores, barrier))
 
 
 def in_processes(name: str, mode: str, rounds: int, cores: tuple[int, int]) -> Result:
@@ -237,15 +229,6 @@ def in_processes(name: str, mode: str, rounds: int, cores: tuple[int, int]) -> R
     for worker in workers:
         worker.join()
     return joined(found)
-
-
-def joined(results: Sequence[Result]) -> Result:
-    """All rounds of several results."""
-    return Result(
-        [seconds for result in results for seconds in result.bare],
-        [seconds for result in results for seconds in result.sandboxed],
-        all(result.identical for result in results),
-    )
 
 
 def main() -> int:

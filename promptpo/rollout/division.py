@@ -49,6 +49,11 @@ def divided(job: PlayJob, groups: int) -> list[PlayJob]:
     return parts
 
 
+def unplayed(seeds: Sequence[int]) -> PlayRun:
+    """What becomes of episodes that another failure leaves no time to begin."""
+    return PlayRun(tuple(map(bystander, seeds)), clipped=(0,) * len(seeds))
+
+
 def first_failure(runs: Sequence[PlayRun]) -> PlayRun | None:
     """The run that failed before all others; the last of them is one that left no word of when."""
     failed = [run for run in runs if run.error is not None]
@@ -76,7 +81,7 @@ def concatenated(runs: Sequence[PlayRun]) -> PlayRun:
     return PlayRun(
         results=tuple(chain.from_iterable(run.results for run in runs)),
         steps=sum(run.steps for run in runs),
-        clipped=sum(run.clipped for run in runs),
+        clipped=tuple(chain.from_iterable(run.clipped for run in runs)),
         output="".join(run.output for run in runs),
         episodes=tuple(chain.from_iterable(run.episodes for run in runs)),
     )
@@ -85,13 +90,17 @@ def concatenated(runs: Sequence[PlayRun]) -> PlayRun:
 def _until(moment: Moment, whole: PlayRun, first: int) -> PlayRun:
     """What was played, as it stood when all episodes had been stepped until the moment."""
     results = [_result_at(moment, result, slot) for slot, result in enumerate(whole.results, first)]
+    clipped = tuple(
+        count if result.error is None else 0
+        for result, count in zip(results, whole.clipped, strict=True)
+    )
     ended = {result.seed for result in results if result.error is None}
     steps = sum(result.length for result in results)
     return replace(
         whole,
         results=tuple(results),
         steps=steps,
-        clipped=whole.clipped * steps // max(whole.steps, 1),
+        clipped=clipped,
         episodes=tuple(episode for episode in whole.episodes if episode.seed in ended),
     )
 

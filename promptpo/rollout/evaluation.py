@@ -54,7 +54,7 @@ def _rollout(stream: Stream, seeds: Sequence[int], run: PlayRun, mark: str) -> R
         seeds=tuple(seeds),
         episodes=tuple(result for result in run.results if result.error != BYSTANDER),
         steps=run.steps,
-        clipped=run.clipped / max(run.steps, 1),
+        clipped=sum(run.clipped) / max(run.steps, 1),
         output=run.output[:4000],
         error=run.error,
         error_kind=run.error_kind,

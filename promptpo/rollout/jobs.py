@@ -123,7 +123,8 @@ class PlayRun:
     Attributes:
         results: one for each of the job's seeds, in their order.
         steps: environment steps, those of episodes that did not end included.
-        clipped: actions that lay outside their bounds and were clipped.
+        clipped: how many actions of each result lay outside their bounds and were clipped; 0 of
+            one that did not end.
         output: what the policy printed.
         error: why the policy failed, as its author is told; None if it did not.
         error_kind: that of a ``sandbox.ProgramError``, or "environment", or "disturbed".
@@ -133,7 +134,7 @@ class PlayRun:
 
     results: tuple[Episode, ...] = ()
     steps: int = 0
-    clipped: int = 0
+    clipped: tuple[int, ...] = ()
     output: str = ""
     error: str | None = None
     error_kind: str | None = None

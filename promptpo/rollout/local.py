@@ -7,12 +7,13 @@ import math
 import threading
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any, TypeVar, cast
 
 from promptpo.common.concurrency import all_of
 from promptpo.errors import PromptPOError, SpecError
 from promptpo.rollout.cores import available_cores
-from promptpo.rollout.division import BASE, divided, joined
+from promptpo.rollout.division import BASE, divided, joined, unplayed
 from promptpo.rollout.jobs import (
     DescribeJob,
     Job,
@@ -21,7 +22,6 @@ from promptpo.rollout.jobs import (
     RehearsalJob,
     Settings,
     TaskInfo,
-    bystander,
 )
 from promptpo.rollout.serving import serve
 from promptpo.rollout.watched import Lost, Watched
@@ -109,8 +109,9 @@ class LocalExecutor:
                 if fresh and lost.call in ("import", "make"):
                     raise self._spec_error(lost) from None
                 error = f"the environment failed under this policy: {lost.words}"
-                left = tuple(map(bystander, job.seeds))
-                run = PlayRun(left, lost.steps, error=error, error_kind="environment")
+                run = replace(
+                    unplayed(job.seeds), steps=lost.steps, error=error, error_kind="environment"
+                )
             if run.error_kind != "environment":
                 return run
         return run

@@ -55,6 +55,7 @@ class _Running:
     observations: list[NDArray[np.float64]] = field(default_factory=list)
     actions: list[NDArray[np.float64]] = field(default_factory=list)
     total: float = 0.0
+    clipped: int = 0
     success: bool | None = None
     terminated: bool = False
     truncated: bool = False
@@ -124,7 +125,6 @@ class Lockstep:
             for slot, (task, seed) in enumerate(zip(tasks, seeds, strict=False), first)
         ]
         self._keeping = any(episode.keep for episode in self._episodes)
-        self._clipped_before = self._clipped()
         # What is under way.
         self._round, self._phase, self._slot = 0, Phase.ENV_RESET, first
 
@@ -203,7 +203,9 @@ class Lockstep:
                 if episode.keep:
                     episode.actions.append(episode.task.received(actions[row]))
         over = False
-        decoded = running[0].task.decoded(actions)
+        decoded, clipped = running[0].task.decoded(actions)
+        for row in clipped:
+            running[row].clipped += 1
         for row, (episode, action) in enumerate(zip(running, decoded, strict=True)):
             try:
                 over |= episode.step(action)
@@ -213,9 +215,6 @@ class Lockstep:
 
     def _now(self) -> Moment:
         return Moment(self._round, self._phase, self._slot)
-
-    def _clipped(self) -> int:
-        return sum(episode.task.clipped for episode in self._episodes)
 
     @staticmethod
     def _tasks(episodes: Sequence[_Running]) -> dict[int, Task]:
@@ -233,7 +232,7 @@ class Lockstep:
         return PlayRun(
             results=tuple(results),
             steps=sum(len(e.rewards) for e in self._episodes),
-            clipped=self._clipped() - self._clipped_before,
+            clipped=tuple(e.clipped if e.over else 0 for e in self._episodes),
             error=error,
             error_kind=kind,
             failed_at=None if error is None else self._now(),

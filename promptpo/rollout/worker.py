@@ -19,7 +19,15 @@ import numpy as np
 from promptpo.common import bounds
 from promptpo.errors import PromptPOError
 from promptpo.policies import Actions
-from promptpo.rollout.division import BASE, best_width, concatenated, divided, first_failure, joined
+from promptpo.rollout.division import (
+    BASE,
+    best_width,
+    concatenated,
+    divided,
+    first_failure,
+    joined,
+    unplayed,
+)
 from promptpo.rollout.jobs import (
     BaselineJob,
     DescribeJob,
@@ -34,7 +42,6 @@ from promptpo.rollout.jobs import (
     Settings,
     SummaryJob,
     TaskInfo,
-    bystander,
 )
 from promptpo.rollout.steady import steadily
 from promptpo.types import SummaryRun
@@ -150,7 +157,7 @@ class Worker:
             if run.error_kind == "environment":  # what it has left behind is not to be relied on
                 break
         left = job.seeds[sum(len(run.results) for run in runs) :]
-        runs.append(PlayRun(tuple(map(bystander, left))))
+        runs.append(unplayed(left))
         return joined(runs, job.first)
 
     def _groups(self, job: PlayJob) -> int:
@@ -187,7 +194,7 @@ class Worker:
         left = job.seeds[sum(len(run.results) for run in runs) :]
         last = runs[-1]
         return replace(
-            concatenated([*runs, PlayRun(tuple(map(bystander, left)))]),
+            concatenated([*runs, unplayed(left)]),
             output=output,
             error=last.error,
             error_kind=last.error_kind,

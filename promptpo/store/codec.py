@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from promptpo.types import Score
@@ -29,27 +29,30 @@ def decode(kind: type[T], data: Mapping[str, Any]) -> T:
 
     The data has the shape that ``promptpo.store.shapes`` holds it to.
     """
-    hints = _hints(cast("type", kind))
-    names = {name: name.rstrip("_") for name in hints}
-    return kind(**{n: _value(hints[n], data[told]) for n, told in names.items() if told in data})
+    values = {}
+    for name, written, make in _fields(cast("type", kind)):
+        if written in data:
+            value = data[written]
+            values[name] = value if make is None or value is None else make(value)
+    return kind(**values)
 
 
 @cache
-def _hints(kind: type) -> dict[str, Any]:
+def _fields(kind: type) -> list[tuple[str, str, Callable[[Any], Any] | None]]:
+    """Each field's name, its name as written, and what makes its value (None: it is one)."""
     hints = get_type_hints(kind)
-    return {f.name: hints[f.name] for f in fields(kind)}
+    return [(f.name, f.name.rstrip("_"), _maker(hints[f.name])) for f in fields(kind)]
 
 
-def _value(hint: Any, value: Any) -> Any:  # noqa: ANN401
-    if value is None:
-        return None
+def _maker(hint: Any) -> Callable[[Any], Any] | None:  # noqa: ANN401
     origin, parts = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
         plain = [part for part in parts if part is not type(None)]
-        return _value(plain[0], value) if len(plain) == 1 else value
+        return _maker(plain[0]) if len(plain) == 1 else None
     if origin is tuple:
-        return tuple(_value(parts[0], item) for item in value)
-    return decode(hint, value) if is_dataclass(hint) and isinstance(hint, type) else value
+        make = _maker(parts[0])
+        return tuple if make is None else lambda items: tuple(map(make, items))
+    return partial(decode, hint) if is_dataclass(hint) and isinstance(hint, type) else None
 
 
 def score_data(score: Score) -> dict[str, Any] | None:

@@ -32,13 +32,14 @@ def fits(value: object, shape: Any) -> bool:  # noqa: ANN401 - shapes are plain 
 
 def _has(value: Mapping[str, object], shape: Mapping[str, Any]) -> bool:
     for name, part in shape.items():
+        bare = name.rstrip("?")
         if name == "*":
             if not all(fits(item, part) for item in value.values()):
                 return False
-        elif name.rstrip("?") in value:
-            if not fits(value[name.rstrip("?")], part):
+        elif bare in value:
+            if not fits(value[bare], part):
                 return False
-        elif not name.endswith("?"):
+        elif bare == name:
             return False
     return True
 

@@ -99,9 +99,8 @@ def told(run):
         (r.seed, None if r.error == BYSTANDER else r.return_, r.length, r.success, r.error)
         for r in run.results
     ]
-    return results, run.steps, run.error, run.error_kind, run.failed_at, [
-        e.seed for e in run.episodes
-    ]  # fmt: skip
+    kept = [episode.seed for episode in run.episodes]
+    return results, run.steps, run.clipped, run.error, run.error_kind, run.failed_at, kept
 
 
 EXCEPTION, BAD = sandbox.PolicyError, sandbox.BadAction
@@ -138,8 +137,9 @@ def test_after_a_failure_it_is_known_which_episodes_ended():
     assert [e.seed for e in run.episodes] == ended
 
 
-def test_what_was_clipped_is_summed():
-    assert played(1).clipped == played(3).clipped == sum(LENGTHS)
+def test_what_was_clipped_in_whole_episodes_is_counted():
+    assert played(1).clipped == played(3).clipped == LENGTHS
+    assert played(3, acts={(3, 3): EXCEPTION}).clipped == (0, 0, 1, 0, 0, 0, 0, 2)
 
 
 @pytest.mark.parametrize(("count", "groups"), [(8, 3), (8, 8), (8, 20), (5, 2)])

@@ -50,7 +50,6 @@ class Task:
         self.horizon = spec.horizon
         self._owner = env
         self._codec = ActionCodec(env.action_space)
-        self._decode = self._codec.decode
         self._flat = flat_function(spec, self.env)
         self._zeros = np.zeros(self.observation_size)
         self._step = self.env.step
@@ -88,11 +87,6 @@ class Task:
     def action_size(self) -> int:
         """Length of an action row."""
         return self._codec.size
-
-    @property
-    def clipped(self) -> int:
-        """How many actions so far lay outside the bounds and were clipped."""
-        return self._codec.clipped
 
     def received(self, action: Flat) -> Flat:
         """The action row as the environment receives it: a copy, clipped to the bounds."""
@@ -138,14 +132,17 @@ class Task:
                 Gymnasium's form, or the reward is not finite.
         """
         try:
-            decoded = self._decode(action)
+            (decoded,), _ = self._codec.decode(action[np.newaxis])
         except ValueError as error:  # a row of another size
             raise raised(self.spec, "step failed", error) from error
         return self.advance(decoded)
 
-    def decoded(self, actions: Flat) -> list[Any]:
-        """Rows of actions as ``advance`` takes them, clipped to the bounds of a Box."""
-        return self._codec.decode_rows(actions)
+    def decoded(self, actions: Flat) -> tuple[list[Any], list[int]]:
+        """Rows of actions, shape ``(k, action_size)``, as ``advance`` takes them.
+
+        With them come the numbers of the rows that lay outside a Box, and were clipped to it.
+        """
+        return self._codec.decode(actions)
 
     def advance(self, action: object) -> tuple[Flat, float, bool, bool, bool | None]:
         """As ``step``, with an action as the environment takes it."""

@@ -94,7 +94,7 @@ def test_a_time_limit_below_the_horizon_stays(open_task):
     assert [task.step(np.zeros(1))[3] for _ in range(7)] == [False] * 6 + [True]
 
 
-def test_box_actions_are_clipped_and_counted(open_task):
+def test_box_actions_are_clipped_and_it_is_told_which(open_task):
     task = open_task(gym_make("Pendulum-v1"), "    x: np.ndarray = field(shape=(3,))\n")
     assert task.action == sandbox.Box((1,))
     assert task.received(np.array([-9.0])).tolist() == [-2.0]
@@ -103,7 +103,8 @@ def test_box_actions_are_clipped_and_counted(open_task):
         task.reset(3)
         after.append(task.step(np.array([push]))[0].tolist())
     assert after[0] == after[1]
-    assert task.clipped == 1
+    actions, clipped = task.decoded(np.array([[2.0], [50.0], [-50.0]]))
+    assert ([action.tolist() for action in actions], clipped) == ([[2.0], [2.0], [-2.0]], [1, 2])
 
 
 def test_discrete_observation_becomes_one_number(open_task):

@@ -60,7 +60,7 @@ class Checker:
             self._end()
             if not asked:
                 self._replays.next()
-            yield Finding("environment", "FAIL", f"{lost.words}{lost.place}")
+            yield Finding("environment", "FAIL", f"{lost.words}{lost.location}")
 
     def __enter__(self) -> Self:
         return self

@@ -113,7 +113,7 @@ class ProcessReplays:
         try:
             found: list[str] | str = self._process.receive()
         except Lost as lost:
-            found = f"{lost.words}{lost.place}"
+            found = f"{lost.words}{lost.location}"
             self.close()
             self._start()
         return found

@@ -53,7 +53,7 @@ def check_reward(played: Played) -> Iterator[Finding]:
     if stub and spec.reward_tolerance is None:
         yield Finding("reward", "note", "told in words only, by design")
         return
-    where = f"reward() at {_place(spec.reward)}"
+    where = f"reward() at {_location(spec.reward)}"
     if stub:
         yield Finding(
             "reward",
@@ -244,7 +244,7 @@ def _seen(played: Played, number: int) -> tuple[str, ...]:
     return tuple(f"  {line}" for line in table(spec, step, read, hidden))
 
 
-def _place(function: Callable[..., object]) -> str:
+def _location(function: Callable[..., object]) -> str:
     """File and line of a function; a member of a family stands in no file."""
     code = getattr(function, "__code__", None)
     name = getattr(code, "co_filename", "").removeprefix("<").removesuffix(">")

@@ -51,7 +51,7 @@ def _checks(task: Task, effort: Effort, replays: Replays, construct: float) -> I
     except BaseException as error:
         reraise_interrupt(error)
         replays.next()
-        yield Finding("episodes", "FAIL", _told(error))
+        yield Finding("episodes", "FAIL", _message(error))
         return
     yield from _safely("observation", lambda: parts.check_observation(played))
     yield from _safely("action", lambda: check_action(task))
@@ -91,9 +91,9 @@ def _safely(check: str, run: Callable[[], Iterator[Finding]]) -> Iterator[Findin
         raise
     except BaseException as error:
         reraise_interrupt(error)
-        yield Finding(check, "FAIL", _told(error))
+        yield Finding(check, "FAIL", _message(error))
 
 
-def _told(error: BaseException) -> str:
+def _message(error: BaseException) -> str:
     """Our own errors say where and what; others are told with their type."""
     return str(error) if isinstance(error, SpecError) else one_line(error)

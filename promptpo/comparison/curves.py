@@ -47,7 +47,8 @@ def curve(group: Group, axis: Axis, measure: Measure) -> Curve | None:
     if not runs or (axis == "cost" and any(p.cost is None for r in runs for p in r.points)):
         return None
     steps = [
-        (_places(run, axis), np.array([value(p.best, measure) for p in run.points])) for run in runs
+        (_axis_values(run, axis), np.array([value(p.best, measure) for p in run.points]))
+        for run in runs
     ]
     begin = max(places[0] for places, _ in steps)
     open_ends = [
@@ -64,7 +65,7 @@ def curve(group: Group, axis: Axis, measure: Measure) -> Curve | None:
     return Curve(grid, rows.mean(axis=0), low, high, len(runs))
 
 
-def _places(run: History, axis: Axis) -> Values:
+def _axis_values(run: History, axis: Axis) -> Values:
     found = [p.steps if axis == "steps" else p.cost for p in run.points]
     return np.array(found, dtype=np.float64)
 

@@ -27,7 +27,7 @@ from promptpo.llm.providers import EXAMPLES
 from promptpo.llm.settings import ModelSettings
 from promptpo.llm.usage import dollars, tokens_of
 from promptpo.llm.waiting import Wait
-from promptpo.llm.wire import Heard, listening
+from promptpo.llm.wire import RawAnswer, listening
 
 #: Seconds: the longest pause between two tries (unless the server asks for more), the time that
 #: setting up a connection may take, and the least time between two notices of the same trouble.
@@ -118,11 +118,11 @@ class LiteLLMModel:
         started = time.monotonic()
         wait.sent = True
         try:
-            with listening() as heard:
+            with listening() as raw:
                 response = await self._litellm.acompletion(**self._arguments(request))
-            reply = self._reply(response, heard)
+            reply = self._reply(response, raw)
         except Exception as e:
-            kept = self._kept(e, heard)
+            kept = self._kept(e, raw)
             if kept is None:
                 failure = e if isinstance(e, PassingFailure) else classify(e, self._endpoint)
                 if isinstance(failure, PassingFailure):
@@ -133,13 +133,13 @@ class LiteLLMModel:
             wait.sent = False
         return replace(reply, latency=time.monotonic() - started)
 
-    def _kept(self, error: Exception, heard: Heard) -> Reply | None:
+    def _kept(self, error: Exception, raw: RawAnswer) -> Reply | None:
         """The reply that came although the call failed, if it did: it was paid for."""
-        if heard.too_large:
+        if raw.too_large:
             return Reply("", self.name, TOO_LARGE)
         if withheld(error):  # this one prompt is refused, not the run: a failed candidate
             return Reply("", self.name, "content_filter", note=one_line(error))
-        data = answers.read_answer(heard.body) if heard.whole else {}
+        data = answers.read_answer(raw.data) if raw.whole else {}
         return answers.saved_reply(data, self._model)
 
     def _arguments(self, request: Request) -> dict[str, Any]:
@@ -168,10 +168,10 @@ class LiteLLMModel:
                 arguments["api_key"] = "none"  # the SDK insists on a key, the server does not
         return arguments
 
-    def _reply(self, response: Any, heard: Heard) -> Reply:  # noqa: ANN401 - litellm's own type
+    def _reply(self, response: Any, raw: RawAnswer) -> Reply:  # noqa: ANN401 - litellm's own type
         if not response.choices:
             raise PassingFailure(EMPTY_ANSWER)
-        data = answers.read_answer(heard.body) if heard.whole else {}
+        data = answers.read_answer(raw.data) if raw.whole else {}
         usage = answers.usage_of(data, getattr(response, "usage", None))
         told = [(answers.text_of(c.message.content), c) for c in response.choices]
         text, choice = next((t for t in told if t[0]), told[0])

@@ -27,28 +27,28 @@ class AnswerTooLarge(Exception):
 
 
 @dataclass
-class Heard:
+class RawAnswer:
     """The body of the last successful answer; ``whole`` once its end has come.
 
     ``too_large``: it had more than ``bounds.ANSWER_BYTES`` and was not read to its end.
     """
 
-    body: bytearray = field(default_factory=bytearray)
+    data: bytearray = field(default_factory=bytearray)
     whole: bool = False
     too_large: bool = False
 
 
-_listening: ContextVar[Heard | None] = ContextVar("_listening", default=None)
+_listening: ContextVar[RawAnswer | None] = ContextVar("_listening", default=None)
 
 
 @contextlib.contextmanager
-def listening() -> Iterator[Heard]:
+def listening() -> Iterator[RawAnswer]:
     """Keep what httpx receives for the current task while the block lasts."""
     install()
-    heard = Heard()
-    token = _listening.set(heard)
+    raw = RawAnswer()
+    token = _listening.set(raw)
     try:
-        yield heard
+        yield raw
     finally:
         _listening.reset(token)
 
@@ -62,20 +62,20 @@ def install() -> None:
     send = httpx.AsyncHTTPTransport.handle_async_request
 
     async def handle(self: httpx.AsyncHTTPTransport, request: httpx.Request) -> httpx.Response:
-        heard = _listening.get()
-        if heard is None:
+        raw = _listening.get()
+        if raw is None:
             return await send(self, request)
         request.headers["Accept-Encoding"] = "identity"  # a small answer may unpack to gigabytes
         response = await send(self, request)
         if isinstance(response.stream, httpx.AsyncByteStream):
-            response.stream = _stream(response, response.stream, heard)
+            response.stream = _stream(response, response.stream, raw)
         return response
 
     httpx.AsyncHTTPTransport.handle_async_request = handle  # type: ignore[method-assign]
 
 
 def _stream(
-    response: httpx.Response, stream: httpx.AsyncByteStream, heard: Heard
+    response: httpx.Response, stream: httpx.AsyncByteStream, raw: RawAnswer
 ) -> httpx.AsyncByteStream:
     coding = response.headers.pop("Content-Encoding", "identity").strip().lower()
     if coding in ("gzip", "x-gzip", "deflate"):
@@ -83,7 +83,7 @@ def _stream(
         stream = _Unpacked(stream)
     elif coding not in ("", "identity"):
         raise httpx.DecodingError(f"the server packs its answer ({coding}), unasked")
-    return _Kept(stream, heard) if response.is_success else _Cut(stream)
+    return _Kept(stream, raw) if response.is_success else _Cut(stream)
 
 
 @dataclass
@@ -99,18 +99,18 @@ class _Around(httpx.AsyncByteStream):
 class _Kept(_Around):
     """A successful answer, kept as it is read."""
 
-    heard: Heard
+    raw: RawAnswer
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        heard = self.heard
-        heard.body, heard.whole = bytearray(), False
+        raw = self.raw
+        raw.data, raw.whole = bytearray(), False
         async for chunk in self.stream:
-            heard.body += chunk
-            if len(heard.body) > bounds.ANSWER_BYTES:
-                heard.too_large = True
+            raw.data += chunk
+            if len(raw.data) > bounds.ANSWER_BYTES:
+                raw.too_large = True
                 raise AnswerTooLarge
             yield chunk
-        heard.whole = True
+        raw.whole = True
 
 
 class _Cut(_Around):

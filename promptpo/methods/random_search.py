@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 from promptpo.config import RunConfig, option
 from promptpo.errors import LimitReached, SearchEnd
 from promptpo.methods.base import Demand, Messages, Search, Services, winners
-from promptpo.policies import Form, form_for
+from promptpo.policies import ParametricPolicy, parametric_policy
 from promptpo.types import Candidate, Key, Round
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class RandomSearch:
     def __init__(self, services: Services) -> None:
         self.services = services
         self.config = services.config
-        self.form: Form = form_for(services.spec, services.task.actions)
+        self.policy: ParametricPolicy = parametric_policy(services.spec, services.task.actions)
 
     async def search(self) -> Search:
         """Rounds until the last one, a target, the patience or a limit."""
@@ -57,11 +57,11 @@ class RandomSearch:
     async def _round(self, number: int, count: int) -> Round:
         generator = random.Random(f"{self.config.seed}/{number}")  # noqa: S311 - no secret
         scale = self.config.options.scale
-        vectors = [self.form.draw(generator, scale) for _ in range(count)]
+        vectors = [self.policy.draw(generator, scale) for _ in range(count)]
         episodes = self.config.episodes
         seeds = self.services.seeds((number - 1) * episodes, episodes)
         keys = [Key(number, index) for index in range(1, count + 1)]
-        program = self.form.program
+        program = self.policy.program
         runs = await self.services.play(program, seeds, keys=keys, constants=vectors, keep=False)
         candidates = [
             Candidate(key, program.source(vector), run, run.error, "sample")

@@ -1,6 +1,6 @@
-"""Policies as programs with numbers in them, and the compact forms that an optimizer can fill."""
+"""Policies as programs with numbers in them, and compact ones that an optimizer can fill."""
 
-from promptpo.policies.forms import Actions, Form, form_for
+from promptpo.policies.parametric import Actions, ParametricPolicy, parametric_policy
 from promptpo.policies.program import Program
 
-__all__ = ["Actions", "Form", "Program", "form_for"]
+__all__ = ["Actions", "ParametricPolicy", "Program", "parametric_policy"]

@@ -118,7 +118,7 @@ def _view(run: RunRecord, record: RoundRecord, room: int, prefix: str) -> RoundV
     return RoundView(
         record=record,
         table=trials_table(run, record, prefix),
-        trials=tuple(_trial(t, room) for t in record.trials if texts.is_told_of(run, t)),
+        trials=tuple(_trial(t, room) for t in record.trials if texts.has_details(run, t)),
         texts=tuple(t.within(room) for t in texts.round_texts(record)),
         notes=tuple(n for n in notes if feedback is None or n.texts != feedback.texts),
         feedback=feedback,

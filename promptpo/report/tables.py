@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from promptpo.common import text
 from promptpo.report.facts import made_by
-from promptpo.report.texts import is_told_of, kind_words
+from promptpo.report.texts import has_details, kind_words
 from promptpo.store.codec import score_data, score_of
 from promptpo.store.evals import OWN, KeptEvaluation, PolicyTest, ScoredPolicy
 from promptpo.store.reading import RunRecord
@@ -67,7 +67,7 @@ def _without(table: Table, hidden: set[str]) -> Table:
 
 def _trial_row(run: RunRecord, trial: Trial, record: RoundRecord, prefix: str) -> tuple[Cell, ...]:
     won = record.winner is trial
-    href = f"#{prefix}{trial.name}" if is_told_of(run, trial) else ""
+    href = f"#{prefix}{trial.name}" if has_details(run, trial) else ""
     rollout = trial.candidate.rollout
     played = rollout if rollout is not None and not trial.score.failed else None
     return (

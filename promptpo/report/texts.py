@@ -63,7 +63,7 @@ def round_texts(record: RoundRecord) -> list[Text]:
     return texts
 
 
-def is_told_of(run: Record, trial: Trial) -> bool:
+def has_details(run: Record, trial: Trial) -> bool:
     """Whether a page tells more of a candidate than its row in the table."""
     return run.asks_model or bool(trial_texts(trial))
 

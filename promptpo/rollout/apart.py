@@ -25,7 +25,7 @@ def apart(spec: str, limit: float, function: Callable[..., T], *args: object) ->
     try:
         kind, answer = process.receive()
     except Lost as lost:
-        raise SpecError(f"{spec}: {lost.words}{lost.place}") from None
+        raise SpecError(f"{spec}: {lost.words}{lost.location}") from None
     finally:
         process.close()
     if kind == "raised":

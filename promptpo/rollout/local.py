@@ -128,7 +128,7 @@ class LocalExecutor:
             self._sound.add(job)
 
     def _spec_error(self, lost: Lost, when: str = "") -> SpecError:
-        return SpecError(f"{self._settings.spec}: {lost.words}{when}{lost.place}")
+        return SpecError(f"{self._settings.spec}: {lost.words}{when}{lost.location}")
 
     def _repeated(self, job: Job[Any]) -> Any:  # noqa: ANN401 - what the job's class names
         """The answer of the first worker that lives to give it, of two."""
@@ -140,7 +140,7 @@ class LocalExecutor:
             except Lost as lost:
                 raise PromptPOError(
                     f"{self._settings.spec}: an environment process was lost twice under the same"
-                    f" job: {lost.words}{lost.place}; fewer --workers need less memory"
+                    f" job: {lost.words}{lost.location}; fewer --workers need less memory"
                 ) from None
 
     def _answer(self, job: Job[Any], *, fresh: bool = False) -> Any:  # noqa: ANN401

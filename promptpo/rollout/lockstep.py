@@ -210,7 +210,7 @@ class Lockstep:
             try:
                 over |= episode.step(action)
             except EnvironmentFault as fault:
-                raise SlotFault(fault, _place(episode, actions[row]), episode.slot) from fault
+                raise SlotFault(fault, _where(episode, actions[row]), episode.slot) from fault
         return over
 
     def _now(self) -> Moment:
@@ -240,7 +240,7 @@ class Lockstep:
         )
 
 
-def _place(episode: _Running, action: NDArray[np.float64]) -> str:
+def _where(episode: _Running, action: NDArray[np.float64]) -> str:
     """Where in which episode, for a policy's eyes: the seed is not told."""
     text = str(action.tolist())
     text = text if len(text) <= 200 else f"{text[:200]}..."

@@ -46,14 +46,14 @@ class Lost(Exception):
         call: the call of the spec that was under way (``make``, ``reset``, ``step``, ...); empty
             where none was.
         words: what happened, without a path.
-        place: `` at FILE:LINE`` of the spec where that is known, else empty.
+        location: `` at FILE:LINE`` of the spec where that is known, else empty.
         steps: environment steps of the job that it had been given.
         killed: it was killed from outside, which may not come again.
     """
 
-    def __init__(self, call: str, words: str, place: str, steps: int, *, killed: bool) -> None:
+    def __init__(self, call: str, words: str, location: str, steps: int, *, killed: bool) -> None:
         super().__init__(words)
-        self.call, self.words, self.place, self.steps = call, words, place, steps
+        self.call, self.words, self.location, self.steps = call, words, location, steps
         self.killed = killed
 
 
@@ -144,7 +144,7 @@ class Watched:
         time.sleep(0.2)  # for the trace to be written
         self.kill()
         words = f"{call} did not return within {self._limit:g} s (--env-timeout)"
-        return Lost(call, words, self._place(), self._cells[STEPS], killed=False)
+        return Lost(call, words, self._location(), self._cells[STEPS], killed=False)
 
     def _lost(self) -> Lost:
         """The process has ended, or cut the connection."""
@@ -153,10 +153,10 @@ class Watched:
             self._process.join(2)
         code = self._exit_code()
         self.kill()
-        words, killed = _death(call, code)
-        return Lost(call, words, self._place(), self._cells[STEPS], killed=killed)
+        words, killed = _explain_exit(call, code)
+        return Lost(call, words, self._location(), self._cells[STEPS], killed=killed)
 
-    def _place(self) -> str:
+    def _location(self) -> str:
         """Where in the user's own files the process was, if it has left word of it."""
         text = os.pread(self._memory, _TRACE, SIZE).rstrip(b"\0").decode("utf-8", "replace")
         for file, line in re.findall(r'File "([^"\n]+)", line (\d+)', text):
@@ -172,7 +172,7 @@ _NOT_THEIRS = (sysconfig.get_path("stdlib"), str(Path(__file__).resolve().parent
 _starting = threading.Lock()
 
 
-def _death(call: str, code: int | None) -> tuple[str, bool]:
+def _explain_exit(call: str, code: int | None) -> tuple[str, bool]:
     """How a process ended, in words, and whether it was killed."""
     during = f"in {call}" if call else "between calls of the environment"
     if code in (None, CUT):

@@ -55,7 +55,7 @@ class Prover:
         if run is None or winner.source is None or run.mark:
             return round_
         held_out = self.player.digest(Play(winner.source, "test", self.test_seeds))
-        mark = self.player.memo.found_late(held_out, rounds)
+        mark = self.player.memo.late_mark(held_out, rounds)
         if not mark:
             return round_
         scored = await self._alone(winner, winner.source, run, mark)

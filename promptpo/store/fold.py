@@ -38,7 +38,7 @@ class Fold:
             ``finished`` in a run that goes on after its end.
         tested: the last policy with held-out episodes that did not fail, and these.
         notices: what users were told besides.
-        tally: what the events seen have used; ``told`` is what a run that is watched says it has.
+        tally: what the events seen have used; ``reported_usage`` is what a watched run says.
         defines_success: whether any episode has been a success or none.
         started, latest: the times of the first and the latest event.
         seconds: what lies between events, the pauses between sessions left out.
@@ -65,7 +65,7 @@ class Fold:
         self.tested: tuple[Candidate, Rollout] | None = None
         self.notices: list[str] = []
         self.tally = Tally()
-        self.told: Usage | None = None
+        self.reported_usage: Usage | None = None
         self.defines_success = False
         self.started = self.latest = self.seconds = 0.0
         self._begun: dict[int, int] = {}
@@ -113,7 +113,7 @@ class Fold:
         self.notices.append(data["text"])
 
     def _on_usage(self, data: Mapping[str, Any]) -> None:
-        self.told = decode(Usage, data)
+        self.reported_usage = decode(Usage, data)
 
     def _on_prompt(self, data: Mapping[str, Any]) -> None:
         messages = tuple(decode(Message, message) for message in data["messages"])
@@ -164,7 +164,11 @@ class Fold:
         candidate = replace(candidate, rollout=self.rollouts.get(digest))
         trial = self._trial(candidate.key)
         trial.candidate = trial.attempts[candidate.key.attempt] = candidate
-        trial.digest, trial.mark, trial.told = digest, data["mark"], score_of(data["score"])
+        trial.digest, trial.mark, trial.recorded_score = (
+            digest,
+            data["mark"],
+            score_of(data["score"]),
+        )
         trial.stage = ""
         if trial.played is None or candidate.rollout is not trial.played:
             trial.at = self.tally.usage

@@ -52,7 +52,7 @@ class Memo:
         if key in self.record.refused and self.record.has_begun(key.round + 1):
             raise LimitReached(self.record.refused[key])
 
-    def found_late(self, rollout: str, rounds: int) -> str:
+    def late_mark(self, rollout: str, rounds: int) -> str:
         """The mark that held-out episodes gave a policy when the run had so many rounds, or fewer.
 
         ``rollout`` is the digest of these episodes. Prompts of these rounds did not tell it; those

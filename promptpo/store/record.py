@@ -77,7 +77,7 @@ class Record(Fold):
     @property
     def usage(self) -> Usage:
         """What the run has used in all its sessions."""
-        return self.told or self.tally.usage
+        return self.reported_usage or self.tally.usage
 
     @property
     def rounds(self) -> tuple[RoundRecord, ...]:

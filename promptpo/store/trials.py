@@ -38,7 +38,7 @@ class Trial:
         played: its last search episodes, also before the candidate is written down.
         digest: that of its search episodes; empty where there are none.
         mark: what a proof found against it; empty where nothing was found.
-        told: the score that was written down with it.
+        recorded_score: the score that was written down with it.
         at: what the run had spent when it ended.
         stage: what it is said to be at, in a run that is watched; empty where that is its state.
     """
@@ -50,7 +50,7 @@ class Trial:
     played: Rollout | None = None
     digest: str = ""
     mark: str = ""
-    told: Score = field(default_factory=lambda: Score(failed=True))
+    recorded_score: Score = field(default_factory=lambda: Score(failed=True))
     at: Usage = field(default_factory=Usage)
     stage: str = ""
 
@@ -75,7 +75,7 @@ class Trial:
     @property
     def score(self) -> Score:
         """The score of its search episodes, also where these are lost."""
-        return self.candidate.score if self.candidate.rollout is not None else self.told
+        return self.candidate.score if self.candidate.rollout is not None else self.recorded_score
 
     @property
     def repairs(self) -> int:

@@ -137,7 +137,7 @@ def reference_rows(references: Mapping[str, Any]) -> list[Row]:
 
 
 def _price(record: Record) -> list[Row]:
-    if record.told is None:  # it ended before it could spend anything
+    if record.reported_usage is None:  # it ended before it could spend anything
         return []
     cost = [("cost", cost_words(record))] if record.asks_model else []
     return [*cost, ("env steps", steps_words(record))]

@@ -34,7 +34,7 @@ def _received(process: Watched, log: Path) -> Iterator[object]:
         while (message := process.receive()) is not None:
             yield message
     except Lost as lost:
-        words = f"{lost.words}{lost.place}" if lost.call else _last_words(log)
+        words = f"{lost.words}{lost.location}" if lost.call else _last_words(log)
         raise PromptPOError(f"the drawing process ended early: {words}") from None
 
 

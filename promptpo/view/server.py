@@ -130,7 +130,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.server.due(self.connection, _ANSWER_SECONDS)
         if self.headers.get("Content-Length", "0") != "0" or "Transfer-Encoding" in self.headers:
             self.close_connection = True  # a body stays unread, and is no next request
-        answer = self._found()
+        answer = self._find()
         try:
             if answer.file is not None:
                 self._send_file(answer, answer.file, with_body=with_body)
@@ -139,7 +139,7 @@ class _Handler(BaseHTTPRequestHandler):
         except OSError:  # the reader has gone
             self.close_connection = True
 
-    def _found(self) -> Answer:
+    def _find(self) -> Answer:
         if not self.server.knows(self.headers.get("Host", "")):
             words = "This address is not one of this server's: open it as localhost"
             return plain_answer(403, words)

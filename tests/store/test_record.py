@@ -8,12 +8,12 @@ import pytest
 
 from promptpo.errors import RunError
 from promptpo.store.codec import encode, score_data
-from promptpo.store.events import EventLog
+from promptpo.store.events import Event, EventLog
 from promptpo.store.folder import RunFolder
 from promptpo.store.reading import info_of, read_record, standing
 from promptpo.store.record import Record
 from promptpo.store.shapes import FORMAT, is_event
-from promptpo.types import Candidate, Episode, Event, Key, Note, Proof, Rollout, Score
+from promptpo.types import Candidate, Episode, Key, Note, Proof, Rollout, Score
 
 CONFIG = {"spec": "toy.py", "method": "promptpo", "model": "openai/a", "seed": 0, "rounds": 2,
           "options": {"max_repairs": 3}}  # fmt: skip

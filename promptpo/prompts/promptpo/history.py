@@ -106,7 +106,7 @@ def _render_round(round_: Round, is_best: bool, detail: Detail) -> str:
     lines = [f"\n### Round {round_.number}{' (best so far)' if is_best else ''}\n"]
     opening = [note for note in round_.notes if note.title == REFLECTION]
     if detail > Detail.SCORES:
-        lines += [f"{_told(note)}\n" for note in opening]
+        lines += [f"{_note_line(note)}\n" for note in opening]
     lines.append(f"Winner: candidate {winner.key.candidate}, {score_line(winner)}.")
     if detail <= Detail.WINNER:
         return "\n".join(lines)
@@ -118,7 +118,7 @@ def _render_round(round_: Round, is_best: bool, detail: Detail) -> str:
         lines.append(f"({strategy_line(winner.source) or 'source'}: source left out for space)")
     if len(round_.notes) > len(opening) and detail > Detail.SCORES:
         lines.append("What its episodes looked like:\n")
-        lines += [_told(note) for note in round_.notes if note not in opening]
+        lines += [_note_line(note) for note in round_.notes if note not in opening]
     others = [c for c in round_.candidates if c.name != winner.name]
     if others:
         lines.append("\nThe other candidates:\n")
@@ -154,7 +154,7 @@ def _figures(run: Rollout) -> _Figures:
     )
 
 
-def _told(note: Note) -> str:
+def _note_line(note: Note) -> str:
     return f"{note.title}: {note.text}"
 
 

@@ -62,7 +62,7 @@ def repair_messages(
     asked: Messages, reply: str, what: str, error: str, output: str = ""
 ) -> Messages:
     """Continue a conversation: the reply to ``asked`` failed with ``error``."""
-    output, error = _told(output, bounds.ERROR), _told(error, bounds.ERROR)
+    output, error = _quoted(output, bounds.ERROR), _quoted(error, bounds.ERROR)
     printed = f"\nIt had printed:\n\n```\n{output}\n```\n" if output else ""
     text = template("promptpo/repair").substitute(what=what, error=error, output=printed)
     quoted = shortened(clean(reply), bounds.QUOTE)
@@ -71,10 +71,10 @@ def repair_messages(
 
 def reflection_text(reply: str) -> str:
     """What the prompts after a reflection quote of it."""
-    return _told(reply, bounds.REFLECTION)
+    return _quoted(reply, bounds.REFLECTION)
 
 
-def _told(text: str, most: int) -> str:
+def _quoted(text: str, most: int) -> str:
     """Text that a prompt quotes: without what surrounds it, control characters and excess."""
     return shortened(clean(text.strip()), most)
 

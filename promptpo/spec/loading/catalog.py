@@ -106,7 +106,7 @@ def _add_plugin(plugin: Plugin, found: Catalog) -> None:
     if plugin.attribute not in ("", "SPEC"):
         _add_problem(plugin, f"names {plugin.attribute!r}; it has to name a module only", found)
         return
-    places = list(_places(plugin.module))
+    places = list(_candidate_paths(plugin.module))
     if not places:
         _add_problem(plugin, f"names the module {plugin.module!r}, which is not there", found)
         return
@@ -140,7 +140,7 @@ def _add_problem(plugin: Plugin, problem: str, found: Catalog) -> None:
     )
 
 
-def _places(module: str) -> Iterator[Path]:
+def _candidate_paths(module: str) -> Iterator[Path]:
     """Files of a module, or folders where it is a package, the right one first."""
     top, *rest = module.split(".")
     spec = importlib.util.find_spec(top)

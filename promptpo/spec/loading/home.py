@@ -37,7 +37,7 @@ class Home:
         top = self.module.partition("/")[0]
         return not _holds_packages(self.root) or path.relative_to(self.root).parts[:1] == (top,)
 
-    def place_of(self, name: str) -> Path | None:
+    def folder_of(self, name: str) -> Path | None:
         """Where ``import name`` finds one of the spec's own modules; None for any other."""
         if name in sys.stdlib_module_names:
             return None

@@ -116,7 +116,7 @@ def is_own(module: str) -> bool:
     """Whether a module is a spec that was imported here, or one of its own modules."""
     top = module.partition(".")[0]
     return top.startswith(_STANDS_FOR_FOLDER) or any(
-        top in kept or home.place_of(top) for home, kept in _HOMES.items()
+        top in kept or home.folder_of(top) for home, kept in _HOMES.items()
     )
 
 

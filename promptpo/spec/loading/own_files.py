@@ -110,7 +110,7 @@ class _Collecting:
                 base = package[: len(package) - level + 1]
                 if level - 1 <= len(package):
                     yield from self._chain(self.home.root, (*base, *parts))
-            elif parts and (place := self.home.place_of(parts[0])):
+            elif parts and (place := self.home.folder_of(parts[0])):
                 self.imports.add(parts[0])
                 yield from self._chain(place, parts)
 

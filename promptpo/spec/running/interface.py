@@ -20,7 +20,7 @@ _REMEDIES = {
 }
 
 
-def place_of(spec: EnvSpec, function: object) -> str:
+def function_location(spec: EnvSpec, function: object) -> str:
     """The spec's file, and the line of a function if it is written there."""
     code = getattr(function, "__code__", None)
     if code is not None and code.co_filename == str(spec.path):
@@ -40,7 +40,7 @@ def require_members(spec: EnvSpec, env: Env) -> None:
     for member, remedy in _REMEDIES.items():
         if member == "observation_space" and spec.observe is not None:
             continue
-        owner = f"{place_of_method(spec, env)}: the environment {type(_inner(env)).__name__}"
+        owner = f"{method_location(spec, env)}: the environment {type(_inner(env)).__name__}"
         if not hasattr(env, member):
             raise SpecError(f"{owner} has no {member}; add {remedy}")
         if member.endswith("space") and not isinstance(getattr(env, member), Space):
@@ -61,7 +61,7 @@ def observation_of_reset(spec: EnvSpec, env: Env, seed: int) -> Raw:
     except TypeError as error:
         if "keyword argument 'seed'" not in str(error):
             raise
-        where = place_of_method(spec, env, "reset")
+        where = method_location(spec, env, "reset")
         raise SpecError(
             f"{where}: reset takes no seed; write def reset(self, *, seed=None, options=None), "
             "and draw all chance from a generator of that seed"
@@ -71,7 +71,7 @@ def observation_of_reset(spec: EnvSpec, env: Env, seed: int) -> Raw:
     got = f"{len(answer)} values" if isinstance(answer, tuple) else type(answer).__name__
     problem = f"reset returns {got}, not an observation and a dict"
     raise EnvironmentFault(
-        place_of_method(spec, env, "reset"), problem, "end it with: return observation, {}"
+        method_location(spec, env, "reset"), problem, "end it with: return observation, {}"
     )
 
 
@@ -84,8 +84,8 @@ def _of_own_reset(spec: EnvSpec, env: Env, raw: Raw) -> Raw:
 
     if not isinstance(env.observation_space, Tuple):
         raise SpecError(
-            f"{place_of(spec, spec.reset)}: reset(env, seed) returns an observation and a dict; "
-            "return the observation only: env.reset(seed=seed)[0]"
+            f"{function_location(spec, spec.reset)}: reset(env, seed) returns an observation and a"
+            " dict; return the observation only: env.reset(seed=seed)[0]"
         )
     return raw
 
@@ -100,7 +100,7 @@ def step_fault(spec: EnvSpec, env: Env, answer: object) -> EnvironmentFault | No
         problem = f"step returns {len(answer)} values, not 5"
     else:
         return None
-    return EnvironmentFault(place_of_method(spec, env, "step"), problem, remedy)
+    return EnvironmentFault(method_location(spec, env, "step"), problem, remedy)
 
 
 def layers(env: Env) -> Iterator[Env]:
@@ -115,7 +115,7 @@ def _inner(env: Env) -> Env:
     return list(layers(env))[-1]
 
 
-def place_of_method(spec: EnvSpec, env: Env, method: str = "") -> str:
+def method_location(spec: EnvSpec, env: Env, method: str = "") -> str:
     """The spec's file, and the line of the environment's class or method if it is written there."""
     for layer in layers(env):
         kind = type(layer)

@@ -13,7 +13,7 @@ from promptpo.errors import SpecError
 from promptpo.spec.authoring.definition import Reference
 from promptpo.spec.running.faults import raised
 from promptpo.spec.running.guard import reraise_interrupt
-from promptpo.spec.running.interface import place_of
+from promptpo.spec.running.interface import function_location
 from promptpo.spec.running.task import Task
 
 #: Makes the controller of one episode: from the task and the episode's seed, a function from the
@@ -55,7 +55,7 @@ def spec_expert(task: Task, seed: int) -> Callable[[Any], Any]:
     spec = task.spec
     if spec.expert is None:
         raise ValueError(f"spec {spec.name} has no expert")
-    where = place_of(spec, spec.expert)
+    where = function_location(spec, spec.expert)
     try:
         act = spec.expert(task.env)
     except BaseException as error:

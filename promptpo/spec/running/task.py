@@ -16,9 +16,9 @@ from promptpo.spec.running.faults import EnvironmentFault, UnsupportedSpace, rai
 from promptpo.spec.running.flattening import flat_function, nonfinite
 from promptpo.spec.running.guard import reraise_interrupt
 from promptpo.spec.running.interface import (
+    function_location,
+    method_location,
     observation_of_reset,
-    place_of,
-    place_of_method,
     require_members,
     step_fault,
 )
@@ -189,7 +189,7 @@ class Task:
             step = self.steps if step is None else step
             when = f"after step {step}" if step else "after reset"
             filler = self.spec.observe
-            where = place_of(self.spec, filler) if filler else self._place("step")
+            where = function_location(self.spec, filler) if filler else self._location("step")
             problem = f"the observation's field {found} {when}"
             raise EnvironmentFault(where, problem, "return finite numbers")
 
@@ -213,10 +213,10 @@ class Task:
             raise self._missized(flat)
         if not np.isfinite(reward):
             problem = f"step returns {reward:g} as the reward"
-            raise EnvironmentFault(self._place("step"), problem, "make it a finite number")
+            raise EnvironmentFault(self._location("step"), problem, "make it a finite number")
         if not isinstance(self.info, Mapping):
             problem = f"step returns {type(self.info).__name__} as info, not a dict"
-            raise EnvironmentFault(self._place("step"), problem, "return {}")
+            raise EnvironmentFault(self._location("step"), problem, "return {}")
 
     def _fault_in_step(self, answer: object, error: BaseException) -> EnvironmentFault:
         if isinstance(error, EnvironmentFault):
@@ -233,7 +233,7 @@ class Task:
         """The fault for a value that is none, told with the function that returned it."""
         own = {"observation": ("observe", self.spec.observe), "success": ("success", self._success)}
         who, function = own.get(error.part, (call, None))
-        where = place_of(self.spec, function) if function else self._place(call)
+        where = function_location(self.spec, function) if function else self._location(call)
         return EnvironmentFault(where, f"{who if function else call} returns {error}", error.remedy)
 
     def _missized(self, flat: Flat) -> EnvironmentFault:
@@ -245,8 +245,8 @@ class Task:
             "make the fields' shapes those of the observation",
         )
 
-    def _place(self, method: str) -> str:
-        return place_of_method(self.spec, self.env, method)
+    def _location(self, method: str) -> str:
+        return method_location(self.spec, self.env, method)
 
 
 def _without_idle_wrappers(env: Env, horizon: int) -> Env:

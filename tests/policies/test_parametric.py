@@ -1,4 +1,4 @@
-"""Each compact form, run in the real sandbox: it does with its numbers what it says."""
+"""Each compact policy, run in the real sandbox: it does with its numbers what it says."""
 
 import random
 import re
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import sandbox
-from promptpo.policies import Actions, form_for
+from promptpo.policies import Actions, parametric_policy
 from promptpo.spec import layout, load_spec, standalone_source
 from promptpo.spec.authoring.definition import EnvSpec
 
@@ -101,10 +101,10 @@ def acts(host, spec: EnvSpec, actions: Actions, source, seen):
 
 def test_a_table_has_an_action_for_each_state(spec, host):
     task = spec(ONE_CELL)
-    form = form_for(task, DISCRETE)
-    assert (form.name, form.choices) == ("table", (3,) * 4)
+    policy = parametric_policy(task, DISCRETE)
+    assert (policy.name, policy.choices) == ("table", (3,) * 4)
     seen = [[0], [1], [2], [3]]
-    assert acts(host, task, DISCRETE, form.program.source((2, 0, 1, 2)), seen) == [
+    assert acts(host, task, DISCRETE, policy.program.source((2, 0, 1, 2)), seen) == [
         [2],
         [0],
         [1],
@@ -114,32 +114,32 @@ def test_a_table_has_an_action_for_each_state(spec, host):
 
 def test_actions_of_a_table_begin_where_those_of_the_space_do(spec, host):
     task = spec(ONE_CELL)
-    source = form_for(task, SHIFTED).program.source((2, 0, 1, 2))
+    source = parametric_policy(task, SHIFTED).program.source((2, 0, 1, 2))
     assert acts(host, task, SHIFTED, source, [[0], [1]]) == [[-2], [-4]]
 
 
 def test_every_state_of_several_fields_with_bounds_from_anywhere_has_a_place_of_its_own(spec, host):
     task = spec(OFFSETS)
-    form = form_for(task, Actions(counts=(12,), starts=(0,)))
-    assert len(form.choices) == 3 * 2 * 2
+    policy = parametric_policy(task, Actions(counts=(12,), starts=(0,)))
+    assert len(policy.choices) == 3 * 2 * 2
     seen = [[row, column, door] for row in (-1, 0, 1) for column in (5, 6) for door in (0, 1)]
-    source = form.program.source(range(12))
+    source = policy.program.source(range(12))
     taken = acts(host, task, Actions(counts=(12,), starts=(0,)), source, seen)
     assert taken == [[i] for i in range(12)]
 
 
 def test_a_table_of_several_actions_has_a_number_for_each(spec, host):
     task = spec(ONE_CELL)
-    form = form_for(task, PARTS)
-    assert form.choices == (2, 3) * 4
-    source = form.program.source((0, 0, 1, 2, 0, 1, 1, 0))
+    policy = parametric_policy(task, PARTS)
+    assert policy.choices == (2, 3) * 4
+    source = policy.program.source((0, 0, 1, 2, 0, 1, 1, 0))
     assert acts(host, task, PARTS, source, [[0], [1], [2], [3]]) == [[0, 7], [1, 9], [0, 8], [1, 7]]
 
 
 def test_too_many_states_are_no_table(spec):
     many = ['cell: int = field(low=0, high=10000, doc="where")']
-    assert form_for(spec(many), DISCRETE).name == "linear"
-    assert form_for(spec([many[0].replace("10000", "9999")]), DISCRETE).name == "table"
+    assert parametric_policy(spec(many), DISCRETE).name == "linear"
+    assert parametric_policy(spec([many[0].replace("10000", "9999")]), DISCRETE).name == "table"
 
 
 @pytest.mark.parametrize(
@@ -147,21 +147,21 @@ def test_too_many_states_are_no_table(spec):
     [(ONE_CELL, BOX), (FREE, DISCRETE), (SCALED, DISCRETE), ([*ONE_CELL, FREE[1]], DISCRETE)],
 )
 def test_other_tasks_have_the_linear_form(spec, fields, actions):
-    assert form_for(spec(fields), actions).name == "linear"
+    assert parametric_policy(spec(fields), actions).name == "linear"
 
 
 # Linear policies
 
 
-def with_rows(form, *rows):
+def with_rows(policy, *rows):
     """The source with these rows of weights, the bias last."""
-    return form.program.source([float(x) for row in rows for x in row])
+    return policy.program.source([float(x) for row in rows for x in row])
 
 
 def test_the_greatest_choice_wins(spec, host):
     task = spec(FREE)  # position (2), count, touching
-    form = form_for(task, SHIFTED)
-    source = with_rows(form, (1, 0, 0, 0, 0), (0, 1, 0, 0, 0), (0, 0, 0, 0, 5))
+    policy = parametric_policy(task, SHIFTED)
+    source = with_rows(policy, (1, 0, 0, 0, 0), (0, 1, 0, 0, 0), (0, 0, 0, 0, 5))
     seen = [[9, 8, 0, 0], [7, 8, 0, 1], [-1, -1, 0, 0]]
     assert acts(host, task, SHIFTED, source, seen) == [[-4], [-3], [-2]]
 
@@ -169,7 +169,7 @@ def test_the_greatest_choice_wins(spec, host):
 def test_each_part_of_an_action_has_its_own_greatest(spec, host):
     task = spec(FREE)
     source = with_rows(
-        form_for(task, PARTS),
+        parametric_policy(task, PARTS),
         (0, 0, 0, 0, 1), (0, 0, 1, 0, 0),
         (0, 0, 0, 0, 1), (1, 0, 0, 0, 0), (0, 0, 0, 3, 0),
     )  # fmt: skip
@@ -179,7 +179,7 @@ def test_each_part_of_an_action_has_its_own_greatest(spec, host):
 
 def test_continuous_actions_are_weighted_sums_with_a_bias_clipped_to_their_bounds(spec, host):
     task = spec(FREE)
-    source = with_rows(form_for(task, BOX), (0.5, 0, 0, 0, 0.25), (0, 2, 0, 0, -1))
+    source = with_rows(parametric_policy(task, BOX), (0.5, 0, 0, 0, 0.25), (0, 2, 0, 0, -1))
     seen = [[1, 2, 0, 0], [9, 1e6, 0, 0], [-9, -9, 0, 0]]
     assert acts(host, task, BOX, source, seen) == [[0.75, 3], [1, 2e6 - 1], [-1, 0]]
 
@@ -187,16 +187,16 @@ def test_continuous_actions_are_weighted_sums_with_a_bias_clipped_to_their_bound
 @pytest.mark.parametrize("actions", [NUMBER, MATRIX])
 def test_an_action_has_the_shape_of_its_space(spec, host, actions):
     task = spec(SCALED)
-    form = form_for(task, actions)
+    policy = parametric_policy(task, actions)
     rows = max(1, int(np.prod(actions.shape)))
-    source = with_rows(form, *[(0, 0, 0.5 + row / 10) for row in range(rows)])
+    source = with_rows(policy, *[(0, 0, 0.5 + row / 10) for row in range(rows)])
     (taken,) = acts(host, task, actions, source, [[0, 0]])
     assert taken == pytest.approx([0.5 + row / 10 for row in range(rows)])
 
 
 def test_observations_are_scaled_by_bounds_that_say_something(spec, host):
     task = spec(SCALED)  # angle -0.5 to 1.5: 0.5 is the middle, 1 the half
-    source = with_rows(form_for(task, NUMBER), (1, 1e-3, 0))
+    source = with_rows(parametric_policy(task, NUMBER), (1, 1e-3, 0))
     seen = [[0.5, 0], [1.5, 0], [0.5, 100]]
     assert acts(host, task, NUMBER, source, seen) == [[0], [1], [pytest.approx(0.1)]]
 
@@ -208,8 +208,8 @@ def test_observations_are_scaled_by_bounds_that_say_something(spec, host):
 @pytest.mark.parametrize("fields", [ONE_CELL, OFFSETS, FREE, SCALED])
 def test_what_is_drawn_runs(spec, host, fields, actions):
     task = spec(fields)
-    form = form_for(task, actions)
-    source = form.program.source(form.draw(random.Random(0)))
+    policy = parametric_policy(task, actions)
+    source = policy.program.source(policy.draw(random.Random(0)))
     size = layout(task.observation)[-1].stop
     seen = [
         [
@@ -224,24 +224,24 @@ def test_what_is_drawn_runs(spec, host, fields, actions):
 
 @pytest.mark.parametrize("actions", [DISCRETE, BOX])
 def test_the_same_generator_draws_the_same(spec, actions):
-    form = form_for(spec(FREE), actions)
-    assert form.draw(random.Random(3)) == form.draw(random.Random(3))
-    assert len(form.draw(random.Random(3))) == form.program.size
-    assert form.draw(random.Random(3)) != form.draw(random.Random(4))
+    policy = parametric_policy(spec(FREE), actions)
+    assert policy.draw(random.Random(3)) == policy.draw(random.Random(3))
+    assert len(policy.draw(random.Random(3))) == policy.program.size
+    assert policy.draw(random.Random(3)) != policy.draw(random.Random(4))
 
 
 def test_choices_are_drawn_evenly_within_their_bounds(spec):
-    form = form_for(spec(ONE_CELL), PARTS)
-    drawn = np.array([form.draw(random.Random(i)) for i in range(300)])
+    policy = parametric_policy(spec(ONE_CELL), PARTS)
+    drawn = np.array([policy.draw(random.Random(i)) for i in range(300)])
     assert drawn.min(axis=0).tolist() == [0] * 8
     assert drawn.max(axis=0).tolist() == [1, 2] * 4
     assert np.abs(drawn.mean(axis=0) - [0.5, 1.0] * 4).max() < 0.2
 
 
 def test_a_source_is_shown_to_people_and_says_what_it_is(spec):
-    table = form_for(spec(ONE_CELL), DISCRETE)
-    linear = form_for(spec(FREE), DISCRETE)
-    for form in (table, linear):
+    table = parametric_policy(spec(ONE_CELL), DISCRETE)
+    linear = parametric_policy(spec(FREE), DISCRETE)
+    for policy in (table, linear):
         assert re.search(
-            r'class Policy:\n    """.*\."""', form.program.source([0] * form.program.size)
+            r'class Policy:\n    """.*\."""', policy.program.source([0] * policy.program.size)
         )

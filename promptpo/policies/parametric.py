@@ -45,7 +45,7 @@ class Actions:
 
 
 @dataclass(frozen=True)
-class Form:
+class ParametricPolicy:
     """A program whose constants an optimizer may choose.
 
     ``choices``: by constant, how many whole numbers from 0 it may be; empty: any real number.
@@ -65,8 +65,8 @@ class Form:
         return tuple(float(f"{x:.4g}") for x in drawn)  # people are to read them
 
 
-def form_for(spec: EnvSpec, actions: Actions) -> Form:
-    """The table where the task has few states and discrete actions, else the linear form."""
+def parametric_policy(spec: EnvSpec, actions: Actions) -> ParametricPolicy:
+    """The table where the task has few states and discrete actions, else the linear policy."""
     from promptpo.spec import layout
 
     fields = layout(spec.observation)
@@ -100,7 +100,9 @@ def _bounds(item: LayoutField) -> tuple[list[float], list[float]]:
     return ends[0], ends[1]
 
 
-def _table(fields: Sequence[LayoutField], sizes: Sequence[int], actions: Actions) -> Form:
+def _table(
+    fields: Sequence[LayoutField], sizes: Sequence[int], actions: Actions
+) -> ParametricPolicy:
     """One row of actions a state; the state's number counts the fields as digits."""
     index = "0"
     for item, size in zip(fields, sizes, strict=True):
@@ -129,10 +131,10 @@ class Policy:
         state = {index}
         return {act}
 '''
-    return Form("table", Program(tuple(text.split("\0"))), actions.counts * states)
+    return ParametricPolicy("table", Program(tuple(text.split("\0"))), actions.counts * states)
 
 
-def _linear(fields: Sequence[LayoutField], actions: Actions) -> Form:
+def _linear(fields: Sequence[LayoutField], actions: Actions) -> ParametricPolicy:
     """Weights over the observation, scaled to -1 .. 1 where its bounds are known, and a bias."""
     size = fields[-1].stop
     rows = sum(actions.counts) if actions.counts else max(1, math.prod(actions.shape))
@@ -164,7 +166,7 @@ class Policy:
         return {_chosen(actions)}
 '''
     deviations = ((1.0,) * size + (_BIAS,)) * rows
-    return Form("linear", Program(tuple(text.split("\0"))), (), deviations)
+    return ParametricPolicy("linear", Program(tuple(text.split("\0"))), (), deviations)
 
 
 def _scaling(fields: Sequence[LayoutField]) -> tuple[list[float], list[float]]:

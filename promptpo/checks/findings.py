@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -28,8 +30,28 @@ class Finding:
 
     def __str__(self) -> str:
         """As ``promptpo check`` prints it: a line, and under it what more there is."""
-        head = f"{self.verdict:4}  {self.check:22}  {self.detail}"
-        return "\n        ".join([head, *self.more])
+        return self.text()
+
+    def text(self, width: int = 0) -> str:
+        """As above, words that are beyond so many columns on lines of their own (0: never)."""
+        head = f"{self.verdict:4}  {self.check:22}  "
+        lines = [_wrapped(head + self.detail, width, len(head)), *self._more(width)]
+        return "\n".join(lines)
+
+    def _more(self, width: int) -> Iterator[str]:
+        for line in self.more:
+            table = line.startswith("  ")
+            yield " " * 6 + line if table else _wrapped(" " * 6 + line, width, 8)
+
+
+def _wrapped(line: str, width: int, indent: int) -> str:
+    """A line, broken between words; paths stay whole."""
+    if not width or len(line) <= width:
+        return line
+    rest = " " * min(indent, width // 2)
+    wrapper = textwrap.TextWrapper(width, subsequent_indent=rest, break_on_hyphens=False)
+    wrapper.break_long_words = False
+    return wrapper.fill(line)
 
 
 def judged(check: str, problems: list[str], detail: str) -> Finding:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import shutil
+import sys
+import textwrap
 from typing import TYPE_CHECKING
 
 from promptpo import config
@@ -63,10 +66,11 @@ def _check(spec: EnvSpec, checker: Checker, *, may_lack: bool) -> bool:
 
     say(f"{spec.name}: {spec.title}")
     passed = True
+    width = shutil.get_terminal_size().columns - 2 if sys.stdout.isatty() else 0
     try:
         for finding in checker.findings(spec.ref):
             passed = passed and not finding.failed
-            say(f"  {finding}")
+            say(textwrap.indent(finding.text(width), "  "))
     except MissingPackage as error:
         if not may_lack:
             raise

@@ -19,7 +19,7 @@ FLOORS = (
     {"__main__"},
     {"cli"},
     {"api"},
-    {"evaluation"},
+    {"evaluation", "sweep"},
     {"checks", "comparison", "trackers", "video", "view"},
     {"report"},
     {"run"},

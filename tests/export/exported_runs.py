@@ -62,7 +62,7 @@ cut = rest.index("--")
 sys.path[:0] = [os.path.dirname(script), *rest[:cut]]
 for name in rest[cut + 1:]:
     sys.modules[name] = None
-exec(compile(open(script).read(), script, "exec"), {"__name__": "__main__"})
+exec(compile(open(script).read(), script, "exec"), {"__name__": "__main__", "__file__": script})
 """
 
 ROOT = Path(promptpo.__file__).parents[1]

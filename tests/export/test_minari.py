@@ -65,7 +65,7 @@ def test_the_metadata_tell_the_origin(cartpole, tmp_path, monkeypatch):
     written = write_dataset(read_record(cartpole.folder), tmp_path, author="Ada")
     about = loaded(written, monkeypatch).storage.metadata
     assert about["author"] == {"Ada"}
-    assert about["algorithm_name"].startswith("promptpo (method promptpo, model recorded:")
+    assert about["algorithm_name"] == "promptpo (method promptpo, model recorded)"
     assert "candidate r01_c01" in about["description"]
     assert "code_permalink" not in about
 

@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from promptpo.cli.parser import BY_METHOD, COMMANDS, Parser
 from promptpo.cli.settings import chosen_method
 from promptpo.cli.words import parts
+from promptpo.common import streams
 from promptpo.common.plaintext import clean_line, shortened
 from promptpo.common.terminal import flush, say
 from promptpo.errors import EXIT_INTERRUPTED, PromptPOError, known_error
-from promptpo.ui import streams
 
 #: Characters of an error: a name or a value in it may be of any length.
 _MOST_SAID = 2000

@@ -23,7 +23,7 @@ def parser() -> Parser:
     p = Parser(
         "compare",
         epilog="Runs that differ in nothing but their seed are one group; each spec has tables and"
-        "\naxes of its own. docs/runs.md says how the intervals and tests are made.",
+        " axes of its own. docs/runs.md says how the intervals and tests are made.",
     )
     p.add_argument("runs", nargs="+", metavar="RUN", help=runs.SEVERAL)
     add_out(p)

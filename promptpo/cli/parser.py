@@ -6,6 +6,7 @@ import argparse
 import difflib
 import os
 import shutil
+import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,7 +54,7 @@ USAGE = "promptpo SPEC [options]\n       promptpo COMMAND ..."
 
 def commands_help() -> str:
     """The commands, one a line."""
-    lines = "\n".join(f"  {name:10} {c.help}" for name, c in COMMANDS.items())
+    lines = "\n".join(f"  {name:11} {c.help}" for name, c in COMMANDS.items())
     return f"commands (promptpo help COMMAND):\n{lines}"
 
 
@@ -75,9 +76,7 @@ class Parser(argparse.ArgumentParser):
             epilog=epilog,
             allow_abbrev=False,
             add_help=False,
-            formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(
-                prog, max_help_position=30, width=width
-            ),
+            formatter_class=lambda prog: _Formatter(prog, max_help_position=30, width=width),
         )
         self._positionals.title = "arguments"
 
@@ -124,6 +123,14 @@ class Parser(argparse.ArgumentParser):
         near = difflib.get_close_matches(name.lstrip("-").replace("_", "-"), options, 1, 0.75)
         hint = f"did you mean '{options[near[0]]}'?" if near else f"see {self.prog} --help"
         return f"unknown option '{name}'; {self.explain(name) or hint}"
+
+
+class _Formatter(argparse.HelpFormatter):
+    """Wraps paragraphs, and leaves lists, whose lines are indented, as they stand."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        paragraphs = text.split("\n\n")
+        return "\n\n".join(p if "\n  " in p else textwrap.fill(p, width) for p in paragraphs)
 
 
 class _NoColor(argparse.Action):

@@ -19,7 +19,7 @@ def parser() -> Parser:
     p = Parser(
         "repair",
         epilog="Nothing is thrown away: unreadable lines of events.jsonl go to"
-        " events.jsonl.damaged.\n`promptpo --resume RUN` does the same, and then does again what"
+        " events.jsonl.damaged. `promptpo --resume RUN` does the same, and then does again what"
         " those lines recorded.",
     )
     p.add_argument("run", metavar="RUN", help=runs.NAMES)

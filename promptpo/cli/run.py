@@ -48,7 +48,7 @@ def parser(method: str = RunConfig.method) -> Parser:
     p = RunParser("run", epilog=f"{commands_help()}\n\n{EXAMPLES}")
     p.description = (
         "Find a readable policy for a sequential task: a language model writes policies, sees how"
-        " they\nbehave in the simulator, and writes better ones."
+        " they behave in the simulator, and writes better ones."
     )
     p.usage = USAGE
     add_specs(p, several=True)
@@ -167,9 +167,9 @@ def _attach() -> None:
 
 def _execute(settings: RunConfig, folder: Path | None, *, as_json: bool) -> int:
     from promptpo.api import execute
+    from promptpo.common.streams import Steady
     from promptpo.ui import View, open_view
     from promptpo.ui.status import JsonView
-    from promptpo.ui.streams import Steady
 
     stream = Steady(sys.stdout)
     out = cast("TextIO", stream)

@@ -91,9 +91,9 @@ class Sweep:
 
     def go_on(self, changed: Mapping[str, Any]) -> int:
         """Carry out what is missing, and compare; ``changed`` settings open ended runs again."""
+        from promptpo.common.streams import Steady
         from promptpo.sweep.overview import open_overview
         from promptpo.sweep.schedule import carry_out
-        from promptpo.ui.streams import Steady
 
         lock = self.folder.lock()
         try:

@@ -218,9 +218,14 @@ def test_help_command_is_the_help_of_the_command(
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_help_of_every_command(capsys: pytest.CaptureFixture[str], command: str) -> None:
+def test_help_of_every_command_fits_into_80_columns(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
     assert main([command, "--help"]) == 0
-    assert capsys.readouterr().out.startswith("usage: promptpo")
+    out = capsys.readouterr().out
+    assert out.startswith("usage: promptpo")
+    assert max(map(len, out.splitlines())) < 80
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:

@@ -39,7 +39,7 @@ def divided(job: PlayJob, groups: int) -> list[PlayJob]:
 
     Episodes that follow each other on one policy object stay together.
     """
-    count = 1 if job.lifetime == "evaluation" else min(groups, len(job.seeds))
+    count = 1 if job.in_turn else min(groups, len(job.seeds))
     ends = [len(job.seeds) * n // count for n in range(count + 1)]
     parts = []
     for start, end in pairwise(ends):

@@ -103,6 +103,11 @@ class PlayJob(Job["PlayRun"]):
     first: int = 0
     before: Moment | None = None
 
+    @property
+    def in_turn(self) -> bool:
+        """Whether its episodes follow each other on one object."""
+        return self.lifetime == "evaluation"
+
 
 #: The error of an episode that did not end because another one failed.
 BYSTANDER = "another episode failed"

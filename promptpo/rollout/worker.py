@@ -8,10 +8,8 @@ from __future__ import annotations
 import hashlib
 import math
 import time
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,21 +17,11 @@ import numpy as np
 from promptpo.common import bounds
 from promptpo.errors import PromptPOError
 from promptpo.policies import Actions
-from promptpo.rollout.division import (
-    BASE,
-    best_width,
-    concatenated,
-    divided,
-    first_failure,
-    joined,
-    unplayed,
-)
+from promptpo.rollout.division import BASE, best_width
 from promptpo.rollout.jobs import (
     BaselineJob,
     DescribeJob,
     Job,
-    Moment,
-    Phase,
     PlayJob,
     PlayRun,
     ProofJob,
@@ -43,15 +31,13 @@ from promptpo.rollout.jobs import (
     SummaryJob,
     TaskInfo,
 )
+from promptpo.rollout.playing import play
 from promptpo.rollout.steady import steadily
 from promptpo.types import SummaryRun
 
 if TYPE_CHECKING:
     import sandbox
     from promptpo.spec import EnvSpec, Task
-
-#: Faults of a policy that may come of too many episodes in one process.
-_CROWDED = ("memory", "died")
 
 
 @dataclass
@@ -139,67 +125,23 @@ class Worker:
 
     def play(self, job: PlayJob) -> PlayRun:
         """Play a job's episodes; a policy that fails is a result, never an exception."""
-        import sandbox
-
-        disturbed = sandbox.Disturbed.kind
-        runs: list[PlayRun] = []
-        groups = deque(divided(job, self._groups(job)))
-        while groups:
-            group = groups.popleft()
-            failed = first_failure(runs)
-            if failed is not None:
-                group = replace(group, before=failed.failed_at)
-            run = steadily(partial(self._play, group), lambda run: run.error_kind == disturbed)
-            if run.error_kind in _CROWDED and len(group.seeds) > BASE:
-                groups.extendleft(reversed(divided(group, math.ceil(len(group.seeds) / BASE))))
-                continue
-            runs.append(run)
-            if run.error_kind == "environment":  # what it has left behind is not to be relied on
-                break
-        left = job.seeds[sum(len(run.results) for run in runs) :]
-        runs.append(unplayed(left))
-        return joined(runs, job.first)
+        return play(
+            job,
+            self._groups(job),
+            self.open_tasks,
+            lambda episodes: self._policy(job.source, self.limits(episodes)),
+        )
 
     def _groups(self, job: PlayJob) -> int:
         """How many groups to play a job's episodes in, one after the other."""
         count = len(job.seeds)
-        if job.alone or job.lifetime == "evaluation":
+        if job.alone or job.in_turn:
             return count
         (task, *_) = self.open_tasks(min(count, BASE))
         width = best_width(
             count, len(self.tasks), self._opening, task.horizon, task.observation_size
         )
         return math.ceil(count / width)
-
-    def _play(self, job: PlayJob) -> PlayRun:
-        """Play episodes in one process, in lockstep or on one object."""
-        import sandbox
-        from promptpo.rollout.lockstep import Lockstep
-
-        in_turn = job.lifetime == "evaluation"
-        groups = [(seed,) for seed in job.seeds] if in_turn else [job.seeds]
-        runs: list[PlayRun] = []
-        output = ""
-        try:
-            with self._policy(job.source, self.limits(len(job.seeds))) as policy:
-                for seeds in groups:
-                    lockstep = Lockstep(self.open_tasks(len(seeds)), seeds, job.keep, job.first)
-                    runs.append(lockstep.play(policy, fresh=not runs, before=job.before))
-                    if runs[-1].error is not None:
-                        break
-                output = policy.output
-        except (sandbox.ProgramError, sandbox.Disturbed) as e:  # it could not be loaded
-            at = Moment(0, Phase.LOAD, job.first)
-            runs.append(PlayRun(error=e.message, error_kind=e.kind, failed_at=at))
-        left = job.seeds[sum(len(run.results) for run in runs) :]
-        last = runs[-1]
-        return replace(
-            concatenated([*runs, unplayed(left)]),
-            output=output,
-            error=last.error,
-            error_kind=last.error_kind,
-            failed_at=None if in_turn else last.failed_at,
-        )
 
     def rehearse(self, job: RehearsalJob, steps: int | None = None) -> None:
         """Play without a policy, whole episodes or so many ``steps`` of them."""

@@ -43,6 +43,14 @@ def test_how_many_workers_share_the_episodes_changes_no_result(executor, source)
     assert (rollout.error is None) == (source == NOISY)
 
 
+@pytest.mark.parametrize(("numbers", "error"), [(7_500_000, None), (40_000_000, "memory")])
+def test_a_crowd_fails_no_policy_whose_memory_is_enough_for_a_few(executor, numbers, error):
+    large = policy("return 0", f"self.table = np.zeros({numbers})")  # 60 MB, and 320 MB
+    rollout, _ = played(executor, large, tuple(range(20)))
+    assert rollout.error_kind == error
+    assert len(rollout.returns) == (20 if error is None else 0)
+
+
 def test_kept_episodes_hold_everything_up_to_the_last_observation(executor):
     rollout, episodes = played(executor, NOISY, keep=(1, 2, 3))
     for episode, length, total in zip(episodes, rollout.lengths, rollout.returns, strict=True):

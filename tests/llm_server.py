@@ -29,6 +29,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Literal, Self
 
+from promptpo.llm import load_recording
+
 DEFAULT_TEXT = "```python\nclass Policy:\n    def act(self, obs):\n        return 0\n```\n"
 
 
@@ -93,14 +95,8 @@ def in_turn(answers: Iterable[Answer], default: Answer) -> Script:
 
 def from_recording(path: Path, default: Answer) -> Script:
     """A script that answers each call with the reply that a recording holds under its name."""
-    texts: dict[str, str] = {}
-    for line in path.read_text(encoding="utf-8").splitlines():
-        event = json.loads(line)
-        if event["type"] == "reply":
-            key = event["key"]
-            name = f"r{key['round']:02d}"
-            name += f"_c{key['candidate']:02d}" if key["candidate"] else ""
-            texts[f"{name}_{key['role']}{key['attempt'] or ''}"] = event["text"]
+    replies = load_recording(path).replies
+    texts = {str(key): recorded.reply.text for key, recorded in replies.items()}
     return lambda request: replace(default, text=texts.get(request.call, default.text))
 
 

@@ -25,7 +25,7 @@ import codecs
 import hashlib
 import importlib.resources
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -185,7 +185,7 @@ def load_recording(path: Path) -> Recording:
     header = None
     replies: dict[Key, RecordedReply] = {}
     events, cut = _events(file)
-    older = bool(events) and events[0][1].get("format", 1) == 1
+    older = _is_older([event for _, event in events])
     for number, event in events:
         try:
             if event.get("type") == "reply":
@@ -228,6 +228,12 @@ def recorded_policy_seed(path: Path) -> int:
     said = first if first.get("type") == "recording" else first.get("config")
     seed = said.get("policy_seed") if isinstance(said, dict) else None
     return seed if isinstance(seed, int) and seed >= 0 else 0
+
+
+def _is_older(events: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a file is of format 1; a log that has lost its first event is known by the others."""
+    named = events[0].get("format") if events else None
+    return named == 1 or (named is None and not any("digest" in event for event in events))
 
 
 _REMEDY = "give recorded:PATH a run's folder or its events.jsonl"

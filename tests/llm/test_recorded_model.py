@@ -154,7 +154,11 @@ def test_a_log_that_has_lost_its_first_event_has_no_header(tmp_path):
     assert load_header(write(tmp_path / "events.jsonl", {"type": "run", "time": 0.0})) is None
 
 
-@pytest.mark.parametrize(("first", "opened"), [(OLD_HEADER, 2), (HEADER, 1)])
+#: A log that has lost its first event.
+LOST = {"type": "rollout", "digest": "0a1b"}
+
+
+@pytest.mark.parametrize(("first", "opened"), [(OLD_HEADER, 2), (HEADER, 1), (LOST, 1)])
 def test_a_reflection_has_the_round_that_it_opens_whatever_the_format(tmp_path, first, opened):
     reflection = Request(Key(1, role="reflection"), ())
     path = write(tmp_path / "x.jsonl", first, reply_line(reflection, "It fell."))

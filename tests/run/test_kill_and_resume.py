@@ -16,15 +16,27 @@ from promptpo.llm import find_recording
 from promptpo.store.codec import decode
 from promptpo.types import Key
 
-#: In all 26 kills of replays and 26 of runs that talk to a server, half of them in the slow part.
+#: Of PromptPO in all 26 kills of replays and 26 of runs that talk to a server, half of them in the
+#: slow part; of each other method as many in its slow part, and some in the other.
 KILLS = 13
 CHAINS = (0, pytest.param(1, marks=pytest.mark.slow))
 pytestmark = pytest.mark.timeout(900)
 RECORDING = find_recording("cartpole")
 SMALL = (
-    *("--spec", "cartpole", "--workers", "1"),
+    *("--spec", "cartpole", "--workers", "1", "--policy-seed", "7"),
     *("--test-episodes", "6", "--selection-episodes", "4"),
 )
+METHODS = {
+    "promptpo": ("--model", "recorded"),
+    "best-of-n": ("--method", "best-of-n", "--model", "recorded", "--finalists", "3"),
+    "random-search": ("--method", "random-search", "--rounds", "3", "--candidates", "6"),
+}
+REPLAYS = [
+    ("promptpo", 0, KILLS),
+    ("best-of-n", 0, 4),
+    ("random-search", 0, 4),
+    *(pytest.param(method, 1, KILLS, marks=pytest.mark.slow) for method in METHODS),
+]
 
 
 def start(*arguments):
@@ -96,16 +108,17 @@ def timed(out, *arguments):
     return time.monotonic() - began
 
 
-@pytest.mark.parametrize("number", CHAINS)
-def test_a_killed_replay_ends_as_one_that_was_never_killed(tmp_path, number):
-    seconds = timed(tmp_path / "whole", "--model", "recorded")
+@pytest.mark.parametrize(("method", "number", "most"), REPLAYS)
+def test_a_killed_run_ends_as_one_that_was_never_killed(tmp_path, method, number, most):
+    seconds = timed(tmp_path / "whole", *METHODS[method])
     expected = outcome(run_folder(tmp_path / "whole"))
+    assert expected["candidate"]
     rng = random.Random(number)
     kills = run = 0
-    while kills < KILLS:
+    while kills < most:
         run += 1
-        chain = Chain(tmp_path / f"run{run}", ("--model", "recorded"), seconds, rng)
-        while kills + chain.kills < KILLS and chain.kill_once():
+        chain = Chain(tmp_path / f"run{run}", METHODS[method], seconds, rng)
+        while kills + chain.kills < most and chain.kill_once():
             pass
         kills += chain.kills
         finish(chain.launch())

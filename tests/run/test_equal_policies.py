@@ -1,0 +1,107 @@
+"""Two candidates with the same text are one policy: it is played once, and both are scored."""
+
+import json
+import shutil
+
+import pytest
+from scripted import BAD, GOOD, data_of, policy, replies, run
+
+import promptpo
+
+#: Plays six steps, then raises: a failure that costs steps.
+LATE = policy("self.t += 1\n        return 0 if self.t < 6 else 1 / 0", setup="self.t = 0")
+SMALL = {"test_episodes": 0, "selection_episodes": 0, "reflection": False}
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """A run of one round, the first and the third candidate alike: its result and events."""
+    return run(tmp_path_factory.mktemp("run"), replies([BAD, GOOD, BAD]), **SMALL)
+
+
+def searched(events):
+    return [r for r in data_of(events, "rollout") if r["stream"] == "search"]
+
+
+def lines_of(folder):
+    return (folder / "events.jsonl").read_text().splitlines(keepends=True)
+
+
+def outcome(folder):
+    """What must not depend on interruptions."""
+    told = [json.loads(line) | {"time": 0} for line in lines_of(folder)]
+    kinds = ("rollout", "candidate", "round", "proof", "feedback", "finished")
+    return sorted(json.dumps(e) for e in told if e["type"] in kinds)
+
+
+def test_it_is_played_once_and_its_steps_count_once(whole):
+    result, events = whole
+    assert len(searched(events)) == 2
+    assert result.usage.steps["search"] == sum(r["steps"] for r in searched(events))
+
+
+def test_each_of_them_has_its_score(whole):
+    result, events = whole
+    first, _, third = result.rounds[0].candidates
+    assert first.rollout == third.rollout
+    assert [c["key"]["candidate"] for c in data_of(events, "candidate") if c["score"]] == [1, 3, 2]
+    for name in ("r01_c01", "r01_c03"):
+        told = json.loads((result.folder / "candidates" / name / "result.json").read_text())
+        assert [e["return"] for e in told["episodes"]] == list(first.rollout.returns)
+
+
+def test_its_trajectories_are_stored_once(whole):
+    stored = sorted(p.parent.name for p in whole[0].folder.glob("candidates/*/episodes.npz"))
+    assert stored == ["r01_c01", "r01_c02"]
+
+
+def test_as_a_winner_it_is_summarized_and_proven(tmp_path):
+    result, events = run(tmp_path, replies([GOOD, GOOD, BAD]), **SMALL)
+    assert result.rounds[0].winner.name == "r01_c01"
+    assert len(result.rounds[0].notes) == 2
+    assert [p["verdict"] for p in data_of(events, "proof")] == ["independent"]
+
+
+def places(whole):
+    """Lines between the first candidate that is written down and the end of the round."""
+    kinds = [json.loads(line)["type"] for line in lines_of(whole.folder)]
+    return range(kinds.index("rollout"), kinds.index("round") + 1)
+
+
+@pytest.mark.parametrize("nth", [0, 1, 2, 3, pytest.param(None, marks=pytest.mark.slow)])
+def test_a_run_killed_between_them_ends_as_if_it_had_not_been(whole, tmp_path, nth):
+    result, _ = whole
+    cuts = places(result)
+    for place in cuts if nth is None else cuts[nth : nth + 1]:
+        folder = shutil.copytree(result.folder, tmp_path / f"cut{place}")
+        (folder / "events.jsonl").write_text("".join(lines_of(folder)[:place]))
+        resumed = promptpo.optimize(resume=folder)
+        assert outcome(folder) == outcome(result.folder), place
+        assert resumed.usage == result.usage, place
+        assert resumed.rounds == result.rounds, place
+
+
+def test_whose_share_the_steps_are_of_does_not_depend_on_who_played_them(tmp_path):
+    """Each has a share of 1,008 steps, 1,000 of them for one more attempt, and LATE takes 10."""
+    script = replies([LATE, LATE])
+    for index in (1, 2):
+        script.say(GOOD, "repair", 1, index, 1)
+    result, events = run(tmp_path, script, max_repairs=1, max_env_steps=2016, **SMALL)
+    (played,) = searched(events)
+    assert 8 < played["steps"] < 20
+    assert [c.key.attempt for c in result.rounds[0].candidates] == [0, 0]
+    assert [r["key"]["candidate"] for r in data_of(events, "refused")] == [1, 2]
+
+
+def test_the_same_policy_in_another_round_plays_that_round_s_episodes(tmp_path):
+    result, events = run(tmp_path, replies([BAD], [BAD]), **SMALL)
+    one, two = searched(events)
+    assert one["seeds"] != two["seeds"]
+    assert result.usage.steps["search"] == one["steps"] + two["steps"]
+
+
+def test_as_finalists_they_are_one(tmp_path):
+    small = {**SMALL, "selection_episodes": 2}
+    _, events = run(tmp_path, replies([GOOD], [GOOD], [BAD]), **small)
+    (selection,) = data_of(events, "selection")
+    assert [f["name"] for f in selection["finalists"]] == ["r01_c01", "r03_c01"]

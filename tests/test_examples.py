@@ -1,16 +1,24 @@
-"""The specs in ``examples/`` hold, and a policy can be scored on them."""
+"""The examples work: specs hold, a policy can be scored on them, script and notebook run."""
 
+import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from notebook_kernel import kernel
 
 from promptpo.checks import QUICK, check_spec, open_replays
 from promptpo.cli import main
 from promptpo.spec import load_spec
 
-EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.py"))
-THERMOSTAT = Path(__file__).parent.parent / "examples" / "thermostat.py"
+ROOT = Path(__file__).parent.parent
+EXAMPLES = ROOT / "examples"
+THERMOSTAT = EXAMPLES / "thermostat.py"
+SPECS = [p for p in sorted(EXAMPLES.glob("*.py")) if re.search(r"(?m)^SPEC\b", p.read_text())]
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "PROMPTPO_MODEL": ""}
 
 POLICY = '''
 class Policy:
@@ -21,7 +29,7 @@ class Policy:
 '''
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
 def test_an_example_passes_the_quick_check(path):
     spec = load_spec(str(path))
     with open_replays([str(path)]) as replays:
@@ -38,3 +46,36 @@ def test_a_thermostat_policy_beats_the_zero_action_in_the_sandbox(tmp_path, caps
     mean = re.search(r"^return +(-?[\d.]+)", capsys.readouterr().out, re.MULTILINE)
     assert mean is not None
     assert float(mean[1]) > -100.0, "zero actions score -189"
+
+
+def test_the_script_runs_as_it_stands(tmp_path):
+    done = subprocess.run(
+        [sys.executable, EXAMPLES / "library.py"],
+        check=False, cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True, timeout=280,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"^A - B +return +\+4\d\d", done.stdout, re.MULTILINE)
+    assert "The best one:\n\nclass Policy:" in done.stdout
+
+
+def notebook_cells():
+    return json.loads((EXAMPLES / "library.ipynb").read_text(encoding="utf-8"))["cells"]
+
+
+@pytest.mark.slow
+def test_the_notebook_runs_in_a_kernel_as_it_stands(tmp_path):
+    shown = []
+    with kernel(tmp_path, ENVIRONMENT) as started:
+        for cell in notebook_cells():
+            if cell["cell_type"] == "code":
+                shown.append(started.run("".join(cell["source"])))
+    assert "<Result of runs/cartpole/" in shown[1]
+    assert shown[2] == "<PolicyComparison of 3 evaluations on cartpole>"
+    assert any(text.startswith("<CheckReport of mountain_car: ok; ") for text in shown)
+    assert "<Result of runs/mountain_car/" in shown[-2]
+
+
+def test_the_notebook_is_kept_without_outputs():
+    code = [cell for cell in notebook_cells() if cell["cell_type"] == "code"]
+    assert code
+    assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in code)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from promptpo.common import text
@@ -27,7 +29,8 @@ _SCORES = ("", "", "success", "return", "steps", "")
 class PolicyComparison:
     """Policies side by side on one task; ``print(comparison)`` shows scores and tests.
 
-    Raises UsageError for evaluations on different tasks.
+    Those of one name get numbers: ``Policy``, ``Policy (2)``. Raises UsageError for evaluations on
+    different tasks.
     """
 
     evaluations: tuple[Evaluation, ...]
@@ -38,6 +41,7 @@ class PolicyComparison:
         tasks = list(dict.fromkeys(e.spec for e in self.evaluations))
         if len(tasks) > 1:
             raise UsageError(f"policies of {tasks[0]} and of {tasks[1]} cannot be compared")
+        object.__setattr__(self, "evaluations", tuple(_told_apart(self.evaluations)))
 
     @property
     def measures(self) -> tuple[Measure, ...]:
@@ -119,3 +123,12 @@ class PolicyComparison:
     def _repr_html_(self) -> str:
         tables = "".join(html.table(table) for table in self.tables())
         return html.facts(self.rows()) + tables + html.remarks(self.notes)
+
+
+def _told_apart(evaluations: Sequence[Evaluation]) -> Iterator[Evaluation]:
+    """The evaluations with a name of its own for each."""
+    counts: Counter[str] = Counter()
+    for e in evaluations:
+        counts[e.policy] += 1
+        again = counts[e.policy] > 1
+        yield replace(e, policy=f"{e.policy} ({counts[e.policy]})") if again else e

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from promptpo.llm.choose import default_model, open_model
     from promptpo.llm.extraction import ReplyRejected, extract_code
+    from promptpo.llm.messages import prompt_hash
     from promptpo.llm.providers import check_configured
     from promptpo.llm.recorded_model import ReplyMissing
     from promptpo.llm.recording import (
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
         find_recording,
         load_header,
         load_recording,
-        prompt_hash,
         recorded_policy_seed,
         reply_event,
     )
@@ -33,7 +33,7 @@ _HOMES = {
     "load_header": "promptpo.llm.recording",
     "load_recording": "promptpo.llm.recording",
     "open_model": "promptpo.llm.choose",
-    "prompt_hash": "promptpo.llm.recording",
+    "prompt_hash": "promptpo.llm.messages",
     "recorded_policy_seed": "promptpo.llm.recording",
     "reply_event": "promptpo.llm.recording",
 }

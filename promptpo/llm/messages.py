@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -14,6 +17,13 @@ class Message:
 
     role: Literal["system", "user", "assistant"]
     content: str
+
+
+def prompt_hash(messages: Iterable[Message]) -> str:
+    """SHA-256, in hex, of the messages' roles and contents as canonical JSON."""
+    plain = [{"content": m.content, "role": m.role} for m in messages]
+    text = json.dumps(plain, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
 @dataclass(frozen=True)

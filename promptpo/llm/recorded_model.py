@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from promptpo.errors import ModelError
-from promptpo.llm.messages import Reply, Request
-from promptpo.llm.recording import load_recording, prompt_hash
+from promptpo.llm.messages import Reply, Request, prompt_hash
+from promptpo.llm.recording import load_recording
 
 CHANGED = "the prompt has changed since this reply was recorded"
 

@@ -22,10 +22,9 @@ Lines of any other type are skipped, so that the ``events.jsonl`` of a run is a 
 from __future__ import annotations
 
 import codecs
-import hashlib
 import importlib.resources
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -35,7 +34,7 @@ from promptpo.common.files import other_encoding
 from promptpo.common.values import shown
 from promptpo.errors import ModelError, UsageError
 from promptpo.llm import answers
-from promptpo.llm.messages import Message, Reply, Request
+from promptpo.llm.messages import Reply, Request, prompt_hash
 from promptpo.llm.usage import dollars
 from promptpo.types import Key
 
@@ -109,13 +108,6 @@ class Recording:
             return count
         most = max(key.candidate for key in self.replies)
         return f"{count}, rounds {min(rounds)} to {max(rounds)}, up to {most} candidates"
-
-
-def prompt_hash(messages: Iterable[Message]) -> str:
-    """SHA-256, in hex, of the messages' roles and contents as canonical JSON."""
-    plain = [{"content": m.content, "role": m.role} for m in messages]
-    text = json.dumps(plain, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
 def reply_event(request: Request, reply: Reply) -> dict[str, Any]:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from promptpo.errors import LimitReached
 from promptpo.llm import ReplyMissing
-from promptpo.llm.messages import LanguageModel, Message, Reply, Request
-from promptpo.llm.recording import prompt_hash, reply_event
+from promptpo.llm.messages import LanguageModel, Message, Reply, Request, prompt_hash
+from promptpo.llm.recording import reply_event
 from promptpo.run.limits import Ledger
 from promptpo.store.codec import encode
 from promptpo.store.events import EventLog

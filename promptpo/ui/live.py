@@ -86,8 +86,8 @@ def kept_lines(event: Event, progress: Progress) -> list[Text]:
     """What of an event stays on the screen."""
     if event.type not in _KEPT:
         return []
-    stamp = Text(f"{text.duration(event.time - progress.record.started):>7}  ", "dim")
-    return [stamp + _text(line) for line in event_lines(event, progress)]
+    stamp = f"{text.duration(event.time - progress.record.started):>7}  "
+    return [Text.assemble((stamp, "dim"), _text(line)) for line in event_lines(event, progress)]
 
 
 def picture(progress: Progress, now: float, height: int) -> RenderableType:

@@ -22,7 +22,8 @@ from promptpo.ui.progress import Progress
 _WIDTH, _HEIGHT, _PAUSE = 110, 40, 0.5
 
 #: The notebook's own colours, letters of one width, no line broken by the browser.
-_HTML = '<pre style="white-space: pre; line-height: 1.3; overflow-x: auto">{code}</pre>'
+_STYLE = "font-family: monospace; white-space: pre; line-height: 1.3; overflow-x: auto"
+_HTML = f'<pre style="{_STYLE}">{{code}}</pre>'
 
 
 class NotebookView:

@@ -135,10 +135,11 @@ def test_policies_are_compared_by_the_episodes_that_they_met():
     json.dumps(found.as_dict(), allow_nan=False)
 
 
-def test_other_seeds_are_not_paired():
+def test_other_seeds_are_not_paired_and_equal_names_are_told_apart():
     a, b = (promptpo.evaluate("random", "cartpole", seed=seed, **SMALL) for seed in (0, 1))
     (contrast,) = promptpo.compare(a, b).contrasts
     assert not contrast.paired
+    assert (contrast.a, contrast.b) == ("random", "random (2)")
 
 
 def test_tasks_are_not_mixed_and_neither_are_runs_and_policies(result):

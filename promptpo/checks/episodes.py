@@ -91,7 +91,8 @@ def _unmeasured(name: str, stated: Reference, missed: Collection[str]) -> Findin
     # "zero" and "zero_actions" are meant to be "zero action"; "human expert" is not "expert".
     words = " ".join(re.split(r"[\W_]+", name.lower())).strip()
     for meant in missed:
-        if meant.startswith(words) or words.startswith(meant) or _alike(words, meant):
+        alike = difflib.SequenceMatcher(None, words, meant).ratio() >= 0.8
+        if alike or meant.startswith(words) or words.startswith(meant):
             measured = ", ".join(map(repr, MEASURED))
             remedy = f"did you mean {meant!r}? Of references, {measured} are measured"
             return Finding(label, "FAIL", f"{remedy}; other names are shown only")
@@ -101,10 +102,6 @@ def _unmeasured(name: str, stated: Reference, missed: Collection[str]) -> Findin
     elif name != "optimum":
         detail += f", as {', '.join(MEASURED)} are"
     return Finding(label, "note", detail)
-
-
-def _alike(one: str, other: str) -> bool:
-    return difflib.SequenceMatcher(None, one, other).ratio() >= 0.8
 
 
 def _compared(spec: EnvSpec, name: str, stated: Reference | None, got: Measured) -> Finding:

@@ -99,6 +99,8 @@ class Parser(argparse.ArgumentParser):
         for part in parts(argv, self):
             if part.name and part.action is None:
                 raise UsageError(self._unknown(part.name))
+            if part.action is not None and part.action.nargs is None and part.value is None:
+                raise UsageError(f"{part.name}: expected one argument")
         known, left = self.parse_known_args(options_first(argv, self), namespace)
         if left:
             raise UsageError(f"unexpected argument '{left[0]}'; see {self.prog} --help")

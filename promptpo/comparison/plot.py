@@ -100,11 +100,14 @@ def _draw(axes: Axes, panel: Panel, axis: Axis) -> None:
     right = max(float(c.x[-1]) for c in curves if c is not None)
     for number, (group, c) in enumerate(zip(panel.groups, curves, strict=True)):
         if c is None:
-            axes.plot([], [], " ", label=_wrapped(f"{group.label}: {_missing(group)}"))
+            points = any(run.points for run in group.runs)
+            missing = "cost unknown" if points else "no score yet"
+            axes.plot([], [], " ", label=_wrapped(f"{group.label}: {missing}"))
             continue
         colour, style = COLOURS[number % len(COLOURS)], STYLES[number % len(STYLES)]
         runs = f"{c.runs} runs" if c.runs > 1 else "1 run"
-        x, mean, low, high = _extended(c, right if _all_over(group) else float(c.x[-1]), right)
+        over = all(run.is_over for run in group.runs if run.points)
+        x, mean, low, high = _extended(c, right if over else float(c.x[-1]), right)
         label = _wrapped(f"{group.label} ({runs})")
         axes.step(x, mean, style, where="post", color=colour, label=label)
         axes.fill_between(x, low, high, step="post", color=colour, alpha=0.18, linewidth=0)
@@ -136,14 +139,6 @@ def _label(axes: Axes, panel: Panel, axis: Axis, measure: Measure, right: float)
 def _wrapped(label: str) -> str:
     """A label in lines that fit under the axes."""
     return textwrap.fill(label, 44)
-
-
-def _missing(group: Group) -> str:
-    return "cost unknown" if any(run.points for run in group.runs) else "no score yet"
-
-
-def _all_over(group: Group) -> bool:
-    return all(run.is_over for run in group.runs if run.points)
 
 
 def _extended(c: Curve, end: float, right: float) -> tuple[Any, Any, Any, Any]:

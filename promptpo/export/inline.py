@@ -120,7 +120,8 @@ def without_annotations(text: str) -> str:
     starts = [0]
     for line in raw.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
-    for node, mark in sorted(_annotations(text), key=_position, reverse=True):
+    found = sorted(_annotations(text), key=lambda x: (x[0].lineno, x[0].col_offset), reverse=True)
+    for node, mark in found:
         begin = starts[node.lineno - 1] + node.col_offset
         end = starts[(node.end_lineno or node.lineno) - 1] + (node.end_col_offset or 0)
         raw = raw[: raw.rindex(mark, 0, begin)].rstrip(b" ") + raw[end:]
@@ -136,10 +137,6 @@ def _annotations(text: str) -> Iterator[tuple[ast.expr, bytes]]:
             yield node.annotation, b":"
         if isinstance(node, ast.AnnAssign) and node.value:
             yield node.annotation, b":"
-
-
-def _position(found: tuple[ast.expr, bytes]) -> tuple[int, int]:
-    return found[0].lineno, found[0].col_offset
 
 
 def _refuse_inner_imports(name: str, text: str) -> None:

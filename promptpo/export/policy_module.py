@@ -38,7 +38,9 @@ def observe(raw, env):
     return np.ravel(seen)'''
 
 
-def export(spec: EnvSpec, candidate: Candidate, test: Rollout | None, run: str) -> dict[str, str]:
+def best_policy_files(
+    spec: EnvSpec, candidate: Candidate, test: Rollout | None, run: str
+) -> dict[str, str]:
     """Files to write into the run's folder, by their relative path.
 
     ``run`` is the folder's name, ``test`` the held-out episodes (None: none played yet).

@@ -136,11 +136,8 @@ def _blocks(text: str) -> list[_Block]:
         if glued:
             lines[-1] = lines[-1].rstrip().removesuffix(fence)
         blocks.append(_Block("\n".join(lines), closed=glued))
-    return [replace(b, code=_dedented(b.code)) for b in blocks[-_MOST_BLOCKS:]]
-
-
-def _dedented(code: str) -> str:
-    return textwrap.dedent(code).strip("\n") + "\n"
+    kept = blocks[-_MOST_BLOCKS:]
+    return [replace(b, code=textwrap.dedent(b.code).strip("\n") + "\n") for b in kept]
 
 
 def _chosen(codes: list[str], class_name: str) -> str:

@@ -98,7 +98,8 @@ class PromptPO:
         messages = prompt
         for attempt in range(self.options.max_repairs + 1):
             at = Key(key.round, key.candidate, attempt)
-            self.services.report("state", name=key.name, state=_doing(attempt))
+            state = "repairing" if attempt else "asked"
+            self.services.report("state", name=key.name, state=state)
             try:
                 reply = await self._ask(at, messages)
                 candidate = await self._try(at, reply)
@@ -189,7 +190,3 @@ class PromptPO:
     def all_prompts(spec: EnvSpec, config: RunConfig) -> list[tuple[str, Messages]]:
         """Feedback, policies, reflections, repairs."""
         return prompts.render_all(spec, config)
-
-
-def _doing(attempt: int) -> str:
-    return "repairing" if attempt else "asked"

@@ -142,7 +142,6 @@ def _extent(words: Sequence[tuple[int, str]], first: int, stop: int) -> tuple[in
 
 @lru_cache(maxsize=256)
 def _token_lines(source: str) -> tuple[Tokens, ...]:
-    """The lines of a source."""
     lines: list[list[tuple[str, str]]] = [[]]
     for kind, value in _tokens(source.expandtabs(4).rstrip()):
         for i, part in enumerate(re.split(r"\r\n|\r|\n", value)):

@@ -164,7 +164,8 @@ def _point(trial: Trial, run: RunRecord, panel: Panel, x: Scale, y: Scale) -> Ma
     value = panel.measure(trial.score)
     won = any(r.winner is trial for r in run.rounds)
     where = {"cx": x(trial.at_steps), "cy": y(value if value is not None else math.nan)}
-    title = tag("title", f"{trial.name}: {_words(trial)}")
+    score = text.score(score_data(trial.score))
+    title = tag("title", f"{trial.name}: {score}, after {trial.at_steps:,} steps")
     css = "dot winner" if won else "dot"
     return tag("circle", title, class_=css, r=5.5 if won else 4, **where)
 
@@ -182,10 +183,6 @@ def _failures(failed: Sequence[Trial], x: Scale, bottom: float) -> list[Markup]:
             tag("text", "failed", class_="tick failed", x=_LEFT - 8, y=at + 4, text_anchor="end")
         )
     return parts
-
-
-def _words(trial: Trial) -> str:
-    return f"{text.score(score_data(trial.score))}, after {trial.at_steps:,} steps"
 
 
 def _description(run: RunRecord, panel: Panel) -> str:

@@ -12,7 +12,7 @@ from typing import cast
 from promptpo.common.concurrency import all_of
 from promptpo.common.files import write_atomically
 from promptpo.config import RunConfig
-from promptpo.export.policy_module import export
+from promptpo.export.policy_module import best_policy_files
 from promptpo.llm.messages import LanguageModel, Message, Reply
 from promptpo.policies import Program
 from promptpo.rollout.executor import Executor
@@ -177,7 +177,9 @@ class RunServices:
         """
         if test is None and self.memo.record.tested is not None:
             return
-        for name, content in export(self.spec, candidate, test, self.folder.path.name).items():
+        for name, content in best_policy_files(
+            self.spec, candidate, test, self.folder.path.name
+        ).items():
             write_atomically(self.folder.path / name, content)
 
     def proof_on(self, candidate: Candidate) -> Proof | None:

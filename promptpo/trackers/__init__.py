@@ -76,7 +76,7 @@ def tracking(
     try:
         yield [following]
     finally:
-        following.close(_left(folder))
+        following.close([file for pattern in _LEFT for file in sorted(folder.glob(pattern))])
 
 
 def send(folder: RunFolder, files: Sequence[Path]) -> list[str]:
@@ -152,7 +152,3 @@ def _start(folder: Path, run: Mapping[str, Any], settings: Mapping[str, Any]) ->
     # A file's path tells a group of runs less than the task's name does.
     about = {**settings, "spec": spec, **versions}
     return Start(folder, "", f"{spec}/{folder.name}", spec, about)
-
-
-def _left(folder: Path) -> list[Path]:
-    return [path for pattern in _LEFT for path in sorted(folder.glob(pattern))]

@@ -5,15 +5,12 @@ Only the scene is changed for a picture's sake, never the model's physics or its
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import mujoco  # type: ignore[import-untyped]
 from PIL import Image
-
-if TYPE_CHECKING:
-    from promptpo.video.camera import Camera
 
 #: mujoco.MjModel, MjData, MjvScene, MjvCamera: without type stubs.
 Model: TypeAlias = Any
@@ -50,7 +47,7 @@ VIEWS: Mapping[str, View] = {
 
 def scene_camera(
     model: Model, data: Data, module: str, size: tuple[int, int], *, high: bool
-) -> Camera:
+) -> Callable[[], Image.Image]:
     """A camera for an environment of ``module``; ``size`` is (width, height) in pixels.
 
     ``high``: with shadows, reflections and smooth edges. To be called once for a model, as it sets

@@ -77,7 +77,9 @@ class Site:
     def _within(self, folder: Path, rest: tuple[str, ...], seen: str) -> Answer:
         if rest == ("",):
             version = _version([folder])
-            return self._page(str(folder), version, seen, lambda: self._report(folder))
+            return self._page(
+                str(folder), version, seen, lambda: render_report([read_record(folder)], live=True)
+            )
         if rest == ("best", "policy.py"):
             return _file(folder / "best" / "policy.py", "text/plain; charset=utf-8")
         if len(rest) == 2 and rest[0] == "videos" and _VIDEO.fullmatch(rest[1]):
@@ -102,9 +104,6 @@ class Site:
                     del self._pages[next(iter(self._pages))]
                 kept = self._pages[name] = (version, render().encode())
         return Answer(body=kept[1], etag=version)
-
-    def _report(self, folder: Path) -> str:
-        return render_report([read_record(folder)], live=True)
 
     def _record(self, folder: Path) -> RunRecord | None:
         """A run for the list; None where it cannot be read."""

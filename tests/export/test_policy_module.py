@@ -11,7 +11,13 @@ import pytest
 from rollouts import rollout as played
 
 from promptpo.export.inline import NotInlinable, inline, without_annotations
-from promptpo.export.policy_module import MARKER, export, policy_part, split_imports, strategy_of
+from promptpo.export.policy_module import (
+    MARKER,
+    best_policy_files,
+    policy_part,
+    split_imports,
+    strategy_of,
+)
 from promptpo.rollout import LocalExecutor, Settings, evaluate
 from promptpo.spec import load_spec
 from promptpo.types import Candidate, Key, Rollout
@@ -84,14 +90,14 @@ exec(compile(open(sys.argv[2]).read(), sys.argv[2], "exec"), {"__name__": "__mai
 def measured(spec: str, source: str, seeds: tuple[int, ...]) -> Rollout:
     async def play() -> Rollout:
         with contextlib.closing(LocalExecutor(Settings(spec), workers=1)) as executor:
-            rollout, _ = await evaluate(executor, source, "test", seeds, group=2)
+            rollout, _ = await evaluate(executor, source, "test", seeds)
         return rollout
 
     return asyncio.run(play())
 
 
 def exported(spec: str, source: str, rollout: Rollout | None, folder: Path) -> Path:
-    files = export(
+    files = best_policy_files(
         load_spec(spec), Candidate(Key(1, 2), source, rollout), rollout, "20260101-000000"
     )
     for name, content in files.items():
@@ -173,7 +179,7 @@ def test_the_header_says_where_it_comes_from_and_what_it_scored(tmp_path: Path) 
 def test_before_the_held_out_episodes_the_score_is_called_optimistic(tmp_path: Path) -> None:
     searched = played((10.0, 30.0), lengths=(10, 30))
     candidate = Candidate(Key(1, 1), CARTPOLE, searched)
-    module = export(load_spec("cartpole"), candidate, None, "x")["best/policy.py"]
+    module = best_policy_files(load_spec("cartpole"), candidate, None, "x")["best/policy.py"]
     assert "Search episodes (it was chosen by these: optimistic): mean return 20" in module
 
 
@@ -182,14 +188,14 @@ def test_nothing_that_a_model_wrote_can_end_the_docstring() -> None:
         "class Policy:\n    '''Push \"\"\" hard\\\\'''\n    def act(self, o):\n        return 0\n"
     )
     candidate = Candidate(Key(1, 1), source, None)
-    module = export(load_spec("cartpole"), candidate, None, "x")["best/policy.py"]
+    module = best_policy_files(load_spec("cartpole"), candidate, None, "x")["best/policy.py"]
     names = [n.name for n in ast.parse(module).body if isinstance(n, ast.ClassDef)]
     assert names == ["Observation", "Policy"]
 
 
 @pytest.mark.parametrize("spec", POLICIES)
 def test_the_models_part_can_be_taken_out_again(spec: str) -> None:
-    module = export(load_spec(spec), Candidate(Key(1, 1), POLICIES[spec]), None, "x")[
+    module = best_policy_files(load_spec(spec), Candidate(Key(1, 1), POLICIES[spec]), None, "x")[
         "best/policy.py"
     ]
     part = policy_part(module)
@@ -240,7 +246,7 @@ class Policy:
 
 
 def test_the_module_names_the_whole_strategy_not_its_first_line() -> None:
-    module = export(load_spec("cartpole"), Candidate(Key(1, 1), LONG), None, "run")[
+    module = best_policy_files(load_spec("cartpole"), Candidate(Key(1, 1), LONG), None, "run")[
         "best/policy.py"
     ]
     about = (ast.get_docstring(ast.parse(module)) or "").partition("No episode was played")[0]
@@ -328,7 +334,9 @@ def own_spec(tmp_path: Path) -> Path:
 
 def test_helpers_constants_and_imports_come_along(own_spec: Path) -> None:
     source = "class Policy:\n    def act(self, o):\n        return int(o.y[1])\n"
-    module = export(load_spec(own_spec), Candidate(Key(1, 1), source), None, "x")["best/policy.py"]
+    module = best_policy_files(load_spec(own_spec), Candidate(Key(1, 1), source), None, "x")[
+        "best/policy.py"
+    ]
     space: dict[str, object] = {}
     exec(compile(module, "policy.py", "exec"), space)  # noqa: S102 - the module under test
     observation = space["Observation"](space["observe"]((4.0, 5.0), None))  # type: ignore[operator]

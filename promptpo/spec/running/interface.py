@@ -40,7 +40,7 @@ def require_members(spec: EnvSpec, env: Env) -> None:
     for member, remedy in _REMEDIES.items():
         if member == "observation_space" and spec.observe is not None:
             continue
-        owner = f"{method_location(spec, env)}: the environment {type(_inner(env)).__name__}"
+        owner = f"{method_location(spec, env)}: the environment {type([*layers(env)][-1]).__name__}"
         if not hasattr(env, member):
             raise SpecError(f"{owner} has no {member}; add {remedy}")
         if member.endswith("space") and not isinstance(getattr(env, member), Space):
@@ -110,23 +110,15 @@ def layers(env: Env) -> Iterator[Env]:
         env = vars(env).get("env") if hasattr(env, "__dict__") else None
 
 
-def _inner(env: Env) -> Env:
-    """The environment inside its wrappers."""
-    return list(layers(env))[-1]
-
-
 def method_location(spec: EnvSpec, env: Env, method: str = "") -> str:
     """The spec's file, and the line of the environment's class or method if it is written there."""
     for layer in layers(env):
         kind = type(layer)
-        if spec.path is None or _file_of(kind) != str(spec.path):
+        file = getattr(sys.modules.get(kind.__module__), "__file__", None)
+        if spec.path is None or file != str(spec.path):
             continue
         try:
             return f"{spec.path}:{source_of(vars(kind).get(method, kind)).first_line}"
         except PartError:  # a class that was made without a class statement
             continue
     return spec.where
-
-
-def _file_of(kind: type) -> str | None:
-    return getattr(sys.modules.get(kind.__module__), "__file__", None)

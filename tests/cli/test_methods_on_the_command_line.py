@@ -1,0 +1,173 @@
+"""best-of-n and random search on the command line: options, forecasts, and what is made of runs."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from scripted import BAD, GOOD, Replies, policy, run, run_small
+
+from promptpo.cli import main
+
+LEAN = policy("return int(obs.pole_angle > 0)")
+
+
+def printed(capsys, *argv):
+    """What a command prints that succeeds."""
+    assert main(argv) == 0
+    return capsys.readouterr().out
+
+
+def complaint(capsys, *argv):
+    """The one line that a command says whose options do not fit."""
+    assert main(argv) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
+    return captured.err.strip()
+
+
+@pytest.mark.parametrize(
+    ("method", "own", "others"),
+    [
+        ("promptpo", ["--max-repairs N", "--no-reflection"], ["--finalists", "--scale"]),
+        ("best-of-n", ["--finalists N"], ["--max-repairs", "--scale"]),
+        ("random-search", ["--scale X"], ["--max-repairs", "--finalists"]),
+    ],
+)
+def test_help_has_the_options_of_the_chosen_method_only(capsys, method, own, others):
+    for argv in (["--method", method, "--help"], ["help", "run", f"--method={method}"]):
+        text = printed(capsys, *argv)
+        assert f"search: {method}:" in text
+        assert all(option in text for option in own)
+        assert not any(option in text for option in others)
+
+
+def test_the_method_of_a_file_has_its_options_too(capsys, tmp_path):
+    file = tmp_path / "run.toml"
+    file.write_text('method = "best-of-n"\n')
+    argv = ("nim", "--config", str(file), "--model", "manual", "--finalists", "2", "--dry-run")
+    assert "\nmethod       best-of-n\n" in printed(capsys, *argv)
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["--scale", "2"], "unknown option '--scale'; it is an option of --method random-search"),
+        (["--method", "best-of-n", "--scale=2"], "it is an option of --method random-search"),
+        (["--method", "best-of-n", "--no-reflection"], "it is an option of --method promptpo"),
+        (["--method", "best-of-n", "--max-repair", "2"], "see promptpo --help"),
+        (["--method", "best-of-n", "--finalist", "2"], "did you mean '--finalists'?"),
+        (["--method", "best-of-n", "--finalists", "0"], "finalists must be at least 1, not 0"),
+        (["--method", "random-search", "--scale", "x"], "--scale: must be a number, not 'x'"),
+        (["--method", "random"], "unknown method 'random'; did you mean 'random-search'?"),
+        (["--method"], "--method: expected one argument"),
+    ],
+)
+def test_a_mistake_is_one_line(capsys, argv, message):
+    assert complaint(capsys, "cartpole", *argv).endswith(message)
+
+
+def test_a_dry_run_of_best_of_n_counts_one_call_a_sample(capsys):
+    argv = ("cartpole", "--method", "best-of-n", "--dry-run", "--model", "openai/x")
+    lines = dict(
+        line.split(maxsplit=1)
+        for line in printed(capsys, *argv, "--rounds", "3", "--test-episodes", "0").splitlines()
+    )
+    assert (lines["method"], lines["model"], lines["calls"]) == ("best-of-n", "openai/x", "12")
+    assert lines["search"] == f"{12 * 5 * 500:,}"
+    assert lines["selection"] == f"{5 * 20 * 500:,}"
+
+
+def test_a_dry_run_of_random_search_names_no_calls(capsys):
+    argv = ("cartpole", "--method", "random-search", "--dry-run", "--model", "openai/x")
+    out = printed(capsys, *argv, "--rounds", "2")
+    assert "\nmodel        none is asked\n" in out
+    assert "calls" not in out
+    assert "tokens" not in out
+    assert f"\n  search     {2 * 4 * 5 * 500:,}\n" in out
+
+
+def test_the_prompts_of_a_method_are_shown(capsys):
+    shown = printed(capsys, "prompt", "nim", "--method", "best-of-n").splitlines()
+    assert [line.split()[1] for line in shown if line.startswith("===")] == ["policy"]
+    shown = printed(capsys, "prompt", "nim", "--method", "random-search")
+    assert shown == "the method random-search asks no model\n"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The current folder with a run of each of the two methods."""
+    folder = tmp_path_factory.mktemp("methods")
+    settings = {"method": "random-search", "rounds": 2, "candidates": 3, "policy_seed": 1}
+    run_small(folder, **settings)
+    script = Replies().say(LEAN, "policy", 1, 1).say(BAD, "policy", 1, 2).say(GOOD, "policy", 2, 1)
+    run(folder, script.say(BAD, "policy", 2, 2), method="best-of-n")
+    return folder
+
+
+@pytest.fixture
+def runs(folder, monkeypatch):
+    """Its runs by their method."""
+    monkeypatch.chdir(folder)
+    paths = [path.relative_to(folder) for path in sorted(folder.glob("runs/cartpole/*"))]
+    return dict(zip(("random-search", "best-of-n"), map(str, paths), strict=True))
+
+
+METHODS = pytest.mark.parametrize("method", ["random-search", "best-of-n"])
+
+
+def test_they_are_listed(capsys, runs):
+    out = printed(capsys, "list")
+    for path in runs.values():
+        (line,) = [line for line in out.splitlines() if line.startswith(path)]
+        assert "finished" in line
+
+
+def test_they_are_compared_with_each_other(capsys, runs):
+    out = printed(capsys, "compare", *runs.values())
+    assert "random-search, 3 candidates" in out
+    assert "best-of-n" in out
+
+
+@METHODS
+def test_they_are_reported(capsys, runs, method, tmp_path):
+    page = tmp_path / "page.html"
+    printed(capsys, "report", runs[method], "--to", str(page))
+    assert method in page.read_text()
+    assert "r02_c02" in page.read_text()
+
+
+@METHODS
+def test_their_best_policy_is_scored_again(capsys, runs, method):
+    out = printed(capsys, "eval", runs[method], "--episodes", "3", "--workers", "1")
+    info = json.loads(Path(runs[method], "run.json").read_text())
+    assert f"{info['test']['score']['mean_return']:.4g}" in out
+
+
+@METHODS
+def test_their_best_policy_is_exported(capsys, runs, method, tmp_path):
+    printed(capsys, "export", runs[method], "--to", str(tmp_path / "taken"))
+    (policy_file,) = tmp_path.glob("taken/**/policy.py")
+    assert "class Policy" in policy_file.read_text()
+
+
+@METHODS
+def test_they_are_resumed(capsys, runs, method, tmp_path):
+    copy = shutil.copytree(runs[method], tmp_path / "cartpole" / Path(runs[method]).name)
+    before = (copy / "best" / "policy.py").read_text()
+    assert "round 2 of 2" in printed(capsys, "--resume", str(copy), "--method", method)
+    assert (copy / "best" / "policy.py").read_text() == before
+
+
+def test_a_run_without_replies_cannot_be_recorded(capsys, runs, tmp_path):
+    assert main(["record", runs["random-search"], "--to", str(tmp_path / "x.jsonl")]) == 6
+    assert "no reply on record; there is nothing to replay" in capsys.readouterr().err
+
+
+def test_a_recording_of_best_of_n_is_replayed_as_one(capsys, runs, tmp_path):
+    file = tmp_path / "samples.jsonl"
+    printed(capsys, "record", runs["best-of-n"], "--to", str(file))
+    out = printed(capsys, "cartpole", "--model", f"recorded:{file}", "--dry-run")
+    assert "\nmethod       best-of-n\n" in out
+    assert "\ncalls        4\n" in out

@@ -132,7 +132,7 @@ class Task:
                 Gymnasium's form, or the reward is not finite.
         """
         try:
-            (decoded,), _ = self._codec.decode(action[np.newaxis])
+            (decoded,), _ = self._codec.decode(np.reshape(action, (1, self.action_size)))
         except ValueError as error:  # a row of another size
             raise raised(self.spec, "step failed", error) from error
         return self.advance(decoded)

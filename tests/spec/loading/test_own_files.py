@@ -27,11 +27,16 @@ def project(write_spec, tmp_path):
             path.write_text(text)
         return write_spec(("import numpy as np", f"import numpy as np\n{statement}"), *replacements)
 
+    forget_modules(tmp_path.parent)  # of tests before: a module that is imported is not looked for
     yield write
-    for name in [
-        n for n, m in sys.modules.items() if str(tmp_path) in str(m.__dict__.get("__file__"))
-    ]:
-        sys.modules.pop(name, None)
+    forget_modules(tmp_path)
+
+
+def forget_modules(folder: Path) -> None:
+    """Take what was imported from a folder out of ``sys.modules``."""
+    for name, module in list(sys.modules.items()):
+        if str(getattr(module, "__file__", None)).startswith(str(folder)):
+            del sys.modules[name]
 
 
 def names(path: Path | str) -> set[str]:

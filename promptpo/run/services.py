@@ -78,18 +78,23 @@ class RunServices:
         """Search episodes of the program with each vector of constants, within the budget."""
         plays = [Play(program.source(vector), "search", tuple(seeds)) for vector in constants]
         new = {p.source: k for p, k in zip(plays, keys, strict=True) if self.player.is_new(p)}
-        reserved = 0
+        kept = tuple(seeds) if keep else ()
+        reserved: dict[str, int] = {}
+
+        async def played(play: Play, key: Key) -> Rollout:
+            """A rollout, whose steps count from now on in place of those reserved for it."""
+            run = await self.player.play(play, key, kept)
+            self.ledger.release_steps(reserved.pop(play.source, 0))
+            return run
+
         try:
-            for key in new.values():
-                reserved += self.ledger.reserve_steps(key, len(seeds))
+            for source, key in new.items():
+                reserved[source] = self.ledger.reserve_steps(key, len(seeds))
             for key in keys:
                 self.report("state", name=key.name, state="rolling out")
-            kept = tuple(seeds) if keep else ()
-            return await all_of(
-                self.player.play(p, k, kept) for p, k in zip(plays, keys, strict=True)
-            )
+            return await all_of(played(p, k) for p, k in zip(plays, keys, strict=True))
         finally:
-            self.ledger.release_steps(reserved)
+            self.ledger.release_steps(sum(reserved.values()))
 
     async def episodes(self, of: Candidate) -> list[Trajectory]:
         """The trajectories of a candidate's search episodes."""

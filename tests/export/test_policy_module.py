@@ -18,8 +18,10 @@ from promptpo.export.policy_module import (
     split_imports,
     strategy_of,
 )
+from promptpo.export.spec_copy import bundle_files
 from promptpo.rollout import LocalExecutor, Settings, evaluate
 from promptpo.spec import load_spec
+from promptpo.spec.loading.own_files import bundle_of
 from promptpo.types import Candidate, Key, Rollout
 
 CARTPOLE = '''
@@ -141,9 +143,14 @@ def test_an_environment_of_the_spec_itself_is_opened_through_promptpo(tmp_path: 
     spec = "noise_world_board_1"
     rollout = measured(spec, POLICIES[spec], (5, 11))
     folder = exported(spec, POLICIES[spec], rollout, tmp_path)
+    for name, content in bundle_files(bundle_of(spec)).items():
+        (folder / "spec" / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "spec" / name).write_bytes(content)
     root = Path(__file__).parents[2]
+    script = folder / "best" / "loop.py"
+    script.write_text(readme_loop(folder), encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, "-c", readme_loop(folder)],
+        [sys.executable, str(script)],
         check=False, cwd=folder / "best", env={"PYTHONPATH": f"{root}:{folder / 'best'}"},
         capture_output=True, text=True, timeout=120,
     )  # fmt: skip

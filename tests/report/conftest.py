@@ -16,7 +16,7 @@ def finished(tmp_path_factory):
         [scripted.GOOD, scripted.BAD, "Just words."],
         feedback=HOSTILE_FEEDBACK,
     )
-    script.say(f"It got better. {HOSTILE}", "reflection", 1)
+    script.say(f"It got better. {HOSTILE}", "reflection", 2)
     result, _ = scripted.run(tmp_path_factory.mktemp("finished"), script)
     return result.folder
 
@@ -33,7 +33,7 @@ def copied(finished, tmp_path):
 def failed(tmp_path_factory):
     """A run that ended with an error before it had any candidate."""
     path = tmp_path_factory.mktemp("failed")
-    script = scripted.Replies().say(scripted.FEEDBACK, "feedback").say("-", "reflection", 1)
+    script = scripted.Replies().say(scripted.FEEDBACK, "feedback").say("-", "reflection", 2)
     with pytest.raises(PromptPOError):
         scripted.optimize(
             "cartpole",

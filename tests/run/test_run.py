@@ -6,7 +6,7 @@ import pytest
 from scripted import BAD, FEEDBACK, GOOD, Replies, data_of, policy, replies, run
 
 import promptpo
-from promptpo.errors import ModelError, RunError, SpecError, UsageError
+from promptpo.errors import ModelError, SpecError, UsageError
 from promptpo.types import Key
 
 
@@ -216,21 +216,6 @@ def test_a_run_cannot_be_resumed_with_another_task(tmp_path):
     first, _ = run(tmp_path, replies([GOOD]), test_episodes=0)
     with pytest.raises(UsageError, match="--seed cannot change when a run is resumed"):
         promptpo.optimize(resume=first.folder, seed=3)
-
-
-def test_a_spec_that_has_changed_stops_the_resuming(tmp_path):
-    from promptpo.spec import load_spec
-
-    spec = tmp_path / "mine.py"
-    spec.write_text(load_spec("cartpole").path.read_text())
-    script = replies([GOOD])
-    model = script.write(tmp_path / "replies.jsonl")
-    result = promptpo.optimize(
-        spec, model=model, rounds=1, candidates=1, test_episodes=0, out=str(tmp_path), workers=1
-    )
-    spec.write_text(spec.read_text() + "\n# changed\n")
-    with pytest.raises(RunError, match=r"mine\.py: the spec has changed"):
-        promptpo.optimize(resume=result.folder)
 
 
 def test_a_missing_reply_ends_the_run_with_one_line_and_resuming_continues(tmp_path):

@@ -4,8 +4,9 @@ import pytest
 
 from promptpo.errors import LimitReached
 from promptpo.store.codec import encode
+from promptpo.store.events import Event
 from promptpo.store.memo import Memo, digest
-from promptpo.types import Event, Key, Proof
+from promptpo.types import Key, Proof
 
 REFUSED = Key(1, 2, 1, "repair")
 

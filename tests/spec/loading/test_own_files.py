@@ -2,6 +2,7 @@
 
 import os
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ HORIZON = ("horizon=50", "horizon=STEPS")
 
 
 @pytest.fixture
-def project(write_spec, tmp_path):
+def project(write_spec, tmp_path, monkeypatch):
     """Write the small spec with a first statement, and files beside it; returns its path."""
 
     def write(statement: str, *replacements: tuple[str, str], **files: str) -> Path:
@@ -27,7 +28,11 @@ def project(write_spec, tmp_path):
             path.write_text(text)
         return write_spec(("import numpy as np", f"import numpy as np\n{statement}"), *replacements)
 
-    forget_modules(tmp_path.parent)  # of tests before: a module that is imported is not looked for
+    # Of tests before: a module that is imported, or found on sys.path, is not looked for again.
+    forget_modules(tmp_path.parent)
+    monkeypatch.setattr(
+        sys, "path", [p for p in sys.path if not p.startswith(tempfile.gettempdir())]
+    )
     yield write
     forget_modules(tmp_path)
 

@@ -1,5 +1,6 @@
 """What all tests share."""
 
+import os
 import signal
 from pathlib import Path
 
@@ -9,6 +10,11 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 #: Minutes each: begun first, so that none of them is left over when the others are done.
 LONGEST = ("test_recordings.py", "test_kill_and_resume.py")
+
+
+def pytest_xdist_auto_num_workers(config):
+    """Three processes on two cores: a third of the time tests wait for processes of their own."""
+    return len(os.sched_getaffinity(0)) * 3 // 2
 
 
 def pytest_collection_modifyitems(items):

@@ -19,11 +19,9 @@ from promptpo.spec import shipped_specs
 from promptpo.types import Key
 
 RECORDED = [name for name in shipped_specs() if find_recording(name)]
-#: HalfCheetah's planners compute for two minutes.
-REPLAYED = [
-    pytest.param(name, marks=pytest.mark.slow if name == "mujoco_halfcheetah" else ())
-    for name in RECORDED
-]
+#: HalfCheetah's planners compute for two minutes; reach has the most episodes.
+LONG = ("mujoco_halfcheetah", "metaworld_reach")
+REPLAYED = [pytest.param(name, marks=pytest.mark.slow if name in LONG else ()) for name in RECORDED]
 
 
 def test_what_the_first_command_needs_is_recorded():

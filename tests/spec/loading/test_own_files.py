@@ -2,7 +2,6 @@
 
 import os
 import sys
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,7 @@ HORIZON = ("horizon=50", "horizon=STEPS")
 
 
 @pytest.fixture
-def project(write_spec, tmp_path, monkeypatch):
+def project(write_spec, tmp_path, tmp_path_factory, monkeypatch):
     """Write the small spec with a first statement, and files beside it; returns its path."""
 
     def write(statement: str, *replacements: tuple[str, str], **files: str) -> Path:
@@ -30,9 +29,8 @@ def project(write_spec, tmp_path, monkeypatch):
 
     # Of tests before: a module that is imported, or found on sys.path, is not looked for again.
     forget_modules(tmp_path.parent)
-    monkeypatch.setattr(
-        sys, "path", [p for p in sys.path if not p.startswith(tempfile.gettempdir())]
-    )
+    others = str(tmp_path_factory.getbasetemp())
+    monkeypatch.setattr(sys, "path", [p for p in sys.path if not p.startswith(others)])
     yield write
     forget_modules(tmp_path)
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from shipped import shipped
 
 from promptpo.checks import QUICK, check_spec, open_replays
 from promptpo.checks.parts import check_observation
@@ -16,18 +15,8 @@ pytestmark = pytest.mark.filterwarnings("ignore:Constant:UserWarning")
 #: Those with a recording: a wrong word in their prompts costs the most.
 LONG = ["noise_world_board_1", "mujoco_halfcheetah", "metaworld_reach", "metaworld_button_press"]
 
-#: Seconds each. CI checks every spec by the command, too.
-HEAVY = {"glucose", "pandemic", "traffic", "metaworld_door_open", "metaworld_drawer_open"}
-HEAVY |= {"metaworld_button_press", "metaworld_pick_place"}
-CHECKED = [
-    pytest.param(*given.values, marks=[*given.marks, pytest.mark.slow])
-    if given.values[0] in HEAVY
-    else given
-    for given in shipped()
-]
 
-
-@pytest.mark.parametrize("name", CHECKED)
+@pytest.mark.parametrize("name", ["cartpole", *LONG])  # CI checks every spec by the command
 def test_a_shipped_spec_passes_the_quick_check(name):
     spec = load_spec(name)
     with open_replays([name]) as replays:

@@ -1,0 +1,68 @@
+"""How a twin's observations and actions lie to those of the task that it is a twin of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from promptpo.spec import Env, EnvSpec, Flat, Raw
+from promptpo.spec.running.flattening import flat_function
+
+
+@dataclass(frozen=True)
+class Interface:
+    """Order, signs and zeros of flat observations and actions.
+
+    Attributes:
+        columns: for each number of the twin's observation, which of the original's it is.
+        signs: and with which sign, 1 or -1.
+        offsets: and what is added then; nothing where this is empty.
+        actions: for each number of the original's action, which of the twin's it is; where
+            actions are ints: for each int of the twin's, which of the original's it is.
+        action_signs: and with which sign; empty where actions are ints.
+    """
+
+    columns: tuple[int, ...]
+    signs: tuple[int, ...]
+    offsets: tuple[float, ...] = ()
+    actions: tuple[int, ...] = ()
+    action_signs: tuple[int, ...] = field(default=())
+
+    def observer(self, original: EnvSpec) -> Callable[[Raw, Env], Flat]:
+        """What a twin's spec has as ``observe``."""
+        columns = np.array(self.columns)
+        signs = np.array(self.signs, dtype=np.float64)
+        offsets = np.array(self.offsets or (0.0,))
+        functions: dict[int, tuple[Env, Callable[[Raw], Flat]]] = {}
+
+        def observe(raw: Raw, env: Env) -> Flat:
+            if id(env) not in functions:
+                functions.clear()
+                functions[id(env)] = (env, flat_function(original, env))
+            seen = functions[id(env)][1](raw)
+            flat: Flat = signs * seen[columns] + offsets + 0.0  # no -0.0
+            return flat
+
+        return observe
+
+    def connect(self, env: Env) -> Env:
+        """Let an environment take the twin's actions; returns it."""
+        step = env.step
+        order = np.array(self.actions, dtype=np.intp)
+        if self.action_signs:
+            signs = np.array(self.action_signs)
+
+            def translated(action: Any) -> Any:  # noqa: ANN401 - an action of any type
+                array = np.asarray(action)
+                return (array[order] * signs).astype(array.dtype)
+
+        else:
+
+            def translated(action: Any) -> Any:  # noqa: ANN401 - an action of any type
+                return int(order[int(action)])
+
+        env.step = lambda action: step(translated(action))
+        return env

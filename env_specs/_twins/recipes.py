@@ -1,0 +1,8 @@
+"""The tasks that have twins."""
+
+from __future__ import annotations
+
+from .planar import HOPPER
+from .recipe import Recipe
+
+RECIPES: dict[str, Recipe] = {recipe.original: recipe for recipe in (HOPPER,)}

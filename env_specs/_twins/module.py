@@ -74,7 +74,8 @@ def module_text(
     text, imports = text_of(recipe.original)
     plain = recipe.plain_view(text.names)
     passages = Passages(recipe.passages(recipe.world, plain), recipe.passages(world, view))
-    rewriting = Rewriting(passages, view.names, view.fields, *_columns(recipe, view, text))
+    moved = _columns(recipe, view, text)
+    rewriting = Rewriting(passages, view.names, view.fields, recipe.bounds(world), *moved)
     parts = written(_titled(rewriting(text), title))
     beside = [f"from ._twins import {', '.join(sorted(recipe.imports))}"] if recipe.imports else []
     lines = [*imports, *beside, "from ._twins.interface import Interface"]

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
 
+from promptpo.spec.authoring.definition import Bound
+
 from .chance import Chance
 
 T = TypeVar("T")
@@ -76,6 +78,8 @@ class Recipe:
         titles: what a twin may be called in the first words of its title.
         words: what other words may stand for a word of the original, fields' names included.
         withheld: what would name the original.
+        bounds: the limits of those fields whose limits depend on the world, low and high, in the
+            original's order and with its signs.
         facts: the body's data sheet: a function of world and view; None where there is none.
         seed: the draw that ships as ``twin:NAME``.
     """
@@ -91,6 +95,7 @@ class Recipe:
     titles: tuple[str, ...]
     words: Mapping[str, tuple[str, ...]]
     withheld: tuple[str, ...]
+    bounds: Callable[[World], Mapping[str, tuple[Bound, Bound]]] = lambda world: {}
     facts: Callable[[World, View], str] | None = None
     seed: int = 0
 

@@ -151,13 +151,15 @@ def renamed(text: str, names: Mapping[str, str]) -> str:
 class Rewriting:
     """What is done to a text: passages, then names; then the order of the fields and their numbers.
 
-    ``columns``, ``signs`` and ``offsets`` are by field: where each of its numbers comes from in
-    the field, its sign, and what is added.
+    ``bounds`` are the limits of fields where they are not the original's. ``columns``, ``signs``
+    and ``offsets`` are by field: where each of its numbers comes from in the field, its sign, and
+    what is added; limits are moved with the numbers.
     """
 
     passages: Passages
     names: Mapping[str, str]
     order: Sequence[str]
+    bounds: Mapping[str, tuple[Bound, Bound]]
     columns: Mapping[str, Sequence[int]]
     signs: Mapping[str, Sequence[int]]
     offsets: Mapping[str, Sequence[float]]
@@ -191,8 +193,9 @@ class Rewriting:
         return self.names.get(name, name), kind, other
 
     def _bounds(self, name: str, found: Field) -> tuple[Bound, Bound]:
-        if name not in self.columns or (found.low is None and found.high is None):
-            return found.low, found.high
+        low, high = self.bounds.get(name, (found.low, found.high))
+        if name not in self.columns or (low is None and high is None):
+            return low, high
         columns = np.array(self.columns[name])
         signs, offsets = (
             np.array(values[name], dtype=float) for values in (self.signs, self.offsets)
@@ -200,10 +203,10 @@ class Rewriting:
         size = len(columns)
         bounds = [
             np.broadcast_to(np.asarray(end if side is None else side, dtype=float), size)
-            for side, end in ((found.low, -np.inf), (found.high, np.inf))
+            for side, end in ((low, -np.inf), (high, np.inf))
         ]
         ends = np.sort([signs * bound[columns] + offsets for bound in bounds], axis=0)
-        return _bound(ends[0], found.low, -np.inf), _bound(ends[1], found.high, np.inf)
+        return _bound(ends[0], low, -np.inf), _bound(ends[1], high, np.inf)
 
 
 def _bound(numbers: np.ndarray, form: Bound, none: float) -> Bound:

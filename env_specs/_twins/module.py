@@ -79,7 +79,7 @@ def module_text(
     parts = written(_titled(rewriting(text), title))
     beside = [f"from ._twins import {', '.join(sorted(recipe.imports))}"] if recipe.imports else []
     lines = [*imports, *beside, "from ._twins.interface import Interface"]
-    if expert:
+    if "expert_of(" in expert:
         lines.append("from ._twins.reference import expert_of")
     helpers = [name for line in imports for name in line.partition("import ")[2].split(", ")]
     own = [part.split("(")[0].removeprefix("def ") for part in text.functions[:-1]]
@@ -104,21 +104,12 @@ def _titled(text: Text, title: str) -> Text:
 def _columns(
     recipe: Recipe, view: View, text: Text
 ) -> tuple[dict[str, Sequence[int]], dict[str, Sequence[int]], dict[str, Sequence[float]]]:
-    columns: dict[str, Sequence[int]] = {}
-    signs: dict[str, Sequence[int]] = {}
-    offsets: dict[str, Sequence[float]] = {}
-    for name, _, found in text.fields:
-        group = _group_of(recipe, name)
-        size = _size(found)
-        columns[name] = view.orders[group] if group else tuple(range(size))
-        turned = bool(group) and recipe.groups[group].fields[name]
-        signs[name] = view.signs[group] if turned else (1,) * size
-        offsets[name] = (0.0,) * size
-    return columns, signs, offsets
-
-
-def _group_of(recipe: Recipe, field: str) -> str:
-    return next((name for name, group in recipe.groups.items() if field in group.fields), "")
+    moved = {name: recipe.moved(view, name, _size(found)) for name, _, found in text.fields}
+    return (
+        {name: field.columns for name, field in moved.items()},
+        {name: field.signs for name, field in moved.items()},
+        {name: field.offsets for name, field in moved.items()},
+    )
 
 
 def _size(found: Field) -> int:
@@ -135,11 +126,11 @@ def interface_of(recipe: Recipe, view: View, text: Text) -> Interface:
     flat = [starts[name] + column for name in view.fields for column in columns[name]]
     turned = [sign for name in view.fields for sign in signs[name]]
     added = [number for name in view.fields for number in offsets[name]]
-    order = view.orders[recipe.action or "choices"]
+    order, action_signs, _ = recipe.actions(view)
     if not recipe.action:
         return Interface(tuple(flat), tuple(turned), _some(added), order)
     back = tuple(order.index(index) for index in range(len(order)))
-    signs_back = tuple(view.signs[recipe.action][index] for index in back)
+    signs_back = tuple(action_signs[index] for index in back)
     return Interface(tuple(flat), tuple(turned), _some(added), back, signs_back)
 
 

@@ -23,6 +23,8 @@ NONE: Mapping[str, float] = {}
 class Body:
     """How a twin's body differs; everything is a factor, by the names in the model file.
 
+    A part without a name goes by that of its first joint.
+
     Attributes:
         lengths: of rigid parts: their own length, and where the next part is hinged to them.
             Radii of rods stay; a ball's radius changes.
@@ -31,6 +33,7 @@ class Body:
         dampings: of joints.
         armatures: of joints.
         friction: of all sliding contacts.
+        fluid: of the density of what surrounds the body.
     """
 
     lengths: Mapping[str, float] = field(default_factory=dict)
@@ -39,6 +42,7 @@ class Body:
     dampings: Mapping[str, float] = field(default_factory=dict)
     armatures: Mapping[str, float] = field(default_factory=dict)
     friction: float = 1.0
+    fluid: float = 1.0
 
 
 def make_env(env_id: str, file: str, body: Body, **arguments: Any) -> Env:  # noqa: ANN401
@@ -59,6 +63,7 @@ def model_of(file: str, body: Body) -> Any:  # noqa: ANN401 - a mujoco.MjSpec, w
         _scale(root, None, body)
     for geom in spec.geoms:
         geom.friction[0] *= body.friction
+    spec.option.density *= body.fluid
     for joint in spec.joints:
         joint.damping *= body.dampings.get(joint.name, 1.0)
         joint.armature *= body.armatures.get(joint.name, 1.0)
@@ -83,7 +88,8 @@ def _read(file: str) -> Any:  # noqa: ANN401 - a mujoco.MjSpec
 
 def _scale(part: Element, parent: float | None, body: Body) -> None:
     """Scale a rigid part along all of its axes, but for radii, and what is hinged to it."""
-    own = body.lengths.get(part.name, 1.0)
+    name = part.name or part.joints[0].name
+    own = body.lengths.get(name, 1.0)
     hinge = part.joints[0].pos.copy() if parent is not None and part.joints else np.zeros(3)
     # The joint keeps its place on both parts: at the scaled point of the parent's frame.
     part.pos = (parent or 1.0) * (part.pos + hinge) - own * hinge
@@ -93,7 +99,7 @@ def _scale(part: Element, parent: float | None, body: Body) -> None:
         site.pos = site.pos * own
     for geom in part.geoms:
         _scale_geom(geom, own)
-        factor = body.masses.get(part.name, 1.0)
+        factor = body.masses.get(name, 1.0)
         geom.density *= factor
         geom.mass *= factor  # not a number where the density decides
     for child in part.bodies:
@@ -128,20 +134,27 @@ def _spread_total_mass(spec: Any) -> None:  # noqa: ANN401 - a mujoco.MjSpec
 def clearance(model: Any) -> float | None:  # noqa: ANN401 - a mujoco.MjModel
     """Height in m of the lowest point of all rods and balls at the model's own posture.
 
-    None where gravity does not act on what moves, or nothing stands on a floor.
+    None where nothing moves.
     """
+    return min(_bottoms(model).values(), default=None)
+
+
+def _bottoms(model: Any) -> dict[str, float]:  # noqa: ANN401 - a mujoco.MjModel
+    """The height in m of the lowest point of each rod and ball that moves, by its name or index."""
     import mujoco
 
     data = mujoco.MjData(model)
     mujoco.mj_kinematics(model, data)
-    heights = []
+    heights = {}
     for geom in range(model.ngeom):
         if not model.geom_bodyid[geom]:
             continue
         half = model.geom_size[geom][1] * abs(data.geom_xmat[geom][8])
         rod = model.geom_type[geom] == mujoco.mjtGeom.mjGEOM_CAPSULE
-        heights.append(data.geom_xpos[geom][2] - model.geom_size[geom][0] - (half if rod else 0.0))
-    return float(min(heights)) if heights else None
+        radius = model.geom_size[geom][0]
+        bottom = data.geom_xpos[geom][2] - radius - (half if rod else 0.0)
+        heights[model.geom(geom).name or str(geom)] = float(bottom)
+    return heights
 
 
 def _raise(root: Element, lift: float) -> None:
@@ -156,3 +169,8 @@ def _raise(root: Element, lift: float) -> None:
 def start_height(file: str, *, part: str, lengths: tuple[tuple[str, float], ...] = ()) -> float:
     """Height in m of a part above the floor at the model's own posture."""
     return float(model_of(file, Body(dict(lengths))).body(part).pos[2])
+
+
+def bottoms(file: str, body: Body) -> dict[str, float]:
+    """Height in m of the lowest point of each of a body's rods and balls, before it moves."""
+    return _bottoms(model_of(file, body).compile())

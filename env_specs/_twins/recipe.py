@@ -34,12 +34,15 @@ class Group:
             them too (an angle and its sine do, its cosine does not).
         ordered: whether their order may differ.
         signed: whether their signs may differ; ``"together"``: all of them or none.
+        follows: of motors in an order of their own: the group whose signs theirs are, and which of
+            its numbers each belongs to; None where the signs are their own.
     """
 
     size: int
     fields: Mapping[str, bool] = field(default_factory=dict)
     ordered: bool = True
     signed: bool | str = True
+    follows: tuple[str, tuple[int, ...]] | None = None
 
     def plain(self) -> Moved:
         """The group's numbers as the original has them."""
@@ -146,6 +149,12 @@ class Recipe:
             name: group.drawn(Chance(self.original, seed, name))
             for name, group in self.groups.items()
         }
+        for name, group in self.groups.items():
+            if group.follows:
+                led, members = group.follows
+                sign = dict(zip(moved[led].columns, moved[led].signs, strict=True))
+                signs = tuple(sign[members[index]] for index in moved[name].columns)
+                moved[name] = moved[name]._replace(signs=signs)
         chance = Chance(self.original, seed, "names")
         names = {word: chance.choice(others) for word, others in self.words.items()}
         names |= {name: _composed(name, names) for name in fields if name not in names}

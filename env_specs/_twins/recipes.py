@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .planar import HOPPER
+from .planar import CHEETAH, HOPPER, WALKER
 from .recipe import Recipe
 
-RECIPES: dict[str, Recipe] = {recipe.original: recipe for recipe in (HOPPER,)}
+RECIPES: dict[str, Recipe] = {recipe.original: recipe for recipe in (HOPPER, WALKER, CHEETAH)}

@@ -11,6 +11,7 @@ import inspect
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from textwrap import indent as indent_all
 
 import numpy as np
 
@@ -105,6 +106,9 @@ def _paragraphs(text: str) -> tuple[str, ...]:
 
 def _has_lines(part: str) -> bool:
     """Whether a paragraph's lines are its own, as in a list, and not those of wrapping."""
+    flowing = " ".join(part.split())
+    if any(wrapped(flowing, indent) == indent_all(part, " " * indent) for indent in (0, 4)):
+        return False
     return len(re.findall(r"^\s+\S|^[-*] |^\w[\w\[\], ]*[:;]", part, re.MULTILINE)) > 1
 
 

@@ -48,6 +48,7 @@ def optimize(  # noqa: PLR0913 - every setting is an argument that editors and t
     preset: Literal["paper", "quick"] | None = None,
     method: str | None = None,
     published_prompt: bool | None = None,
+    facts: bool | None = None,
     out: str | PathLike[str] | None = None,
     track: str | None = None,
     model: str | None = None,

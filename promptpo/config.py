@@ -82,6 +82,11 @@ class RunConfig:
     published_prompt: bool = option(
         False, "tell models no more of the task than its published prompt does", group="task"
     )
+    facts: bool = option(
+        True,
+        "tell models the facts that a spec gives of its machine (its data sheet)",
+        group="task",
+    )
     out: str = option(
         "runs", "folder that receives the run's own folder", metavar="DIR", group="task"
     )

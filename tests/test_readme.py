@@ -56,7 +56,7 @@ def test_the_defaults_in_the_table_are_the_defaults() -> None:
     assert f"| {c.rounds}, {c.candidates}, {c.episodes} |" in README
     assert f"| {c.selection_episodes}, {c.test_episodes} |" in README
     for name in re.findall(r"`--([a-z-]+)`", README.split("## Options")[1].split("##")[0]):
-        setting = name.replace("-", "_")
+        setting = name.removeprefix("no-").replace("-", "_")
         assert setting in config.fields() or name in ("help", "config", "preset", "dry-run"), name
 
 

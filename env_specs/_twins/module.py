@@ -33,6 +33,7 @@ ACTION = """
 {action}
 """
 
+{facts}
 
 {functions}
 
@@ -49,6 +50,7 @@ def make() -> Env:
 {make}
     return INTERFACE.connect(env)
 
+{measured}
 
 SPEC = replace(
     original.SPEC,
@@ -57,14 +59,37 @@ SPEC = replace(
     action=ACTION,
     reward=reward,
     reward_helpers=({helpers}),
-    observe=INTERFACE.observer(original.SPEC),
+{told}    observe=INTERFACE.observer(original.SPEC),
     expert={expert},
     references={{{references}}},
     target=None,
     published={{}},
     withheld={withheld!r},
+    twin_of="{original}",
 )
 '''
+
+_FACTS = '''
+FACTS = """
+{text}
+"""
+'''
+
+_MEASURED = '''
+def measured_facts(env: Env) -> str:
+    """What the live environment says of itself, as FACTS has it."""
+    return {measured}
+'''
+
+_TOLD = """\
+    facts=FACTS,
+    measured_facts=measured_facts,
+"""
+
+_UNTOLD = """\
+    facts="",
+    measured_facts=None,
+"""
 
 
 def module_text(
@@ -77,7 +102,9 @@ def module_text(
     moved = _columns(recipe, view, text)
     rewriting = Rewriting(passages, view.names, view.fields, recipe.bounds(world), *moved)
     parts = written(_titled(rewriting(text), title))
-    beside = [f"from ._twins import {', '.join(sorted(recipe.imports))}"] if recipe.imports else []
+    facts = recipe.facts(world, view) if recipe.facts else None
+    modules = {*recipe.imports, *([facts.module] if facts else [])}
+    beside = [f"from ._twins import {', '.join(sorted(modules))}"] if modules else []
     lines = [*imports, *beside, "from ._twins.interface import Interface"]
     if "expert_of(" in expert:
         lines.append("from ._twins.reference import expert_of")
@@ -94,6 +121,9 @@ def module_text(
         expert=expert or "None",
         references=references,
         withheld=recipe.withheld,
+        facts=_FACTS.format(text=facts.text) if facts else "",
+        measured=_MEASURED.format(measured=facts.measured) if facts else "",
+        told=_TOLD if facts else _UNTOLD,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from . import sheets
 from .bodies import Body, bottoms, start_height
 from .chance import Chance
 from .drawing import drawn_body, lengths_of, made, scaled
@@ -79,6 +80,7 @@ HOPPER = Recipe(
     titles=("Monopod", "One leg", "Pogo"),
     words=_NAMES,
     withheld=("hopper",),
+    facts=sheets.HOPPER,
 )
 
 # --- Walker2d ---------------------------------------------------------------------------------
@@ -160,6 +162,7 @@ WALKER = Recipe(
     titles=("Biped", "Two legs", "Stepper"),
     words=_NAMES | {"walk": ("travel", "go")},
     withheld=("walker", "walk "),
+    facts=sheets.WALKER,
 )
 
 # --- HalfCheetah ------------------------------------------------------------------------------
@@ -228,4 +231,5 @@ CHEETAH = Recipe(
     titles=("Runner", "Front and back leg", "Bounder"),
     words=_NAMES | {"runner": ("body", "machine")},
     withheld=("cheetah",),
+    facts=sheets.CHEETAH,
 )

@@ -96,6 +96,21 @@ class View:
         return tuple(pair[0] for pair in pairs), tuple(pair[1] for pair in pairs)
 
 
+@dataclass(frozen=True)
+class Facts:
+    """A twin's data sheet.
+
+    Attributes:
+        text: what the prompt says.
+        measured: source of an expression that says the same of the live ``env``.
+        module: the one beside this that the expression uses.
+    """
+
+    text: str
+    measured: str
+    module: str = "facts"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
     """The twins of one task.
@@ -119,7 +134,7 @@ class Recipe:
             original's order and with its signs.
         expert: the source of the spec's ``expert``, given the world, where the original's can be
             played; None where there is none.
-        facts: the body's data sheet: a function of world and view; None where there is none.
+        facts: the body's data sheet; None where there is none.
         seed: the draw that ships as ``twin:NAME``.
     """
 
@@ -136,7 +151,7 @@ class Recipe:
     withheld: tuple[str, ...]
     bounds: Callable[[World], Mapping[str, tuple[Bound, Bound]]] = lambda world: {}
     expert: Callable[[World], str] | None = None
-    facts: Callable[[World, View], str] | None = None
+    facts: Callable[[World, View], Facts] | None = None
     seed: int = 0
 
     def drawn_world(self, seed: int) -> World:

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from promptpo.checks import episodes, parts
 from promptpo.checks.action import check_action
+from promptpo.checks.facts import check_facts
 from promptpo.checks.findings import Effort, Finding, judged
 from promptpo.checks.play import Played, play
 from promptpo.checks.replay import Replays
@@ -59,6 +60,7 @@ def _checks(task: Task, effort: Effort, replays: Replays, construct: float) -> I
     yield from _safely("horizon", lambda: episodes.check_ends(task, played))
     replayed = replays.next()
     yield from _safely("seeds", lambda: check_seeds(task, replayed, effort))
+    yield from _safely("facts", lambda: check_facts(task))
     yield from _safely("prompt", lambda: parts.check_prompt(task.spec))
     yield from _safely("published", lambda: check_published(played))
     yield episodes.check_speed(played, construct)

@@ -14,7 +14,14 @@ from promptpo.methods import find_method
 from promptpo.run.options import build
 
 #: The settings that show in a prompt.
-_SHOWN = ("method", "published_prompt", "act_timeout", "episode_timeout", "policy_lifetime")
+_SHOWN = (
+    "method",
+    "published_prompt",
+    "facts",
+    "act_timeout",
+    "episode_timeout",
+    "policy_lifetime",
+)
 
 
 def parser(method: str = RunConfig.method) -> Parser:

@@ -29,11 +29,17 @@ GROUPS = {
 def add_preset(to: argparse._ActionsContainer) -> None:
     """Add ``--preset``, whose help tells what each one sets."""
     named = "; ".join(
-        f"{name}: " + ", ".join(k if v is True else f"{k} {v}" for k, v in values.items())
+        f"{name}: " + ", ".join(_words(k, v) for k, v in values.items())
         for name, values in options.PRESETS.items()
     )
     words = named.replace("_", " ")
     to.add_argument("--preset", type=_preset, metavar="|".join(options.PRESETS), help=words)
+
+
+def _words(name: str, value: object) -> str:
+    if isinstance(value, bool):
+        return name if value else f"no {name}"
+    return f"{name} {value}"
 
 
 def _preset(name: str) -> str:

@@ -69,6 +69,7 @@ class RecordingHeader:
 _REPLAYED = (
     "method",
     "published_prompt",
+    "facts",
     "rounds",
     "candidates",
     "episodes",

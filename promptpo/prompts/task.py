@@ -33,7 +33,7 @@ def count_tokens(text: str) -> int:
 
 
 def task_text(spec: EnvSpec, config: RunConfig) -> str:
-    """The task as a model may see it: observation, action, reward, horizon, scoring."""
+    """The task as a model may see it: observation, action, facts, reward, horizon, scoring."""
     from promptpo.spec import layout, prompt_parts
 
     parts = prompt_parts(spec)
@@ -52,6 +52,9 @@ def task_text(spec: EnvSpec, config: RunConfig) -> str:
             observation=parts.observation,
             first_field=layout(spec.observation)[0].name,
             action=parts.action,
+            facts=f"## Facts of the body\n\n{parts.facts}\n\n"
+            if parts.facts and config.facts
+            else "",
             reward=parts.reward,
             horizon=parts.horizon,
             scoring=scoring,

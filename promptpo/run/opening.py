@@ -108,6 +108,8 @@ def first_event(config: RunConfig, spec: EnvSpec, task: TaskInfo) -> dict[str, A
             "sha": _fingerprint(spec),
             "horizon": spec.horizon,
             "references": references,
+            "facts": bool(spec.facts),
+            "twin_of": spec.twin_of,
             "observation": [
                 {"name": f.name, "shape": f.shape, "unit": f.field.unit}
                 for f in layout(spec.observation)

@@ -25,6 +25,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
         "episodes": 5,
         "max_repairs": 10,
         "published_prompt": True,
+        "facts": False,
     },
     "quick": {"rounds": 2, "candidates": 2, "episodes": 3, "test_episodes": 10},
 }

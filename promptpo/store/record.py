@@ -35,8 +35,14 @@ class Record(Fold):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The same, the method's own options beside the others."""
-        return flat(self.config)
+        """The same, the method's own options beside the others.
+
+        Whether facts were told is a setting only where the spec has some.
+        """
+        settings = flat(self.config)
+        if not self.run.get("spec", {}).get("facts"):
+            settings.pop("facts", None)
+        return settings
 
     @property
     def spec(self) -> str:

@@ -82,7 +82,14 @@ EVENTS: dict[str, dict[str, Any]] = {
     "run": {
         "format": int,
         "config": Mapping,
-        "spec": {"name": str, "sha": str, "references?": REFERENCES, "observation?": [_FIELD]},
+        "spec": {
+            "name": str,
+            "sha": str,
+            "references?": REFERENCES,
+            "observation?": [_FIELD],
+            "facts?": bool,
+            "twin_of?": str,
+        },
         "versions?": Mapping,
         "isolation?": (None, Mapping),
     },

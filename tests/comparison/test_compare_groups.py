@@ -84,3 +84,14 @@ def test_success_is_a_measure_only_where_the_task_defines_it(tmp_path):
     (without,) = grouped(written_run(tmp_path / "b"))
     assert with_success.measures == ("success", "return")
     assert without.measures == ("return",)
+
+
+def test_runs_of_a_spec_with_facts_differ_in_whether_they_were_told(tmp_path):
+    a = written_run(tmp_path, has_facts=True)
+    b = written_run(tmp_path, has_facts=True, facts=False)
+    assert labels(a, b) == {"facts": 1, "no facts": 1}
+
+
+def test_runs_of_a_spec_without_facts_do_not(tmp_path):
+    a, b = written_run(tmp_path), written_run(tmp_path, seed=1, facts=False)
+    assert labels(a, b) == {"promptpo, openai/a": 2}

@@ -78,10 +78,10 @@ class Reference:
 
 @dataclass(frozen=True, kw_only=True)
 class EnvSpec:
-    """One task: three parts that the model sees, and how the environment behind them is run.
+    """One task: the parts that the model sees, and how the environment behind them is run.
 
-    The model sees ``observation``, ``action``, ``reward`` (with ``reward_helpers``), ``horizon``
-    and ``description``. Everything else is withheld from it.
+    The model sees ``observation``, ``action``, ``reward`` (with ``reward_helpers``), ``horizon``,
+    ``description`` and, unless a run withholds them, ``facts``. All else is withheld from it.
 
     Attributes:
         make: builds the environment (Gymnasium's API). Import what is heavy inside it.
@@ -91,6 +91,10 @@ class EnvSpec:
             step. ``action`` is an int, or a float64 array of the action's shape.
         horizon: an episode is truncated after this many steps.
         description: the task in a paragraph; default: the module docstring below its first line.
+        facts: the machine's data sheet, as its engineer would know it: lengths, masses, friction,
+            time step; a section of its own in the prompt (``--no-facts`` withholds it).
+        measured_facts: ``measured_facts(env)`` returns what the live environment says of the same,
+            line by line; ``promptpo check`` holds ``facts`` against it.
         observe: ``observe(raw, env)`` turns the environment's observation into a flat vector in
             the order of the fields, or into a mapping from field name to value. Default: the raw
             observation, raveled, fills the fields in order.
@@ -117,6 +121,7 @@ class EnvSpec:
         published: parts by name that replace these where a run asks for the published prompt
             (``--published-prompt``): the same task, told no further than published prompts tell it.
         install: what to give to ``pip install`` when the environment's packages are missing.
+        twin_of: the name of the spec that this one is a twin of; empty for all others.
         name: the spec's name; filled by ``load_spec``.
         title: one line; filled by ``load_spec`` from the module docstring's first line.
         path: the spec's file; filled by ``load_spec``, None for a member of a family.
@@ -129,6 +134,8 @@ class EnvSpec:
     reward: Callable[..., float]
     horizon: int
     description: str = ""
+    facts: str = ""
+    measured_facts: Callable[[Env], str] | None = None
     observe: Callable[[Raw, Env], Any] | None = None
     reset: Callable[[Env, int], Raw] | None = None
     success: Callable[[Mapping[str, Any], float, bool], bool] | None = None
@@ -144,6 +151,7 @@ class EnvSpec:
     withheld: tuple[str, ...] = ()
     published: Mapping[str, Any] = field(default_factory=dict)
     install: str = ""
+    twin_of: str = ""
     name: str = ""
     title: str = ""
     path: Path | None = None

@@ -14,13 +14,15 @@ class PromptParts:
     """Texts of one spec for the prompt.
 
     ``observation`` and ``reward`` are verbatim Python source; ``reward`` begins with the helper
-    functions that it calls. ``title`` is one line, ``description`` a paragraph or empty.
+    functions that it calls. ``title`` is one line, ``description`` a paragraph or empty; ``facts``
+    may be empty, and a run may withhold them.
     """
 
     title: str
     description: str
     observation: str
     action: str
+    facts: str
     reward: str
     horizon: int
 
@@ -28,7 +30,7 @@ class PromptParts:
     def text(self) -> str:
         """All parts in one text, to search for what must not be in it."""
         return "\n\n".join(
-            [self.title, self.description, self.observation, self.action, self.reward]
+            [self.title, self.description, self.observation, self.action, self.facts, self.reward]
         )
 
 
@@ -40,6 +42,7 @@ def prompt_parts(spec: EnvSpec) -> PromptParts:
         description=inspect.cleandoc(spec.description),
         observation=source_of(spec.observation).text,
         action=inspect.cleandoc(spec.action),
+        facts=inspect.cleandoc(spec.facts).strip(),
         reward="\n\n\n".join(source_of(function).text for function in functions),
         horizon=spec.horizon,
     )

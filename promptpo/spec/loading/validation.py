@@ -42,8 +42,9 @@ def _check_types(spec: EnvSpec) -> None:
     plain = re.fullmatch(r"[\w.-]*", spec.name) and not spec.name.startswith(".")
     require("name", bool(plain), "letters, digits, _, - and . only, as it names a folder")
     require("description", isinstance(spec.description, str), "a text")
-    require("install", isinstance(spec.install, str), "a text")
-    for part in ("title", "action", "description", "install"):
+    for part in ("facts", "install", "twin_of"):
+        require(part, isinstance(getattr(spec, part), str), "a text")
+    for part in ("title", "action", "description", "facts", "install"):
         shown = control_character(getattr(spec, part)) is None
         require(part, shown, "a text without control characters")
     require("references", isinstance(spec.references, Mapping), 'a dict such as {"random": 22.0}')
@@ -104,6 +105,7 @@ def _wrong_number(reference: Reference) -> str:
 _SIGNATURES = {
     "make": "make()",
     "reward": "reward(observation, action, next_observation)",
+    "measured_facts": "measured_facts(env)",
     "observe": "observe(raw, env)",
     "reset": "reset(env, seed)",
     "reward_inputs": "reward_inputs(info)",

@@ -33,13 +33,17 @@ def source(member: str) -> str:
     fields = text_of(recipe.original)[0].names
     shipped = seed == recipe.seed
     name = recipe.original
+    world = recipe.drawn_world(seed)
     kept = shipped and (_FOLDER / "policies" / f"{name}.py").is_file()
+    expert = f'expert_of("{name}", Observation)' if kept else ""
+    if recipe.expert:
+        expert, kept = recipe.expert(world), shipped
     return module_text(
         recipe,
-        recipe.drawn_world(seed),
+        world,
         recipe.drawn_view(seed, fields),
         title=recipe.title(seed),
-        expert=f'expert_of("{name}", Observation)' if kept else "",
+        expert=expert,
         references=references_source(_FOLDER / "references.json", f"twin:{name}") if kept else "",
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -66,3 +66,27 @@ class Interface:
 
         env.step = lambda action: step(translated(action))
         return env
+
+    def played(
+        self, expert: Callable[[Env], Callable[[Raw], Any]], units: Sequence[float]
+    ) -> Callable[[Env], Callable[[Raw], Any]]:
+        """What a twin's spec has as ``expert``: the original's, its actions turned into the twin's.
+
+        ``units`` are by how much each number of the original's action counts for more than that of
+        the twin's world. Actions are arrays of the bounds -1 and 1.
+        """
+        order, signs = np.array(self.actions, dtype=np.intp), np.array(self.action_signs)
+        factors = np.array(units)
+
+        def factory(env: Env) -> Callable[[Raw], Any]:
+            act = expert(env)
+
+            def translated(raw: Raw) -> Any:  # noqa: ANN401 - an action
+                action = np.clip(np.asarray(act(raw), dtype=np.float64) * factors, -1.0, 1.0)
+                turned = np.empty_like(action)
+                turned[order] = action * signs
+                return turned
+
+            return translated
+
+        return factory

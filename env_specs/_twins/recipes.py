@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
+from .manipulation import DRAWER_OPEN, PICK_PLACE
 from .planar import CHEETAH, HOPPER, WALKER
 from .recipe import Recipe
 
-RECIPES: dict[str, Recipe] = {recipe.original: recipe for recipe in (HOPPER, WALKER, CHEETAH)}
+RECIPES: dict[str, Recipe] = {
+    recipe.original: recipe
+    for recipe in (
+        HOPPER,
+        WALKER,
+        CHEETAH,
+        DRAWER_OPEN,
+        PICK_PLACE,
+    )
+}

@@ -43,3 +43,9 @@ def directions(signs: Sequence[int], subject: str, up: str, down: str) -> str:
     ups = [index for index, sign in enumerate(signs) if sign > 0]
     downs = [index for index, sign in enumerate(signs) if sign < 0]
     return f"{subject} {up} for {which(ups)}, and {down} for {which(downs)}"
+
+
+def decimal(value: float) -> str:
+    """A number with at least one decimal: 1.0, -0.1, 0.05."""
+    text = f"{value:.3f}".rstrip("0")
+    return f"{text}0" if text.endswith(".") else text

@@ -7,6 +7,7 @@ of a walker do: they have one factor.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from .chance import LEAST, MOST, Chance
 from .recipe import World
@@ -24,7 +25,7 @@ def factors(
 
 def drawn_body(
     chance: Chance, parts: Sequence[str], joints: Sequence[str], lengths: tuple[float, float]
-) -> dict[str, object]:
+) -> dict[str, Any]:
     """What ``Body`` takes for a body with damped joints that stands on a floor."""
     return {
         "lengths": factors(chance, parts, *lengths),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from .ant import ANT
+from .chains import POLES, REACHER, SWIMMER
 from .manipulation import DRAWER_OPEN, PICK_PLACE
 from .planar import CHEETAH, HOPPER, WALKER
 from .recipe import Recipe
@@ -12,6 +14,10 @@ RECIPES: dict[str, Recipe] = {
         HOPPER,
         WALKER,
         CHEETAH,
+        ANT,
+        SWIMMER,
+        REACHER,
+        POLES,
         DRAWER_OPEN,
         PICK_PLACE,
     )

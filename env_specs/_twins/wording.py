@@ -32,16 +32,19 @@ def which(indices: Sequence[int]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
-def directions(signs: Sequence[int], subject: str, up: str, down: str) -> str:
+def directions(
+    signs: Sequence[int], subject: str, up: str, down: str, indices: Sequence[int] = ()
+) -> str:
     """What a positive number does where signs differ.
 
     ``subject`` is as "a positive joint angle swings": its own words where all signs are equal,
-    with the indices for which it holds where they are not.
+    with the indices for which it holds where they are not; 0, 1, 2 where ``indices`` is empty.
     """
     if len(set(signs)) == 1:
         return f"{subject} {up if signs[0] > 0 else down}"
-    ups = [index for index, sign in enumerate(signs) if sign > 0]
-    downs = [index for index, sign in enumerate(signs) if sign < 0]
+    pairs = list(zip(indices or range(len(signs)), signs, strict=True))
+    ups = [index for index, sign in pairs if sign > 0]
+    downs = [index for index, sign in pairs if sign < 0]
     return f"{subject} {up} for {which(ups)}, and {down} for {which(downs)}"
 
 

@@ -49,8 +49,9 @@ class Interface:
         return observe
 
     def connect(self, env: Env) -> Env:
-        """Let an environment take the twin's actions; returns it."""
-        step = env.step
+        """The environment, taking the twin's actions."""
+        from .translated import Translated
+
         order = np.array(self.actions, dtype=np.intp)
         if self.action_signs:
             signs = np.array(self.action_signs)
@@ -64,8 +65,7 @@ class Interface:
             def translated(action: Any) -> Any:  # noqa: ANN401 - an action of any type
                 return int(order[int(action)])
 
-        env.step = lambda action: step(translated(action))
-        return env
+        return Translated(env, translated)
 
     def played(
         self, expert: Callable[[Env], Callable[[Raw], Any]], units: Sequence[float]

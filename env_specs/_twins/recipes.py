@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from .ant import ANT
 from .chains import POLES, REACHER, SWIMMER
+from .classics import ACROBOT, CARTPOLE, MOUNTAIN_CAR_CONTINUOUS
+from .landers import LUNAR_LANDER
 from .manipulation import DRAWER_OPEN, PICK_PLACE
 from .planar import CHEETAH, HOPPER, WALKER
 from .recipe import Recipe
@@ -18,6 +20,10 @@ RECIPES: dict[str, Recipe] = {
         SWIMMER,
         REACHER,
         POLES,
+        CARTPOLE,
+        MOUNTAIN_CAR_CONTINUOUS,
+        ACROBOT,
+        LUNAR_LANDER,
         DRAWER_OPEN,
         PICK_PLACE,
     )

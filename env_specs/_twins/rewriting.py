@@ -193,7 +193,8 @@ class Rewriting:
     def _field(self, name: str, kind: str, found: Field) -> tuple[str, str, Field]:
         low, high = self._bounds(name, found)
         doc, frame = self._words(found.doc), self._words(found.frame)
-        other = replace(found, doc=doc, frame=frame, low=low, high=high)
+        unit = self.passages(found.unit)
+        other = replace(found, unit=unit, doc=doc, frame=frame, low=low, high=high)
         return self.names.get(name, name), kind, other
 
     def _bounds(self, name: str, found: Field) -> tuple[Bound, Bound]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from .ant import ANT
+from .carrying import PICK_PLACE, REACH
 from .chains import POLES, REACHER, SWIMMER
 from .classics import ACROBOT, CARTPOLE, MOUNTAIN_CAR_CONTINUOUS
 from .landers import LUNAR_LANDER
-from .manipulation import DRAWER_OPEN, PICK_PLACE
+from .opening import DOOR_OPEN, DRAWER_OPEN
 from .planar import CHEETAH, HOPPER, WALKER
 from .recipe import Recipe
 
@@ -26,5 +27,7 @@ RECIPES: dict[str, Recipe] = {
         LUNAR_LANDER,
         DRAWER_OPEN,
         PICK_PLACE,
+        REACH,
+        DOOR_OPEN,
     )
 }

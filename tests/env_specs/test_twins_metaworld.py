@@ -15,7 +15,7 @@ from promptpo.spec import Task, layout, load_spec, prompt_parts
 
 pytestmark = pytest.mark.filterwarnings("ignore:Constant:UserWarning")
 
-NAMES = ("metaworld_drawer_open", "metaworld_pick_place")
+NAMES = ("metaworld_drawer_open", "metaworld_pick_place", "metaworld_reach", "metaworld_door_open")
 
 
 @pytest.fixture(scope="module", params=NAMES)
@@ -176,16 +176,44 @@ def test_the_drawer_opens_along_the_axis_and_to_the_limit_that_the_prompt_says()
     for _ in range(200):
         flat = twin.step(np.asarray(act(twin.raw)))[0]
     first, last = (field_of(twin, seen, "handle_position") for seen in (start, flat))
-    prose = prompt_parts(twin.spec).text
-    (axis,) = re.findall(r"only ([xy]) changes", prose)
-    ((closed, opened),) = re.findall(
-        r"from about (-?[\d.]+) when\s+closed\s+to\s+about\s+[\"\s]*(-?[\d.]+)", prose
+    ((axis, closed, opened),) = re.findall(
+        r"only ([xy]) changes, from about (-?[\d.]+) when closed to about (-?[\d.]+)",
+        " ".join(item.field.doc for item in layout(twin.spec.observation)),
     )
     at = "xy".index(axis)
     assert first[at] == pytest.approx(float(closed), abs=0.011)
     beyond = (last[at] - float(opened)) * np.sign(last[at] - first[at])
     assert 0.0 < beyond < 0.05, "the limit is soft"
     np.testing.assert_allclose(np.delete(first, at), np.delete(last, at), atol=1e-6)
-    (way,) = re.findall(r"along ([+-][xy]) opens", prose)
+    (way,) = re.findall(r"along ([+-][xy]) opens", twin.spec.description)
     assert way == f"{'+' if last[at] > first[at] else '-'}{axis}"
+    twin.close()
+
+
+def test_the_door_opens_to_the_sign_of_its_angle_that_the_prompt_says():
+    twin = Task.open(load_spec("twin:metaworld_door_open"))
+    act = twin.spec.expert(twin.env)
+    flat = twin.reset(1)
+    for _ in range(120):
+        flat = twin.step(np.asarray(act(twin.raw)))[0]
+    docs = " ".join(item.field.doc for item in layout(twin.spec.observation))
+    ((word, low, high),) = re.findall(
+        r"0 closed, (\w+) when open: .*soft limits at (-?\d) and (-?\d)", docs
+    )
+    angle = field_of(twin, flat, "door_angle")[0]
+    assert angle * (1 if word == "positive" else -1) > 0.3
+    assert float(low) < angle < float(high)
+    twin.close()
+
+
+def test_the_box_stands_where_the_prompt_says():
+    twin = Task.open(load_spec("twin:metaworld_door_open"))
+    prose = " ".join(twin.spec.description.split())
+    (said,) = re.findall(r"starts at (.*?)\. The", prose)
+    ranges = re.findall(r"([xy]) from (-?[\d.]+) to (-?[\d.]+)", said)
+    assert [axis for axis, _, _ in ranges] == ["x", "y"]
+    for seed in range(3):
+        starts = field_of(twin, twin.reset(seed), "handle_position")
+        for start, (_, low, high) in zip(starts, ranges, strict=False):
+            assert float(low) - 0.01 < start < float(high) + 0.01
     twin.close()

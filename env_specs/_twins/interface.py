@@ -49,9 +49,13 @@ class Interface:
         return observe
 
     def connect(self, env: Env) -> Env:
-        """The environment, taking the twin's actions."""
-        from .translated import Translated
+        """Let an environment take the twin's actions; returns it.
 
+        The innermost one does: wrappers that only count are left out where steps are played. It may
+        step by itself when it is reset, with actions of its own.
+        """
+        inner = env.unwrapped
+        step, reset = inner.step, inner.reset
         order = np.array(self.actions, dtype=np.intp)
         if self.action_signs:
             signs = np.array(self.action_signs)
@@ -65,7 +69,18 @@ class Interface:
             def translated(action: Any) -> Any:  # noqa: ANN401 - an action of any type
                 return int(order[int(action)])
 
-        return Translated(env, translated)
+        def step_translated(action: Any) -> Any:  # noqa: ANN401 - what the environment returns
+            return step(translated(action))
+
+        def reset_as_ever(**arguments: Any) -> Any:  # noqa: ANN401 - as Gymnasium's
+            inner.step = step
+            try:
+                return reset(**arguments)
+            finally:
+                inner.step = step_translated
+
+        inner.step, inner.reset = step_translated, reset_as_ever
+        return env
 
     def played(
         self, expert: Callable[[Env], Callable[[Raw], Any]], units: Sequence[float]

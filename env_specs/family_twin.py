@@ -1,11 +1,14 @@
 """Twins of shipped specs: another world, truthfully described, that no model has seen.
 
-``twin:NAME`` is the twin that ships; ``twin:NAME@SEED`` is drawn from another seed.
+``twin:NAME`` is the twin that ships; ``twin:NAME@SEED`` is drawn from another seed. A world may be
+met behind the order, signs and names of another, as ``promptpo transfer`` needs it:
+``twin:NAME@SEED+original`` (or ``+SEED``, ``+shipped``), and ``twin:NAME@original+SEED``.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 from promptpo.spec import UnknownMember
@@ -29,6 +32,8 @@ def members() -> list[str]:
 
 def source(member: str) -> str:
     """The text of a twin's spec module. Raises UnknownMember."""
+    if "+" in member:
+        return _crossed(member)
     recipe, seed = _named(member)
     fields = text_of(recipe.original)[0].names
     shipped = seed == recipe.seed
@@ -44,8 +49,35 @@ def source(member: str) -> str:
         recipe.drawn_view(seed, fields),
         title=recipe.title(seed),
         expert=expert,
-        references=references_source(_FOLDER / "references.json", f"twin:{name}") if kept else "",
+        references=_references(recipe) if kept else "",
     )
+
+
+def _crossed(member: str) -> str:
+    """The text of ``NAME@WORLD+INTERFACE``, whose parts are seeds, or those of the original."""
+    found = re.fullmatch(r"(\w+)(?:@(\d{1,9}|original))?\+(\d{1,9}|original|shipped)", member)
+    if not found or found[1] not in RECIPES:
+        raise UnknownMember(member)
+    recipe = RECIPES[found[1]]
+    fields = text_of(recipe.original)[0].names
+    if found[2] == "original":
+        world, references = recipe.world, "**original.SPEC.references"
+    else:
+        seed = recipe.seed if found[2] is None else int(found[2])
+        world, shipped = recipe.drawn_world(seed), seed == recipe.seed
+        references = _references(recipe) if shipped else ""
+    if found[3] == "original":
+        title, view = "", recipe.plain_view(fields)
+        recipe = replace(recipe, withheld=())
+    else:
+        seed = recipe.seed if found[3] == "shipped" else int(found[3])
+        title, view = recipe.title(seed), recipe.drawn_view(seed, fields)
+    return module_text(recipe, world, view, title=title, expert="", references=references)
+
+
+def _references(recipe: Recipe) -> str:
+    """What was measured of the twin that ships."""
+    return references_source(_FOLDER / "references.json", f"twin:{recipe.original}")
 
 
 def _named(member: str) -> tuple[Recipe, int]:

@@ -56,11 +56,13 @@ def add_settings(
     aliases: Mapping[str, Sequence[str]] = MappingProxyType({}),
     words: Mapping[str, str] = MappingProxyType({}),
     method: str = RunConfig.method,
+    defaults: Mapping[str, Any] = MappingProxyType({}),
 ) -> None:
     """Add settings as options, in groups; what is not given is not in the result.
 
     ``names`` are fields of RunConfig, or options of the ``method``, which have their own group;
-    ``words`` say what some of them mean to a command that plays episodes and does not search.
+    ``words`` say what some of them mean to a command that plays episodes and does not search,
+    ``defaults`` what it takes where it is told nothing, if not the field's default.
     """
     titles = GROUPS | ({"search": "episodes"} if words else {})
     groups: dict[str, argparse._ArgumentGroup] = {}
@@ -82,7 +84,7 @@ def add_settings(
                 action=_Listing if f.metadata["several"] else "store",
                 type=converter(kind),
                 metavar=_metavar(name, f, kind),
-                help=_help(f, words.get(name)),
+                help=_help(words.get(name, f.metadata["help"]), defaults.get(name, f.default)),
             )
 
 
@@ -90,10 +92,10 @@ def add_settings(
 PLAYING_NOTE = "What is not given is as it was in the run; a policy's file needs SPEC."
 
 
-def add_playing(parser: Parser, purpose: str, *also: str) -> None:
+def add_playing(parser: Parser, purpose: str, *also: str, episodes: int | None = None) -> None:
     """Add the settings of a command that plays held-out episodes for a purpose.
 
-    ``also`` are other names of the option that says how many.
+    ``also`` are other names of the option that says how many, ``episodes`` its default.
     """
     words = {
         "test_episodes": f"held-out episodes to {purpose}",
@@ -101,7 +103,8 @@ def add_playing(parser: Parser, purpose: str, *also: str) -> None:
         "policy_seed": "seed of the policy's own random numbers (default: the run's; for a file,"
         " from its text)",
     }
-    add_settings(parser, config.PLAYING, {"test_episodes": also}, words)
+    defaults = {} if episodes is None else {"test_episodes": episodes}
+    add_settings(parser, config.PLAYING, {"test_episodes": also}, words, defaults=defaults)
 
 
 class _Listing(argparse.Action):
@@ -148,12 +151,11 @@ def _metavar(name: str, f: dataclasses.Field[Any], kind: type) -> str:
     return str(f.metadata["metavar"] or kinds[kind])
 
 
-def _help(f: dataclasses.Field[Any], words: str | None) -> str:
-    text: str = (words or f.metadata["help"]).replace("%", "%%")
-    if f.default is None or f.default == "":
+def _help(words: str, default: object) -> str:
+    text = words.replace("%", "%%")
+    if default is None or default == "":
         return text
-    default = f"{f.default:g}" if isinstance(f.default, float) else f.default
-    return f"{text} (default: {default})"
+    return f"{text} (default: {f'{default:g}' if isinstance(default, float) else default})"
 
 
 def chosen_method(argv: Sequence[str]) -> str:

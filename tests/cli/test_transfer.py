@@ -1,0 +1,116 @@
+"""``promptpo transfer``: a policy on a twin's world, behind the interface that it knows."""
+
+import json
+import re
+
+import pytest
+from scripted import FEEDBACK, replies, run
+
+from promptpo.cli import main
+from promptpo.spec import Task, load_spec
+
+#: Leans on the names and the order of Hopper's own fields.
+STAND = (
+    "class Policy:\n    def act(self, o):\n        return [0.3 * o.pitch, 0, -o.joint_angles[2]]\n"
+)
+LOOK = FEEDBACK.replace("pole_angle", "pitch")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """The current folder, with a policy for Hopper in it."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "stand.py").write_text(STAND)
+    return tmp_path
+
+
+def transferred(capsys, *arguments, code=0):
+    small = ["--episodes", "3", "--workers", "1"]
+    assert main(["transfer", *map(str, arguments), *small]) == code
+    return capsys.readouterr()
+
+
+def test_a_runs_policy_is_told_with_what_it_scored_and_what_it_keeps(folder, capsys):
+    run(folder, replies((STAND,), feedback=LOOK), "mujoco_hopper", max_env_steps=10_000)
+    out = transferred(capsys, "latest", "--to", "twin:mujoco_hopper@2").out
+    told = dict(re.findall(r"^(\w+) +(.+)$", out, re.MULTILINE))
+    assert told["from"].startswith("mujoco_hopper: Hopper: ")
+    assert told["to"].startswith("twin_mujoco_hopper_2: ")
+    assert told["episodes"] == "3 held-out ones of seed 0"
+    before, after = (float(re.search(r"[\d.]+", told[n])[0]) for n in ("before", "after"))
+    random = float(re.search(r"17.4 before, ([\d.]+) after", told["kept"])[1])
+    kept = float(told["kept"].partition("%")[0]) / 100
+    assert kept == pytest.approx((after - random) / (before - 17.4), abs=0.01)
+
+
+def test_json_has_both_scores_and_every_episode(folder, capsys):
+    words = ["stand.py", "--spec", "mujoco_hopper", "--to", "twin:mujoco_hopper@2", "--json"]
+    found = json.loads(transferred(capsys, *words).out)
+    assert (found["from"], found["to"]) == ("mujoco_hopper", "twin:mujoco_hopper@2")
+    assert len(found["before"]["episodes"]) == len(found["after"]["episodes"]) == 3
+    assert found["kept"] is not None
+
+
+@pytest.mark.slow
+def test_a_policy_of_one_twin_is_played_on_another_world_and_on_the_originals(folder, capsys):
+    (folder / "still.py").write_text(
+        "class Policy:\n    def act(self, o):\n        return [0] * 3\n"
+    )
+    of_twin = ["still.py", "--spec", "twin:mujoco_hopper@3"]
+    for to in ("twin:mujoco_hopper@2", "mujoco_hopper"):
+        found = json.loads(transferred(capsys, *of_twin, "--to", to, "--json").out)
+        plain = json.loads(
+            transferred(
+                capsys, "still.py", "--spec", "twin:mujoco_hopper", "--to", to, "--json"
+            ).out
+        )
+        assert found["after"]["mean_return"] == pytest.approx(plain["after"]["mean_return"])
+
+
+def test_a_policy_that_fails_there_is_told_with_its_line(folder, capsys):
+    (folder / "bad.py").write_text(
+        "class Policy:\n    def act(self, o):\n        return o.nothing\n"
+    )
+    words = ["bad.py", "--spec", "mujoco_hopper", "--to", "twin:mujoco_hopper@2"]
+    out = transferred(capsys, *words, code=1).out
+    assert "failed       bad.py:3: the policy failed: AttributeError" in out
+    assert "kept" not in out
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["--spec", "cartpole", "--to", "twin:mujoco_hopper"], 2,
+         "--to twin:mujoco_hopper: a twin of mujoco_hopper, but stand.py was written for cartpole"),
+        (["--spec", "mujoco_hopper", "--to", "cartpole"], 2,
+         "--to cartpole: no twin; name one of mujoco_hopper (`promptpo list twin` shows"),
+        (["--spec", "mujoco_hopper", "--to", "mujoco_hopper"], 2, "`promptpo eval` scores it"),
+        (["--spec", "mujoco_hopper", "--to", "twin:mujoco_hoper"], 3, "did you mean"),
+        (["--to", "twin:mujoco_hopper"], 2, "stand.py: give the task that it was written for"),
+        (["--spec", "mujoco_hopper"], 2, "--to"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_one_line_with_the_remedy(folder, capsys, words, code, message):
+    err = transferred(capsys, "stand.py", *words, code=code).err
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_what_is_no_policy_is_told(folder, capsys):
+    words = ["random", "--spec", "mujoco_hopper", "--to", "twin:mujoco_hopper"]
+    assert "random is no policy" in transferred(capsys, *words, code=2).err
+
+
+def test_a_world_is_the_same_behind_each_interface():
+    def still(ref):
+        task = Task.open(load_spec(ref))
+        task.reset(1)
+        rewards = [task.step([0.0] * 3)[1] for _ in range(20)]
+        task.close()
+        return rewards
+
+    own, plain, other = map(still, ("twin:mujoco_hopper@3", "twin:mujoco_hopper@3+original",
+                                    "twin:mujoco_hopper@original+3"))  # fmt: skip
+    assert plain == pytest.approx(own)
+    assert other == pytest.approx(still("mujoco_hopper"))
+    assert other != pytest.approx(own)

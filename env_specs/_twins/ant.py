@@ -111,7 +111,7 @@ def _ankles(view: View) -> tuple[str, str]:
     bending = f"{up} with a positive angle, {down} with a negative one"
     if front:
         return bending, "front ankles 0.524 to 1.222, back ankles -1.222 to -0.524"
-    return bending, f"ankles 0.524 to 1.222 for {up}, -1.222 to -0.524 for {down}"
+    return bending, f"ankles 0.524 to 1.222 for {up}; -1.222 to -0.524 for {down}"
 
 
 def _drives(view: View) -> str:

@@ -122,10 +122,10 @@ def _walker_limits(view: View) -> str:
     bent = [at for at, index in enumerate(view.orders["joints"]) if index % 3 < 2]
     low, high = [[at for at in bent if view.signs["joints"][at] == sign] for sign in (1, -1)]
     if low and high:
-        bending = f"-2.618 to 0 for {which(low)}, 0 to 2.618 for {which(high)}"
+        bending = f"-2.618 to 0 for {which(low)}; 0 to 2.618 for {which(high)};"
     else:
-        bending = f"{'-2.618 to 0' if low else '0 to 2.618'} at hips and knees"
-    return f"{bending}, -0.785 to 0.785 at the ankles"
+        bending = f"{'-2.618 to 0' if low else '0 to 2.618'} at hips and knees,"
+    return f"{bending} -0.785 to 0.785 at the ankles"
 
 
 def _walker_passages(world: World, view: View) -> Sequence[str]:

@@ -1,0 +1,260 @@
+"""Twins of MuJoCo tasks: what their prompts say of body, order, signs and numbers is so."""
+
+import ast
+import functools
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from env_specs._twins.ant import ANT
+from env_specs._twins.chains import POLES, REACHER, SWIMMER
+from env_specs._twins.module import module_text
+from env_specs._twins.planar import CHEETAH, HOPPER, WALKER
+from promptpo.spec import Task, layout, load_spec, prompt_parts
+from promptpo.spec.loading.importing import import_text
+
+RECIPES = {
+    "hopper": HOPPER,
+    "walker2d": WALKER,
+    "halfcheetah": CHEETAH,
+    "ant": ANT,
+    "swimmer": SWIMMER,
+    "reacher": REACHER,
+    "inverted_double_pendulum": POLES,
+}
+LEGGED = ["hopper", "walker2d", "halfcheetah", "ant"]
+JOINTED = [name for name in RECIPES if name != "inverted_double_pendulum"]
+#: The name in the model file of a joint in the words of the texts.
+JOINTS = {
+    "hopper": {"hip": "thigh_joint", "knee": "leg_joint", "ankle": "foot_joint"},
+    "walker2d": {
+        "right hip": "thigh_joint",
+        "right knee": "leg_joint",
+        "right ankle": "foot_joint",
+        "left hip": "thigh_left_joint",
+        "left knee": "leg_left_joint",
+        "left ankle": "foot_left_joint",
+    },
+    "halfcheetah": {
+        f"{end} {part}": f"{end[0]}{part}"
+        for end in ("back", "front")
+        for part in ("thigh", "shin", "foot")
+    },
+    "swimmer": {
+        "between front and middle link": "motor1_rot",
+        "between middle and back link": "motor2_rot",
+    },
+    "reacher": {"the shoulder": "joint0", "the elbow": "joint1"},
+}
+#: The file's numbers of the legs that look where the text says.
+ANT_LEGS = {"front left": 1, "back left": 2, "back right": 3, "front right": 4}
+
+#: The field of the joints' angles, where it has another name.
+ANGLES = {"swimmer": "hinge_angles", "reacher": "sin_angles"}
+
+seeds = pytest.mark.parametrize("seed", [0, 1, 2])
+
+
+class Twin:
+    """A twin, live, and its prompt as one line."""
+
+    def __init__(self, name: str, seed: int) -> None:
+        self.name, self.recipe = name, RECIPES[name]
+        spec = load_spec(f"twin:mujoco_{name}@{seed}")
+        original = [item.name for item in layout(load_spec(f"mujoco_{name}").observation)]
+        self.view = self.recipe.drawn_view(seed, original)
+        self.task = Task.open(spec)
+        self.task.reset(0)
+        self.env, self.model = self.task.env.unwrapped, self.task.env.unwrapped.model
+        parts = prompt_parts(replace(spec, facts=""))
+        self.text = " ".join(re.sub(r'"\s*\n\s*"', "", parts.text).split())
+
+    def told(self, pattern: str) -> list[str]:
+        """What a pattern finds in the prompt."""
+        found = re.search(pattern, self.text)
+        assert found, f"{pattern!r} not in {self.text}"
+        return list(found.groups())
+
+    def joint(self, words: str):
+        return self.model.joint(JOINTS[self.name][words])
+
+    def joints(self) -> list:
+        """The model's joints in the order that the prompt says."""
+        if self.name == "ant":
+            order = dict(ant_pairs(self.told(r"order of the joints is everywhere: (.*?)\. Act")[0]))
+            return [self.model.joint(order[index]) for index in range(8)]
+        names = "|".join(map(re.escape, JOINTS[self.name]))
+        items = re.findall(rf"(\d) (?:is )?({names})(?! link)", self.head())
+        assert [int(index) for index, _ in sorted(items)] == list(range(len(items)))
+        return [self.joint(words) for _, words in sorted(items)]
+
+    def head(self) -> str:
+        return self.text[self.text.index("class Observation") :].split("field(")[0]
+
+    def seen(self, original: str, position: np.ndarray) -> np.ndarray:
+        """A field, by the original's name, with the body at a position and at rest."""
+        self.env.set_state(position, np.zeros(self.model.nv))
+        self.task.env.unwrapped.data.ctrl[:] = 0.0
+        flat = self.task.spec.observe(self.env._get_obs(), self.task.env)
+        name = self.view.names.get(original, original)
+        (item,) = (item for item in layout(self.task.spec.observation) if item.name == name)
+        return flat[item.slice]
+
+    def lifted(self) -> np.ndarray:
+        """The body off the ground, where it stands on one."""
+        position = self.env.init_qpos.copy()
+        position[2 if self.name == "ant" else 1] += 1.0 if self.name in LEGGED else 0.0
+        return position
+
+    def moved(self, joint, angle: float) -> np.ndarray:
+        position = self.env.init_qpos.copy()
+        position[joint.qposadr[0]] += angle
+        return position
+
+
+@functools.cache
+def opened(name: str, seed: int) -> Twin:
+    return Twin(name, seed)
+
+
+def ant_pairs(text: str):
+    """The joints by index, from "0 hip and 1 ankle of the front left leg ..."."""
+    for hip, ankle, leg in re.findall(
+        r"(\d) hip and (\d) ankle (?:of the )?((?:front|back) (?:left|right))", text
+    ):
+        yield int(hip), f"hip_{ANT_LEGS[leg]}"
+        yield int(ankle), f"ankle_{ANT_LEGS[leg]}"
+
+
+def words(spec):
+    """The texts of a prompt without their breaks into lines."""
+    parts = prompt_parts(spec)
+    code = [ast.unparse(ast.parse(text)) for text in (parts.observation, parts.reward)]
+    return [" ".join(text.split()) for text in (parts.description, parts.action, *code)]
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_with_the_originals_world_and_view_the_text_is_the_originals(name):
+    recipe, original = RECIPES[name], load_spec(f"mujoco_{name}")
+    plain = recipe.plain_view([item.name for item in layout(original.observation)])
+    text = module_text(recipe, recipe.world, plain, title="", expert="", references="")
+    module = import_text(text, f"twin:{name}@plain", f"plain_{name}", "env_specs")
+    title, _, description = module.__doc__.partition("\n")
+    assert title == f"{original.title}"
+    assert words(replace(module.SPEC, description=description, facts="")) == words(original)
+
+
+@seeds
+@pytest.mark.parametrize("name", RECIPES)
+def test_time_step(name, seed):
+    twin = opened(name, seed)
+    (step,) = twin.told(r"Steps are ([\d.]+) s apart")
+    assert float(step) == pytest.approx(twin.env.dt)
+    assert 0.6 <= twin.env.dt / Task.open(load_spec(f"mujoco_{name}")).env.unwrapped.dt <= 1.6
+
+
+@seeds
+@pytest.mark.parametrize("name", JOINTED)
+def test_joints_stand_where_the_prompt_says(name, seed):
+    twin = opened(name, seed)
+    field = ANGLES.get(name, "joint_angles")
+    rest = twin.seen(field, twin.env.init_qpos)
+    for index, joint in enumerate(twin.joints()):
+        changed = twin.seen(field, twin.moved(joint, 0.1)) - rest
+        assert np.flatnonzero(np.abs(changed) > 1e-9).tolist() == [index]
+
+
+@seeds
+@pytest.mark.parametrize("name", JOINTED)
+def test_a_positive_torque_drives_its_joint_up_with_the_stated_torque(name, seed):
+    twin = opened(name, seed)
+    for action, (index, joint, largest) in enumerate(motors(twin)):
+        torque = np.zeros(len(twin.joints()))
+        torque[action] = 0.5
+        rest = twin.seen(ANGLES.get(name, "joint_angles"), twin.env.init_qpos)
+        changed = twin.seen(ANGLES.get(name, "joint_angles"), twin.moved(joint, 0.1)) - rest
+        twin.env.set_state(twin.lifted(), np.zeros(twin.model.nv))
+        twin.task.step(torque)
+        force = twin.env.data.qfrc_actuator
+        assert np.flatnonzero(force).tolist() == [joint.dofadr[0]]
+        assert force[joint.dofadr[0]] * np.sign(changed[index]) == pytest.approx(largest / 2)
+
+
+def motors(twin):
+    """For each number of an action: its joint's index, the joint, the largest torque."""
+    if twin.name == "ant":
+        hip, ankle = map(float, twin.told(r"\(hips ([\d.]+), ankles ([\d.]+) N m\)"))
+        order = dict(ant_pairs(twin.told(r"The order is: (.*)\. So")[0]))
+        names = [joint.name for joint in twin.joints()]
+        said = ast.literal_eval(twin.told(r"drives joint (\[.*?\])\[k\]")[0])
+        assert said == [names.index(order[action]) for action in range(8)]
+        return [
+            (index, twin.joints()[index], hip if "hip" in names[index] else ankle) for index in said
+        ]
+    stated = twin.told(r"\(([\d., ]+) N m")[0].split(",")
+    return list(zip(range(len(stated)), twin.joints(), map(float, stated), strict=True))
+
+
+@seeds
+def test_the_cart_is_pushed_as_the_prompt_says(seed):
+    twin = opened("inverted_double_pendulum", seed)
+    force, side = twin.told(r"units of ([\d.]+) N, positive to the (left|right)")
+    twin.task.step(np.array([0.5]))
+    signed = float(force) * (1 if side == "right" else -1)
+    assert twin.env.data.qfrc_actuator[0] == pytest.approx(signed / 2)
+
+
+@seeds
+@pytest.mark.parametrize("name", ["hopper", "halfcheetah"])
+def test_limits_in_order(name, seed):
+    twin = opened(name, seed)
+    low, high = map(ast.literal_eval, twin.told(r"(\([-\d., ]+\)) to (\([-\d., ]+\))"))
+    for index, joint in enumerate(twin.joints()):
+        ends = [twin.seen("joint_angles", twin.moved(joint, end))[index] for end in joint.range]
+        assert (min(ends), max(ends)) == pytest.approx((low[index], high[index]), abs=1e-3)
+
+
+@seeds
+def test_limits_of_two_legs(seed):
+    twin = opened("walker2d", seed)
+    for index, joint in enumerate(twin.joints()):
+        ends = [twin.seen("joint_angles", twin.moved(joint, end))[index] for end in joint.range]
+        limits = twin.told(r"for a moment: (.*? at the ankles)")[0]
+        if "foot" in joint.name:
+            assert sorted(ends) == pytest.approx([-0.785, 0.785], abs=1e-3)
+        elif " at hips and knees" in limits:
+            assert f"{min(ends):.4g} to {max(ends):.4g} at hips" in limits
+        else:
+            sides = re.findall(r"(-2.618 to 0|0 to 2.618) for ([^;]+)", limits)
+            side = "-2.618 to 0" if min(ends) < -1 else "0 to 2.618"
+            assert str(index) in dict(sides)[side]
+
+
+@seeds
+@pytest.mark.parametrize("name", ["hopper", "walker2d", "halfcheetah"])
+def test_which_way_a_positive_angle_swings(name, seed):
+    twin = opened(name, seed)
+    ahead = "to the front" if name == "halfcheetah" else "forward"
+    rest = {}
+    twin.seen("joint_angles", twin.env.init_qpos)
+    rest = twin.env.data.geom_xpos.copy()
+    forwards = []
+    for index, joint in enumerate(twin.joints()):
+        position = twin.moved(joint, 0.2)
+        sign = np.sign((twin.seen("joint_angles", position))[index])
+        part = joint.bodyid[0] if hasattr(joint, "bodyid") else twin.model.jnt_bodyid[joint.id]
+        geom = twin.model.body_geomadr[part]
+        hinge = twin.env.data.xanchor[joint.id]
+        # The lower end of a hanging part: below its hinge, so that it goes as the angle does.
+        arm, shift = rest[geom] - hinge, twin.env.data.geom_xpos[geom] - rest[geom]
+        turned = -np.cross(arm, shift)[1]  # positive about -y: what hangs swings forward
+        if turned * sign > 0:
+            forwards.append(str(index))
+    (said,) = twin.told(r"swings the lower end (.*?), ?measured")
+    if " for " not in said:
+        assert len(forwards) == (len(twin.joints()) if ahead in said else 0)
+    else:
+        spans = re.findall(rf"{ahead}(?: \([^)]*\))? for ((?:\d|, | and )+)", said)
+        assert re.findall(r"\d", spans[0]) == forwards

@@ -135,6 +135,8 @@ class Recipe:
         expert: the source of the spec's ``expert``, given the world, where the original's can be
             played; None where there is none.
         facts: the body's data sheet; None where there is none.
+        tolerance: the spec's ``reward_tolerance``, where another order of the actions moves the
+            last bits of the environment's sums; None where the original's holds.
         seed: the draw that ships as ``twin:NAME``.
     """
 
@@ -152,6 +154,7 @@ class Recipe:
     bounds: Callable[[World], Mapping[str, tuple[Bound, Bound]]] = lambda world: {}
     expert: Callable[[World], str] | None = None
     facts: Callable[[World, View], Facts] | None = None
+    tolerance: float | None = None
     seed: int = 0
 
     def drawn_world(self, seed: int) -> World:

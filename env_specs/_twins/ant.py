@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from . import sheets
 from .bodies import start_height
 from .chance import Chance
 from .drawing import drawn_body, factors, lengths_of, made, scaled
@@ -200,4 +201,5 @@ ANT = Recipe(
         "body_positions": ("places", "points_of_bodies"),
     },
     withheld=(" ant ", "ant's", "ant:", "ant-v"),
+    facts=sheets.ANT,
 )

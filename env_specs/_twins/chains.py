@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from . import sheets
 from .chance import Chance
 from .drawing import factors, made, scaled
 from .recipe import Group, Recipe, View, World
@@ -79,6 +80,7 @@ SWIMMER = Recipe(
         "hinge_velocities": ("bend_rates", "joint_rates"),
     },
     withheld=("swim",),
+    facts=sheets.SWIMMER,
 )
 
 # --- Reacher ----------------------------------------------------------------------------------
@@ -158,6 +160,7 @@ REACHER = Recipe(
         "tip_offset": ("gap", "error"),
     },
     withheld=("reacher",),
+    facts=sheets.REACHER,
 )
 
 # --- InvertedDoublePendulum -------------------------------------------------------------------
@@ -234,4 +237,5 @@ POLES = Recipe(
         "tip_height": ("top_height", "end_height"),
     },
     withheld=("pendulum",),
+    facts=sheets.POLES,
 )

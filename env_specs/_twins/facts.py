@@ -135,19 +135,18 @@ class _Writer:
 
     def _joints(self) -> str:
         """A row a joint: its place, what it joins, and what resists it."""
-        model, spatial = self.model, len(self.axes) > 2
+        model = self.model
         others = {n: words for n, words in self.sheet.others.items() if any(self._resistance(n))}
         named = {n: f"{i} {words}" for i, (n, words) in enumerate(self.sheet.joints.items())}
         named |= others
         sprung = any(model.joint(name).stiffness[0] for name in named)
-        head = ["joint", "at", *(["axis"] if spatial else []), "joins", "damping", "armature"]
+        head = ["joint", "at", "joins", "damping", "armature"]
         rows = [[*head, "stiffness"] if sprung else head]
         for name, words in named.items():
             joint = model.joint(name).id
-            place = [self._point(self.data.xanchor[joint])]
-            axis = [numbers([_rounded(x) for x in self.data.xaxis[joint]])] if spatial else []
+            place = self._point(self.data.xanchor[joint])
             resistance = [_number(x) for x in self._resistance(name)]
-            cells = [words, *place, *axis, self._joined(joint), *resistance]
+            cells = [words, place, self._joined(joint), *resistance]
             rows.append(cells if sprung else cells[:-1])
         return _table(rows)
 

@@ -96,3 +96,62 @@ CHEETAH = body_facts(
     zero="the torso's middle",
     origin="torso",
 )
+
+#: The legs of the ant: their numbers in joints' names, and the geoms of link, upper, lower leg.
+_ANT_LEGS = {
+    "front left": (1, "aux_1_geom", "left_leg_geom", "left_ankle_geom"),
+    "back left": (2, "aux_2_geom", "right_leg_geom", "right_ankle_geom"),
+    "back right": (3, "aux_3_geom", "back_leg_geom", "third_ankle_geom"),
+    "front right": (4, "aux_4_geom", "rightback_leg_geom", "fourth_ankle_geom"),
+}
+
+ANT = body_facts(
+    "ant.xml",
+    parts={
+        "torso_geom": "torso",
+        **{
+            geom: f"{leg} {part}"
+            for leg, (_, *geoms) in _ANT_LEGS.items()
+            for part, geom in zip(("link", "upper leg", "lower leg"), geoms, strict=True)
+        },
+    },
+    joints={
+        f"{joint}_{number}": f"{leg} {joint}"
+        for leg, (number, *_) in _ANT_LEGS.items()
+        for joint in ("hip", "ankle")
+    },
+    group="joints",
+    zero="the torso's centre",
+    origin="torso",
+    axes="xyz",
+)
+
+SWIMMER = body_facts(
+    "swimmer.xml",
+    parts={"torso": "front link", "mid": "middle link", "back": "back link"},
+    joints={"motor1_rot": "front hinge", "motor2_rot": "back hinge"},
+    group="joints",
+    zero="the point of the front link that is told as its position",
+    origin="torso",
+    axes="xy",
+    others={"slider1": "way along x", "slider2": "way along y", "free_body_rot": "turn"},
+)
+
+REACHER = body_facts(
+    "reacher.xml",
+    parts={"link0": "upper link", "link1": "lower link", "fingertip": "tip"},
+    joints={"joint0": "shoulder", "joint1": "elbow"},
+    group="joints",
+    zero="the shoulder",
+    origin="body0",
+    axes="xy",
+)
+
+POLES = body_facts(
+    "inverted_double_pendulum.xml",
+    parts={"cart": "cart", "cpole": "lower pole", "cpole2": "upper pole"},
+    joints={"hinge": "lower pole", "hinge2": "upper pole"},
+    group="poles",
+    zero="the middle of the rail",
+    others={"slider": "cart on its rail"},
+)

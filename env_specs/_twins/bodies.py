@@ -73,6 +73,7 @@ def model_of(file: str, body: Body) -> Any:  # noqa: ANN401 - a mujoco.MjSpec, w
         lift = before - (clearance(spec.compile()) or 0.0)
         for root in spec.worldbody.bodies:
             _raise(root, round(lift, 4))
+    spec.compile()  # its XML is that of the latest compilation
     return spec
 
 

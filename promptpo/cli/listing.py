@@ -12,6 +12,7 @@ from promptpo.cli.parser import Parser, add_out, nearest
 from promptpo.common import text
 from promptpo.common.plaintext import clean_line
 from promptpo.common.terminal import say
+from promptpo.common.twins import Task, side_by_side
 from promptpo.errors import PromptPOError, UsageError
 from promptpo.store.folder import RunFolder
 from promptpo.store.reading import standing
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     import sandbox
     from promptpo.spec.loading.catalog import Entry
 
-_SPEC_COLUMNS = ("spec", "horizon", "observation", "action", "recording", "from", "task")
+_SPEC_COLUMNS = ("spec", "horizon", "observation", "action", "recording", "twin", "from", "task")
 _FAMILY_COLUMNS = ("family", "members", "for example", "from", "tasks")
 
 
@@ -46,7 +47,9 @@ def main(arguments: argparse.Namespace) -> int:
     from promptpo.spec.loading import catalog
 
     others = catalog.installed()
-    print_specs(_SPEC_COLUMNS, [spec_row(e) for e in catalog.shipped().specs + others.specs])
+    twins = with_twins()
+    entries = catalog.shipped().specs + others.specs
+    print_specs(_SPEC_COLUMNS, [spec_row(e, twin=e.name in twins) for e in entries])
     print_specs(_FAMILY_COLUMNS, family_rows())
     for problem in others.problems:
         say(f"{problem}\n")
@@ -61,21 +64,35 @@ def main(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def spec_row(entry: Entry) -> tuple[str, ...]:
-    """The row of one spec; opens its environment to ask for its action space."""
+def with_twins() -> set[str]:
+    """The specs that have a twin, ``twin:NAME``."""
+    from promptpo.spec.loading.families import families
+
+    twins = next((family for family in families() if family.name == "twin"), None)
+    try:
+        return set(twins.members()) if twins else set()
+    except PromptPOError:  # told in the row of the family
+        return set()
+
+
+def spec_row(entry: Entry, *, twin: bool) -> tuple[str, ...]:
+    """The row of one spec; opens its environment to ask for its action space.
+
+    ``twin``: it has one.
+    """
     from promptpo.llm.recording import find_recording
     from promptpo.spec import Task, load_spec, observation_size
 
-    recorded = "yes" if find_recording(entry.name) else "no"
+    ways = tuple("yes" if there else "no" for there in (find_recording(entry.name), twin))
     try:
         spec = load_spec(entry.name)
         task = Task.open(spec)
         action = space_words(task.action)
         task.close()
     except PromptPOError as e:
-        return (entry.name, "", "", "", recorded, entry.origin, str(e))
+        return (entry.name, "", "", "", *ways, entry.origin, str(e))
     size = text.plural(observation_size(spec.observation), "number")
-    return (entry.name, f"{spec.horizon:,}", size, action, recorded, entry.origin, spec.title)
+    return (entry.name, f"{spec.horizon:,}", size, action, *ways, entry.origin, spec.title)
 
 
 def family_rows() -> list[tuple[str, ...]]:
@@ -126,8 +143,21 @@ def space_words(space: sandbox.Box | sandbox.Discrete | sandbox.MultiDiscrete) -
 
 
 def run_rows(out: Path) -> list[tuple[str, ...]]:
-    """One row for each run, the latest first, and for each folder that was meant to be one."""
-    return [run_row(folder) for folder in reversed(runs.all_folders(out))]
+    """One row for each run, the latest first, and for each folder that was meant to be one.
+
+    Those of a twin stand after those of its original.
+    """
+    folders = list(reversed(runs.all_folders(out)))
+    return [run_row(folder) for folder in side_by_side(folders, _task)]
+
+
+def _task(folder: Path) -> Task:
+    """The task that a run is of, as far as it can be read."""
+    try:
+        twin_of = standing(RunFolder(folder)).info.get("twin_of", "")
+    except PromptPOError:
+        twin_of = ""
+    return (folder.parent.name, str(twin_of))
 
 
 def sweep_rows(out: Path, rows: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 from promptpo import config
 from promptpo.common import text
 from promptpo.common.terminal import say
+from promptpo.common.twins import side_by_side
 from promptpo.config import RunConfig
 from promptpo.errors import EXIT_INTERRUPTED, PromptPOError, UsageError
 from promptpo.methods import find_method
@@ -35,12 +36,15 @@ def settings_of_runs(
     from promptpo.spec import load_spec
 
     found: dict[Member, RunConfig] = {}
+    twins: dict[str, str] = {}
     for ref in specs:
         settings = configure(*layers, {"spec": ref}, **more)
         spec = load_spec(ref, published=settings.published_prompt, limit=settings.env_timeout)
+        twins[spec.name] = spec.twin_of
         for seed in seeds or (settings.seed,):
             found[Member(spec.ref, spec.name, seed)] = settings
-    return found
+    ordered = side_by_side(found, lambda member: (member.name, twins[member.name]))
+    return {member: found[member] for member in ordered}
 
 
 def begin(specs: Sequence[str], seeds: Sequence[int], layers: Sequence[Mapping[str, Any]]) -> int:

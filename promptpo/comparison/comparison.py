@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from promptpo.common import text
 from promptpo.common.files import write_atomically
 from promptpo.common.plaintext import clean_line
+from promptpo.common.twins import task_words
 from promptpo.comparison.groups import Panel, panels
 from promptpo.comparison.history import read_history
 from promptpo.comparison.records import (
@@ -124,4 +125,5 @@ class Comparison:
 
 
 def _title(panel: Panel) -> str:
-    return f"{clean_line(panel.name)}: held-out scores, mean and 95% interval"
+    task = task_words((panel.name, panel.twin_of))
+    return f"{clean_line(task)}: held-out scores, mean and 95% interval"

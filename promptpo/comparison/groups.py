@@ -9,6 +9,7 @@ from typing import Any
 
 from promptpo import config
 from promptpo.common import text
+from promptpo.common.twins import side_by_side
 from promptpo.comparison.history import History
 from promptpo.comparison.measures import Measure
 from promptpo.types import Rollout, Score
@@ -41,6 +42,11 @@ class Panel:
     groups: tuple[Group, ...]
 
     @property
+    def twin_of(self) -> str:
+        """Name of the task that this one is a twin of; empty for all others."""
+        return self.groups[0].runs[0].run.twin_of
+
+    @property
     def references(self) -> dict[str, Score]:
         """What known behaviours score on the task."""
         return self.groups[0].runs[0].run.references
@@ -55,11 +61,13 @@ class Panel:
 def panels(histories: Sequence[History]) -> tuple[Panel, ...]:
     """Runs by task, then by settings, each in the order in which they first come.
 
+    A task's twins come after it.
+
     Runs of a spec whose file has changed between them are on different tasks; the name of such a
     spec is followed by the first digits of its fingerprint.
     """
     tasks: dict[tuple[str, str], list[History]] = {}
-    for history in histories:
+    for history in side_by_side(histories, lambda h: (h.run.spec, h.run.twin_of)):
         sha = str(history.run.run.get("spec", {}).get("sha") or "")
         tasks.setdefault((history.run.spec, sha), []).append(history)
     names = [name for name, _ in tasks]

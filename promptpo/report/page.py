@@ -19,6 +19,7 @@ from markupsafe import Markup
 
 from promptpo.common import text
 from promptpo.common.plaintext import clean
+from promptpo.common.twins import side_by_side
 from promptpo.report.rounds import Budget
 from promptpo.report.tables import Table, runs_table
 from promptpo.report.views import RunView
@@ -49,6 +50,7 @@ def render_report(
     adds the script that follows a run on the server that the page came from.
     """
     assert runs  # noqa: S101 - the callers see to it
+    runs = side_by_side(runs, lambda run: (run.spec, run.twin_of))
     html = ""
     for shrink in _SHRINKS:
         views = _views(runs, _BUDGET.shared(shrink * len(runs)), page, inline_videos=inline_videos)

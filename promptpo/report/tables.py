@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from promptpo.common import text
+from promptpo.common.twins import side_by_side
 from promptpo.report.facts import made_by
 from promptpo.report.texts import has_details, kind_words
 from promptpo.store.codec import score_data, score_of
@@ -197,7 +198,8 @@ def _evaluation_row(policy: ScoredPolicy, test: PolicyTest | None) -> tuple[Cell
 
 
 def runs_table(runs: Sequence[tuple[RunRecord, str]], caption: str) -> Table:
-    """One row for each run with the address of its report."""
+    """One row for each run with the address of its report; those of twins after the original's."""
+    runs = side_by_side(runs, lambda row: (row[0].spec, row[0].twin_of))
     usual = all(run.method == USUAL_METHOD for run, _ in runs)
     made = "Model" if usual else "Method and model"
     columns = [("Run", False), ("Status", False), (made, False), ("Success", True)]

@@ -116,6 +116,7 @@ class Outcome:
             "config": s.config.as_dict(),
             "spec": s.spec.name,
             "title": s.spec.title,
+            "twin_of": s.spec.twin_of,
             "references": self.run["spec"]["references"],
             "status": status,
             "reason": reason,

@@ -60,6 +60,7 @@ class RunRecord(Record):
             return
         about = {name: info.get(name) for name in ("config", "model", "versions", "isolation")}
         spec = {"name": info.get("spec", ""), "title": info.get("title", ""), "sha": ""}
+        spec["twin_of"] = info.get("twin_of", "")
         self.run = {**about, "spec": {**spec, "references": info.get("references") or {}}}
         self.configs = self.configs or [info["config"]]
 
@@ -144,6 +145,7 @@ def info_of(record: Record) -> dict[str, Any]:
         "config": record.config,
         "spec": run.get("spec", {}).get("name", ""),
         "title": record.title,
+        "twin_of": record.twin_of,
         "references": run.get("spec", {}).get("references") or {},
         "status": finished.get("status", LIVE),
         "reason": finished.get("reason", ""),

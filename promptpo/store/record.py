@@ -50,6 +50,11 @@ class Record(Fold):
         return str(self.run.get("spec", {}).get("name") or "")
 
     @property
+    def twin_of(self) -> str:
+        """Name of the task that this one is a twin of; empty for all others."""
+        return str(self.run.get("spec", {}).get("twin_of") or "")
+
+    @property
     def title(self) -> str:
         """The task in one line."""
         return str(self.run.get("spec", {}).get("title") or "")

@@ -124,6 +124,7 @@ INFO = {
     "config?": Mapping,
     "spec?": str,
     "title?": str,
+    "twin_of?": str,
     "references?": REFERENCES,
     "best?": {"name": str, "search": SCORE, "mark?": str},
     "test?": _ROLLOUT,

@@ -2,6 +2,7 @@ import json
 
 from written_runs import written_run
 
+from promptpo.comparison import Comparison
 from promptpo.comparison.groups import panels
 from promptpo.comparison.history import read_history
 
@@ -95,3 +96,11 @@ def test_runs_of_a_spec_with_facts_differ_in_whether_they_were_told(tmp_path):
 def test_runs_of_a_spec_without_facts_do_not(tmp_path):
     a, b = written_run(tmp_path), written_run(tmp_path, seed=1, facts=False)
     assert labels(a, b) == {"promptpo, openai/a": 2}
+
+
+def test_a_twin_stands_after_its_original(tmp_path):
+    names = [("twin_toy", "toy"), ("other", ""), ("toy", ""), ("last", "")]
+    folders = [written_run(tmp_path, spec=name, twin_of=of) for name, of in names]
+    found = grouped(*folders)
+    assert [panel.name for panel in found] == ["toy", "twin_toy", "other", "last"]
+    assert "twin_toy, a twin of toy: held-out scores" in str(Comparison(found))

@@ -30,7 +30,7 @@ def written_run(out, *, search=(10.0, 50.0), test=None, **rest):
     What is none of these is a setting.
     """
     how = {"test_seeds": None, "successes": False, "cost": 0.01, "status": "finished",
-           "spec": "toy", "sha": "0" * 16, "has_facts": False}  # fmt: skip
+           "spec": "toy", "sha": "0" * 16, "has_facts": False, "twin_of": ""}  # fmt: skip
     how |= {name: rest.pop(name) for name in list(rest) if name in how and name != "spec"}
     how["spec"] = rest.setdefault("spec", "toy")
     config = settings(**{"model": "openai/a", **rest})
@@ -38,7 +38,8 @@ def written_run(out, *, search=(10.0, 50.0), test=None, **rest):
     folder = out / how["spec"] / f"20260101-{number:06d}"
     folder.mkdir(parents=True)
     about = {"name": how["spec"], "title": "A toy.", "sha": how["sha"], "horizon": 100,
-             "references": REFERENCES, "facts": how["has_facts"]}  # fmt: skip
+             "references": REFERENCES, "facts": how["has_facts"],
+             "twin_of": how["twin_of"]}  # fmt: skip
     log = EventLog(folder / "events.jsonl")
     log.emit("run", format=FORMAT, config=config, spec=about, model=config["model"], isolation=None)
     best = written_rounds(log, search, config["model"], how)

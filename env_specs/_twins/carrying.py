@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from . import machines
 from .chance import Chance
 from .frame import Axes
 from .manipulation import arm_recipe, decimals, drawn_motion, frame_of, less
@@ -95,4 +96,5 @@ PICK_PLACE = arm_recipe(
     ),
     titles=("Assembly table", "Workbench", "Loader"),
     words=_WORDS | {"near_goal": ("closeness",), "in_hand": ("held",)},
+    facts=machines.PUCK,
 )

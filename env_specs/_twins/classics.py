@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from promptpo.spec.authoring.definition import Bound
 
+from . import machines
 from .chance import Chance
 from .recipe import Group, Recipe, View, World
 from .wording import number
@@ -94,6 +95,7 @@ CARTPOLE = Recipe(
         "pole_velocity": ("mast_rate", "mast_turning"),
     },
     withheld=("cartpole", "cart", "pole"),
+    facts=machines.CART,
 )
 
 
@@ -186,6 +188,7 @@ MOUNTAIN_CAR_CONTINUOUS = Recipe(
         "velocity": ("rate", "drift"),
     },
     withheld=("mountain",),
+    facts=machines.CAR,
 )
 
 
@@ -288,4 +291,5 @@ ACROBOT = Recipe(
         "tip_height": ("end_height",),
     },
     withheld=("acrobot",),
+    facts=machines.CHAIN,
 )

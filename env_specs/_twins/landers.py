@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from . import machines
 from .chance import Chance
 from .classics import either_way
 from .recipe import Group, Recipe, View, World
@@ -109,4 +110,5 @@ LUNAR_LANDER = Recipe(
         "at_rest": ("settled", "resting"),
     },
     withheld=("lunar", "lander"),
+    facts=machines.LANDER,
 )

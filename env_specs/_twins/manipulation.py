@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from . import machines
 from .chance import Chance
 from .frame import Axes, Frame
-from .recipe import Group, Recipe, View, World
+from .recipe import Facts, Group, Recipe, View, World
 from .wording import decimal, number
 
 #: Words for the arm's parts and for kinds of numbers.
@@ -37,6 +38,7 @@ def arm_recipe(
     titles: tuple[str, ...],
     words: Mapping[str, tuple[str, ...]],
     groups: Mapping[str, Group] | None = None,
+    facts: Callable[[World, View], Facts] = machines.HAND,
 ) -> Recipe:
     """The recipe of a task, given what is its own; ``groups`` are beside frame and gripper."""
     task = original.removeprefix("metaworld_")
@@ -53,6 +55,7 @@ def arm_recipe(
         words=_NAMES | dict(words),
         withheld=("meta-world", "metaworld", "sawyer", task, task.replace("_", "-")),
         expert=_expert,
+        facts=facts,
     )
 
 

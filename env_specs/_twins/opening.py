@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from . import machines
 from .chance import Chance
 from .frame import Axes
 from .manipulation import arm_recipe, decimals, drawn_motion, frame_of, less
@@ -48,6 +49,7 @@ DRAWER_OPEN = arm_recipe(
         "drawer": ("tray", "sliding box"),
         "cabinet": ("chest", "rack"),
     },
+    facts=machines.DRAWER,
 )
 
 
@@ -99,4 +101,5 @@ DOOR_OPEN = arm_recipe(
     groups={"hinge": Group(1, {"door_angle": True})},
     titles=("Locker", "Hatch", "Booth"),
     words={"handle": ("bar", "lug"), "door": ("flap", "shutter"), "box": ("cupboard", "housing")},
+    facts=machines.DOOR,
 )

@@ -15,6 +15,7 @@ TOLD = [name for name, recipe in RECIPES.items() if recipe.facts]
 @pytest.mark.parametrize("name", TOLD)
 def test_they_are_those_of_the_live_environment(name, seed):
     task = Task.open(load_spec(f"twin:{name}@{seed}"))
+    task.reset(0)
     (found,) = check_facts(task)
     task.close()
     assert found.verdict == "ok", found

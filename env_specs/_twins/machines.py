@@ -1,0 +1,171 @@
+"""Data sheets of what is no MuJoCo body of Gymnasium's: the classics, the lander, the arm's tasks.
+
+Each kind has sentences, given its numbers, and what reads these numbers off a live environment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from promptpo.spec import Env
+from promptpo.spec.writing import wrapped
+
+from .recipe import Facts, View, World
+from .rewriting import renamed
+
+Numbers: TypeAlias = Mapping[str, float]
+
+
+def machine_facts(kind: str, numbers: Callable[[World], Numbers]) -> Callable[[World, View], Facts]:
+    """A recipe's ``facts``, of a kind that this module has; ``numbers`` are those of a world."""
+
+    def facts(world: World, view: View) -> Facts:
+        text = _sentences(kind, numbers(world), view.names)
+        return Facts(text, f"machines.measured({kind!r}, env, {dict(view.names)!r})", "machines")
+
+    return facts
+
+
+def measured(kind: str, env: Env, names: Mapping[str, str]) -> str:
+    """What a live environment, which has been reset, says of itself; ``names`` are the twin's."""
+    return _sentences(kind, _READERS[kind](env.unwrapped), names)
+
+
+def _sentences(kind: str, numbers: Numbers, names: Mapping[str, str]) -> str:
+    shown = {name: f"{float(f'{float(value):.6g}'):.3g}" for name, value in numbers.items()}
+    return wrapped(renamed(_WORDS[kind].format(**shown), names))
+
+
+_STEP = "A step takes {step} s. "
+
+_WORDS = {
+    "cart": (
+        "The cart weighs {cart_mass} kg. The pole weighs {pole_mass} kg, spread evenly along it, "
+        "and is {length} m long. Gravity is {gravity} m/s^2. Nothing rubs. In each step positions "
+        "change by the speeds before it, then speeds by what the force does."
+    ),
+    "car": (
+        "The engine's full force changes the velocity by {power} in a step. Gravity changes it by "
+        "{gravity} * abs(cos({steepness} * position)) in a step, towards the bottom of the valley."
+    ),
+    "chain": (
+        "The first link weighs {mass_1} kg, the second {mass_2} kg; the centre of mass of each is "
+        "in its middle, and about that its moment of inertia is {inertia_1} and {inertia_2} "
+        "kg m^2. Gravity is {gravity} m/s^2. Nothing rubs."
+    ),
+    "lander": (
+        "The lander weighs {mass} kg, each leg {leg} kg. Its moment of inertia is {inertia} "
+        "kg m^2. In a step the main engine gives {main} N s, the engines at its sides {side} N s; "
+        "the first is off by up to a half, the others by up to a quarter, each time by chance."
+    ),
+    "hand": _STEP,
+    "puck": _STEP + "The puck weighs {mass} kg.",
+    "drawer": _STEP + "The drawer slides with a damping of {damping} N s/m.",
+    "door": _STEP + "The door's hinge has a damping of {damping} N m s/rad.",
+}
+
+
+def _lander(env: Any) -> Numbers:  # noqa: ANN401 - Gymnasium's
+    constants = type(env).step.__globals__
+    scale = constants["SCALE"]
+    return {
+        "mass": env.lander.mass,
+        "leg": env.legs[0].mass,
+        "inertia": env.lander.inertia,
+        "main": constants["MAIN_ENGINE_POWER"] * constants["MAIN_ENGINE_Y_LOCATION"] / scale,
+        "side": constants["SIDE_ENGINE_POWER"] * constants["SIDE_ENGINE_AWAY"] / scale,
+    }
+
+
+def _step(env: Any) -> Numbers:  # noqa: ANN401 - Meta-World's
+    return {"step": env.frame_skip * env.model.opt.timestep}
+
+
+def _damped(joint: str) -> Callable[[Any], Numbers]:
+    return lambda env: {**_step(env), "damping": env.model.joint(joint).damping[0]}
+
+
+_READERS: dict[str, Callable[[Any], Numbers]] = {
+    "cart": lambda env: {
+        "cart_mass": env.masscart,
+        "pole_mass": env.masspole,
+        "length": 2 * env.length,
+        "gravity": env.gravity,
+    },
+    "car": lambda env: {
+        "power": env.power,
+        "gravity": env.gravity,
+        "steepness": env.steepness,
+    },
+    "chain": lambda env: {
+        "mass_1": env.LINK_MASS_1,
+        "mass_2": env.LINK_MASS_2,
+        "inertia_1": env.inertias[0],
+        "inertia_2": env.inertias[1],
+        "gravity": env.gravity,
+    },
+    "lander": _lander,
+    "hand": _step,
+    "puck": lambda env: {**_step(env), "mass": env.model.body("obj").mass[0]},
+    "drawer": _damped("goal_slidey"),
+    "door": _damped("doorjoint"),
+}
+
+# --- The numbers of a world -------------------------------------------------------------------
+
+
+def _held(world: World) -> Numbers:
+    """Seconds of a step, whose parts the simulator takes."""
+    return {"step": 0.0025 * world["frame_skip"]}
+
+
+def _factor(world: World, kind: str, name: str) -> float:
+    return float(world.get(kind, {}).get(name, 1.0))
+
+
+CART = machine_facts(
+    "cart",
+    lambda world: {
+        "cart_mass": world["cart_mass"],
+        "pole_mass": world["pole_mass"],
+        "length": 2 * world["half_length"],
+        "gravity": world["gravity"],
+    },
+)
+CAR = machine_facts(
+    "car", lambda world: {name: world[name] for name in ("power", "gravity", "steepness")}
+)
+CHAIN = machine_facts(
+    "chain",
+    lambda world: {
+        "mass_1": world["masses"][0],
+        "mass_2": world["masses"][1],
+        "inertia_1": world["inertias"][0],
+        "inertia_2": world["inertias"][1],
+        "gravity": world["gravity"],
+    },
+)
+LANDER = machine_facts(
+    "lander",
+    lambda world: {
+        "mass": 4.82,
+        "leg": 0.0711,
+        "inertia": 0.833,
+        # The engines are 4/30 m and 12/30 m away from the body's middle.
+        "main": world["main_power"] * 4 / 30,
+        "side": world["side_power"] * 12 / 30,
+    },
+)
+HAND = machine_facts("hand", _held)
+PUCK = machine_facts(
+    "puck", lambda world: {**_held(world), "mass": 0.75 * _factor(world, "masses", "obj")}
+)
+DRAWER = machine_facts(
+    "drawer",
+    lambda world: {**_held(world), "damping": 2.0 * _factor(world, "dampings", "goal_slidey")},
+)
+DOOR = machine_facts(
+    "door",
+    lambda world: {**_held(world), "damping": 2.0 * _factor(world, "dampings", "doorjoint")},
+)

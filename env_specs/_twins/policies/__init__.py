@@ -1,0 +1,1 @@
+"""Reference policies of the twins that ship, found by ``benchmarks/twin_references.py``."""

@@ -14,6 +14,7 @@ from pathlib import Path
 from promptpo.spec import UnknownMember
 
 from ._shared.references import references_source
+from ._twins import module
 from ._twins.module import module_text
 from ._twins.recipe import Recipe
 from ._twins.recipes import RECIPES
@@ -40,7 +41,7 @@ def source(member: str) -> str:
     name = recipe.original
     world = recipe.drawn_world(seed)
     kept = shipped and (_FOLDER / "policies" / f"{name}.py").is_file()
-    expert = f'expert_of("{name}", Observation)' if kept else ""
+    expert = module.EXPERT if kept else ""
     if recipe.expert:
         expert, kept = recipe.expert(world), shipped
     return module_text(

@@ -69,6 +69,9 @@ SPEC = replace(
 )
 '''
 
+#: The expert of a twin that has a policy in ``policies/``.
+EXPERT = "expert_of(reference.Policy, Observation, INTERFACE.observer(original.SPEC))"
+
 _FACTS = '''
 FACTS = """
 {text}
@@ -106,7 +109,8 @@ def module_text(
     modules = {*recipe.imports, *([facts.module] if facts else [])}
     beside = [f"from ._twins import {', '.join(sorted(modules))}"] if modules else []
     lines = [*imports, *beside, "from ._twins.interface import Interface"]
-    if "expert_of(" in expert:
+    if expert == EXPERT:
+        lines.append(f"from ._twins.policies import {recipe.original} as reference")
         lines.append("from ._twins.reference import expert_of")
     helpers = [name for line in imports for name in line.partition("import ")[2].split(", ")]
     own = [part.split("(")[0].removeprefix("def ") for part in text.functions[:-1]]

@@ -28,7 +28,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from promptpo.spec import EnvSpec, layout, load_spec, observation_size
+from promptpo.spec import EnvSpec, layout, load_spec
 from promptpo.spec.running.task import Task
 
 FOLDER = Path(__file__).resolve().parent.parent / "env_specs" / "_twins" / "policies"
@@ -38,11 +38,16 @@ FOLDER = Path(__file__).resolve().parent.parent / "env_specs" / "_twins" / "poli
 class Form:
     """What a policy computes: ``weights @ features``, clipped, or the greatest for ints."""
 
-    size: int
+    columns: tuple[int, ...]
     actions: int
     discrete: bool
     rate: float
     products: bool
+
+    @property
+    def size(self) -> int:
+        """How many numbers of an observation it looks at."""
+        return len(self.columns)
 
     @property
     def count(self) -> int:
@@ -50,14 +55,19 @@ class Form:
         pairs = self.size * (self.size + 1) // 2 if self.products else 0
         return self.size + pairs + (4 if self.rate else 0) + 1
 
-    def features(self, seen: np.ndarray, step: int) -> np.ndarray:
+    @property
+    def length(self) -> int:
+        """How many parameters there are: the weights, and the logarithm of the rate's factor."""
+        return self.actions * self.count + 1
+
+    def features(self, seen: np.ndarray, phase: float) -> np.ndarray:
         """The features of an observation, shape ``(count,)``; the constant comes last."""
+        seen = seen[list(self.columns)]
         parts = [seen]
         if self.products:
             parts.append(np.outer(seen, seen)[np.triu_indices(self.size)])
         if self.rate:
-            angle = self.rate * step
-            angles = (angle, angle + math.pi / 2, 2 * angle, 2 * angle + math.pi / 2)
+            angles = (phase, phase + math.pi / 2, 2 * phase, 2 * phase + math.pi / 2)
             parts.append(np.sin(angles))
         return np.concatenate((*parts, (1.0,)))
 
@@ -97,20 +107,20 @@ class Player:
     form: Form
 
     @classmethod
-    def open(cls, ref: str, rate: float, products: bool) -> None:
+    def open(cls, ref: str, options: argparse.Namespace) -> None:
         """Build the task, once for each process."""
         cls.task = Task.open(load_spec(ref))
-        cls.form = form_of(cls.task, rate, products)
+        cls.form = form_of(cls.task, options)
 
     @classmethod
-    def play(cls, job: tuple[np.ndarray, int, float]) -> tuple[float, float, int, Any]:
+    def play(cls, job: tuple[np.ndarray, float, int, float]) -> tuple[float, float, int, Any]:
         """Return, return less the bonus of each step, length, moments of the features."""
-        weights, seed, bonus = job
+        weights, rate, seed, bonus = job
         form, task = cls.form, cls.task
         seen, total, step, done = task.reset(seed), 0.0, 0, False
         rows = []
         while not done:
-            rows.append(form.features(seen, step))
+            rows.append(form.features(seen, rate * step))
             row = np.atleast_1d(np.asarray(form.action(weights, rows[-1]), dtype=np.float64))
             seen, reward, terminated, truncated, _ = task.step(row)
             total, step, done = total + reward, step + 1, terminated or truncated
@@ -119,12 +129,20 @@ class Player:
         return total, total - bonus * step, step, (step, mean, ((table - mean) ** 2).sum(axis=0))
 
 
-def form_of(task: Task, rate: float, products: bool) -> Form:
+def form_of(task: Task, options: argparse.Namespace) -> Form:
     """The form of a policy for a task."""
+    fields = layout(task.spec.observation)
+    unknown = {*options.without} - {item.name for item in fields}
+    if unknown:
+        sys.exit(f"--without: no field {', '.join(unknown)} among {[i.name for i in fields]}")
+    columns = [
+        at for item in fields if item.name not in options.without
+        for at in range(item.start, item.stop)
+    ]  # fmt: skip
     space = task.env.action_space
     discrete = hasattr(space, "n")
     actions = int(space.n) if discrete else int(np.prod(space.shape))
-    return Form(observation_size(task.spec.observation), actions, discrete, rate, products)
+    return Form(tuple(columns), actions, discrete, options.oscillator, options.products)
 
 
 @dataclass
@@ -139,18 +157,19 @@ class Search:
     steps: int = 0
     seed: int = 0
 
-    def plain(self, weights: np.ndarray) -> np.ndarray:
-        """The weights for features as they are."""
+    def plain(self, parameters: np.ndarray) -> tuple[np.ndarray, float]:
+        """The weights for features as they are, and the phase of a step."""
+        weights = parameters[:-1].reshape(self.form.actions, self.form.count)
         scaled = weights / self.moments.deviation
         mean = np.broadcast_to(self.moments.mean, weights.shape[1:])
         scaled[:, -1] = weights[:, -1] - scaled[:, :-1] @ mean[:-1]
-        return scaled
+        return scaled, self.form.rate * math.exp(parameters[-1])
 
     def played(self, candidates: list[np.ndarray], episodes: int, bonus: float) -> np.ndarray:
         """Returns of all candidates on common fresh episodes, shape (candidates, episodes)."""
         seeds = range(self.seed, self.seed + episodes)
         self.seed += episodes
-        jobs = [(self.plain(w), seed, bonus) for w in candidates for seed in seeds]
+        jobs = [(*self.plain(c), seed, bonus) for c in candidates for seed in seeds]
         results = self.pool.map(Player.play, jobs, chunksize=max(len(jobs) // 8, 1))
         for _, _, length, moments in results:
             self.steps += length
@@ -158,40 +177,39 @@ class Search:
         which = 1 if bonus else 0
         return np.array([r[which] for r in results]).reshape(len(candidates), episodes)
 
-    def iteration(self, weights: np.ndarray) -> np.ndarray:
+    def iteration(self, parameters: np.ndarray) -> np.ndarray:
         """One update from the best of the directions."""
         o = self.options
-        directions = [self.rng.standard_normal(weights.shape) for _ in range(o.directions)]
-        tried = [weights + s * o.noise * d for d in directions for s in (1.0, -1.0)]
+        directions = [self.rng.standard_normal(parameters.shape) for _ in range(o.directions)]
+        tried = [parameters + s * o.noise * d for d in directions for s in (1.0, -1.0)]
         returns = self.played(tried, o.episodes, o.bonus).mean(axis=1).reshape(-1, 2)
         best = np.argsort(-returns.max(axis=1))[: o.best]
         spread = returns[best].std() + 1e-8
         update = sum((returns[i, 0] - returns[i, 1]) * directions[i] for i in best)
-        return weights + o.step / (len(best) * spread) * update
+        return parameters + o.step / (len(best) * spread) * update
 
 
-def search(options: argparse.Namespace, ref: str) -> tuple[np.ndarray, Form, float]:
-    """The best weights that were met, their form, their mean return on fresh episodes."""
-    Player.open(ref, options.oscillator, options.products)
+def search(options: argparse.Namespace, ref: str) -> tuple[tuple[np.ndarray, float], Form, float]:
+    """The best weights and rate that were met, their form, their mean return on fresh episodes."""
+    Player.open(ref, options)
     form = Player.form
-    arguments = (ref, options.oscillator, options.products)
-    began, best, score = time.monotonic(), np.zeros((form.actions, form.count)), -math.inf
-    with multiprocessing.Pool(options.processes, Player.open, arguments) as pool:
+    parameters = np.zeros(form.length)
+    began, best, score = time.monotonic(), (np.zeros((form.actions, form.count)), 0.0), -math.inf
+    with multiprocessing.Pool(options.processes, Player.open, (ref, options)) as pool:
         state = Search(form, options, pool, np.random.default_rng(options.seed))
         state.seed = 1_000_000 + 100_000 * options.seed
-        weights = np.zeros((form.actions, form.count))
-        state.played([weights], 4, 0.0)
+        state.played([parameters], 4, 0.0)
         number = 0
         while state.steps < options.steps:
-            weights = state.iteration(weights)
+            parameters = state.iteration(parameters)
             number += 1
             if number % options.every:
                 continue
-            mean = state.played([weights], 10, 0.0).mean()
+            mean = state.played([parameters], 10, 0.0).mean()
             if mean > score:
-                better = state.played([weights], 30, 0.0).mean()
+                better = state.played([parameters], 30, 0.0).mean()
                 if better > score:
-                    best, score = state.plain(weights), better
+                    best, score = state.plain(parameters), better
             minutes = (time.monotonic() - began) / 60
             print(
                 f"{ref}  {state.steps:,} steps  {minutes:.1f} min  {mean:.1f}  best {score:.1f}",
@@ -206,6 +224,8 @@ POLICY = '''\
 {command}
 """
 
+from typing import Any
+
 import numpy as np
 
 
@@ -218,10 +238,10 @@ class Policy:
         ]
     )
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.step = 0
 
-    def act(self, obs):
+    def act(self, obs: Any) -> Any:  # noqa: ANN401 - the class that policies see
         seen = np.concatenate(
             [
 {fields}
@@ -241,17 +261,19 @@ STRATEGY = {
 
 
 def policy_source(
-    spec: EnvSpec, weights: np.ndarray, form: Form, score: float, steps: float
+    spec: EnvSpec, best: tuple[np.ndarray, float], form: Form, score: float, steps: float
 ) -> str:
     """The policy as a file that ``promptpo eval`` can play."""
+    weights, rate = best
     rows = "\n".join(
         textwrap.indent(f"[\n{_wrapped(row)}\n],", " " * 12) for row in np.atleast_2d(weights)
     )
-    fields = "\n".join(f"{' ' * 16}np.ravel(obs.{item.name})," for item in layout(spec.observation))
+    seen = [item.name for item in layout(spec.observation) if item.start in form.columns]
+    fields = "\n".join(f"{' ' * 16}np.ravel(obs.{name})," for name in seen)
     features = ", np.outer(seen, seen)[np.triu_indices(len(seen))]" if form.products else ""
     if form.rate:
         features += (
-            f", np.sin({form.rate!r} * self.step * np.array([1, 1, 2, 2])"
+            f", np.sin({rate:.6g} * self.step * np.array([1, 1, 2, 2])"
             " + np.array([0, np.pi / 2, 0, np.pi / 2]))"
         )
     value = "self.WEIGHTS @ np.concatenate(features)"
@@ -285,6 +307,7 @@ def main() -> None:
     parser.add_argument("--steps", type=float, default=2e6)
     parser.add_argument("--oscillator", type=float, default=0.0, help="rad of phase in a step")
     parser.add_argument("--products", action="store_true")
+    parser.add_argument("--without", nargs="*", default=[], help="fields that it does not look at")
     parser.add_argument("--step", type=float, default=0.02, help="length of an update")
     parser.add_argument("--noise", type=float, default=0.03)
     parser.add_argument("--directions", type=int, default=16)
@@ -298,10 +321,10 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=2)
     options = parser.parse_args()
     ref = options.name if options.original else f"twin:{options.name}"
-    weights, form, score = search(options, ref)
+    best, form, score = search(options, ref)
     print(f"{ref}: {score:.1f}")
     if not options.original:
-        text = policy_source(load_spec(ref), weights, form, score, options.steps)
+        text = policy_source(load_spec(ref), best, form, score, options.steps)
         (FOLDER / f"{options.name}.py").write_text(text, encoding="utf-8")
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-import mujoco  # type: ignore[import-untyped]
+import mujoco
 from PIL import Image
 
 #: mujoco.MjModel, MjData, MjvScene, MjvCamera: without type stubs.

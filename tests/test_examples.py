@@ -48,6 +48,7 @@ def test_a_thermostat_policy_beats_the_zero_action_in_the_sandbox(tmp_path, caps
     assert float(mean[1]) > -100.0, "zero actions score -189"
 
 
+@pytest.mark.slow
 def test_the_script_runs_as_it_stands(tmp_path):
     done = subprocess.run(
         [sys.executable, EXAMPLES / "library.py"],

@@ -79,6 +79,7 @@ def test_eval_of_a_run_repeats_its_held_out_score(finished: tuple[Path, str]) ->
     assert "10 held-out ones of seed 0, 5,000 steps" in done.stdout
 
 
+@pytest.mark.slow
 def test_eval_of_a_policy_file_needs_its_task(finished: tuple[Path, str], tmp_path: Path) -> None:
     policy = tmp_path / "lean.py"
     policy.write_text(

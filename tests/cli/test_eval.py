@@ -68,6 +68,7 @@ def test_json_of_one_policy_that_fails_tells_its_error(folder, capsys):
     assert evaluation["mean_return"] is None
 
 
+@pytest.mark.slow
 def test_the_policy_of_a_run_sets_the_episodes_for_all(folder, capsys):
     result, _ = run(folder, replies([GOOD]), seed=5)
     out = evaluate(capsys, "lean.py", "latest")
@@ -76,6 +77,7 @@ def test_the_policy_of_a_run_sets_the_episodes_for_all(folder, capsys):
     assert str(result.folder.relative_to(folder)) in out
 
 
+@pytest.mark.slow
 def test_results_are_kept_in_the_run_and_change_nothing_of_it(folder, capsys):
     result, _ = run(folder, replies([GOOD]))
     before = {p: p.read_bytes() for p in result.folder.rglob("*") if p.is_file()}
@@ -110,6 +112,7 @@ def test_what_cannot_be_is_one_line(folder, capsys, arguments, words):
     assert err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_runs_of_several_tasks_are_not_mixed(folder, capsys):
     first, _ = run(folder, replies([BAD]), test_episodes=0, selection_episodes=0)
     second, _ = run(folder, replies([BAD]), "mountain_car", test_episodes=0, selection_episodes=0)

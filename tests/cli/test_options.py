@@ -139,6 +139,7 @@ def test_a_preset_wins_over_what_a_recording_was_made_with(
     assert f"\ncalls        {calls};" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_dry_run_needs_no_model_and_leaves_nothing(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

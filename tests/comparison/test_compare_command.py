@@ -70,6 +70,7 @@ def test_a_run_without_any_score_is_listed(tmp_path, capsys):
     assert re.search(r"killed +none", out)
 
 
+@pytest.mark.slow
 def test_the_tables_fit_a_terminal_of_80_columns(runs):
     master, slave = os.openpty()
     termios.tcsetwinsize(slave, (24, 80))
@@ -120,6 +121,7 @@ def test_csv_files_hold_the_numbers(runs, tmp_path, capsys):
     ]
 
 
+@pytest.mark.slow
 def test_figures_are_one_column_wide_with_text_as_text(runs, tmp_path, capsys):
     pytest.importorskip("matplotlib", reason="pip install 'promptpo[plots]'")
     compare(capsys, *runs, "--to", tmp_path, "--png", "--svg")
@@ -151,6 +153,7 @@ def test_where_nothing_cost_anything_there_is_no_figure_over_cost(tmp_path, caps
     assert [p.name for p in (tmp_path / "to").iterdir()] == ["curves_steps.png"]
 
 
+@pytest.mark.slow
 def test_real_runs_of_two_settings(tmp_path, capsys):
     good, _ = run(tmp_path, replies([BAD], [GOOD]))
     bad, _ = run(tmp_path, replies([BAD], [BAD]), rounds=1)

@@ -61,7 +61,9 @@ def worker(request):
     worker.host.close()
 
 
-@pytest.mark.parametrize("action", [random_action, zero_action])
+@pytest.mark.parametrize(
+    "action", [random_action, pytest.param(zero_action, marks=pytest.mark.slow)]
+)
 def test_a_policy_plays_whole_episodes(worker, action):
     (task,) = worker.open_tasks(1)
     run = worker.play(PlayJob(POLICY.format(action=action(task)), SEEDS))
@@ -71,6 +73,7 @@ def test_a_policy_plays_whole_episodes(worker, action):
     assert not any(run.clipped)
 
 
+@pytest.mark.slow
 def test_an_experts_actions_bring_its_return(worker):
     (task,) = worker.open_tasks(1)
     if task.spec.expert is None:

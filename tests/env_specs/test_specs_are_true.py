@@ -25,6 +25,7 @@ def test_a_shipped_spec_passes_the_quick_check(name):
     assert len(findings) >= 13
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LONG)
 def test_reward_and_ranges_hold_on_ten_thousand_transitions(name):
     task = Task.open(load_spec(name))

@@ -19,7 +19,16 @@ def cartpole(tmp_path_factory):
     return finished_run(tmp_path_factory.mktemp("runs"), "cartpole")
 
 
-@pytest.mark.parametrize("spec", ["cartpole", "mujoco_halfcheetah", "metaworld_reach"])
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "cartpole",
+        *(
+            pytest.param(s, marks=pytest.mark.slow)
+            for s in ("mujoco_halfcheetah", "metaworld_reach")
+        ),
+    ],
+)
 def test_the_folder_plays_the_measured_episodes_without_promptpo(spec, tmp_path):
     result = finished_run(tmp_path / "runs", spec)
     to = tmp_path / "taken away"

@@ -123,6 +123,7 @@ def test_its_readme_names_the_spec(exported):
     assert (to / "spec" / "cells.py").is_file()
 
 
+@pytest.mark.slow
 def test_a_policy_can_be_scored_on_the_spec_that_lies_beside_it(exported):
     to, _, _ = exported
     path = str(Path(promptpo.__file__).parents[1])

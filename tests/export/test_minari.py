@@ -30,6 +30,7 @@ def loaded(dataset, monkeypatch):
         return minari.load_dataset(dataset.name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spec", SOURCES)
 def test_minari_loads_the_recorded_arrays(spec, tmp_path, monkeypatch):
     result = finished_run(tmp_path / "runs", spec)
@@ -78,6 +79,7 @@ def test_the_environment_comes_back_with_the_task_s_horizon(cartpole, tmp_path, 
     assert env.observation_space == found.observation_space
 
 
+@pytest.mark.slow
 def test_what_is_no_observation_of_an_environment_names_none(tmp_path, monkeypatch):
     result = finished_run(tmp_path / "runs", "metaworld_reach")
     found = loaded(write_dataset(read_record(result.folder), tmp_path / "data"), monkeypatch)

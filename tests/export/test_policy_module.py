@@ -123,6 +123,7 @@ def run_isolated(script: Path, *refused: str) -> list[str]:
     return done.stdout.splitlines()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spec", ["cartpole", "mujoco_halfcheetah", "metaworld_reach"])
 def test_the_readme_loop_returns_what_the_run_measured(spec: str, tmp_path: Path) -> None:
     rollout = measured(spec, POLICIES[spec], (5, 11))

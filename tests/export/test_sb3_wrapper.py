@@ -10,6 +10,7 @@ from promptpo.export.sb3_wrapper import SB3Policy
 from promptpo.store.reading import read_record
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spec", ["cartpole", "mujoco_halfcheetah"])
 def test_a_loop_of_one_s_own_returns_what_the_run_measured(spec, tmp_path):
     run = finished_run(tmp_path, spec)
@@ -173,6 +174,7 @@ class Policy:
 """
 
 
+@pytest.mark.slow
 def test_an_observe_that_cannot_be_copied_comes_from_the_spec(tmp_path):
     path = tmp_path / "closure_task.py"
     path.write_text(CLOSURE_SPEC)

@@ -167,6 +167,7 @@ def test_a_run_without_a_copy_goes_by_the_original(run, finished):
     assert chosen(run, finished[1]) == (str(finished[1] / "aisle.py"), "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["sizes.py", "worlds/lengths.py"])
 def test_eval_plays_the_task_of_the_run(run, finished, capsys, name):
     change(finished[1], name, "HORIZON = 1\nLENGTH = 'nine'\n")

@@ -286,6 +286,7 @@ def test_a_fault_that_passes_is_tried_again_once(fault):
     assert "trying again" in notices[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["seconds", "date"])
 def test_retry_after_is_honoured(form):
     def script(received):
@@ -377,6 +378,7 @@ def test_a_server_that_hangs_is_given_up_at_the_deadline():
     assert time.monotonic() - started < 2
 
 
+@pytest.mark.slow
 def test_a_reply_that_came_while_the_process_was_stopped_is_taken():
     ask_one_warm()
 
@@ -531,12 +533,14 @@ def start(tmp_path, server, body, timeout=60):
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_process_prints_nothing_that_it_was_not_told_to(tmp_path):
     with ScriptedServer([Answer(status=503), Answer(status=429)]) as server:
         process = start(tmp_path, server, "print(len(await asyncio.gather(*asks)))")
         assert process.communicate(timeout=60) == ("2\n", "")
 
 
+@pytest.mark.slow
 def test_ctrl_c_cancels_the_calls_at_once(tmp_path):
     with ScriptedServer(default=Answer(kind="hang")) as server:
         process = start(tmp_path, server, "await asyncio.gather(*asks)")

@@ -94,6 +94,7 @@ def test_a_value_that_does_not_fit_is_named(site, promptpo):
     assert line.endswith("digits must be at most 9, not 10")
 
 
+@pytest.mark.slow
 def test_it_runs_is_shown_and_goes_on(site, promptpo, tmp_path):
     script = Replies().say(BAD, "policy", 1, 1).say(GOOD, "policy", 2, 1).say(GOOD, "policy", 3, 1)
     settings = tmp_path / "run.toml"
@@ -114,6 +115,7 @@ def test_it_runs_is_shown_and_goes_on(site, promptpo, tmp_path):
     assert (folder / "candidates" / "r03_c01" / "policy.py").exists()
 
 
+@pytest.mark.slow
 def test_a_run_of_a_method_that_is_gone_says_so(site, promptpo, tmp_path):
     script = Replies().say(GOOD, "policy", 1, 1)
     ran = promptpo(

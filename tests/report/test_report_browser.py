@@ -210,6 +210,7 @@ def test_the_controls_of_a_video_leave_its_caption_free(copied, open_page):
     assert box["height"] - box["width"] > 70  # the picture is a square
 
 
+@pytest.mark.slow
 def test_a_run_that_goes_on_is_followed_without_losing_the_place(copied, serve, open_page):
     rest = cut_after(copied, 1)
     lock = RunFolder(copied).lock()
@@ -235,6 +236,7 @@ def seconds_of(page):
     return sum(60**i * int(part) for i, part in enumerate(reversed(figure.split(":"))))
 
 
+@pytest.mark.slow
 def test_the_time_of_a_running_run_goes_on_by_the_servers_clock(copied, serve, open_page):
     cut_after(copied, 1)
     began_ago(copied, 4000)

@@ -77,6 +77,7 @@ def test_what_fails_before_a_policy_acts_is_told_with_its_call(tmp_path, call, f
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_a_call_that_stands_still_is_told_with_its_line(tmp_path):
     spec = write(tmp_path / "room.py", in_reset="ctypes.PyDLL(None).sleep(1000)")
     line = 1 + spec.read_text().splitlines().index("        ctypes.PyDLL(None).sleep(1000)")
@@ -93,6 +94,7 @@ def test_an_environment_that_closes_all_files_is_told(tmp_path):
         asyncio.run(executor.describe())
 
 
+@pytest.mark.slow
 def test_steps_that_take_longer_together_than_one_may_are_no_standstill(tmp_path):
     spec = write(tmp_path / "room.py", in_step="time.sleep(0.2)")
     with opened(spec) as executor:
@@ -100,6 +102,7 @@ def test_steps_that_take_longer_together_than_one_may_are_no_standstill(tmp_path
     assert slow.error is None
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_after_a_policy_under_which_the_environment_fails(tmp_path):
     spec = write(tmp_path / "room.py", in_step=UNDER_TWO + "pay = float('nan')")
     result, events = run(tmp_path, replies([always(2), always(1)]), str(spec), test_episodes=0)
@@ -110,6 +113,7 @@ def test_a_run_goes_on_after_a_policy_under_which_the_environment_fails(tmp_path
     assert (result.status, result.best.name) == ("finished", "r01_c02")
 
 
+@pytest.mark.slow
 def test_a_run_ends_where_every_policy_would_fail(tmp_path):
     spec = write(tmp_path / "room.py", in_step="pay = np.inf if self.count == 3 else 1.0")
     with pytest.raises(SpecError, match=r"step returns inf as the reward \(at step 3 of seed"):

@@ -97,6 +97,7 @@ def test_an_extension_that_changes_nothing_is_on_record_too(tmp_path):
     assert [e["best"] for e in ends] == ["r01_c01", "r01_c01"]
 
 
+@pytest.mark.slow
 def test_what_has_held_out_episodes_stays_best_while_an_extension_goes_on(tmp_path):
     first, _ = run(tmp_path, replies([BAD], [GOOD], [GOOD]), rounds=1)
     policy_file = first.folder / "best" / "policy.py"
@@ -120,6 +121,7 @@ def test_a_time_limit_does_not_undo_what_is_on_record(folder, finished):
     assert (result.best.name, result.test) == (finished.best.name, finished.test)
 
 
+@pytest.mark.slow
 def test_the_step_limit_holds_for_repairs(tmp_path):
     script = replies([LATE, LATE])
     for index in (1, 2):

@@ -81,6 +81,7 @@ def test_its_replies_are_replayed_to_the_same_scores(folder, tmp_path):
         assert candidate.score.mean_return == score["mean_return"]
 
 
+@pytest.mark.slow
 def test_it_may_be_listed_and_reported(folder, capsys, monkeypatch):
     monkeypatch.chdir(folder.parents[2])
     assert main(["list"]) == 0

@@ -87,6 +87,7 @@ def test_a_limit_on_calls_within_a_batch_leaves_the_others(tmp_path):
     assert result.status == "stopped"
 
 
+@pytest.mark.slow
 def test_a_limit_on_dollars_ends_best_of_n(tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "test")
     with ScriptedServer(default=Answer(text=fenced(BAD))) as server:
@@ -99,6 +100,7 @@ def test_a_limit_on_dollars_ends_best_of_n(tmp_path, monkeypatch):
     assert result.usage.cost > 1e-6
 
 
+@pytest.mark.slow
 def test_best_of_n_goes_on_with_a_higher_limit(tmp_path):
     script = samples([BAD, LEAN], [GOOD, BAD])
     stopped, _ = run(tmp_path, script, method="best-of-n", max_calls=2)
@@ -107,6 +109,7 @@ def test_best_of_n_goes_on_with_a_higher_limit(tmp_path):
     assert (result.status, result.best.name) == ("finished", "r02_c01")
 
 
+@pytest.mark.slow
 def test_more_batches_continue_a_finished_run(tmp_path):
     script = samples([BAD, LEAN], [GOOD, BAD])
     first, _ = run(tmp_path, script, method="best-of-n", rounds=1)
@@ -184,6 +187,7 @@ def test_limits_on_calls_do_not_hold_up_what_makes_none(tmp_path):
     assert result.status == "finished"
 
 
+@pytest.mark.slow
 def test_a_longer_random_search_begins_as_the_shorter_one(tmp_path, random_search):
     first, _ = searched(tmp_path, rounds=1)
     longer = promptpo.optimize(resume=first.folder, rounds=2)

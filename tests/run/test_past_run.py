@@ -100,6 +100,7 @@ def test_a_run_that_was_killed_has_what_it_had_by_then(result, tmp_path):
     assert repr(found).endswith("killed, r01_c02, return 500 in search>")
 
 
+@pytest.mark.slow
 def test_a_run_is_taken_wherever_one_is_asked_for(result, tmp_path):
     folder = shutil.copytree(result.folder, tmp_path / "run")
     found = promptpo.load_run(folder)

@@ -127,6 +127,7 @@ def test_a_feedback_that_crashes_is_repaired(tmp_path):
     assert repaired["texts"][0].startswith("500 steps")
 
 
+@pytest.mark.slow
 def test_the_built_in_summary_takes_over_after_the_last_repair(tmp_path):
     script = replies([GOOD], [GOOD], feedback=FEEDBACK.replace("traj.length", "traj.lenth"))
     script.say("no code", "feedback_repair", 1, 0, 1)
@@ -135,6 +136,7 @@ def test_the_built_in_summary_takes_over_after_the_last_repair(tmp_path):
     assert "pole_angle" in data_of(events, "feedback")[1]["texts"][0]
 
 
+@pytest.mark.slow
 def test_a_feedback_text_is_capped_with_a_note(tmp_path):
     script = replies([GOOD], feedback=FEEDBACK.replace("return f", "return 'y' * 99999 + f"))
     _, events = run(tmp_path, script, test_episodes=0)
@@ -143,6 +145,7 @@ def test_a_feedback_text_is_capped_with_a_note(tmp_path):
     assert "cut" in text[-100:]
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_scores(tmp_path):
     noisy = policy("return int(np.random.random() < 0.5 + random.random() / 9)")
     scores = [
@@ -152,6 +155,7 @@ def test_the_same_seed_gives_the_same_scores(tmp_path):
     assert scores[0] == scores[1]
 
 
+@pytest.mark.slow
 def test_policies_draw_by_a_seed_of_their_own(tmp_path):
     noisy = policy("return int(np.random.random() < 0.5)")
     runs = [run(tmp_path, replies([noisy]), test_episodes=0, policy_seed=s)[1] for s in (1, 2)]
@@ -176,6 +180,7 @@ def test_a_limit_ends_the_search_cleanly(tmp_path, settings, reason, status):
     assert result.status == status
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("asked", "rounds"), [({}, 1), ({"target": 600}, 2)])
 def test_a_spec_may_state_the_target(tmp_path, asked, rounds):
     shipped = Path(promptpo.__file__).parents[1] / "env_specs" / "cartpole.py"
@@ -187,6 +192,7 @@ def test_a_spec_may_state_the_target(tmp_path, asked, rounds):
     assert ("target of 400" in result.reason) == (rounds == 1)
 
 
+@pytest.mark.slow
 def test_a_stopped_run_goes_on_with_a_higher_limit(tmp_path):
     script = replies([BAD], [GOOD])
     stopped, _ = run(tmp_path, script, max_calls=2)
@@ -195,6 +201,7 @@ def test_a_stopped_run_goes_on_with_a_higher_limit(tmp_path):
     assert (result.status, result.best.name) == ("finished", "r02_c01")
 
 
+@pytest.mark.slow
 def test_more_rounds_continue_a_finished_run(tmp_path):
     first, _ = run(tmp_path, replies([BAD], [GOOD]), rounds=1)
     events = []

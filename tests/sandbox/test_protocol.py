@@ -58,6 +58,7 @@ def test_any_bytes_are_a_fault_or_a_frame_error(data):
     assert fault.code < len(REPORTED)
 
 
+@pytest.mark.slow
 @given(
     st.integers(0, len(REPORTED) - 1),
     st.integers(-1, 2**31 - 1),

@@ -118,6 +118,7 @@ def test_no_run_has_more_workers_than_its_share(swept):
     assert {config["workers"] for config in configs} <= {max(cores // 4, 1), cores // 4 + 1}
 
 
+@pytest.mark.slow
 def test_its_runs_are_listed_found_and_compared(swept, capsys, monkeypatch):
     folder, _ = swept
     monkeypatch.chdir(folder)
@@ -168,6 +169,7 @@ def test_a_mistake_is_told_before_anything_begins(swept, capsys, monkeypatch, ar
     assert only_sweep(folder) == sweep
 
 
+@pytest.mark.slow
 def test_one_seed_of_one_spec_is_a_run_by_itself(tmp_path):
     code, _, errors = run(tmp_path, "nim", "--seeds", "4", *SEARCH)
     assert code == 0, errors
@@ -176,6 +178,7 @@ def test_one_seed_of_one_spec_is_a_run_by_itself(tmp_path):
     assert json.loads(info.read_text())["config"]["seed"] == 4
 
 
+@pytest.mark.slow
 def test_a_run_that_fails_ends_no_other_and_shows_in_the_exit_code(tmp_path):
     head, make, tail = (ROOT / "env_specs" / "cartpole.py").read_text().partition("def make() ")
     broken = f"{head}def make():\n    raise OSError('no such world')\n\n\ndef unused() {tail}"
@@ -189,6 +192,7 @@ def test_a_run_that_fails_ends_no_other_and_shows_in_the_exit_code(tmp_path):
     assert "--resume runs/sweeps/" in out.splitlines()[-1]
 
 
+@pytest.mark.slow
 def test_what_began_with_a_kill_or_ctrl_c_goes_on_and_nothing_is_begun_twice(tmp_path):
     argv = ("nim", "cartpole", "--seeds", "1,2", "--workers", "3", *WAITING)
     process = start(tmp_path, *argv)
@@ -241,6 +245,7 @@ def reply_files(folder):
     return file
 
 
+@pytest.mark.slow
 def test_a_sweep_that_is_going_on_is_not_begun_again(tmp_path, capsys, monkeypatch):
     process = start(tmp_path, "nim", "--seeds", "1,2", *WAITING)
     wait_until(lambda: [*tmp_path.glob("runs/sweeps/*/nim/*/prompts/*.md")], process)
@@ -272,6 +277,7 @@ def test_a_plan_that_cannot_be_read_is_told(tmp_path, capsys, monkeypatch, text)
     assert told.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_a_run_tells_programs_how_it_stands(tmp_path):
     code, out, errors = run(tmp_path, "nim", "--json", *SEARCH)
     assert code == 0, errors
@@ -288,6 +294,7 @@ def test_a_run_tells_programs_how_it_stands(tmp_path):
     assert last["steps"] == sum(info["usage"]["steps"].values())
 
 
+@pytest.mark.slow
 def test_a_run_that_is_attached_ends_with_its_input_and_ignores_ctrl_c(tmp_path):
     process = subprocess.Popen(
         [sys.executable, "-m", "promptpo", "nim", "--attached", "--json", *WAITING],

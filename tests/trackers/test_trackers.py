@@ -73,6 +73,7 @@ def test_tensorboard_has_scores_over_environment_steps_costs_and_the_policy(tmp_
     assert "_hparams_/session_start_info" in accumulator.summary_metadata
 
 
+@pytest.mark.slow
 def test_mlflow_has_settings_scores_policies_and_the_report(tmp_path):
     result, events = run(tmp_path, replies([BAD, GOOD]), track="mlflow")
     client, (found,) = mlflow_runs(tmp_path / "runs")
@@ -94,6 +95,7 @@ def test_a_failed_candidate_counts_as_one(tmp_path):
     assert sorted(value for _, value in scalars(result.folder)["candidate/failed"]) == [0.0, 1.0]
 
 
+@pytest.mark.slow
 def test_a_resumed_run_goes_on_in_the_same_place_and_tells_nothing_twice(tmp_path):
     script = replies([BAD, GOOD], [GOOD, BAD])
     first, _ = run(tmp_path, script, rounds=1, track="tensorboard,mlflow")
@@ -112,6 +114,7 @@ def test_a_resumed_run_goes_on_in_the_same_place_and_tells_nothing_twice(tmp_pat
     )
 
 
+@pytest.mark.slow
 def test_a_tracker_that_a_resumed_run_starts_is_told_all(tmp_path):
     script = replies([BAD, GOOD], [GOOD, BAD])
     first, _ = run(tmp_path, script, rounds=1)
@@ -134,6 +137,7 @@ def test_a_tracker_that_fails_is_one_warning_and_the_run_goes_on(tmp_path, monke
     assert len(scalars(result.folder)["round/number"]) == 2
 
 
+@pytest.mark.slow
 def test_a_memory_that_cannot_be_read_is_a_warning_too(tmp_path):
     script = replies([GOOD], [GOOD])
     first, _ = run(tmp_path, script, rounds=1, track="tensorboard")

@@ -68,6 +68,7 @@ def test_track_is_a_key_of_a_toml_file(tmp_path):
     assert build(load_toml(path)).trackers == ("tensorboard", "wandb")
 
 
+@pytest.mark.slow
 def test_videos_of_a_tracked_run_go_to_its_tracker(tmp_path):
     module = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
     pytest.importorskip("PIL")
@@ -101,6 +102,7 @@ class Proxy:
                 self.asked.append(connection.recv(200))
 
 
+@pytest.mark.slow
 def test_wandb_offline_has_the_run_and_no_tracker_wants_to_get_out(tmp_path):
     pytest.importorskip("wandb")
     proxy = Proxy()

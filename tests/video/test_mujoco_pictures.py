@@ -66,6 +66,7 @@ def looks_like_something(clip):
     return changed.mean()
 
 
+@pytest.mark.slow
 def test_halfcheetah(player: Player, backend, tmp_path: Path):
     file, warnings = film(tmp_path, "mujoco_halfcheetah", 20, 6)
     assert warnings == []
@@ -75,6 +76,7 @@ def test_halfcheetah(player: Player, backend, tmp_path: Path):
         assert looks_like_something(clip) > 0.005
 
 
+@pytest.mark.slow
 def test_meta_world(player: Player, backend, tmp_path: Path):
     file, warnings = film(tmp_path, "metaworld_reach", 15, 4, size=(320, 240))
     assert warnings == []
@@ -86,6 +88,7 @@ def test_meta_world(player: Player, backend, tmp_path: Path):
         assert warm[150:240, 80:240].mean() > warm[:60, 160:].mean() + 15
 
 
+@pytest.mark.slow
 def test_high_quality_differs(player: Player, tmp_path: Path):
     if gl.choose(os.environ).trouble:
         pytest.skip("needs EGL or OSMesa")

@@ -79,6 +79,7 @@ def policy_file(folder, source):
     return path
 
 
+@pytest.mark.slow
 def test_the_files_are_those_of_the_best_median_and_worst_episode(filmed):
     folder, files, _ = filmed
     test = record_of(folder)
@@ -93,6 +94,7 @@ def test_the_files_are_those_of_the_best_median_and_worst_episode(filmed):
     assert [f.suffix for f in files] == [".mp4", ".gif"] * 3
 
 
+@pytest.mark.slow
 def test_the_filmed_episodes_are_the_scored_ones(filmed):
     folder, _, notes = filmed
     assert notes.warnings == []
@@ -103,6 +105,7 @@ def test_the_filmed_episodes_are_the_scored_ones(filmed):
         assert notes.steps[label] == list(range(1, length + 1))
 
 
+@pytest.mark.slow
 def test_the_browser_shows_pictures_and_captions(player, filmed):
     _, files, notes = filmed
     best = next(f for f in files if f.name.startswith("best") and f.suffix == ".mp4")
@@ -118,6 +121,7 @@ def test_the_browser_shows_pictures_and_captions(player, filmed):
     assert (np.abs(strips[0] - strips[1]).max(axis=2) > 100).sum() > 50
 
 
+@pytest.mark.slow
 def test_the_gif_loads_and_is_small(filmed):
     _, files, _ = filmed
     for path in files[1::2]:
@@ -139,6 +143,7 @@ def test_a_return_that_differs_from_the_record_is_warned_of(copied):
     assert "but it was scored" in line
 
 
+@pytest.mark.slow
 def test_a_run_without_held_out_scores_is_scored_first(copied):
     info = json.loads((copied / "run.json").read_text())
     del info["test"]
@@ -148,6 +153,7 @@ def test_a_run_without_held_out_scores_is_scored_first(copied):
     assert (notes.played, notes.warnings, len(files)) == (9, [], 1)
 
 
+@pytest.mark.slow
 def test_other_settings_than_the_runs_are_scored_first(finished, tmp_path):
     notes = Notes()
     settings = {"seed": 7, "test_episodes": 2}
@@ -155,12 +161,14 @@ def test_other_settings_than_the_runs_are_scored_first(finished, tmp_path):
     assert notes.played == 2
 
 
+@pytest.mark.slow
 def test_a_number_films_the_first_episodes(finished, tmp_path):
     files = render_run(finished, Options(episodes=2), to=tmp_path / "new")
     seeds = record_of(finished)["seeds"][:2]
     assert [f.name for f in files] == [f"episode{n}_seed{s}.mp4" for n, s in enumerate(seeds, 1)]
 
 
+@pytest.mark.slow
 def test_a_policy_file_is_scored_and_filmed_beside_it(tmp_path):
     path = policy_file(tmp_path, scripted.BAD)
     notes = Notes()
@@ -169,6 +177,7 @@ def test_a_policy_file_is_scored_and_filmed_beside_it(tmp_path):
     assert [f.parent for f in files] == [tmp_path / "videos"]
 
 
+@pytest.mark.slow
 def test_a_policy_that_fails_in_the_middle_is_filmed_until_then(player, tmp_path):
     path = policy_file(tmp_path, BREAKS)
     notes = Notes()
@@ -183,6 +192,7 @@ def test_a_policy_that_fails_in_the_middle_is_filmed_until_then(player, tmp_path
     assert reddish > 50
 
 
+@pytest.mark.slow
 def test_a_policy_that_does_not_start_is_one_error(tmp_path):
     path = policy_file(tmp_path, "import os\n\n\nclass Policy:\n    pass\n")
     with pytest.raises(PromptPOError, match=r"the policy failed: .*os"):
@@ -190,6 +200,7 @@ def test_a_policy_that_does_not_start_is_one_error(tmp_path):
     assert not list((tmp_path / "videos").iterdir())
 
 
+@pytest.mark.slow
 def test_one_policy_object_for_all_episodes_is_played_from_the_first_one_on(tmp_path):
     path = policy_file(tmp_path, LEARNS)
     notes = Notes()
@@ -199,6 +210,7 @@ def test_one_policy_object_for_all_episodes_is_played_from_the_first_one_on(tmp_
     assert notes.labels["best"] > 20
 
 
+@pytest.mark.slow
 def test_every_step_is_shown_at_the_rate_asked_for(player, tmp_path):
     path = policy_file(tmp_path, scripted.BAD)
     notes = Notes()

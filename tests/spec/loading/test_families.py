@@ -100,6 +100,7 @@ def test_what_does_not_exist_is_answered_with_the_nearest(ref, answer):
     assert answer in failure(ref)
 
 
+@pytest.mark.slow
 def test_all_of_metaworlds_tasks_load_without_a_simulator():
     code = (
         "import sys\n"
@@ -128,6 +129,7 @@ def test_the_prompt_of_a_member_holds_what_the_model_needs_and_nothing_of_the_fa
         assert word not in parts.text
 
 
+@pytest.mark.slow
 def test_every_task_of_metaworld_states_measured_references():
     metaworld = family("metaworld")
     for member in metaworld.members():

@@ -301,6 +301,7 @@ def episodes(spec: str, *seeds: int) -> list[str]:
     return eval(run.stdout)  # noqa: S307 - a list that the script above printed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "spec",
     [

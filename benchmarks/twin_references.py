@@ -247,7 +247,7 @@ class Policy:
 {fields}
             ]
         )
-        features = [seen{features}, (1.0,)]
+        features = [seen{features}, np.ones(1)]
         self.step += 1
         return {action}
 '''

@@ -77,11 +77,13 @@ def complaint(done) -> str:
     return line
 
 
+@pytest.mark.slow
 def test_its_options_stand_in_the_help_once_it_is_chosen(site, promptpo):
     assert "--digits N" in promptpo(site, "--method", "one-by-one", "--help").stdout
     assert "--digits" not in promptpo(site, "--help").stdout
 
 
+@pytest.mark.slow
 def test_it_is_known_by_its_name(site, promptpo):
     line = complaint(promptpo(site, "cartpole", "--method", "one-by-on"))
     assert line.endswith("unknown method 'one-by-on'; did you mean 'one-by-one'?")
@@ -89,6 +91,7 @@ def test_it_is_known_by_its_name(site, promptpo):
     assert line.endswith("unknown option '--digits'; it is an option of --method one-by-one")
 
 
+@pytest.mark.slow
 def test_a_value_that_does_not_fit_is_named(site, promptpo):
     line = complaint(promptpo(site, "nim", "--method", "one-by-one", "--digits", "10"))
     assert line.endswith("digits must be at most 9, not 10")
@@ -150,6 +153,7 @@ class Method:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
@@ -180,6 +184,7 @@ def test_what_is_no_method_is_one_line_that_names_the_package(tmp_path, promptpo
     assert problem in line
 
 
+@pytest.mark.slow
 def test_a_broken_package_harms_no_other_method(tmp_path, promptpo):
     write_package(tmp_path / "site", "odd-package", "odd = odd_package:Method", "1 / 0\n")
     site = tmp_path / "site"
@@ -187,11 +192,13 @@ def test_a_broken_package_harms_no_other_method(tmp_path, promptpo):
     assert "--zzz" in complaint(promptpo(site, "cartpole", "--zzz", "3"))
 
 
+@pytest.mark.slow
 def test_one_called_like_a_method_here_does_not_take_its_place(tmp_path, promptpo):
     write_package(tmp_path / "site", "odd-package", "promptpo = odd_package:Method", "1 / 0\n")
     assert promptpo(tmp_path / "site", "cartpole", "--dry-run").returncode == 0
 
 
+@pytest.mark.slow
 def test_two_packages_with_a_method_of_one_name_are_both_named(tmp_path, promptpo):
     for name in ("odd-package", "even-package"):
         point = f"odd = {name.replace('-', '_')}:Method"

@@ -112,6 +112,7 @@ def test_a_phone_needs_no_sideways_scrolling(finished, open_page):
     assert not page.locator(".curve .wide").first.is_visible()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["server", "disk"])
 def test_on_a_phone_a_table_of_runs_fits(finished, failed, serve, open_page, tmp_path, where):
     phone = {"viewport": {"width": 375, "height": 812}}

@@ -51,6 +51,7 @@ def test_a_mark_across_tokens_keeps_the_text_whole():
     assert text == "f(alpha, gamma * 2, 1)"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", ["\n", "x ", "'", "(", "f'{", "\\\n", '"""', "# \n", "\t"])
 def test_a_source_of_nothing_but_one_thing_does_not_hang(unit):
     before, after = unit * 20_000, unit * 19_999 + "y"

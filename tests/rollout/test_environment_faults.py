@@ -35,6 +35,7 @@ async def together(executor, *jobs):
     return await asyncio.gather(*map(executor.run, jobs))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", quick("os._exit", "lock held"))
 def test_an_environment_that_fails_under_a_policy_fails_that_policy_only(tmp_path, fault):
     statement, words = FAULTS[fault]

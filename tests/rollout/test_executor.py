@@ -31,6 +31,7 @@ def played(executor, source, seeds=(1, 2, 3), **how):
     return asyncio.run(evaluate(executor, source, "search", seeds, **how))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", [NOISY, FAILS_SOMEWHERE], ids=["good", "failing"])
 def test_how_many_workers_share_the_episodes_changes_no_result(executor, source):
     seeds, keep = tuple(range(23)), (3, 21)
@@ -43,6 +44,7 @@ def test_how_many_workers_share_the_episodes_changes_no_result(executor, source)
     assert (rollout.error is None) == (source == NOISY)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("numbers", "error"), [(7_500_000, None), (40_000_000, "memory")])
 def test_a_crowd_fails_no_policy_whose_memory_is_enough_for_a_few(executor, numbers, error):
     large = policy("return 0", f"self.table = np.zeros({numbers})")  # 60 MB, and 320 MB

@@ -68,6 +68,7 @@ def places(whole):
     return range(kinds.index("rollout"), kinds.index("round") + 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("nth", [0, 1, 2, 3, pytest.param(None, marks=pytest.mark.slow)])
 def test_a_run_killed_between_them_ends_as_if_it_had_not_been(whole, tmp_path, nth):
     result, _ = whole
@@ -81,6 +82,7 @@ def test_a_run_killed_between_them_ends_as_if_it_had_not_been(whole, tmp_path, n
         assert resumed.rounds == result.rounds, place
 
 
+@pytest.mark.slow
 def test_whose_share_the_steps_are_of_does_not_depend_on_who_played_them(tmp_path):
     """Each has a share of 1,008 steps, 1,000 of them for one more attempt, and LATE takes 10."""
     script = replies([LATE, LATE])
@@ -93,6 +95,7 @@ def test_whose_share_the_steps_are_of_does_not_depend_on_who_played_them(tmp_pat
     assert [r["key"]["candidate"] for r in data_of(events, "refused")] == [1, 2]
 
 
+@pytest.mark.slow
 def test_the_same_policy_in_another_round_plays_that_round_s_episodes(tmp_path):
     result, events = run(tmp_path, replies([BAD], [BAD]), **SMALL)
     one, two = searched(events)
@@ -100,6 +103,7 @@ def test_the_same_policy_in_another_round_plays_that_round_s_episodes(tmp_path):
     assert result.usage.steps["search"] == one["steps"] + two["steps"]
 
 
+@pytest.mark.slow
 def test_as_finalists_they_are_one(tmp_path):
     small = {**SMALL, "selection_episodes": 2}
     _, events = run(tmp_path, replies([GOOD], [GOOD], [BAD]), **small)

@@ -64,6 +64,7 @@ def test_its_settings_and_replies_are_those_of_a_recording(folder):
     assert Key(1, 3, 1, "repair") in replies
 
 
+@pytest.mark.slow
 def test_its_replies_are_replayed_to_the_same_scores(folder, tmp_path):
     """On CartPole itself, whose policies may import less: that of one candidate fails."""
     small = {"model": f"recorded:{folder}", "test_episodes": 0, "selection_episodes": 0}

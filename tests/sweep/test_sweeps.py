@@ -89,12 +89,14 @@ def swept(tmp_path_factory):
     return folder, out
 
 
+@pytest.mark.slow
 def test_there_is_a_run_for_each_spec_and_seed(swept):
     sweep = only_sweep(swept[0])
     assert runs_in(sweep) == [("cartpole", 3), ("cartpole", 5), ("nim", 3), ("nim", 5)]
     assert statuses_in(sweep) == ["finished"] * 4
 
 
+@pytest.mark.slow
 def test_it_says_what_it_does_and_what_came_of_it(swept):
     folder, out = swept
     here = only_sweep(folder).path.relative_to(folder)
@@ -109,6 +111,7 @@ def test_it_says_what_it_does_and_what_came_of_it(swept):
     assert tail[2].endswith(f"-m promptpo compare {here}")
 
 
+@pytest.mark.slow
 def test_no_run_has_more_workers_than_its_share(swept):
     configs = [
         json.loads(file.read_text())["config"]
@@ -132,6 +135,7 @@ def test_its_runs_are_listed_found_and_compared(swept, capsys, monkeypatch):
     assert f"{sweep.path.relative_to(folder)}  4 runs: 4 finished" in listed
 
 
+@pytest.mark.slow
 def test_resuming_a_sweep_that_is_done_runs_nothing(swept):
     folder, _ = swept
     sweep = only_sweep(folder)
@@ -159,6 +163,7 @@ def test_resuming_a_sweep_that_is_done_runs_nothing(swept):
         (["nim", "--seeds", "0..1", "--model", "openai/gpt-5"], 4, "OPENAI_API_KEY"),
     ],
 )
+@pytest.mark.slow
 def test_a_mistake_is_told_before_anything_begins(swept, capsys, monkeypatch, argv, code, message):
     folder, _ = swept
     monkeypatch.chdir(folder)

@@ -48,6 +48,7 @@ def test_the_paper_preset_can_be_told_them_again(capsys, walk):
     assert SECTION in prompts(capsys, walk, "--preset", "paper", "--facts")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("told", [True, False])
 def test_a_run_says_whether_they_were_told(tmp_path, walk, told):
     script = replies((POLICY,), feedback=FEEDBACK)

@@ -76,6 +76,7 @@ def test_list_shows_specs_and_families_with_the_package_that_they_are_from(site,
     assert "acme-envs" not in cartpole
 
 
+@pytest.mark.slow
 def test_the_members_of_an_installed_family_are_listed(site, promptpo):
     assert promptpo(site, "list", "hall").stdout.split() == [f"hall:{n}" for n in range(3, 10)]
 
@@ -102,6 +103,7 @@ def test_a_misspelt_name_of_an_installed_spec_is_answered_with_it(site, promptpo
     assert "did you mean aisle" in failure(promptpo(site, "check", "aisel"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("point", "problem"),
     [
@@ -128,6 +130,7 @@ def test_a_broken_package_is_one_line_of_list_and_harms_nothing(tmp_path, prompt
     assert "broken-envs 2.0" in failure(promptpo(site, "check", "no_such_spec"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text", ["SPEC = 1 / 0\n", "SPEC = (\n", "SPEC = 7\n", "import os\nos._exit(0)\nSPEC = 1\n"]
 )
@@ -139,6 +142,7 @@ def test_an_installed_spec_that_fails_is_named_with_its_package(tmp_path, prompt
     assert "installed by broken-envs 2.0" in line
 
 
+@pytest.mark.slow
 def test_an_installed_spec_called_like_a_shipped_one_does_not_take_its_place(tmp_path, promptpo):
     site = tmp_path / "site"
     write_package(site, "cartpole = odd_specs", odd_specs="SPEC = 1 / 0\n")

@@ -240,6 +240,7 @@ def test_a_spec_in_a_package_brings_its_packages_and_reaches_above_its_folder(
         del sys.modules[name]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*shipped_specs(), "metaworld:push-v3", "gym:CartPole-v1"])
 def test_a_shipped_spec_is_the_same_from_its_bundle_alone(name, tmp_path):
     folder = unpacked(name, tmp_path)

@@ -131,6 +131,7 @@ def test_a_check_says_what_is_true():
     assert "<td" in report._repr_html_()
 
 
+@pytest.mark.slow
 def test_a_check_says_what_is_not_true(tmp_path):
     file = tmp_path / "tilted.py"
     text = (ROOT / "env_specs" / "cartpole.py").read_text()

@@ -23,6 +23,7 @@ def test_a_true_spec_passes_every_check(verdicts):
     assert "0 of 10 test starts among 20 starts" in found["test seeds"].detail
 
 
+@pytest.mark.slow
 def test_an_environment_that_ends_its_process_is_a_failure_of_its_spec_only(tmp_path, capsys):
     step = "if action == 1 and self.count == 2: os._exit(3)"
     dying = write(tmp_path / "dying.py", in_step=step)
@@ -86,6 +87,7 @@ WRONG = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", WRONG)
 def test_what_is_wrong_fails_on_its_line(verdicts, case):
     check, replacement, words = WRONG[case]
@@ -187,6 +189,7 @@ def test_a_qualitative_reward_is_shown_as_such(verdicts):
     assert found["reward"].detail.startswith("qualitative by design; largest deviation 1 on")
 
 
+@pytest.mark.slow
 def test_rare_episodes_are_allowed_for_by_the_stated_deviation(verdicts):
     stated = "Reference(-40.0, 0.0, deviation=90.0)"
     assert not verdicts(("Reference(0.0, 0.0)", stated))["reference: zero action"].failed

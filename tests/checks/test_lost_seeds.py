@@ -142,6 +142,7 @@ def test_an_environment_beside_another_plays_as_it_does_alone(verdicts):
     assert "`np.random.seed(seed)` seeds what all environments of a process share" in first
 
 
+@pytest.mark.slow
 def test_a_seed_that_is_always_the_same_is_told_with_what_else_it_may_mean(verdicts):
     same, *others = verdicts((SUPER, "super().reset(seed=0)"))["seeds"].more
     assert same.endswith(

@@ -18,6 +18,7 @@ def test_facts_that_are_measured_so_pass(verdicts):
     assert (found.verdict, found.detail) == ("ok", "2 lines, as the environment has them")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("measured", "line", "more"),
     [

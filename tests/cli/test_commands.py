@@ -71,6 +71,7 @@ def test_each_candidate_and_round_has_its_line(finished: tuple[Path, str]) -> No
     assert "round 2 of 2: r02_c01 wins, return 500 (best so far)" in out
 
 
+@pytest.mark.slow
 def test_eval_of_a_run_repeats_its_held_out_score(finished: tuple[Path, str]) -> None:
     folder, _ = finished
     done = promptpo_cli(folder, "eval", "latest", "--episodes", "10")
@@ -95,6 +96,7 @@ def test_eval_of_a_policy_file_needs_its_task(finished: tuple[Path, str], tmp_pa
     assert re.search(r"return       4\d(\.\d+)?, 95% interval \d+(\.\d+)? to \d+", done.stdout)
 
 
+@pytest.mark.slow
 def test_eval_of_a_policy_that_fails_is_one_line(tmp_path: Path) -> None:
     policy = tmp_path / "bad.py"
     policy.write_text("class Policy:\n    def act(self, o):\n        return 7\n")

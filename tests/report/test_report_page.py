@@ -85,6 +85,7 @@ def changed(folder, change):
     log.write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 
+@pytest.mark.slow
 def test_a_search_without_a_model_speaks_of_no_calls_and_no_cost(tmp_path):
     settings = {"rounds": 2, "candidates": 2, "episodes": 2, "test_episodes": 2, "workers": 1}
     result = promptpo.optimize(
@@ -127,6 +128,7 @@ def test_notes_of_a_round_are_shown_whatever_they_are(copied):
     assert "Feedback on r01_c02" not in words
 
 
+@pytest.mark.slow
 def test_a_run_of_one_round(tmp_path):
     result, _ = scripted.run(tmp_path, scripted.replies([scripted.GOOD]), test_episodes=0)
     html = (result.folder / "report.html").read_text()

@@ -335,6 +335,7 @@ def command(*words):
     )
 
 
+@pytest.mark.slow
 def test_a_run_ends_with_naming_its_report(tmp_path):
     quick = ["--rounds", "1", "--candidates", "1", "--episodes", "1", "--test-episodes", "1"]
     done = command("--spec", "cartpole", "--model", "recorded", "--out", str(tmp_path), *quick)

@@ -52,6 +52,7 @@ def test_an_environment_that_fails_under_a_policy_fails_that_policy_only(tmp_pat
     assert bad.steps >= 4  # they count, though nobody was left to tell
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", quick("sys.exit"))
 def test_an_environment_that_fails_whatever_is_done_is_the_specs_fault(tmp_path, fault):
     statement, words = FAULTS[fault]

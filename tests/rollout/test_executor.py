@@ -127,6 +127,7 @@ def test_a_worker_that_dies_is_replaced_and_the_job_done_again(executor):
     assert asyncio.run(killed_once()).error is None
 
 
+@pytest.mark.slow
 def test_nothing_is_left_running_when_the_caller_is_killed(tmp_path):
     script = tmp_path / "caller.py"
     script.write_text(CALLER)

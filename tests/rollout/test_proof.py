@@ -90,6 +90,7 @@ def test_failing_alone_counts_as_depending(executor):
     assert "alone" in run.error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("company", "step"), [(1, 1), (99, None)])
 def test_a_lone_policy_has_the_time_of_its_whole_company(company, step):
     worker = Worker(Settings("cartpole", act_timeout=0.05))

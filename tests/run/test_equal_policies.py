@@ -55,6 +55,7 @@ def test_its_trajectories_are_stored_once(whole):
     assert stored == ["r01_c01", "r01_c02"]
 
 
+@pytest.mark.slow
 def test_as_a_winner_it_is_summarized_and_proven(tmp_path):
     result, events = run(tmp_path, replies([GOOD, GOOD, BAD]), **SMALL)
     assert result.rounds[0].winner.name == "r01_c01"

@@ -59,6 +59,7 @@ def shortened(finished, tmp_path_factory):
     return folder, *resumed(folder, rounds=1)
 
 
+@pytest.mark.slow
 def test_with_fewer_rounds_all_that_was_spent_stays_counted(shortened, finished):
     folder, result, _ = shortened
     assert (result.best.name, len(result.rounds)) == ("r01_c01", 1)
@@ -68,6 +69,7 @@ def test_with_fewer_rounds_all_that_was_spent_stays_counted(shortened, finished)
     assert result.usage.steps == info_of(folder)["usage"]["steps"] == spent
 
 
+@pytest.mark.slow
 def test_with_fewer_rounds_the_new_decisions_are_on_record(shortened):
     folder, _, _ = shortened
     assert [s["winner"] for s in events_of(folder, "selection")] == ["r02_c01", "r01_c01"]
@@ -75,6 +77,7 @@ def test_with_fewer_rounds_the_new_decisions_are_on_record(shortened):
     assert [f["best"] for f in events_of(folder, "finished")] == ["r02_c01", "r01_c01"]
 
 
+@pytest.mark.slow
 def test_readers_go_by_the_latest_decisions(shortened):
     folder, result, _ = shortened
     record = read_record(folder)
@@ -83,6 +86,7 @@ def test_readers_go_by_the_latest_decisions(shortened):
     assert record.usage == result.usage
 
 
+@pytest.mark.slow
 def test_a_resumed_run_tells_its_totals_at_once(shortened, finished):
     first = data_of(shortened[2], "usage")[0]
     assert first["calls"] == finished.usage.calls

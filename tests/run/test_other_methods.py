@@ -56,6 +56,7 @@ def test_the_record_holds_the_method_and_its_options(best_of_n):
     assert (info["config"]["method"], info["config"]["options"]) == ("best-of-n", {"finalists": 3})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("settings", "reason", "status", "candidates"),
     [
@@ -77,6 +78,7 @@ def test_a_limit_ends_best_of_n_cleanly(tmp_path, settings, reason, status, cand
     assert result.best is None or result.best.name == "r01_c01"
 
 
+@pytest.mark.slow
 def test_a_limit_on_calls_within_a_batch_leaves_the_others(tmp_path):
     script = samples([GOOD, BAD], [BAD, BAD], [BAD, BAD])
     result, _ = run(tmp_path, script, method="best-of-n", test_episodes=0, max_calls=3)

@@ -59,6 +59,7 @@ def test_a_run_says_whether_they_were_told(tmp_path, walk, told):
     assert ("facts", "yes" if told else "no") in lines
 
 
+@pytest.mark.slow
 def test_a_spec_without_facts_has_no_such_setting(tmp_path):
     walk = tmp_path / "walk.py"
     walk.write_text(TEXT)

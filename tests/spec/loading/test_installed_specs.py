@@ -81,6 +81,7 @@ def test_the_members_of_an_installed_family_are_listed(site, promptpo):
     assert promptpo(site, "list", "hall").stdout.split() == [f"hall:{n}" for n in range(3, 10)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ref", ["aisle", "depot", "hall:6"])
 def test_an_installed_spec_is_true_in_every_process(site, promptpo, ref):
     done = promptpo(site, "check", "--quick", ref)

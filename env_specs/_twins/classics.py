@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from promptpo.spec.authoring.definition import Bound
+from promptpo.spec import Bound
 
 from . import machines
 from .chance import Chance

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from promptpo.spec import Env, EnvSpec, Flat, Raw
-from promptpo.spec.running.flattening import flat_function
+from promptpo.spec import Env, EnvSpec, Flat, Raw, flat_function
 
 
 @dataclass(frozen=True)

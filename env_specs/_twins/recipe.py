@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
-from promptpo.spec.authoring.definition import Bound
+from promptpo.spec import Bound
 
 from .chance import Chance
 

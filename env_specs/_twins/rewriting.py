@@ -15,8 +15,7 @@ from textwrap import indent as indent_all
 
 import numpy as np
 
-from promptpo.spec import EnvSpec, Field, layout, load_spec, spec_text
-from promptpo.spec.authoring.definition import Bound
+from promptpo.spec import Bound, EnvSpec, Field, layout, load_spec, spec_text
 from promptpo.spec.writing import docstring, field_source, wrapped
 
 #: Stands in a passage for any break between words, so that wrapped text is found too.

@@ -6,6 +6,7 @@ specs with ``load_spec``, asks ``prompt_parts`` what the model may see, and runs
 
 from promptpo.errors import SpecError
 from promptpo.spec.authoring.definition import (
+    Bound,
     Env,
     EnvSpec,
     Field,
@@ -26,9 +27,11 @@ from promptpo.spec.authoring.observation import (
 from promptpo.spec.authoring.prompt import PromptParts, prompt_parts
 from promptpo.spec.loading.catalog import known_specs, shipped_specs
 from promptpo.spec.loading.loader import load_spec, spec_text
+from promptpo.spec.running.flattening import flat_function
 from promptpo.spec.running.task import Task
 
 __all__ = [
+    "Bound",
     "Env",
     "EnvSpec",
     "Field",
@@ -43,6 +46,7 @@ __all__ = [
     "UnknownMember",
     "Unsuitable",
     "field",
+    "flat_function",
     "known_specs",
     "layout",
     "load_spec",

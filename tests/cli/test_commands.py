@@ -109,7 +109,7 @@ def test_list_shows_specs_and_runs(finished: tuple[Path, str]) -> None:
     folder, _ = finished
     out = promptpo_cli(folder, "list").stdout
     recorded = "yes" if find_recording("cartpole") else "no"
-    line = rf"^cartpole +500 +4 numbers +discrete\(2\) +{recorded} +CartPole: keep"
+    line = rf"^cartpole +500 +4 numbers +discrete\(2\) +{recorded} +yes +CartPole: keep"
     assert re.search(line, out, re.MULTILINE)
     assert re.search(r"^metaworld_reach +500 +28 numbers +box\(4\)", out, re.M)
     run = re.escape(str(only_run(folder).relative_to(folder)))

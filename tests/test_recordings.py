@@ -20,7 +20,7 @@ from promptpo.types import Key
 
 RECORDED = [name for name in shipped_specs() if find_recording(name)]
 #: HalfCheetah's planners compute for two minutes; reach has the most episodes.
-LONG = ("mujoco_halfcheetah", "metaworld_reach")
+LONG = ("mujoco_halfcheetah", "metaworld_reach", "noise_world_board_1")
 REPLAYED = [pytest.param(name, marks=pytest.mark.slow if name in LONG else ()) for name in RECORDED]
 
 

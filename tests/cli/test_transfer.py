@@ -43,6 +43,7 @@ def test_a_runs_policy_is_told_with_what_it_scored_and_what_it_keeps(folder, cap
     assert kept == pytest.approx((after - random) / (before - 17.4), abs=0.01)
 
 
+@pytest.mark.slow
 def test_json_has_both_scores_and_every_episode(folder, capsys):
     words = ["stand.py", "--spec", "mujoco_hopper", "--to", "twin:mujoco_hopper@2", "--json"]
     found = json.loads(transferred(capsys, *words).out)

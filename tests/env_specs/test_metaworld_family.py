@@ -19,6 +19,7 @@ KINDS = ["push-v3", "hammer-v3", "stick-pull-v3", "assembly-v3", "door-lock-v3",
 PLACED_TWICE = ["dial-turn-v3", "faucet-open-v3", "lever-pull-v3", "window-open-v3"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("member", KINDS)
 def test_the_rewards_of_an_experts_episode_are_the_environments(member):
     task = Task.open(load_spec(f"metaworld:{member}"))

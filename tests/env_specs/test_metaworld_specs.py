@@ -38,6 +38,7 @@ def plain_env(task_name: str, rand_vec: np.ndarray):
     return env
 
 
+@pytest.mark.slow
 def test_episodes_are_metaworlds_own_bit_for_bit(task):
     act = task.spec.expert(task.env)
     for seed in (11, 12):
@@ -72,6 +73,7 @@ def test_fields_show_what_metaworld_observes(task):
     assert at["gripper_opening"] < before["gripper_opening"], "a positive effort closes the fingers"
 
 
+@pytest.mark.slow
 def test_every_seed_has_a_goal_of_its_own(task):
     goals = []
     for seed in range(60):
@@ -83,6 +85,7 @@ def test_every_seed_has_a_goal_of_its_own(task):
     assert spread[0] > width, "the whole width of the goals is drawn from"
 
 
+@pytest.mark.slow
 def test_the_expert_succeeds(task):
     act = task.spec.expert(task.env)
     wins = 0

@@ -20,6 +20,7 @@ def fields_of(task, flat):
     return {item.name: flat[item.slice].reshape(item.shape) for item in fields}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("member", ["MiniGrid-Empty-5x5-v0", "MiniGrid-GoToDoor-5x5-v0"])
 def test_a_member_passes_the_quick_check(member):
     spec = load_spec(f"minigrid:{member}")

@@ -61,9 +61,8 @@ def worker(request):
     worker.host.close()
 
 
-@pytest.mark.parametrize(
-    "action", [random_action, pytest.param(zero_action, marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("action", [random_action, zero_action])
 def test_a_policy_plays_whole_episodes(worker, action):
     (task,) = worker.open_tasks(1)
     run = worker.play(PlayJob(POLICY.format(action=action(task)), SEEDS))

@@ -11,6 +11,7 @@ def fields(ref):
     return [(f.name, f.kind, f.start, f.stop) for f in layout(load_spec(ref).observation)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RECIPES)
 def test_the_policy_meets_the_fields_that_it_knows(name):
     assert fields(f"twin:{name}@3+original") == fields(name)

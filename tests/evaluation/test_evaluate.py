@@ -40,6 +40,7 @@ def test_a_run_is_scored_again_as_it_was_set(result):
     assert promptpo.evaluate(result.folder).rollout == found.rollout
 
 
+@pytest.mark.slow
 def test_a_candidate_a_text_and_a_class_are_policies(result):
     for policy in (result.best, GOOD):
         assert promptpo.evaluate(policy, "cartpole", **SMALL).mean_return == 500

@@ -160,6 +160,7 @@ def test_its_candidates_are_samples_with_their_numbers_in_them(random_search):
     assert written == sources(result)[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spec", ["frozen_lake", "pendulum"])
 def test_tables_and_continuous_actions_run_too(tmp_path, spec):
     result, _ = searched(tmp_path, spec=spec, rounds=1, candidates=2, selection_episodes=0)

@@ -131,6 +131,7 @@ def test_the_gif_loads_and_is_small(filmed):
         assert path.stat().st_size < 5_000_000
 
 
+@pytest.mark.slow
 def test_a_return_that_differs_from_the_record_is_warned_of(copied):
     info = json.loads((copied / "run.json").read_text())
     for episode in info["test"]["episodes"]:

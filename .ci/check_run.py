@@ -25,7 +25,7 @@ def main() -> int:
         print(f"check_run: no new run in runs/{SPEC}", file=sys.stderr)
         return 1
     folder = max(runs, key=lambda p: p.stat().st_mtime).parent
-    problems = [*file_problems(folder), *score_problems(folder)]
+    problems = [*file_problems(folder), *prompt_problems(folder), *score_problems(folder)]
     for problem in problems:
         print(f"check_run: {folder.relative_to(ROOT)}: {problem}", file=sys.stderr)
     return 1 if problems else 0
@@ -41,6 +41,13 @@ def file_problems(folder: Path) -> list[str]:
         except SyntaxError as e:
             problems.append(f"best/policy.py does not compile: {e}")
     return problems
+
+
+def prompt_problems(folder: Path) -> list[str]:
+    """The prompts that are not those for which the replies were recorded."""
+    lines = (folder / "events.jsonl").read_text(encoding="utf-8").splitlines()
+    notices = [e["text"] for e in map(json.loads, lines) if e["type"] == "notice"]
+    return [text for text in notices if "changed" in text]
 
 
 def score_problems(folder: Path) -> list[str]:

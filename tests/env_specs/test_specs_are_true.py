@@ -13,7 +13,7 @@ from promptpo.spec import Task, load_spec
 pytestmark = pytest.mark.filterwarnings("ignore:Constant:UserWarning")
 
 #: Those with a recording: a wrong word in their prompts costs the most.
-LONG = ["noise_world_board_1", "mujoco_halfcheetah", "metaworld_reach"]
+LONG = ["noise_world_board_1", "mujoco_halfcheetah"]
 
 
 @pytest.mark.parametrize("name", ["cartpole", "mujoco_halfcheetah"])  # CI checks every spec

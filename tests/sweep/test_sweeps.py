@@ -321,7 +321,7 @@ def test_a_run_that_is_attached_ends_with_its_input_and_ignores_ctrl_c(tmp_path)
 def test_killed_at_random_moments_it_ends_as_it_would_have(tmp_path):
     moments = random.Random(7)
     process = start(tmp_path, "nim", "cartpole", "--seeds", "0..2", *SEARCH)
-    for _ in range(4):
+    for _ in range(2):
         time.sleep(moments.uniform(0.5, 8))
         process.kill()
         process.communicate()

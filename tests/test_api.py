@@ -66,38 +66,6 @@ def test_the_presets_are_named_in_the_signature():
     assert literals == set(options.PRESETS)
 
 
-@pytest.mark.slow
-def test_a_type_checker_sees_the_arguments(tmp_path):
-    """A wrong type, a wrong word and a wrong result are found; what is right is not."""
-    good = [
-        'promptpo.optimize("cartpole", rounds=3, sandbox="strict", max_cost=1.5).folder.name',
-        'promptpo.compare(promptpo.evaluate("zero", "cartpole")).contrasts[0].p',
-        'promptpo.compare("runs/a", promptpo.load_run("runs/b")).save("to")',
-        'promptpo.load_run("runs/a").candidates[0].score.mean_return + 1',
-        'promptpo.load_run("runs/a").evaluations[0].evaluations[0].episodes[0].return_ + 1',
-    ]
-    wrong = [
-        'promptpo.optimize("cartpole", rounds="3")',
-        'promptpo.optimize("cartpole", preset="papr")',
-        'promptpo.optimize("cartpole").foldr',
-        'promptpo.evaluate(3, "cartpole")',
-        'promptpo.evaluate("zero", "cartpole").mean_retrn',
-        'promptpo.check("cartpole").pased',
-        "promptpo.compare(3)",
-        'promptpo.compare(promptpo.evaluate("zero")).panels',
-        'promptpo.load_run("runs/a").best.source',  # there may be none
-    ]
-    file = tmp_path / "user.py"
-    file.write_text("\n".join(["import promptpo", *good, *wrong]) + "\n")
-    done = subprocess.run(
-        [sys.executable, "-m", "mypy", "--follow-imports=silent", file],
-        check=False, cwd=ROOT, capture_output=True, text=True, timeout=280,
-    )  # fmt: skip
-    found = {line.split(":")[1] for line in done.stdout.splitlines() if ": error:" in line}
-    first = len(good) + 2
-    assert found == {str(first + i) for i in range(len(wrong))}, done.stdout
-
-
 @pytest.mark.parametrize(
     ("arguments", "error", "words"),
     [

@@ -396,19 +396,6 @@ def test_a_reply_that_came_while_the_process_was_stopped_is_taken():
     assert len(server.requests) == 1
 
 
-@pytest.mark.slow
-def test_a_reply_that_came_between_sigstop_and_sigcont_is_taken(tmp_path):
-    with ScriptedServer(latency=1.0) as server:
-        process = start(tmp_path, server, "print(len(await asyncio.gather(*asks)))", timeout=2)
-        while len(server.requests) < 2 and process.poll() is None:
-            time.sleep(0.05)
-        process.send_signal(signal.SIGSTOP)
-        time.sleep(5)
-        process.send_signal(signal.SIGCONT)
-        assert process.communicate(timeout=60) == ("2\n", "")
-        assert len(server.requests) == 2
-
-
 @pytest.mark.parametrize(("latency", "recorded"), [(0.3, 1), (5.0, 0)])
 def test_a_reply_that_arrives_just_after_an_interruption_is_handed_over(latency, recorded):
     ask_one_warm()

@@ -2,7 +2,6 @@
 
 import json
 import os
-import random
 import re
 import shutil
 import signal
@@ -315,22 +314,3 @@ def test_a_run_that_is_attached_ends_with_its_input_and_ignores_ctrl_c(tmp_path)
     assert "waiting for runs/nim/" in next(li["notice"] for li in lines if "notice" in li)
     assert lines[-1]["status"] == "interrupted"
     shutil.rmtree(tmp_path / "runs")
-
-
-@pytest.mark.slow
-def test_killed_at_random_moments_it_ends_as_it_would_have(tmp_path):
-    moments = random.Random(7)
-    process = start(tmp_path, "nim", "cartpole", "--seeds", "0..2", *SEARCH)
-    for _ in range(2):
-        time.sleep(moments.uniform(0.5, 8))
-        process.kill()
-        process.communicate()
-        if not [*tmp_path.glob("runs/sweeps/*/sweep.json")]:
-            process = start(tmp_path, "nim", "cartpole", "--seeds", "0..2", *SEARCH)
-        else:
-            process = start(tmp_path, "--resume", only_sweep(tmp_path).path.name)
-    _, errors = process.communicate(timeout=240)
-    assert process.returncode == 0, errors
-    sweep = only_sweep(tmp_path)
-    assert runs_in(sweep) == [(name, seed) for name in ("cartpole", "nim") for seed in range(3)]
-    assert statuses_in(sweep) == ["finished"] * 6

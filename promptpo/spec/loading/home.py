@@ -13,6 +13,10 @@ _PROMPTPO = Path(__file__).resolve().parents[2]
 _NOT_OWN = (_PROMPTPO, _PROMPTPO.with_name("sandbox"))
 
 
+#: Folders of specs that were put at the end of ``sys.path``, so that helpers beside them are found.
+APPENDED: set[str] = set()
+
+
 @dataclass(frozen=True)
 class Home:
     """Where the modules of one spec are looked for.
@@ -41,15 +45,18 @@ class Home:
         """Where ``import name`` finds one of the spec's own modules; None for any other."""
         if name in sys.stdlib_module_names:
             return None
-        found = PathFinder.find_spec(name)
         inside = {str(folder / name): folder for folder in (self.folder, self.root)}
+        # As in a process that has loaded this spec alone: another's helpers hide none of its own.
+        own = {str(self.folder), str(self.root)}
+        places = [p for p in sys.path if p in own or p not in APPENDED]
+        found = PathFinder.find_spec(name, places)
         if found is None:  # by an importer of its own, as editable installs have it
-            places = [Path(place) for place in inside]
+            known_places = [Path(place) for place in inside]
         else:
             locations = map(Path, [*(found.submodule_search_locations or ()), found.origin or ""])
             known = (p.parent.resolve() / p.stem for p in locations if p.suffix in ("", ".py"))
-            places = [p for p in known if str(p) in inside]
-        there = [p for p in places if p.is_dir() or p.with_suffix(".py").is_file()]
+            known_places = [p for p in known if str(p) in inside]
+        there = [p for p in known_places if p.is_dir() or p.with_suffix(".py").is_file()]
         return next((inside[str(p)] for p in there if self.holds(p)), None)
 
 

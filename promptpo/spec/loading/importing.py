@@ -29,7 +29,7 @@ from promptpo.errors import SpecError
 from promptpo.spec.authoring.definition import EnvSpec
 from promptpo.spec.loading.bundle import read_manifest
 from promptpo.spec.loading.catalog import Entry
-from promptpo.spec.loading.home import Home, home_of, root_of
+from promptpo.spec.loading.home import APPENDED, Home, home_of, root_of
 from promptpo.spec.running.activity import IMPORT, activity
 from promptpo.spec.running.explanation import explain, one_line
 from promptpo.spec.running.guard import TookTooLong, exit_raises, reraise_interrupt, time_limit
@@ -142,6 +142,7 @@ def _package_of(folder: Path) -> str:
     for place in (folder, root):
         if str(place) not in sys.path:
             sys.path.append(str(place))
+            APPENDED.add(str(place))
     return ".".join([package, *folder.relative_to(root).parts])
 
 

@@ -28,13 +28,14 @@ from sandbox.isolation import Isolation
 from sandbox.libraries import ALLOWED_IMPORTS
 
 if TYPE_CHECKING:
-    from sandbox.host import Host, Policy, Summarizer, detect
+    from sandbox.host import CountingPolicy, Host, Policy, Summarizer, detect
 
 __all__ = [
     "ALLOWED_IMPORTS",
     "BadAction",
     "Box",
     "CompileError",
+    "CountingPolicy",
     "Discrete",
     "Disturbed",
     "Episode",

@@ -29,13 +29,18 @@ from sandbox.errors import (
 HEADER = struct.Struct("<IIII")
 MAGIC = 0x31504F50
 
-#: Number of slots, whether to make new policy objects; slots (int64) and seeds (uint64) follow.
-RESET_HEAD = struct.Struct("<II")
+#: Number of slots, whether to make new policy objects, how many of the slots are traced; slots
+#: (int64), seeds (uint64) and the slots that are traced (int64) follow.
+RESET_HEAD = struct.Struct("<III")
+#: The slot whose trace is asked for.
+TRACE_HEAD = struct.Struct("<q")
+#: A line of the program, and how many acts have reached it; one after the other.
+LINE_HITS = struct.Struct("<II")
 #: Number of slots, whether the observations are ragged; slots (int64), of ragged ones the lengths
 #: (int64), and the numbers (float64) follow.
 ACT_HEAD = struct.Struct("<II")
 #: Steps, numbers in an observation and in an action, terminated, truncated, success (-1: unknown);
-#: observations, actions and rewards (float64) follow.
+#: observations, actions and rewards (float64) and the trace (``sandbox.tracing``) follow.
 EPISODE_HEAD = struct.Struct("<IIIBBbx")
 #: Code, line, slot, bytes of the message and of the output, which follow.
 FAULT_HEAD = struct.Struct("<IiiII")
@@ -52,11 +57,14 @@ class Kind(IntEnum):
     ACT = 3
     SUMMARIZE = 4
     OUTPUT = 5
+    TRACE = 6
+    LINES = 7
     DONE = 17
     ACTIONS = 18
     TEXT = 19
     FAULT = 20
     READY = 21
+    DATA = 22
 
 
 _RUNNING: tuple[type[ProgramError], ...] = (PolicyError, MemoryLimit, TimeLimit)
@@ -68,6 +76,8 @@ FAULTS: dict[int, tuple[type[ProgramError], ...]] = {
     Kind.ACT: (BadAction, *_RUNNING),
     Kind.SUMMARIZE: _RUNNING,
     Kind.OUTPUT: _RUNNING,
+    Kind.TRACE: _RUNNING,
+    Kind.LINES: _RUNNING,
 }
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from sandbox.tracing import Columns, checked
 
 FloatArray = NDArray[np.float64]
 
@@ -160,6 +162,7 @@ class Episode:
         terminated: the task ended the episode.
         truncated: the horizon ended the episode.
         success: None where the task defines no success.
+        trace: by name, T values that the policy's ``TRACE`` names (see ``sandbox.tracing``).
     """
 
     observations: FloatArray
@@ -168,6 +171,7 @@ class Episode:
     terminated: bool
     truncated: bool
     success: bool | None
+    trace: Columns = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name, ndim in (("observations", 2), ("actions", 2), ("rewards", 1)):
@@ -181,6 +185,7 @@ class Episode:
                 f"Episode: {steps} rewards need {steps + 1} observations and {steps} actions, not "
                 f"{len(self.observations)} and {len(self.actions)}"
             )
+        checked(self.trace, steps)
 
 
 def action_as_dict(action: ActionSpace) -> dict[str, Any]:

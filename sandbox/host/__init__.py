@@ -3,8 +3,9 @@
 It imports nothing of ``inside``, ``language`` and ``lockdown``, which run in those processes.
 """
 
+from sandbox.host.counting import CountingPolicy
 from sandbox.host.host import Host, detect
 from sandbox.host.policy import Policy
 from sandbox.host.session import Summarizer
 
-__all__ = ["Host", "Policy", "Summarizer", "detect"]
+__all__ = ["CountingPolicy", "Host", "Policy", "Summarizer", "detect"]

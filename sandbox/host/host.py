@@ -8,6 +8,7 @@ from typing import Literal, Self
 
 from sandbox.errors import Disturbed, IsolationUnavailable, SandboxError, SandboxFailed
 from sandbox.host.channel import Channel
+from sandbox.host.counting import CountingPolicy
 from sandbox.host.policy import Policy
 from sandbox.host.session import Summarizer
 from sandbox.host.warm_parent import WarmParent
@@ -73,6 +74,19 @@ class Host:
         limits = limits or Limits()
         channel = self._spawn(source, limits, extra_imports)
         return Policy(channel, source, interface, limits, extra_imports, seed_key)
+
+    def counting_policy(
+        self,
+        source: str,
+        interface: Interface,
+        limits: Limits | None = None,
+        extra_imports: tuple[str, ...] = (),
+        seed_key: bytes = b"",
+    ) -> CountingPolicy:
+        """As ``policy``, of a program whose lines are counted while it acts; slower."""
+        limits = limits or Limits()
+        channel = self._spawn(source, limits, extra_imports)
+        return CountingPolicy(channel, source, interface, limits, extra_imports, seed_key)
 
     def summarizer(
         self,

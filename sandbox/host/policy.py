@@ -16,13 +16,14 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from sandbox import frames
-from sandbox.errors import BadAction, ProgramError
-from sandbox.frames import ACT_HEAD, RESET_HEAD, Kind
+from sandbox import frames, tracing
+from sandbox.errors import BadAction, ProgramError, ProtocolError
+from sandbox.frames import ACT_HEAD, RESET_HEAD, TRACE_HEAD, FrameError, Kind
 from sandbox.host.act_requests import ActRequest, ActRequests, bad_action
 from sandbox.host.channel import Channel
 from sandbox.host.session import Session
 from sandbox.interface import FloatArray, Interface, Limits
+from sandbox.tracing import MAX_STEPS, Value
 
 #: One purpose, one function: a number for another purpose is unrelated.
 _SLOT = b"policy slot"
@@ -41,7 +42,13 @@ def slot_seed(seed: int, key: bytes) -> int:
 
 
 class Policy(Session):
-    """A policy program in its own process. After any error it is dead; make a new one."""
+    """A policy program in its own process. After any error it is dead; make a new one.
+
+    Attributes:
+        may_trace: its class may name attributes to be traced; only then anything about it is asked.
+    """
+
+    role = "policy"
 
     def __init__(
         self,
@@ -52,12 +59,19 @@ class Policy(Session):
         extra_imports: tuple[str, ...] = (),
         seed_key: bytes = b"",
     ) -> None:
-        super().__init__("policy", channel, source, interface, limits, extra_imports)
+        super().__init__(self.role, channel, source, interface, limits, extra_imports)
         self._seed_key = seed_key
         self._pending: deque[ActRequest] = deque()
         self._requests = ActRequests(interface, self._replies)
+        self.may_trace = tracing.DECLARATION in source
 
-    def reset(self, slots: Sequence[int], seeds: Sequence[int], fresh: bool = True) -> None:
+    def reset(
+        self,
+        slots: Sequence[int],
+        seeds: Sequence[int],
+        fresh: bool = True,
+        traced: Sequence[int] = (),
+    ) -> None:
         """Begin an episode in each slot.
 
         Args:
@@ -66,6 +80,7 @@ class Policy(Session):
                 that slot start from a keyed hash of it (``Host.policy``: ``seed_key``).
             fresh: make a new object of the policy class. Otherwise keep the slot's object and call
                 its ``reset()`` if it has one.
+            traced: those of the slots whose ``trace`` will be asked for.
 
         Raises:
             ProgramError: the program failed.
@@ -75,15 +90,40 @@ class Policy(Session):
         hashes = [slot_seed(seed, self._seed_key) for seed in seeds]
         payload = b"".join(
             (
-                RESET_HEAD.pack(len(slots), fresh),
+                RESET_HEAD.pack(len(slots), fresh, len(traced)),
                 np.asarray(slots, np.int64).tobytes(),
                 np.asarray(hashes, np.uint64).tobytes(),
+                np.asarray(traced, np.int64).tobytes(),
             )
         )
         seconds = self._limits.init_seconds * max(1, len(slots))
         expected = self._replies.to(Kind.RESET, slots=slots)
         self._request(Kind.RESET, payload, expected, seconds, "making the policy object")
         self._requests.begin(slots)
+
+    def trace(self, slot: int) -> dict[str, tuple[Value, ...]]:
+        """What the attributes that the program's ``TRACE`` names were after each act of an episode.
+
+        Returns:
+            By name, as many values as the slot has acted; empty where nothing is named, or the slot
+            was not to be traced. None stands for what is no number and no short string.
+
+        Raises:
+            ProgramError: the program failed, or its process answers with something else.
+        """
+        if not self.may_trace:
+            return {}
+        acts = self._requests.steps(slot)
+        steps = min(acts, MAX_STEPS)
+        expected = self._replies.to(Kind.TRACE, tracing.longest(steps))
+        payload, seconds = TRACE_HEAD.pack(slot), self._limits.act_seconds
+        reply = self._request(Kind.TRACE, payload, expected, seconds, "reading the trace")
+        try:
+            found = tracing.parse(reply, steps)
+        except FrameError as error:
+            self.close()
+            raise ProtocolError(f"the program broke the protocol: {error}") from None
+        return {name: (*values, *(None,) * (acts - steps)) for name, values in found.items()}
 
     def act(
         self, slots: Sequence[int], observations: FloatArray | Sequence[FloatArray]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from sandbox import frames
 from sandbox.errors import REPORTED, ProgramError
-from sandbox.frames import FAULT_HEAD, FAULTS, MAX_MESSAGE, FrameError, Kind
+from sandbox.frames import FAULT_HEAD, FAULTS, LINE_HITS, MAX_MESSAGE, FrameError, Kind
 from sandbox.interface import Limits
 
 #: Characters of the note where a text was cut.
@@ -21,6 +21,8 @@ _REPLIES = {
     Kind.ACT: Kind.ACTIONS,
     Kind.SUMMARIZE: Kind.TEXT,
     Kind.OUTPUT: Kind.TEXT,
+    Kind.TRACE: Kind.DATA,
+    Kind.LINES: Kind.DATA,
 }
 
 
@@ -109,15 +111,16 @@ class ExpectedReplies:
         )
 
     def to(self, request: Kind, size: int = 0, slots: Collection[int] = ()) -> ExpectedReply:
-        """The reply to ``request``; ``size``: bytes of the actions asked for."""
+        """The reply to ``request``; ``size``: of the actions asked for, or most of a trace."""
         longest = {
             Kind.SUMMARIZE: _WIDEST * self.text_chars,
             Kind.OUTPUT: _WIDEST * self.output_chars,
+            Kind.LINES: LINE_HITS.size * self._template.lines,
         }.get(request, size)
         return replace(
             self._template,
             kind=_REPLIES[request],
-            min_bytes=size,
+            min_bytes=size if request == Kind.ACT else 0,
             max_bytes=longest,
             faults=FAULTS[request],
             slots=slots,

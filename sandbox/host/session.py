@@ -7,7 +7,7 @@ from dataclasses import asdict
 from types import TracebackType
 from typing import Self
 
-from sandbox import frames
+from sandbox import frames, tracing
 from sandbox.errors import ProgramError
 from sandbox.frames import EPISODE_HEAD, Kind
 from sandbox.host.channel import Channel
@@ -121,7 +121,8 @@ class Summarizer(Session):
             success,
         )
         arrays = (episode.observations, episode.actions, episode.rewards)
-        payload = head + b"".join(array.tobytes() for array in arrays)
+        trace = tracing.pack({n: tracing.Column(v) for n, v in episode.trace.items()})
+        payload = b"".join([head, *(array.tobytes() for array in arrays), trace])
         reply = self._request(
             Kind.SUMMARIZE,
             payload,

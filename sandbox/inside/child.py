@@ -10,16 +10,20 @@ from typing import Any
 
 import numpy as np
 
+from sandbox import tracing
 from sandbox.errors import MemoryLimit, ProgramError
-from sandbox.frames import EPISODE_HEAD, RESET_HEAD, Kind
+from sandbox.frames import EPISODE_HEAD, RESET_HEAD, TRACE_HEAD, Kind
 from sandbox.inside import trajectory
 from sandbox.inside.acting import Acting
+from sandbox.inside.counting import CountingProgram
 from sandbox.inside.faults import fault_payload, late
 from sandbox.inside.pipes import Closed, Pipes
 from sandbox.inside.policy import PolicyProgram
 from sandbox.inside.program import FeedbackProgram, Program, Task
+from sandbox.inside.traced import TracedProgram
 from sandbox.inside.watchdog import Watchdog
 from sandbox.interface import Box, Interface, Limits, action_from_dict
+from sandbox.language.declared import TRACE
 from sandbox.language.formatting import Stream
 from sandbox.language.library import Loaded
 
@@ -32,6 +36,8 @@ _NAMES: dict[int, str] = {
     Kind.ACT: "act()",
     Kind.SUMMARIZE: "summarize_trajectory()",
     Kind.OUTPUT: "reading the output",
+    Kind.TRACE: "reading the trace",
+    Kind.LINES: "reading the counts of lines",
 }
 
 
@@ -42,19 +48,23 @@ def _task(data: Mapping[str, Any]) -> Task:
 
 
 def _reset(program: PolicyProgram, payload: memoryview) -> tuple[Kind, bytes]:
-    count, fresh = RESET_HEAD.unpack_from(payload)
-    slots = np.frombuffer(payload, np.int64, count, RESET_HEAD.size).tolist()
-    seeds = np.frombuffer(payload, np.uint64, count, RESET_HEAD.size + 8 * count).tolist()
+    count, fresh, watched = RESET_HEAD.unpack_from(payload)
+    start = RESET_HEAD.size
+    slots = np.frombuffer(payload, np.int64, count, start).tolist()
+    seeds = np.frombuffer(payload, np.uint64, count, start + 8 * count).tolist()
     program.reset(slots, seeds, bool(fresh))
+    if isinstance(program, TracedProgram):
+        traced = np.frombuffer(payload, np.int64, watched, start + 16 * count).tolist()
+        program.trace(slots, traced)
     return Kind.DONE, b""
 
 
 def _summarize(program: FeedbackProgram, payload: memoryview) -> tuple[Kind, bytes]:
     steps, width, size, terminated, truncated, success = EPISODE_HEAD.unpack_from(payload)
-    flat = np.frombuffer(payload, np.float64, -1, EPISODE_HEAD.size)
-    observations, actions, rewards = np.split(
-        flat, [(steps + 1) * width, (steps + 1) * width + steps * size]
-    )
+    seen, done = (steps + 1) * width, (steps + 1) * width + steps * size
+    flat = np.frombuffer(payload, np.float64, done + steps, EPISODE_HEAD.size)
+    observations, actions, rewards = np.split(flat, [seen, done])
+    trace = payload[EPISODE_HEAD.size + flat.nbytes :]
     episode = trajectory.build(
         observations.reshape(steps + 1, width),
         actions.reshape(steps, size),
@@ -62,6 +72,7 @@ def _summarize(program: FeedbackProgram, payload: memoryview) -> tuple[Kind, byt
         (bool(terminated), bool(truncated), None if success < 0 else bool(success)),
         program.task.interface.action,
         program.observe,
+        tracing.parse(trace, steps),
     )
     return Kind.TEXT, program.summarize(episode).encode("utf-8", "replace")
 
@@ -77,6 +88,8 @@ _HANDLERS: dict[int, Callable[[Any, memoryview], tuple[Kind, bytes]]] = {
     Kind.RESET: _reset,
     Kind.SUMMARIZE: _summarize,
     Kind.OUTPUT: lambda program, _: (Kind.TEXT, program.printer.text.encode("utf-8", "replace")),
+    Kind.TRACE: lambda program, slot: (Kind.DATA, program.samples(*TRACE_HEAD.unpack(slot))),
+    Kind.LINES: lambda program, _: (Kind.DATA, program.lines()),
 }
 _START, _ACT = int(Kind.START), int(Kind.ACT)
 
@@ -133,8 +146,10 @@ class _Server:
         task = _task(data)
         self._source = task.source
         self._watch(task.limits.init_seconds)
-        if data["role"] == "policy":
-            self._program = program = PolicyProgram(task, self._libraries)
+        if data["role"] != "feedback":
+            kind = TracedProgram if TRACE in task.source else PolicyProgram
+            kind = CountingProgram if data["role"] == "counting" else kind
+            self._program = program = kind(task, self._libraries)
             self._acting = Acting(program, self._pipes, self._watch)
         else:
             self._program = FeedbackProgram(task, self._libraries)

@@ -43,6 +43,10 @@ class _InContext:
     def reset(self) -> None:
         self._context.run(_restart, self._policy)
 
+    @property
+    def inner(self) -> object:
+        return self._policy
+
 
 def _act(policy: Any, observation: object) -> object:  # noqa: ANN401 - whatever the program made
     return policy.act(observation)
@@ -124,6 +128,11 @@ class PolicyProgram(Program):
             slot.policy = self._guarded(partial(self._new_policy, slot), number)
         else:
             self._guarded(partial(_restart, slot.policy), number)
+
+    def policy(self, slot: int) -> object:
+        """The object of the program's class that acts in a slot."""
+        policy = self._slots[slot].policy
+        return policy.inner if isinstance(policy, _InContext) else policy
 
     def group(self, slots: bytes) -> Group:
         """The slots of these numbers (int64) with their policies, until the next reset."""

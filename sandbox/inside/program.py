@@ -83,7 +83,8 @@ class Program:
         self.task = task
         self.printer = Printer(task.limits.output_chars)
         self._libraries = library_facades(libraries, task.extra_imports)
-        self.compiled = compile_source(task.source, importable(task.extra_imports))
+        offer = importable(task.extra_imports)
+        self.compiled = compile_source(task.source, offer, task.interface.policy_class)
         self.observe = observation_class(task.interface.observation_source)
         # dataclasses look their module up by name.
         sys.modules[MODULE] = types.ModuleType(MODULE)

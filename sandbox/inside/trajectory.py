@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, overload
 
 from sandbox.interface import ActionSpace, Box, Discrete, FloatArray
+from sandbox.tracing import Columns, Value
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,8 @@ class Trajectory:
         success: bool, or None where the task defines no success.
         length: T.
         total_reward: sum of the rewards.
+        trace: by name, a list of T values that the policy's ``TRACE`` names, each as it was after
+            the step's act; None where there was none. Empty where nothing was traced.
     """
 
     def __init__(
@@ -41,6 +44,7 @@ class Trajectory:
         terminated: bool,
         truncated: bool,
         success: bool | None,
+        trace: dict[str, list[Value]],
     ) -> None:
         self.observations = observations
         self.actions = actions
@@ -48,6 +52,7 @@ class Trajectory:
         self.terminated = terminated
         self.truncated = truncated
         self.success = success
+        self.trace = trace
         self.length = len(actions)
         self.total_reward = float(rewards.sum())
 
@@ -93,8 +98,10 @@ def build(
     flags: tuple[bool, bool, bool | None],
     space: ActionSpace,
     observe: Callable[[FloatArray], Any] | None,
+    trace: Columns,
 ) -> Trajectory:
     """A trajectory from the raw arrays of an episode; ``observe`` makes one observation."""
     rows = [row.copy() for row in flat]
     observations = rows if observe is None else [observe(row) for row in rows]
-    return Trajectory(observations, action_values(actions, space), rewards.copy(), *flags)
+    traced = {name: list(values) for name, values in trace.items()}
+    return Trajectory(observations, action_values(actions, space), rewards.copy(), *flags, traced)

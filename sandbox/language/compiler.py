@@ -6,10 +6,11 @@ import ast
 import sys
 import types
 import warnings
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from sandbox.errors import CompileError
+from sandbox.language.declared import TRACE, TraceError, traced
 from sandbox.language.rewriter import Importable
 from sandbox.language.stateless import stateless
 from sandbox.language.transformer import PolicyTransformer
@@ -37,20 +38,23 @@ class Compiled:
     """A checked module.
 
     ``stateless``: one namespace of it can serve several episodes. ``settings``: it may hold
-    settings open from one call to the next.
+    settings open from one call to the next. ``traced``: the attributes that its policy class names
+    (``declared``).
     """
 
     code: types.CodeType
     stateless: bool
     settings: bool
+    traced: Mapping[str, str] = field(default_factory=dict)
 
 
-def compile_source(source: str, importable: Importable) -> Compiled:
+def compile_source(source: str, importable: Importable, policy_class: str = "") -> Compiled:
     """Check ``source`` and compile it.
 
     Args:
         source: a module that the sandboxed language allows.
         importable: what it may import.
+        policy_class: the class that may name attributes to be traced.
 
     Raises:
         CompileError: with the first refused line, and all refusals in the message.
@@ -60,7 +64,7 @@ def compile_source(source: str, importable: Importable) -> Compiled:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return _compile(source, importable)
+            return _compile(source, importable, policy_class)
     except SyntaxError as error:
         line = error.lineno or 1
         message = f"line {line}: this is not valid Python: {error.msg[:_SHOWN]}"
@@ -77,15 +81,19 @@ def compile_source(source: str, importable: Importable) -> Compiled:
         sys.setrecursionlimit(depth)
 
 
-def _compile(source: str, importable: Importable) -> Compiled:
+def _compile(source: str, importable: Importable, policy_class: str) -> Compiled:
     tree = ast.parse(source, FILENAME)
+    try:
+        names = traced(tree, policy_class) if TRACE in source else {}
+    except TraceError as error:
+        raise _refused(source, [error.args]) from None
     without_state, settings = stateless(tree), _holds_settings(tree)
     transformer = PolicyTransformer(tree, importable, sealed=without_state)
     tree = transformer.visit(tree)
     if transformer.refusals:
         raise _refused(source, sorted(set(transformer.refusals)))
     code = compile(tree, FILENAME, "exec", dont_inherit=True)
-    return Compiled(code, without_state, settings)
+    return Compiled(code, without_state, settings, names)
 
 
 def _holds_settings(tree: ast.Module) -> bool:

@@ -30,7 +30,7 @@ from sandbox.host.replies import READY, ExpectedReplies
 from sandbox.inside.faults import fault_payload
 from sandbox.isolation import NOT_STRICT
 
-REQUESTS = (Kind.START, Kind.RESET, Kind.ACT, Kind.SUMMARIZE, Kind.OUTPUT)
+REQUESTS = (Kind.START, Kind.RESET, Kind.ACT, Kind.SUMMARIZE, Kind.OUTPUT, Kind.TRACE, Kind.LINES)
 ANSWER_TO = {kind: REPLIES.to(kind, 16 if kind == Kind.ACT else 0, (3, 5)) for kind in REQUESTS}
 STATES = pytest.mark.parametrize("request_kind", REQUESTS, ids=lambda kind: kind.name)
 

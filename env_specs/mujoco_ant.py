@@ -15,7 +15,7 @@ fixed to the torso, from its centre.
 
 import numpy as np
 
-from promptpo.spec import Env, EnvSpec, Raw, field
+from promptpo.spec import BodySheet, Env, EnvSpec, Raw, field
 
 
 class Observation:
@@ -109,6 +109,50 @@ def reward(observation: Observation, action: np.ndarray, next_observation: Obser
     return float(forward + healthy - torques - contacts)
 
 
+FACTS = """
+Positions are (x, y, z) in m from the torso's centre, in the posture in which all joint angles
+are 0. Parts are rods with round ends, whose centres are given, and balls; moments of inertia,
+in kg m^2, are about an axis across the part through the centre of mass. +- is the sign of the
+side that a part or joint is on.
+
+part           ends of its axis                        radius m  mass kg  inertia
+torso          (0, 0, 0)                               0.25      0.327    0.00818
+link x 4       (+-0.2, +-0.2, 0) to (0, 0, 0)          0.08      0.0392   0.000568
+upper leg x 4  (+-0.4, +-0.4, 0) to (+-0.2, +-0.2, 0)  0.08      0.0392   0.000568
+lower leg x 4  (+-0.8, +-0.8, 0) to (+-0.4, +-0.4, 0)  0.08      0.0676   0.00267
+
+Every part: friction 1. The link is fixed to the torso. Together they weigh 0.911 kg.
+
+joint             at
+0, 2, 4, 6 hip    (+-0.2, +-0.2, 0)
+1, 3, 5, 7 ankle  (+-0.4, +-0.4, 0)
+
+Every joint: damping 1, armature 1. Damping is in N m s/rad, the rotors' inertia (armature) in
+kg m^2. Parts collide with the floor, not with each other. Of two that touch, the greater
+coefficient of sliding friction counts; the floor's is 1. Gravity is 9.81 m/s^2 downward. Motion
+is integrated in steps of 0.01 s (fourth-order Runge-Kutta). An action is held for 5 of these,
+0.05 s, and acts without lag.
+"""
+
+#: The geoms of the four legs.
+_LINKS = ("aux_1_geom", "aux_2_geom", "aux_3_geom", "aux_4_geom")
+_UPPER = ("left_leg_geom", "right_leg_geom", "back_leg_geom", "rightback_leg_geom")
+_LOWER = ("left_ankle_geom", "right_ankle_geom", "third_ankle_geom", "fourth_ankle_geom")
+
+BODY = BodySheet(
+    parts={
+        "torso_geom": "torso",
+        **dict.fromkeys(_LINKS, "link"),
+        **dict.fromkeys(_UPPER, "upper leg"),
+        **dict.fromkeys(_LOWER, "lower leg"),
+    },
+    joints={f"{joint}_{number}": joint for number in (1, 2, 3, 4) for joint in ("hip", "ankle")},
+    zero="the torso's centre",
+    origin="torso",
+    axes="xyz",
+)
+
+
 def make() -> Env:
     """Gymnasium's Ant-v5, with its x and y in the observation (ant_v5.py, ant.xml).
 
@@ -138,6 +182,8 @@ SPEC = EnvSpec(
     make=make,
     observation=Observation,
     action=ACTION,
+    facts=FACTS,
+    measured_facts=BODY.measured,
     reward=reward,
     horizon=1000,
     observe=observe,

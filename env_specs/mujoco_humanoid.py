@@ -13,7 +13,7 @@ fixed to the torso, from its middle between the shoulders.
 
 import numpy as np
 
-from promptpo.spec import Env, EnvSpec, Raw, field
+from promptpo.spec import BodySheet, Env, EnvSpec, Raw, field
 
 
 class Observation:
@@ -142,6 +142,97 @@ def reward(observation: Observation, action: np.ndarray, next_observation: Obser
     return float(1.25 * forward + healthy - torques - contacts)
 
 
+FACTS = """
+Positions are (x, y, z) in m from the torso's middle, in the posture in which all joint angles
+are 0. Parts are rods with round ends, whose centres are given, and balls; moments of inertia,
+in kg m^2, are about an axis across the part through the centre of mass. +- is the sign of the
+side that a part or joint is on.
+
+part           ends of its axis                                     radius m  mass kg  inertia
+torso          (0, 0.07, 0) to (0, -0.07, 0)                        0.07      8.91     0.173
+head           (0, 0, 0.19)                                         0.09
+upper waist    (-0.01, 0.06, -0.12) to (-0.01, -0.06, -0.12)        0.06
+lower waist    (-0.01, 0.06, -0.26) to (-0.01, -0.06, -0.26)        0.06      2.26     0.00985
+pelvis         (-0.029, 0.07, -0.425) to (-0.029, -0.07, -0.425)    0.09      6.62     0.0523
+thigh x 2      (-0.006, +-0.09, -0.805) to (-0.009, +-0.1, -0.465)  0.06      4.75     0.075
+shin x 2       (-0.003, +-0.09, -1.17) to (-0.006, +-0.09, -0.868)  0.049     2.76     0.0326
+foot x 2       (-0.003, +-0.09, -1.22)                              0.075     1.77     0.00398
+upper arm x 2  (0.16, +-0.33, -0.1) to (0, +-0.17, 0.06)            0.04      1.66     0.0159
+lower arm x 2  (0.35, +-0.18, 0.05) to (0.19, +-0.34, -0.11)        0.031     1.23     0.0137
+hand x 2       (0.36, +-0.17, 0.06)                                 0.04
+
+Every part: friction 1. The head and the upper waist are one rigid body with the torso, whose
+mass and inertia are those of all; their centre of mass is at (-0.003, 0, 0.035). The hand is
+one rigid body with the lower arm, whose mass and inertia are those of both; their centre of
+mass is at (0.29, +-0.24, -0.01). The foot is fixed to the shin. Together they weigh 42.1 kg.
+
+joint                    at                       damping  armature  stiffness
+0 waist turn             (-0.01, 0, -0.195)       5        0.02      20
+1 waist bend             (-0.01, 0, -0.195)       5        0.02      10
+2 waist tilt             (-0.01, 0, -0.325)       5        0.02      10
+3, 7 hip, sideways       (-0.009, +-0.1, -0.465)  5        0.01      10
+4, 8 hip, turn           (-0.009, +-0.1, -0.465)  5        0.01      10
+5 hip, swing             (-0.009, -0.1, -0.465)   5        0.008     20
+6 knee                   (-0.006, -0.09, -0.848)  1        0.006     0
+9 hip, swing             (-0.009, 0.1, -0.465)    5        0.01      20
+10 knee                  (-0.006, 0.09, -0.848)   1        0.006     1
+11, 14 shoulder, first   (0, +-0.17, 0.06)        1        0.0068    1
+12, 15 shoulder, second  (0, +-0.17, 0.06)        1        0.0051    1
+13, 16 elbow             (0.18, +-0.35, -0.12)    1        0.0028    0
+
+Damping is in N m s/rad, the rotors' inertia (armature) in kg m^2, stiffness in N m/rad, of
+springs that draw the joint to 0. Parts collide with the floor and with each other without
+friction, unless joined. Of two that touch, the greater coefficient of sliding friction counts;
+the floor's is 1. Gravity is 9.81 m/s^2 downward. Motion is integrated in steps of 0.003 s
+(fourth-order Runge-Kutta). An action is held for 5 of these, 0.015 s, and acts without lag.
+"""
+
+_SIDES = ("right", "left")
+
+BODY = BodySheet(
+    parts={
+        "torso1": "torso",
+        "head": "head",
+        "uwaist": "upper waist",
+        "lwaist": "lower waist",
+        "butt": "pelvis",
+        **{f"{side}_thigh1": "thigh" for side in _SIDES},
+        **{f"{side}_shin1": "shin" for side in _SIDES},
+        **{f"{side}_foot": "foot" for side in _SIDES},
+        **{f"{side}_uarm1": "upper arm" for side in _SIDES},
+        **{f"{side}_larm": "lower arm" for side in _SIDES},
+        **{f"{side}_hand": "hand" for side in _SIDES},
+    },
+    joints={
+        "abdomen_z": "waist turn",
+        "abdomen_y": "waist bend",
+        "abdomen_x": "waist tilt",
+        **{
+            f"{side}_{joint}": words
+            for side in _SIDES
+            for joint, words in (
+                ("hip_x", "hip, sideways"),
+                ("hip_z", "hip, turn"),
+                ("hip_y", "hip, swing"),
+                ("knee", "knee"),
+            )
+        },
+        **{
+            f"{side}_{joint}": words
+            for side in _SIDES
+            for joint, words in (
+                ("shoulder1", "shoulder, first"),
+                ("shoulder2", "shoulder, second"),
+                ("elbow", "elbow"),
+            )
+        },
+    },
+    zero="the torso's middle",
+    origin="torso",
+    axes="xyz",
+)
+
+
 def make() -> Env:
     """Gymnasium's Humanoid-v5, with its x and y in the observation (humanoid_v5.py and .xml).
 
@@ -172,6 +263,8 @@ SPEC = EnvSpec(
     make=make,
     observation=Observation,
     action=ACTION,
+    facts=FACTS,
+    measured_facts=BODY.measured,
     reward=reward,
     # The environment rounds actions to float32 before it sums their squares.
     reward_tolerance=1e-7,

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from promptpo.spec import Env, EnvSpec, Raw, field
+from promptpo.spec import BodySheet, Env, EnvSpec, Raw, field
 
 
 class Observation:
@@ -52,6 +52,37 @@ def reward(observation: Observation, action: np.ndarray, next_observation: Obser
     lower, upper = next_observation.pole_velocities
     costs = 0.01 * tip_x**2 + (height - 2.0) ** 2 + 0.001 * lower**2 + 0.005 * upper**2
     return (10.0 if height > 1.0 else 0.0) - float(costs)
+
+
+FACTS = """
+Positions are (x, z) in m from the middle of the rail, in the posture in which all joint angles
+are 0. Parts are rods with round ends, whose centres are given; moments of inertia, in kg m^2,
+are about an axis at right angles to the plane through the centre of mass.
+
+part        ends of its axis       radius m  mass kg  inertia
+cart        (-0.1, 0) to (0.1, 0)  0.1       10.5     0.127
+lower pole  (0, 0.6) to (0, 0)     0.045     4.2      0.155
+upper pole  (0, 1.2) to (0, 0.6)   0.045     4.2      0.155
+
+Together they weigh 18.9 kg.
+
+joint             at
+0 lower pole      (0, 0)
+1 upper pole      (0, 0.6)
+cart on its rail  (0, 0)
+
+Every joint: damping 0.05, armature 0. Damping is in N m s/rad, the rotors' inertia (armature)
+in kg m^2 (of slides: N s/m, kg). Nothing collides with anything. Gravity is 9.81 m/s^2
+downward. Motion is integrated in steps of 0.01 s (fourth-order Runge-Kutta). An action is held
+for 5 of these, 0.05 s, and acts without lag.
+"""
+
+BODY = BodySheet(
+    parts={"cart": "cart", "cpole": "lower pole", "cpole2": "upper pole"},
+    joints={"hinge": "lower pole", "hinge2": "upper pole"},
+    zero="the middle of the rail",
+    others={"slider": "cart on its rail"},
+)
 
 
 def make() -> Env:
@@ -94,6 +125,8 @@ SPEC = EnvSpec(
     observation=Observation,
     observe=observe,
     action=ACTION,
+    facts=FACTS,
+    measured_facts=BODY.measured,
     reward=reward,
     reward_tolerance=1e-9,
     horizon=1000,

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from promptpo.spec import Env, EnvSpec, Raw, field
+from promptpo.spec import BodySheet, Env, EnvSpec, Raw, field
 
 
 class Observation:
@@ -35,6 +35,35 @@ def reward(observation: Observation, action: np.ndarray, next_observation: Obser
     return 1.0 if abs(next_observation.pole_angle) <= 0.2 else 0.0
 
 
+FACTS = """
+Positions are (x, z) in m from the middle of the rail, in the posture in which all joint angles
+are 0. Parts are rods with round ends, whose centres are given; moments of inertia, in kg m^2,
+are about an axis at right angles to the plane through the centre of mass.
+
+part  ends of its axis        radius m  mass kg  inertia
+cart  (-0.1, 0) to (0.1, 0)   0.1       10.5     0.127
+pole  (0.001, 0.6) to (0, 0)  0.049     5.02     0.189
+
+Together they weigh 15.5 kg.
+
+joint             at
+0 pole            (0, 0)
+cart on its rail  (0, 0)
+
+Every joint: damping 1, armature 0. Damping is in N m s/rad, the rotors' inertia (armature) in
+kg m^2 (of slides: N s/m, kg). Nothing collides with anything. Gravity is 9.81 m/s^2 downward.
+Motion is integrated in steps of 0.02 s (fourth-order Runge-Kutta). An action is held for 2 of
+these, 0.04 s, and acts without lag.
+"""
+
+BODY = BodySheet(
+    parts={"cart": "cart", "cpole": "pole"},
+    joints={"hinge": "pole"},
+    zero="the middle of the rail",
+    others={"slider": "cart on its rail"},
+)
+
+
 def make() -> Env:
     """Gymnasium's InvertedPendulum-v5 (inverted_pendulum_v5.py, inverted_pendulum.xml)."""
     import gymnasium
@@ -52,6 +81,8 @@ SPEC = EnvSpec(
     make=make,
     observation=Observation,
     action=ACTION,
+    facts=FACTS,
+    measured_facts=BODY.measured,
     reward=reward,
     horizon=1000,
     expert=expert,

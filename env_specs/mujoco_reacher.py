@@ -12,7 +12,7 @@ above (x towards y).
 
 import numpy as np
 
-from promptpo.spec import Env, EnvSpec, field
+from promptpo.spec import BodySheet, Env, EnvSpec, field
 
 
 class Observation:
@@ -49,6 +49,37 @@ def reward(observation: Observation, action: np.ndarray, next_observation: Obser
     return -distance - float(np.sum(np.square(action)))
 
 
+FACTS = """
+Positions are (x, y) in m from the shoulder, in the posture in which all joint angles are 0.
+Parts are rods with round ends, whose centres are given, and balls; moments of inertia, in kg
+m^2, are about an axis at right angles to the plane through the centre of mass.
+
+part        ends of its axis      mass kg  inertia
+upper link  (0.1, 0) to (0, 0)    0.0356   3.92e-05
+lower link  (0.2, 0) to (0.1, 0)  0.0356   3.92e-05
+tip         (0.21, 0)             0.00419  1.68e-07
+
+Every part: radius 0.01 m. The tip is fixed to the lower link. Together they weigh 0.0754 kg.
+
+joint       at
+0 shoulder  (0, 0)
+1 elbow     (0.1, 0)
+
+Every joint: damping 1, armature 1. Damping is in N m s/rad, the rotors' inertia (armature) in
+kg m^2. Nothing collides with anything. Gravity acts across the plane. Motion is integrated in
+steps of 0.01 s (fourth-order Runge-Kutta). An action is held for 2 of these, 0.02 s, and acts
+without lag.
+"""
+
+BODY = BodySheet(
+    parts={"link0": "upper link", "link1": "lower link", "fingertip": "tip"},
+    joints={"joint0": "shoulder", "joint1": "elbow"},
+    zero="the shoulder",
+    origin="body0",
+    axes="xy",
+)
+
+
 def make() -> Env:
     """Gymnasium's Reacher-v5 (reacher_v5.py, reacher.xml)."""
     import gymnasium
@@ -60,6 +91,8 @@ SPEC = EnvSpec(
     make=make,
     observation=Observation,
     action=ACTION,
+    facts=FACTS,
+    measured_facts=BODY.measured,
     reward=reward,
     reward_tolerance=1e-6,  # the environment sums the squares of the torques in float32
     horizon=50,

@@ -11,7 +11,7 @@ from above.
 
 import numpy as np
 
-from promptpo.spec import Env, EnvSpec, field
+from promptpo.spec import BodySheet, Env, EnvSpec, field
 
 
 class Observation:
@@ -53,6 +53,43 @@ def reward(observation: Observation, action: np.ndarray, next_observation: Obser
     return float(forward) - 0.0001 * float(np.sum(np.square(action)))
 
 
+FACTS = """
+Positions are (x, y) in m from the point of the front link that is told as its position, in the
+posture in which all joint angles are 0. Parts are rods with round ends, whose centres are
+given; moments of inertia, in kg m^2, are about an axis at right angles to the plane through the
+centre of mass.
+
+part         ends of its axis
+front link   (0.5, 0) to (1.5, 0)
+middle link  (-0.5, 0) to (0.5, 0)
+back link    (-1.5, 0) to (-0.5, 0)
+
+Every part: radius 0.1 m, mass 35.6 kg, inertia 3.92. Together they weigh 107 kg.
+
+joint          at
+0 front hinge  (0.5, 0)
+1 back hinge   (-0.5, 0)
+way along x    (0, 0)
+way along y    (0, 0)
+turn           (0, 0)
+
+Every joint: damping 0, armature 0.1. Damping is in N m s/rad, the rotors' inertia (armature) in
+kg m^2 (of slides: N s/m, kg). Nothing collides with anything. Gravity acts across the plane.
+The fluid has density 4000 kg/m^3 and viscosity 0.1 Pa s; it acts on each part as on a box of
+the same mass and moments of inertia. Motion is integrated in steps of 0.01 s (fourth-order
+Runge-Kutta). An action is held for 4 of these, 0.04 s, and acts without lag.
+"""
+
+BODY = BodySheet(
+    parts={"torso": "front link", "mid": "middle link", "back": "back link"},
+    joints={"motor1_rot": "front hinge", "motor2_rot": "back hinge"},
+    zero="the point of the front link that is told as its position",
+    origin="torso",
+    axes="xy",
+    others={"slider1": "way along x", "slider2": "way along y", "free_body_rot": "turn"},
+)
+
+
 def make() -> Env:
     """Gymnasium's Swimmer-v5, with its position in the observation (swimmer_v5.py, swimmer.xml)."""
     import gymnasium
@@ -68,6 +105,8 @@ SPEC = EnvSpec(
     make=make,
     observation=Observation,
     action=ACTION,
+    facts=FACTS,
+    measured_facts=BODY.measured,
     reward=reward,
     reward_tolerance=1e-6,  # the environment sums the squares of the torques in float32
     horizon=1000,

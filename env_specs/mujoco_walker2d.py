@@ -12,7 +12,7 @@ measured against the part that it is hinged to.
 
 import numpy as np
 
-from promptpo.spec import Env, EnvSpec, field
+from promptpo.spec import BodySheet, Env, EnvSpec, field
 
 
 class Observation:
@@ -68,6 +68,54 @@ def reward(observation: Observation, action: np.ndarray, next_observation: Obser
     return forward + (1.0 if standing else 0.0) - 0.001 * float(np.sum(np.square(action)))
 
 
+FACTS = """
+Positions are (x, z) in m from the torso's middle, in the posture in which all joint angles are
+0. Parts are rods with round ends, whose centres are given; moments of inertia, in kg m^2, are
+about an axis at right angles to the plane through the centre of mass.
+
+part       ends of its axis            radius m  mass kg  inertia  friction
+torso      (0, -0.2) to (0, 0.2)       0.05      3.67     0.0692   0.9
+thigh x 2  (0, -0.65) to (0, -0.2)     0.05      4.06     0.0933   0.9
+shin x 2   (0, -1.15) to (0, -0.65)    0.04      2.78     0.0723   0.9
+foot x 2   (0.2, -1.15) to (0, -1.15)  0.06      3.17     0.024    1.9
+
+Together they weigh 23.7 kg.
+
+joint       at
+0, 3 hip    (0, -0.2)
+1, 4 knee   (0, -0.65)
+2, 5 ankle  (0, -1.15)
+
+Every joint: damping 0.1, armature 0.01. Damping is in N m s/rad, the rotors' inertia (armature)
+in kg m^2. Parts collide with the floor, not with each other. Of two that touch, the greater
+coefficient of sliding friction counts; the floor's is 0.7. Gravity is 9.81 m/s^2 downward.
+Motion is integrated in steps of 0.002 s (fourth-order Runge-Kutta). An action is held for 4 of
+these, 0.008 s, and acts without lag.
+"""
+
+BODY = BodySheet(
+    parts={
+        "torso_geom": "torso",
+        "thigh_geom": "thigh",
+        "leg_geom": "shin",
+        "foot_geom": "foot",
+        "thigh_left_geom": "thigh",
+        "leg_left_geom": "shin",
+        "foot_left_geom": "foot",
+    },
+    joints={
+        "thigh_joint": "hip",
+        "leg_joint": "knee",
+        "foot_joint": "ankle",
+        "thigh_left_joint": "hip",
+        "leg_left_joint": "knee",
+        "foot_left_joint": "ankle",
+    },
+    zero="the torso's middle",
+    origin="torso",
+)
+
+
 def make() -> Env:
     """Gymnasium's Walker2d-v5, with its position in the observation (walker2d_v5.py and .xml)."""
     import gymnasium
@@ -83,6 +131,8 @@ SPEC = EnvSpec(
     make=make,
     observation=Observation,
     action=ACTION,
+    facts=FACTS,
+    measured_facts=BODY.measured,
     reward=reward,
     reward_tolerance=1e-6,  # the environment sums the squares of the torques in float32
     horizon=1000,

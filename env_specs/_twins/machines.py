@@ -22,7 +22,8 @@ def machine_facts(kind: str, numbers: Callable[[World], Numbers]) -> Callable[[W
 
     def facts(world: World, view: View) -> Facts:
         text = _sentences(kind, numbers(world), view.names)
-        return Facts(text, f"machines.measured({kind!r}, env, {dict(view.names)!r})", "machines")
+        measured = f"machines.measured({kind!r}, env, {dict(view.names)!r})"
+        return Facts(text, measured, "from ._twins import machines")
 
     return facts
 

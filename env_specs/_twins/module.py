@@ -106,9 +106,9 @@ def module_text(
     rewriting = Rewriting(passages, view.names, view.fields, recipe.bounds(world), *moved)
     parts = written(_titled(rewriting(text), title))
     facts = recipe.facts(world, view) if recipe.facts else None
-    modules = {*recipe.imports, *([facts.module] if facts else [])}
-    beside = [f"from ._twins import {', '.join(sorted(modules))}"] if modules else []
-    lines = [*imports, *beside, "from ._twins.interface import Interface"]
+    beside = [f"from ._twins import {name}" for name in sorted(recipe.imports)]
+    told = [facts.imports] if facts else []
+    lines = [*told, *imports, *beside, "from ._twins.interface import Interface"]
     if expert == EXPERT:
         lines.append(f"from ._twins.policies import {recipe.original} as reference")
         lines.append("from ._twins.reference import expert_of")

@@ -103,12 +103,12 @@ class Facts:
     Attributes:
         text: what the prompt says.
         measured: source of an expression that says the same of the live ``env``.
-        module: the one beside this that the expression uses.
+        imports: the line that brings what the expression uses.
     """
 
     text: str
     measured: str
-    module: str = "facts"
+    imports: str
 
 
 @dataclass(frozen=True, kw_only=True)

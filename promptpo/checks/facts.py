@@ -25,6 +25,10 @@ def check_facts(task: Task) -> Iterator[Finding]:
         kind = type(measured).__name__
         yield Finding("facts", "FAIL", f"measured_facts must return a text, not {kind}")
         return
+    if not stated:
+        problem = "there are none; what the environment says, to be copied into facts"
+        yield Finding("facts", "FAIL", problem, tuple(_lines(measured)))
+        return
     pairs = zip_longest(stated, _lines(measured))
     problems, more = [], []
     for number, (ours, theirs) in enumerate(pairs, 1):

@@ -1,10 +1,12 @@
 """Specs: what a task is, in Python that a language model reads as it stands.
 
-A spec author imports ``EnvSpec`` and ``field`` (and ``Reference``); the rest of promptpo loads
-specs with ``load_spec``, asks ``prompt_parts`` what the model may see, and runs a ``Task``.
+A spec author imports ``EnvSpec`` and ``field`` (and ``Reference``, ``BodySheet``); the rest of
+promptpo loads specs with ``load_spec``, asks ``prompt_parts`` what the model may see, and runs a
+``Task``.
 """
 
 from promptpo.errors import SpecError
+from promptpo.spec.authoring.body_sheet import BodySheet
 from promptpo.spec.authoring.definition import (
     Bound,
     Env,
@@ -31,6 +33,7 @@ from promptpo.spec.running.flattening import flat_function
 from promptpo.spec.running.task import Task
 
 __all__ = [
+    "BodySheet",
     "Bound",
     "Env",
     "EnvSpec",

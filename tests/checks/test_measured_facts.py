@@ -37,10 +37,10 @@ def test_the_first_line_that_differs_is_told_with_what_to_write(verdicts, measur
     assert [words.partition(": ")[2].strip() for words in found.more[:2]] == list(more)
 
 
-def test_measured_facts_without_stated_ones_say_what_to_write(verdicts):
+def test_measured_facts_without_stated_ones_are_printed_to_be_copied(verdicts):
     found = verdicts(*given(facts="''"))["facts"]
     assert found.failed
-    assert "  measured: The line is 42 m long." in found.more
+    assert found.more == ("The line is 42 m long.", "A step takes 1 s.")
 
 
 def test_what_is_not_measured_is_no_failure_and_is_told(verdicts):

@@ -30,7 +30,3 @@ def test_they_follow_the_twins_order_and_names():
     assert joints == [(str(number), name) for number, name in enumerate(order)]
     assert "trunk" in spec.facts
     assert "torso" not in spec.facts
-
-
-def test_the_original_has_none():
-    assert load_spec("mujoco_hopper").facts == ""

@@ -114,7 +114,8 @@ class Trajectory:
     """One episode of T steps: ``observations`` (T+1, n), ``actions`` (T, m), ``rewards`` (T,).
 
     Actions are those that the environment received. ``success`` is None where the task defines
-    none.
+    none. ``trace``: what the attributes that the policy's ``TRACE`` names were after each act, T
+    values by name; None for what was no number and no short string.
     """
 
     observations: NDArray[np.float64]
@@ -124,6 +125,7 @@ class Trajectory:
     terminated: bool
     truncated: bool
     success: bool | None
+    trace: Mapping[str, tuple[float | bool | str | None, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, repr=False)

@@ -16,6 +16,7 @@ from promptpo.types import Candidate, Key, Rollout, Round
 
 if TYPE_CHECKING:
     from promptpo.config import RunConfig
+    from promptpo.policies.coverage import CoverageRun
     from promptpo.rollout.jobs import TaskInfo
     from promptpo.spec import EnvSpec
     from promptpo.types import SummaryRun, Trajectory
@@ -104,6 +105,14 @@ class Services(Protocol):
 
     async def summarize(self, of: Candidate, feedback: str | None) -> SummaryRun:
         """Texts on a candidate's search episodes, by a Feedback source or (None) the built-in."""
+        ...
+
+    async def coverage(self, of: Candidate) -> CoverageRun:
+        """In how many steps of a candidate's search episodes, the first ten, each line of it ran.
+
+        The episodes are fed to it once more, which costs no environment steps.
+        ``promptpo.policies.unreached`` says in words what never ran.
+        """
         ...
 
     async def proven(self, candidates: Sequence[Candidate]) -> tuple[list[Candidate], Candidate]:

@@ -1,6 +1,15 @@
 """Policies as programs with numbers in them, and compact ones that an optimizer can fill."""
 
+from promptpo.policies.coverage import CoverageRun, line_hits, unreached
 from promptpo.policies.parametric import Actions, ParametricPolicy, parametric_policy
 from promptpo.policies.program import Program
 
-__all__ = ["Actions", "ParametricPolicy", "Program", "parametric_policy"]
+__all__ = [
+    "Actions",
+    "CoverageRun",
+    "ParametricPolicy",
+    "Program",
+    "line_hits",
+    "parametric_policy",
+    "unreached",
+]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
-from promptpo.policies import Actions
+from promptpo.policies import Actions, CoverageRun
 from promptpo.types import Episode, SummaryRun, Trajectory
 
 Lifetime = Literal["episode", "evaluation"]
@@ -200,6 +200,18 @@ class ProofRun:
     action_alone: tuple[float, ...] = ()
     error: str | None = None
     repeats: bool = True
+
+
+@dataclass(frozen=True)
+class CoverageJob(Job[CoverageRun]):
+    """Feed recorded episodes once more to a policy whose lines are counted, in a fresh process.
+
+    With lifetime "evaluation" they are the first of those that followed each other.
+    """
+
+    source: str
+    episodes: tuple[Trajectory, ...]
+    lifetime: Lifetime = "episode"
 
 
 @dataclass(frozen=True)

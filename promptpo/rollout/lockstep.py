@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
@@ -31,10 +31,25 @@ _NEVER = Moment(sys.maxsize, Phase.LOAD, 0)
 
 
 class SlotPolicy(Protocol):
-    """A policy that plays in numbered slots, one episode each."""
+    """A policy that plays in numbered slots, one episode each.
 
-    def reset(self, slots: Sequence[int], seeds: Sequence[int], fresh: bool = True) -> None:
+    ``may_trace``: whether it may have something to trace.
+    """
+
+    may_trace: bool
+
+    def reset(
+        self,
+        slots: Sequence[int],
+        seeds: Sequence[int],
+        fresh: bool = True,
+        traced: Sequence[int] = (),
+    ) -> None:
         """Begin an episode in each slot."""
+        ...
+
+    def trace(self, slot: int) -> Mapping[str, tuple[float | bool | str | None, ...]]:
+        """What was traced in a slot's episode, by name."""
         ...
 
     def act(self, slots: Sequence[int], observations: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -54,6 +69,7 @@ class _Running:
     rewards: list[float] = field(default_factory=list)
     observations: list[NDArray[np.float64]] = field(default_factory=list)
     actions: list[NDArray[np.float64]] = field(default_factory=list)
+    trace: Mapping[str, tuple[float | bool | str | None, ...]] = field(default_factory=dict)
     total: float = 0.0
     clipped: int = 0
     success: bool | None = None
@@ -96,6 +112,7 @@ class _Running:
             terminated=self.terminated,
             truncated=self.truncated,
             success=self.success,
+            trace=self.trace,
         )
 
     def result(self) -> Episode:
@@ -138,6 +155,7 @@ class Lockstep:
         try:
             self._begin(policy, fresh, before)
             self._step_all(policy, before)
+            self._collect(policy)
         except (sandbox.ProgramError, sandbox.Disturbed) as e:
             if self._phase is Phase.ACT and isinstance(e, sandbox.BadAction):
                 self._phase = Phase.ACTION
@@ -164,7 +182,17 @@ class Lockstep:
         self._phase, self._slot = Phase.POLICY_RESET, self._episodes[0].slot
         if self._now() < before:
             slots = [episode.slot for episode in self._episodes]
-            policy.reset(slots, [episode.seed for episode in self._episodes], fresh)
+            seeds = [episode.seed for episode in self._episodes]
+            if traced := [e.slot for e in self._episodes if e.keep and policy.may_trace]:
+                policy.reset(slots, seeds, fresh, traced)
+            else:
+                policy.reset(slots, seeds, fresh)
+
+    def _collect(self, policy: SlotPolicy) -> None:
+        """What was traced in the episodes that have ended and are kept."""
+        for episode in self._episodes:
+            if episode.keep and episode.over and policy.may_trace:
+                episode.trace = policy.trace(episode.slot)
 
     def _step_all(self, policy: SlotPolicy, before: Moment) -> None:
         cells = activity.cells

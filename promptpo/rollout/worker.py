@@ -16,10 +16,11 @@ import numpy as np
 
 from promptpo.common import bounds
 from promptpo.errors import PromptPOError
-from promptpo.policies import Actions
+from promptpo.policies import Actions, CoverageRun
 from promptpo.rollout.division import BASE, best_width
 from promptpo.rollout.jobs import (
     BaselineJob,
+    CoverageJob,
     DescribeJob,
     Job,
     PlayJob,
@@ -181,6 +182,17 @@ class Worker:
         except sandbox.Disturbed as e:
             raise PromptPOError(f"a policy could not be played alone: {e.message}") from None
 
+    def count_lines(self, job: CoverageJob) -> CoverageRun:
+        """Feed episodes to a policy whose lines are counted; one that fails is a result."""
+        from promptpo.rollout.counting import counted
+
+        limits = self.limits(len(job.episodes))
+        return counted(job, limits, self._counting)
+
+    def _counting(self, source: str, limits: sandbox.Limits) -> sandbox.CountingPolicy:
+        extra, key = tuple(self.spec.extra_imports), self._seed_key(source)
+        return self.host.counting_policy(source, self.interface, limits, extra, key)
+
     def summarize(self, job: SummaryJob) -> SummaryRun:
         """One text per episode from a Feedback class."""
         import sandbox
@@ -205,6 +217,7 @@ class Worker:
                         terminated=e.terminated,
                         truncated=e.truncated,
                         success=e.success,
+                        trace=e.trace,
                     )
                 )
                 for e in job.episodes
@@ -232,4 +245,5 @@ _DOES: Mapping[type[Job[Any]], Callable[[Worker, Any], Any]] = {
     BaselineJob: Worker.play_baseline,
     ProofJob: Worker.prove,
     SummaryJob: Worker.summarize,
+    CoverageJob: Worker.count_lines,
 }

@@ -14,9 +14,9 @@ from promptpo.common.files import write_atomically
 from promptpo.config import RunConfig
 from promptpo.export.policy_module import best_policy_files
 from promptpo.llm.messages import LanguageModel, Message, Reply
-from promptpo.policies import Program
+from promptpo.policies import CoverageRun, Program
 from promptpo.rollout.executor import Executor
-from promptpo.rollout.jobs import Lifetime, SummaryJob, TaskInfo
+from promptpo.rollout.jobs import CoverageJob, Lifetime, SummaryJob, TaskInfo
 from promptpo.rollout.seeds import episode_seeds
 from promptpo.rollout.summary import built_in_summary
 from promptpo.run.asking import Asker
@@ -29,6 +29,9 @@ from promptpo.store.events import EventLog
 from promptpo.store.folder import RunFolder
 from promptpo.store.memo import Memo, digest
 from promptpo.types import Candidate, Key, Proof, Rollout, Round, SummaryRun, Trajectory, best_round
+
+#: Episodes of a candidate, at most, in which its lines are counted: the first ones.
+_COUNTED = 10
 
 
 @dataclass
@@ -125,6 +128,26 @@ class RunServices:
         if run.error is None:
             text = "\n\n".join(f"Episode {i}: {t}" for i, t in enumerate(run.texts, 1))
             self.folder.write_candidate(of.name, "feedback.txt", text + "\n")
+        return run
+
+    async def coverage(self, of: Candidate) -> CoverageRun:
+        """In how many steps of a candidate's search episodes each of its lines ran."""
+        assert of.source is not None and of.rollout is not None  # noqa: S101 - it has played
+        lifetime = self.player.lifetime
+        content = digest("coverage", of.source, of.rollout.seeds, of.mark, lifetime)
+        run = self.memo.record.coverages.get(content)
+        if run is None:
+            episodes = tuple(await self.episodes(of))[:_COUNTED]
+            run = await self.executor.run(CoverageJob(of.source, episodes, lifetime))
+            self.write_down(
+                "coverage",
+                key=encode(of.key),
+                digest=content,
+                lines=[line for line, _ in run.counts],
+                hits=[hits for _, hits in run.counts],
+                steps=run.steps,
+                error=run.error,
+            )
         return run
 
     async def proven(self, candidates: Sequence[Candidate]) -> tuple[list[Candidate], Candidate]:

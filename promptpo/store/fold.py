@@ -9,6 +9,7 @@ from typing import Any
 
 from promptpo.llm.messages import Message
 from promptpo.llm.recording import RecordedReply, reply_from_event
+from promptpo.policies import CoverageRun
 from promptpo.store.codec import decode, score_of
 from promptpo.store.events import Event
 from promptpo.store.tally import Tally, Usage
@@ -33,6 +34,8 @@ class Fold:
             were done when each was first made; ``proof_of`` has the last one on each candidate.
         summaries: what Feedback classes made of episodes, by digest; ``feedback`` is what was last
             made of each candidate's without failing, by name.
+        coverages: which lines of policies ran, by digest; ``coverage_of`` has the last of each
+            candidate that could be counted, by name.
         ends: the events of the rounds that have ended, by number; ``rounds_done`` is the last one.
         selection, finished: what was decided, as the event says it; None before that, and
             ``finished`` in a run that goes on after its end.
@@ -58,6 +61,8 @@ class Fold:
         self.proof_of: dict[str, Proof] = {}
         self.summaries: dict[str, SummaryRun] = {}
         self.feedback: dict[str, Feedback] = {}
+        self.coverages: dict[str, CoverageRun] = {}
+        self.coverage_of: dict[str, CoverageRun] = {}
         self.ends: dict[int, Mapping[str, Any]] = {}
         self.rounds_done = 0
         self.selection: Mapping[str, Any] | None = None
@@ -180,6 +185,13 @@ class Fold:
         self.summaries[data["digest"]] = SummaryRun(texts, data["error"])
         if data["error"] is None:
             self.feedback[decode(Key, data["key"]).name] = Feedback(texts, data["by"])
+
+    def _on_coverage(self, data: Mapping[str, Any]) -> None:
+        counts = tuple(zip(data["lines"], data["hits"], strict=False))
+        run = CoverageRun(counts, data["steps"], data["error"])
+        self.coverages[data["digest"]] = run
+        if run.error is None:
+            self.coverage_of[decode(Key, data["key"]).name] = run
 
     def _on_round(self, data: Mapping[str, Any]) -> None:
         self.ends[data["round"]] = data

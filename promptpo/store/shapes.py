@@ -106,6 +106,11 @@ EVENTS: dict[str, dict[str, Any]] = {
         "error": (None, str), "score": SCORE, "mark": str, "rollout": (None, str),
     },
     "feedback": {"key": KEY, "digest": str, "by": str, "texts": [str], "error": (None, str)},
+    # In how many steps each line of a candidate ran; the rest ran in none, or never.
+    "coverage": {
+        "key": KEY, "digest": str, "lines": [int], "hits": [int], "steps": int,
+        "error": (None, str),
+    },
     "round": {
         "round": int, "winner": str, "score": SCORE, "best": {"name": str, "score": SCORE},
         "notes": _NOTES,

@@ -15,7 +15,7 @@ from promptpo.errors import LimitReached, ModelError
 from promptpo.llm.messages import Message, Reply
 from promptpo.methods import Search, find_method
 from promptpo.methods.base import Messages
-from promptpo.policies import Actions, Program
+from promptpo.policies import Actions, CoverageRun, Program
 from promptpo.rollout.jobs import TaskInfo
 from promptpo.run.options import build
 from promptpo.spec import load_spec
@@ -151,6 +151,9 @@ class FakeServices:
         by = "built in" if feedback is None else "by Feedback"
         told = SummaryRun(tuple(f"episode {i} of {of.name}, {by}" for i in range(1, count + 1)))
         return self.summaries.get(feedback and feedback.strip(), told)
+
+    async def coverage(self, of: Candidate) -> CoverageRun:
+        return CoverageRun(((1, 0),), sum(of.rollout.lengths))
 
     async def proven(self, candidates: Sequence[Candidate]) -> tuple[list[Candidate], Candidate]:
         standing = list(candidates)

@@ -51,6 +51,8 @@ class Room:
 class Failing:
     """Fails in the acts of slots that are told, with the exceptions that are told."""
 
+    may_trace = False
+
     def __init__(self, acts):
         self.acts = dict(acts)
 

@@ -45,6 +45,8 @@ class Room:
 class Idle:
     """A policy that cannot do with NaN if ``strict``."""
 
+    may_trace = False
+
     def __init__(self, strict=False):
         self.strict = strict
 

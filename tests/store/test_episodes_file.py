@@ -9,6 +9,10 @@ import numpy as np
 import pytest
 from scripted import BAD, GOOD, policy, replies, run
 
+from promptpo.errors import RunError
+from promptpo.store.episodes import packed, read
+from promptpo.types import Trajectory
+
 DOCUMENT = Path(__file__).parents[2] / "docs" / "runs.md"
 
 
@@ -68,3 +72,45 @@ def test_the_documented_code_reads_it(folder, capsys):
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert [int(seed) for seed, _, _ in lines] == result["seeds"]
     assert [float(value) for _, _, value in lines] == [e["return"] for e in result["episodes"]]
+
+
+TRACE = {"phase": ("reach", None, "pü"), "n": (1, True, 2.5), "nan": (float("inf"), None, -0.0)}
+
+
+def traced(trace):
+    return Trajectory(np.zeros((4, 2)), np.zeros((3, 1)), np.zeros(3), 7, True, False, None, trace)
+
+
+def test_what_was_traced_is_kept_beside_episodes_without(tmp_path):
+    file = tmp_path / "episodes.npz"
+    file.write_bytes(packed([traced({}), traced(TRACE), traced({"x": (None,) * 3})]))
+
+    found = [episode.trace for episode in read(file)]
+
+    assert found == [{}, TRACE, {"x": (None, None, None)}]
+    assert [*map(type, found[1]["n"])] == [int, bool, float]
+    with np.load(file, allow_pickle=False) as data:
+        assert "trace_names_0" not in data.files
+        assert data["trace_kinds_1"].tolist() == [[4, 0, 4], [2, 3, 1], [1, 0, 1]]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("names", np.array(["a", "a", "b"])),
+        ("names", np.array(["a b", "c", "d"])),
+        ("names", np.array([1.0, 2.0, 3.0])),
+        ("kinds", np.full((3, 3), 5, np.uint8)),
+        ("kinds", np.zeros((3, 2), np.uint8)),
+        ("numbers", np.full((3, 3), np.nan)),
+        ("strings", np.zeros((1, 3), "U3")),
+    ],
+)
+def test_a_damaged_trace_is_no_trace(tmp_path, name, value):
+    file = tmp_path / "episodes.npz"
+    file.write_bytes(packed([traced(TRACE)]))
+    with np.load(file) as data:
+        arrays = {**data, f"trace_{name}_0": value}
+    np.savez(file, **arrays)
+    with pytest.raises(RunError, match="damaged"):
+        read(file)

@@ -1,0 +1,204 @@
+"""Which lines of a policy ran, in words and line by line; counts come from ``CoverageJob``.
+
+A count belongs to a line on which the interpreter begins something. Here it becomes one of whole
+statements. Counts are shown and never relied on: whatever they say, nothing here fails.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+#: How much is said of what never ran, at most.
+MOST = 5
+#: Characters of a condition that are quoted.
+_QUOTED = 60
+#: Methods that are called by others than the policy, or not at all.
+_NOT_MISSED = frozenset({"reset", "prepare"})
+
+Counts = Iterable[tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class CoverageRun:
+    """In how many steps of some episodes each line of a policy ran.
+
+    ``counts`` are pairs of a line (from 1) and a number of steps, which is 0 for what ran only
+    while the policy was made; a line that is not among them never ran. ``steps`` is the length of
+    all episodes together, ``error`` why nothing could be counted.
+    """
+
+    counts: tuple[tuple[int, int], ...] = ()
+    steps: int = 0
+    error: str | None = None
+
+
+def line_hits(source: str, counts: Counts) -> dict[int, int | None]:
+    """In how many steps each line of code was reached; None: never.
+
+    Lines that hold no code (comments, docstrings, ``else:``) are left out, as are class headers.
+    """
+    tree, known = _parsed(source), dict(counts)
+    found: dict[int, int | None] = {}
+    for node in ast.walk(tree) if tree else ():
+        if isinstance(node, ast.ClassDef) or not _has_code(node):
+            continue
+        first, last = _head(node)
+        hits = _hits(node, known)
+        if isinstance(node, ast.FunctionDef):
+            hits = _hits_of_body(node, known)
+        found.update(dict.fromkeys(range(first, last + 1), hits))
+    return found
+
+
+def unreached(source: str, counts: Counts) -> list[str]:
+    """What never ran, in a few words each: functions, branches, what follows a return.
+
+    The outermost come first; of more than MOST the last line says how many are left out.
+    """
+    tree = _parsed(source)
+    if tree is None:
+        return []
+    found = sorted(_Search(source, dict(counts)).block(tree.body, 0))
+    told = [words for _, _, words in found]
+    if len(told) > MOST:
+        told = [*told[: MOST - 1], f"and {len(told) - MOST + 1} more that never ran"]
+    return told
+
+
+def _parsed(source: str) -> ast.Module | None:
+    try:
+        return ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _has_code(node: ast.AST) -> bool:
+    """Whether it is a statement, or a clause of one, at which the interpreter stops."""
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+        return False
+    if isinstance(node, ast.Global | ast.Nonlocal):
+        return False
+    return isinstance(node, ast.stmt | ast.ExceptHandler | ast.match_case)
+
+
+def _head(node: ast.AST) -> tuple[int, int]:
+    """First and last line of a statement or clause, without the statements within it."""
+    place: Any = node.pattern if isinstance(node, ast.match_case) else node
+    if not hasattr(node, "body") and not isinstance(node, ast.Match):
+        return place.lineno, place.end_lineno
+    inner = (ast.stmt, ast.ExceptHandler, ast.match_case)
+    parts = [part for part in ast.iter_child_nodes(node) if not isinstance(part, inner)]
+    ends = [getattr(part, "end_lineno", None) or 0 for part in parts]
+    return place.lineno, max([place.lineno, *ends])
+
+
+def _hits(node: ast.AST, counts: Mapping[int, int]) -> int | None:
+    first, last = _head(node)
+    return max((counts[n] for n in range(first, last + 1) if n in counts), default=None)
+
+
+def _hits_of_body(node: ast.FunctionDef, counts: Mapping[int, int]) -> int | None:
+    inside = [statement for statement in node.body if _has_code(statement)]
+    return _hits(inside[0], counts) if inside else 0
+
+
+class _Search:
+    """Looks for what never ran; finds are (depth, line, words)."""
+
+    def __init__(self, source: str, counts: Mapping[int, int]) -> None:
+        self._lines = source.splitlines()
+        self._counts = counts
+
+    def block(
+        self, body: Sequence[ast.stmt], depth: int, owner: str = ""
+    ) -> Iterator[tuple[int, int, str]]:
+        """What of a block that was reached was not."""
+        for number, statement in enumerate(body):
+            if _has_code(statement) and _hits(statement, self._counts) is None:
+                if number:
+                    last = body[-1].end_lineno or statement.lineno
+                    yield depth, statement.lineno, _lines_words(statement.lineno, last)
+                return
+            yield from self._within(statement, depth, owner)
+
+    def _within(self, node: ast.stmt, depth: int, owner: str) -> Iterator[tuple[int, int, str]]:
+        match node:
+            case ast.ClassDef(name, body=body):
+                yield from self.block(body, depth, "" if name == "Policy" else f"{name}.")
+            case ast.FunctionDef():
+                yield from self._function(node, depth, owner)
+            case ast.If() if not _asks_for_main(node):
+                yield from self._branch(node, "branch", node.body, depth)
+                yield from self._otherwise(node, depth)
+            case ast.For(body=body) | ast.While(body=body):
+                yield from self._branch(node, "loop", body, depth)
+            case ast.With(body=body):
+                yield from self.block(body, depth)
+            case ast.Try(body=body, orelse=orelse, finalbody=finalbody):
+                for part in (body, orelse, finalbody):
+                    yield from self.block(part, depth)
+            case ast.Match(cases=cases):
+                for case in cases:
+                    yield from self._branch(case, "branch", case.body, depth)
+
+    def _function(
+        self, node: ast.FunctionDef, depth: int, owner: str
+    ) -> Iterator[tuple[int, int, str]]:
+        first = next((s for s in node.body if _has_code(s)), None)
+        if first is None or first.lineno == node.lineno:  # one line: nothing tells them apart
+            return
+        if self._entered(node.body):
+            yield from self.block(node.body, depth + 1)
+        elif not (isinstance(first, ast.Raise | ast.Pass) or _is_called_by_others(node)):
+            yield depth, node.lineno, f"`{owner}{node.name}` was never entered"
+
+    def _branch(
+        self, node: ast.stmt | ast.match_case, what: str, body: Sequence[ast.stmt], depth: int
+    ) -> Iterator[tuple[int, int, str]]:
+        line = _head(node)[0]
+        if body[0].lineno == line:
+            return
+        if self._entered(body):
+            yield from self.block(body, depth + 1)
+        else:
+            yield depth + 1, line, f"the {what} at line {line} ({self._quoted(line)}) never ran"
+
+    def _otherwise(self, node: ast.If, depth: int) -> Iterator[tuple[int, int, str]]:
+        if not node.orelse:
+            return
+        first, line = node.orelse[0], node.lineno
+        if self._entered(node.orelse):
+            alone = isinstance(first, ast.If) and len(node.orelse) == 1
+            yield from self.block(node.orelse, depth if alone else depth + 1)
+        elif self._text(first.lineno).startswith("elif"):
+            words = f"line {first.lineno} ({self._quoted(first.lineno)}) was never reached"
+            yield depth + 1, first.lineno, words
+        else:
+            words = f"the `else` of line {line} ({self._quoted(line)}) never ran"
+            yield depth + 1, first.lineno, words
+
+    def _entered(self, body: Sequence[ast.stmt]) -> bool:
+        first = next((s for s in body if _has_code(s)), None)
+        return first is None or _hits(first, self._counts) is not None
+
+    def _text(self, line: int) -> str:
+        return self._lines[line - 1].strip() if 0 < line <= len(self._lines) else ""
+
+    def _quoted(self, line: int) -> str:
+        words = self._text(line).removesuffix(":")
+        return f"`{words if len(words) <= _QUOTED else words[:_QUOTED] + '...'}`"
+
+
+def _lines_words(first: int, last: int) -> str:
+    return f"line {first} never ran" if first == last else f"lines {first} to {last} never ran"
+
+
+def _is_called_by_others(node: ast.FunctionDef) -> bool:
+    return node.name in _NOT_MISSED or (node.name.startswith("__") and node.name.endswith("__"))
+
+
+def _asks_for_main(node: ast.If) -> bool:
+    return any(isinstance(n, ast.Name) and n.id == "__name__" for n in ast.walk(node.test))

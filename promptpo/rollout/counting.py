@@ -1,0 +1,47 @@
+"""Recorded episodes, fed once more to a policy whose lines are counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from promptpo.policies import CoverageRun
+from promptpo.rollout.jobs import CoverageJob
+from promptpo.rollout.steady import steadily
+
+if TYPE_CHECKING:
+    import sandbox
+
+#: How much longer than usual a policy may take while its lines are counted.
+_SLOWER = 20
+
+#: Opens a fresh process with a counting policy in it.
+Open = Callable[[str, "sandbox.Limits"], "sandbox.CountingPolicy"]
+
+
+def counted(job: CoverageJob, limits: sandbox.Limits, open_policy: Open) -> CoverageRun:
+    """In how many steps each line ran; a policy that fails is a result, never an exception."""
+    import sandbox
+
+    limits = replace(
+        limits,
+        act_seconds=limits.act_seconds * _SLOWER,
+        init_seconds=limits.init_seconds * _SLOWER,
+        total_seconds=limits.total_seconds * _SLOWER,
+    )
+
+    def count() -> CoverageRun:
+        with open_policy(job.source, limits) as policy:
+            for number, episode in enumerate(job.episodes):
+                fresh = number == 0 or job.lifetime == "episode"
+                policy.reset([0], [episode.seed], fresh)
+                for row in episode.observations[:-1]:
+                    policy.act([0], row[None])
+            steps = sum(len(episode.rewards) for episode in job.episodes)
+            return CoverageRun(policy.line_hits(), steps)
+
+    try:
+        return steadily(count)
+    except (sandbox.ProgramError, sandbox.Disturbed) as e:
+        return CoverageRun(error=e.message)

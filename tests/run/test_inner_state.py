@@ -1,0 +1,91 @@
+"""What a run does with a policy's inner state: traces are stored, lines counted once."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from scripted import GOOD, data_of, replies, run
+
+import promptpo
+from promptpo.methods.best_of_n import BestOfN
+from promptpo.policies import CoverageRun
+from promptpo.store.episodes import read
+from promptpo.store.reading import read_record
+
+TRACED = GOOD.replace("def act", 'TRACE = ("lean",)\n\n    def act').replace(
+    "lean = ", "lean = self.lean = "
+)
+FEEDBACK = """
+class Feedback:
+    def summarize_trajectory(self, traj):
+        return f"{len(traj.trace['lean'])} leans"
+"""
+
+
+def test_a_trace_is_stored_and_told(tmp_path):
+    result, _ = run(tmp_path, replies([TRACED], feedback=FEEDBACK), test_episodes=0)
+    where = result.folder / "candidates" / "r01_c01"
+    assert "Episode 1: 500 leans" in (where / "feedback.txt").read_text()
+    for episode in read(where / "episodes.npz"):
+        assert len(episode.trace["lean"]) == 500
+        assert all(type(value) is float for value in episode.trace["lean"])
+
+
+class Counting(BestOfN):
+    """Counts the lines of each candidate, twice."""
+
+    async def _batch(self, number, count, prompt):
+        batch = await super()._batch(number, count, prompt)
+        for candidate in batch.candidates:
+            self.found = await self.services.coverage(candidate)
+            assert await self.services.coverage(candidate) == self.found
+        return batch
+
+
+@pytest.fixture(scope="module")
+def counted(tmp_path_factory):
+    """A run whose method counts lines: its result and events."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("promptpo.methods.best_of_n.BestOfN", Counting)
+        script = replies([GOOD])
+        script = type(script)({k: v for k, v in script.items() if k.role == "policy"})
+        where = tmp_path_factory.mktemp("run")
+        yield run(where, script, method="best-of-n", finalists=1, test_episodes=0)
+
+
+def test_lines_are_counted_once_and_recorded(counted):
+    result, events = counted
+    (event,) = data_of(events, "coverage")
+    hits = dict(zip(event["lines"], event["hits"], strict=True))
+    line = GOOD[1:].split("\n").index("        lean = obs.pole_angle + 0.3 * obs.pole_velocity") + 1
+    assert event["steps"] == hits[line] == 1000
+    assert event["error"] is None
+    record = read_record(result.folder)
+    assert record.coverage_of["r01_c01"] == CoverageRun(tuple(hits.items()), 1000)
+
+
+def test_it_costs_no_environment_steps(counted):
+    result, _ = counted
+    assert result.usage.steps["search"] == 1000
+
+
+def test_resuming_answers_it_from_the_log(counted, monkeypatch):
+    monkeypatch.setattr("promptpo.methods.best_of_n.BestOfN", Counting)
+    folder = counted[0].folder
+    log = folder / "events.jsonl"
+    lines = [line for line in log.read_text().splitlines() if '"finished"' not in line]
+    log.write_text("\n".join(lines) + "\n")
+    counts = [n for n, line in enumerate(lines) if json.loads(line)["type"] == "coverage"]
+    promptpo.optimize(resume=folder)
+    again = [json.loads(line)["type"] for line in log.read_text().splitlines()]
+    assert again.count("coverage") == len(counts) == 1
+
+
+def test_a_damaged_event_is_no_coverage(counted):
+    """Lists of different lengths are read as far as both go."""
+    record = read_record(counted[0].folder)
+    run_ = next(iter(record.coverages.values()))
+    data = {"key": {"round": 1, "candidate": 1, "attempt": 0, "role": ""}, "digest": "x",
+            "lines": [1, 2], "hits": [5], "steps": 5, "error": None}  # fmt: skip
+    record._on_coverage(data)
+    assert record.coverages["x"] == replace(run_, counts=((1, 5),), steps=5)

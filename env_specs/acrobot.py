@@ -10,6 +10,8 @@ from collections.abc import Callable
 
 from promptpo.spec import Env, EnvSpec, Raw, Reference, field
 
+from ._shared import machines
+
 
 class Observation:
     """The chain, before each action. Angles turn anticlockwise and are 0 when all hangs down."""
@@ -48,6 +50,12 @@ def reward(observation: Observation, action: int, next_observation: Observation)
     return 0.0 if next_observation.tip_height() > 1.0 else -1.0
 
 
+FACTS = """
+The first link weighs 1 kg, the second 1 kg; the centre of mass of each is in its middle, and about
+that its moment of inertia is 1 and 1 kg m^2. Gravity is 9.8 m/s^2. Nothing rubs.
+"""
+
+
 def make() -> Env:
     """Gymnasium's Acrobot-v1 (acrobot.py)."""
     import gymnasium
@@ -64,6 +72,8 @@ SPEC = EnvSpec(
     make=make,
     observation=Observation,
     action=ACTION,
+    facts=FACTS,
+    measured_facts=machines.CHAIN.measured,
     reward=reward,
     horizon=500,
     success=lambda info, reward, terminated: terminated,

@@ -9,6 +9,8 @@ is more than 2.4 m from the centre, or the pole leans more than 12 degrees (0.20
 
 from promptpo.spec import Env, EnvSpec, field
 
+from ._shared import machines
+
 
 class Observation:
     """Cart and pole, before each action."""
@@ -31,6 +33,13 @@ def reward(observation: Observation, action: int, next_observation: Observation)
     return 1.0
 
 
+FACTS = """
+The cart weighs 1 kg. The pole weighs 0.1 kg, spread evenly along it, and is 1 m long. Gravity is
+9.8 m/s^2. Nothing rubs. In each step positions change by the speeds before it, then speeds by what
+the force does.
+"""
+
+
 def make() -> Env:
     """Gymnasium's CartPole-v1."""
     import gymnasium
@@ -42,6 +51,8 @@ SPEC = EnvSpec(
     make=make,
     observation=Observation,
     action=ACTION,
+    facts=FACTS,
+    measured_facts=machines.CART.measured,
     reward=reward,
     horizon=500,
     # Measured: python -m promptpo.spec.baselines cartpole --episodes 20000

@@ -1,8 +1,8 @@
 """Meta-World's 50 manipulation tasks; those with a file of their own are found there.
 
 Of ``_metaworld/``, ``tasks.toml`` says what a task is, ``press.py``, ``carry.py`` and ``push.py``
-hold the rewards, and ``references.json`` the references, measured by
-``python -m promptpo.spec.baselines metaworld: --episodes 30 --json FILE``. Facts are from
+hold the rewards, ``facts.json`` the data sheets, and ``references.json`` the references, measured
+by ``python -m promptpo.spec.baselines metaworld: --episodes 30 --json FILE``. Facts are from
 metaworld 3.1.1.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import json
 import re
 import textwrap
 import tomllib
@@ -74,6 +75,7 @@ from promptpo.spec import Env, EnvSpec, Raw, Reference, field
 
 from ._metaworld import world as family
 from ._metaworld.shaping import {helpers}
+from ._metaworld.sheet import ArmSheet
 
 
 class Observation:
@@ -83,6 +85,10 @@ class Observation:
 
 
 ACTION = """{action}"""
+
+FACTS = """
+{facts}
+"""
 
 
 {functions}
@@ -108,6 +114,8 @@ SPEC = EnvSpec(
     make=make,
     observation=Observation,
     action=ACTION,
+    facts=FACTS,
+    measured_facts=ArmSheet({things}).measured,
     reward=reward,
     reward_helpers=({helpers},{local_helpers}),
 {inputs_argument}    # Meta-World computes parts of its rewards in float32.
@@ -126,6 +134,17 @@ SPEC = EnvSpec(
 @cache
 def _tasks() -> dict[str, dict[str, Any]]:
     return tomllib.loads((_FOLDER / "tasks.toml").read_text(encoding="utf-8"))
+
+
+@cache
+def _facts() -> dict[str, str]:
+    found: dict[str, str] = json.loads((_FOLDER / "facts.json").read_text(encoding="utf-8"))
+    return found
+
+
+def _things(task: Mapping[str, Any]) -> tuple[str, ...]:
+    """What the things are called whose positions are observed."""
+    return tuple(task[name][0] for name in ("object", "second") if name in task)
 
 
 def members() -> list[str]:
@@ -152,6 +171,8 @@ def source(member: str) -> str:
         class_docstring=_class_docstring(task),
         fields="\n".join(fields_of(task, extras)),
         action=_ACTION,
+        facts=_facts().get(member, ""),
+        things=_things(task),
         functions="\n\n\n".join([*functions, _reward_source(function, hidden)]),
         helpers=", ".join(helpers),
         local_helpers="".join(f" {helper.__name__}," for helper in local),

@@ -16,6 +16,8 @@ import numpy as np
 
 from promptpo.spec import Env, EnvSpec, Raw, Reference, field
 
+from ._shared import machines
+
 
 class Observation:
     """The lander, before each action. All numbers are scaled; the units say by how much."""
@@ -61,6 +63,13 @@ def reward(observation: Observation, action: int, next_observation: Observation)
     return closeness(next_observation) - closeness(observation) - fuel
 
 
+FACTS = """
+The lander weighs 4.82 kg, each leg 0.0711 kg. Its moment of inertia is 0.833 kg m^2. In a step the
+main engine gives 1.73 N s, the engines at its sides 0.24 N s; the first is off by up to a half, the
+others by up to a quarter, each time by chance.
+"""
+
+
 def make() -> Env:
     """Gymnasium's LunarLander-v3, without wind (lunar_lander.py)."""
     import gymnasium
@@ -102,6 +111,8 @@ SPEC = EnvSpec(
     observation=Observation,
     observe=observe,
     action=ACTION,
+    facts=FACTS,
+    measured_facts=machines.LANDER.measured,
     reward=reward,
     reward_tolerance=2e-4,  # the observation is float32
     horizon=1000,

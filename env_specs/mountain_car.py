@@ -9,6 +9,8 @@ from collections.abc import Callable
 
 from promptpo.spec import Env, EnvSpec, Raw, Reference, field
 
+from ._shared import machines
+
 
 class Observation:
     """The car, before each action."""
@@ -29,6 +31,12 @@ def reward(observation: Observation, action: int, next_observation: Observation)
     return -1.0
 
 
+FACTS = """
+The engine's full force changes the velocity by 0.001 in a step. Gravity changes it by 0.0025 *
+abs(cos(3 * position)) in a step, towards the bottom of the valley.
+"""
+
+
 def make() -> Env:
     """Gymnasium's MountainCar-v0 (mountain_car.py)."""
     import gymnasium
@@ -45,6 +53,8 @@ SPEC = EnvSpec(
     make=make,
     observation=Observation,
     action=ACTION,
+    facts=FACTS,
+    measured_facts=machines.CAR.measured,
     reward=reward,
     horizon=200,
     success=lambda info, reward, terminated: terminated,

@@ -11,6 +11,8 @@ import numpy as np
 
 from promptpo.spec import Env, EnvSpec, Raw, Reference, field
 
+from ._shared import machines
+
 
 class Observation:
     """The car, before each action."""
@@ -35,6 +37,12 @@ def reward(observation: Observation, action: np.ndarray, next_observation: Obser
     return (100.0 if at_flag else 0.0) - 0.1 * float(action[0]) ** 2
 
 
+FACTS = """
+The engine's full force changes the velocity by 0.0015 in a step. Gravity changes it by 0.0025 *
+abs(cos(3 * position)) in a step, towards the bottom of the valley.
+"""
+
+
 def make() -> Env:
     """Gymnasium's MountainCarContinuous-v0 (continuous_mountain_car.py)."""
     import gymnasium
@@ -51,6 +59,8 @@ SPEC = EnvSpec(
     make=make,
     observation=Observation,
     action=ACTION,
+    facts=FACTS,
+    measured_facts=machines.CAR.measured,
     reward=reward,
     reward_tolerance=1e-6,  # the environment squares a float32
     horizon=999,

@@ -11,6 +11,8 @@ import numpy as np
 
 from promptpo.spec import Env, EnvSpec, Raw, field
 
+from ._shared import machines
+
 
 class Observation:
     """The pendulum, before each action. Its angle is 0 when it stands upright."""
@@ -34,6 +36,12 @@ def reward(observation: Observation, action: np.ndarray, next_observation: Obser
     """Reward of one step: 0 at best, when upright, at rest and without torque."""
     cost = observation.angle() ** 2 + 0.1 * observation.velocity**2 + 0.001 * action[0] ** 2
     return -float(cost)
+
+
+FACTS = """
+The pendulum is a rod of 1 m and 1 kg, its weight spread evenly along it, that turns about one of
+its ends. Gravity is 10 m/s^2. Nothing rubs.
+"""
 
 
 def make() -> Env:
@@ -61,6 +69,8 @@ SPEC = EnvSpec(
     make=make,
     observation=Observation,
     action=ACTION,
+    facts=FACTS,
+    measured_facts=machines.PENDULUM.measured,
     reward=reward,
     reward_tolerance=1e-4,  # the observation is float32
     horizon=200,

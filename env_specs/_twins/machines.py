@@ -6,15 +6,18 @@ Each kind has sentences, given its numbers, and what reads these numbers off a l
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import Any
 
 from promptpo.spec import Env
 from promptpo.spec.writing import wrapped
 
+from .._shared.machines import CAR as VALLEY
+from .._shared.machines import CART as CART_AND_POLE
+from .._shared.machines import CHAIN as TWO_LINKS
+from .._shared.machines import LANDER as MOON_LANDER
+from .._shared.machines import Machine, Numbers
 from .recipe import Facts, View, World
 from .rewriting import renamed
-
-Numbers: TypeAlias = Mapping[str, float]
 
 
 def machine_facts(kind: str, numbers: Callable[[World], Numbers]) -> Callable[[World, View], Facts]:
@@ -30,53 +33,11 @@ def machine_facts(kind: str, numbers: Callable[[World], Numbers]) -> Callable[[W
 
 def measured(kind: str, env: Env, names: Mapping[str, str]) -> str:
     """What a live environment, which has been reset, says of itself; ``names`` are the twin's."""
-    return _sentences(kind, _READERS[kind](env.unwrapped), names)
+    return _sentences(kind, _KINDS[kind].read(env.unwrapped), names)
 
 
 def _sentences(kind: str, numbers: Numbers, names: Mapping[str, str]) -> str:
-    shown = {name: f"{float(f'{float(value):.6g}'):.3g}" for name, value in numbers.items()}
-    return wrapped(renamed(_WORDS[kind].format(**shown), names))
-
-
-_STEP = "A step takes {step} s. "
-
-_WORDS = {
-    "cart": (
-        "The cart weighs {cart_mass} kg. The pole weighs {pole_mass} kg, spread evenly along it, "
-        "and is {length} m long. Gravity is {gravity} m/s^2. Nothing rubs. In each step positions "
-        "change by the speeds before it, then speeds by what the force does."
-    ),
-    "car": (
-        "The engine's full force changes the velocity by {power} in a step. Gravity changes it by "
-        "{gravity} * abs(cos({steepness} * position)) in a step, towards the bottom of the valley."
-    ),
-    "chain": (
-        "The first link weighs {mass_1} kg, the second {mass_2} kg; the centre of mass of each is "
-        "in its middle, and about that its moment of inertia is {inertia_1} and {inertia_2} "
-        "kg m^2. Gravity is {gravity} m/s^2. Nothing rubs."
-    ),
-    "lander": (
-        "The lander weighs {mass} kg, each leg {leg} kg. Its moment of inertia is {inertia} "
-        "kg m^2. In a step the main engine gives {main} N s, the engines at its sides {side} N s; "
-        "the first is off by up to a half, the others by up to a quarter, each time by chance."
-    ),
-    "hand": _STEP,
-    "puck": _STEP + "The puck weighs {mass} kg.",
-    "drawer": _STEP + "The drawer slides with a damping of {damping} N s/m.",
-    "door": _STEP + "The door's hinge has a damping of {damping} N m s/rad.",
-}
-
-
-def _lander(env: Any) -> Numbers:  # noqa: ANN401 - Gymnasium's
-    constants = type(env).step.__globals__
-    scale = constants["SCALE"]
-    return {
-        "mass": env.lander.mass,
-        "leg": env.legs[0].mass,
-        "inertia": env.lander.inertia,
-        "main": constants["MAIN_ENGINE_POWER"] * constants["MAIN_ENGINE_Y_LOCATION"] / scale,
-        "side": constants["SIDE_ENGINE_POWER"] * constants["SIDE_ENGINE_AWAY"] / scale,
-    }
+    return wrapped(renamed(_KINDS[kind].text(numbers), names))
 
 
 def _step(env: Any) -> Numbers:  # noqa: ANN401 - Meta-World's
@@ -87,30 +48,41 @@ def _damped(joint: str) -> Callable[[Any], Numbers]:
     return lambda env: {**_step(env), "damping": env.model.joint(joint).damping[0]}
 
 
-_READERS: dict[str, Callable[[Any], Numbers]] = {
-    "cart": lambda env: {
-        "cart_mass": env.masscart,
-        "pole_mass": env.masspole,
-        "length": 2 * env.length,
-        "gravity": env.gravity,
-    },
-    "car": lambda env: {
-        "power": env.power,
-        "gravity": env.gravity,
-        "steepness": env.steepness,
-    },
-    "chain": lambda env: {
-        "mass_1": env.LINK_MASS_1,
-        "mass_2": env.LINK_MASS_2,
-        "inertia_1": env.inertias[0],
-        "inertia_2": env.inertias[1],
-        "gravity": env.gravity,
-    },
-    "lander": _lander,
-    "hand": _step,
-    "puck": lambda env: {**_step(env), "mass": env.model.body("obj").mass[0]},
-    "drawer": _damped("goal_slidey"),
-    "door": _damped("doorjoint"),
+_STEP = "A step takes {step} s. "
+
+_KINDS = {
+    "cart": CART_AND_POLE,
+    # In these worlds all numbers are attributes.
+    "car": Machine(
+        VALLEY.words,
+        lambda env: {
+            "power": env.power,
+            "gravity": env.gravity,
+            "steepness": env.steepness,
+        },
+    ),
+    "chain": Machine(
+        TWO_LINKS.words,
+        lambda env: {
+            "mass_1": env.LINK_MASS_1,
+            "mass_2": env.LINK_MASS_2,
+            "inertia_1": env.inertias[0],
+            "inertia_2": env.inertias[1],
+            "gravity": env.gravity,
+        },
+    ),
+    "lander": MOON_LANDER,
+    "hand": Machine(_STEP, _step),
+    "puck": Machine(
+        _STEP + "The puck weighs {mass} kg.",
+        lambda env: {**_step(env), "mass": env.model.body("obj").mass[0]},
+    ),
+    "drawer": Machine(
+        _STEP + "The drawer slides with a damping of {damping} N s/m.", _damped("goal_slidey")
+    ),
+    "door": Machine(
+        _STEP + "The door's hinge has a damping of {damping} N m s/rad.", _damped("doorjoint")
+    ),
 }
 
 # --- The numbers of a world -------------------------------------------------------------------

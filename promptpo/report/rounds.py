@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from markupsafe import Markup
-
+from promptpo.policies import CoverageRun
 from promptpo.report import texts
 from promptpo.report.code import DiffRow, highlighted, side_by_side
+from promptpo.report.coverage import Coverage, SourceLine, covered
 from promptpo.report.tables import Table, headline, trials_table
 from promptpo.report.texts import Text, kind_words
 from promptpo.report.traces import (
@@ -18,9 +18,9 @@ from promptpo.report.traces import (
     MOST_POINTS,
     Trace,
     Traces,
-    field_columns,
     read_traces,
 )
+from promptpo.report.variables import field_columns
 from promptpo.store.folder import RunFolder
 from promptpo.store.reading import RunRecord
 from promptpo.store.trials import RoundRecord, Trial
@@ -76,11 +76,13 @@ class RoundView:
     feedback: NoteView | None = None
     headline: str = ""
     strategy: str = ""
-    source: tuple[Markup, ...] = ()
+    source: tuple[SourceLine, ...] = ()
+    coverage: Coverage | None = None
     before: str = ""
     diff: tuple[DiffRow, ...] = ()
     traces: Traces | None = None
     plots: tuple[Trace, ...] = ()
+    traced: tuple[Trace, ...] = ()
 
     @property
     def kept_of(self) -> str:
@@ -105,9 +107,11 @@ def round_views(run: RunRecord, budget: Budget, room: int, prefix: str) -> list[
         view = _view(run, record, room, prefix)
         if record.winner is not None:
             view = _with_source(view, record.winner, before, sources)
+            view = _with_coverage(view, record.winner, _coverage(run, record.winner))
             found = traces.get(record.number)
             plots = tuple(found.plots(points)) if found else ()
-            view = replace(view, traces=found, plots=plots)
+            own = tuple(found.traced_plots(points)) if found else ()
+            view = replace(view, traces=found, plots=plots, traced=own)
         views.append(replace(view, headline=_round_words(record, before)))
         before = record.winner or before
     return views
@@ -161,10 +165,22 @@ def _with_source(view: RoundView, winner: Trial, before: Trial | None, limit: in
     return replace(
         view,
         strategy=texts.strategy(winner.candidate.source),
-        source=highlighted(source),
+        source=tuple(map(SourceLine, highlighted(source))),
         before=before.name if before else "",
         diff=diff,
     )
+
+
+def _with_coverage(view: RoundView, winner: Trial, run: CoverageRun | None) -> RoundView:
+    """How often the lines of the winner's source ran, where that was counted."""
+    html = [line.html for line in view.source]
+    source, coverage = covered(html, winner.candidate.source or "", run)
+    return replace(view, source=source, coverage=coverage)
+
+
+def _coverage(run: RunRecord, trial: Trial) -> CoverageRun | None:
+    """Of equal policies the first one's."""
+    return run.coverage_of.get(trial.name) or run.coverage_of.get(run.folder_of(trial))
 
 
 def _source(trial: Trial, limit: int) -> str:

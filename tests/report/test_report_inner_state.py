@@ -1,0 +1,133 @@
+"""What a page shows of a policy's inner state, and of how often its lines ran."""
+
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from report_runs import HOSTILE
+
+from promptpo.policies import CoverageRun
+from promptpo.report import traces
+from promptpo.report.code import highlighted
+from promptpo.report.coverage import covered
+from promptpo.report.page import render_report
+from promptpo.report.variables import MOST_LEVELS, traced
+from promptpo.store.episodes import packed, read
+from promptpo.store.reading import read_record
+from promptpo.types import Trajectory
+
+
+def episode(**trace):
+    steps = max(map(len, trace.values()), default=1)
+    arrays = np.zeros((steps + 1, 1)), np.zeros((steps, 1)), np.zeros(steps)
+    return Trajectory(*arrays, 1, True, False, None, trace)
+
+
+def test_texts_get_levels_in_the_order_of_their_appearance():
+    (phase,) = traced([episode(phase=("reach", None, "push")), episode(phase=("hold", "reach", 2))])
+    assert phase.levels == ("reach", "push", "hold", "2")
+    first, second = (line.tolist() for line in phase.lines)
+    assert (first[0], math.isnan(first[1]), first[2]) == (0, True, 1)
+    assert second == [2, 0, 3]
+
+
+def test_numbers_and_truth_values_are_numbers_and_what_is_absent_is_a_gap():
+    (number,) = traced([episode(n=(1, True, None, 2.5))])
+    assert number.levels == ()
+    assert np.array_equal(number.lines[0], [1, 1, np.nan, 2.5], equal_nan=True)
+
+
+def test_texts_beyond_the_levels_are_gaps():
+    (many,) = traced([episode(n=tuple(f"s{i}" for i in range(MOST_LEVELS + 1)))])
+    assert len(many.levels) == MOST_LEVELS
+    assert np.isnan(many.lines[0][-1])
+
+
+def test_an_episode_without_the_trace_of_the_others_is_a_gap():
+    (number,) = traced([episode(), episode(n=(1, 2))])
+    assert np.isnan(number.lines[0]).all()
+
+
+def test_a_plot_has_gaps_and_upright_steps():
+    both = traced([episode(n=(0, 1, None, 1), phase=("a", "a", "b", "b"))])
+    number, phase = (traces._plot(v, ["only"], 500).svg for v in both)
+    assert number.count("M") == 2
+    assert " 0l" not in number
+    assert "from the lowest to the highest a, b" in phase
+    steps = phase.split("l", 3)[-1]
+    assert "0 -90" in steps  # upright, by one of two levels
+
+
+@pytest.mark.parametrize("points", [4, 40])
+def test_a_line_of_many_gaps_keeps_to_its_budget(points):
+    (number,) = traced([episode(n=tuple(i % 2 or None for i in range(1000)))])
+    assert len(traces._plot(number, ["only"], points).svg) < 500 + 20 * points
+
+
+SOURCE = """class Policy:
+    def act(self, obs):
+        if obs:
+            return 1
+        return 0"""
+
+
+def shown(counts, steps=200, error=None):
+    return covered(highlighted(SOURCE), SOURCE, CoverageRun(tuple(counts), steps, error))
+
+
+def test_each_line_says_how_often_it_ran():
+    lines, coverage = shown([(1, 0), (2, 0), (3, 200), (4, 1), (5, 199)])
+    assert [(line.ran, line.level) for line in lines] == [
+        ("", ""), ("100%", "most"), ("100%", "most"), ("<1%", "few"), ("99%", "most"),
+    ]  # fmt: skip
+    assert (coverage.steps, coverage.unreached, coverage.whole) == (200, (), True)
+
+
+def test_what_never_ran_is_said_in_words_too():
+    lines, coverage = shown([(1, 0), (2, 0), (3, 200), (5, 100)])
+    assert (lines[3].ran, lines[3].level) == ("never", "never")
+    words = "the branch at line 3 (<code>if obs</code>) never ran"
+    assert (coverage.unreached, coverage.whole) == ((words,), False)
+
+
+@pytest.mark.parametrize(("steps", "error"), [(0, None), (200, "it failed")])
+def test_where_nothing_could_be_counted_nothing_is_shown(steps, error):
+    lines, coverage = shown([], steps, error)
+    assert coverage is None
+    assert {line.level for line in lines} == {""}
+
+
+def test_counts_that_cannot_be_are_shown_as_if_they_could():
+    lines, _ = shown([(1, 0), (3, 10**9), (4, -5), (99, 1)])
+    assert [line.ran for line in lines[2:4]] == ["100%", "start"]
+
+
+def test_a_page_shows_traces_and_counts_and_nothing_of_them_is_markup(copied):
+    winner = read_record(copied).rounds[1].winner
+    where = copied / "candidates" / winner.name / "episodes.npz"
+    texts = ("<b>", "</svg>")
+    episodes = [
+        replace(e, trace={"phase": (*texts, *(None,) * (len(e.rewards) - 2))}) for e in read(where)
+    ]
+    where.write_bytes(packed(episodes))
+    key = {"round": 2, "candidate": winner.key.candidate, "attempt": 0, "role": ""}
+    event = {"type": "coverage", "key": key, "digest": "x", "lines": [1, 2], "hits": [0, 7],
+             "steps": 10, "error": None, "time": 0.0}  # fmt: skip
+    with (copied / "events.jsonl").open("a") as log:
+        log.write(json.dumps(event) + "\n")
+
+    html = render_report([read_record(copied)])
+
+    assert "What the policy traced of itself" in html
+    assert "<li>&lt;/svg&gt;</li><li>&lt;b&gt;</li>" in html
+    assert '<span class="ran">never</span>' in html
+    assert "Never reached in these steps" in html
+    assert HOSTILE not in html
+
+
+def test_a_page_without_either_says_nothing_of_them(finished):
+    html = render_report([read_record(finished)])
+    assert "traced of itself" not in html
+    assert 'class="ran' not in html

@@ -1,8 +1,9 @@
 """Meta-World's 50 manipulation tasks; those with a file of their own are found there.
 
 Of ``_metaworld/``, ``tasks.toml`` says what a task is, ``press.py``, ``carry.py`` and ``push.py``
-hold the rewards, ``facts.json`` the data sheets, and ``references.json`` the references, measured
-by ``python -m promptpo.spec.baselines metaworld: --episodes 30 --json FILE``. Facts are from
+hold the rewards, ``facts.json`` the data sheets, measured by ``measure.py``, and
+``references.json`` the references, measured by
+``python -m promptpo.spec.baselines metaworld: --episodes 30 --json FILE``. Facts are from
 metaworld 3.1.1.
 """
 

@@ -1,23 +1,20 @@
 """Data sheets of Meta-World's tasks: how late the hand follows, and what can be touched.
 
-All of it is measured in an episode of one seed, which the arm begins in its usual posture. The
-texts of the tasks without a file of their own stand in ``facts.json``, written by
-``python -m env_specs._metaworld.sheet``.
+All of it is measured in an episode of one seed; no task of ours says other numbers for others.
 """
 
 from __future__ import annotations
 
-import json
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from promptpo.spec import Env, number, table
+from promptpo.spec import Env
+from promptpo.spec.authoring.sheet_tables import number, table
 
 from .world import reset
 
@@ -27,8 +24,6 @@ _NEAR = 0.1
 _RISE, _REST = 20, 15
 _SHAPES = {0: "plane", 2: "ball", 3: "rod", 4: "ellipsoid", 5: "cylinder", 6: "box", 7: "mesh"}
 _AXES = "xyz"
-
-FACTS = Path(__file__).with_name("facts.json")
 
 
 @dataclass(frozen=True)
@@ -228,22 +223,3 @@ def _spans(box: np.ndarray) -> list[str]:
 def _gap(box: np.ndarray) -> float:
     """How far a box is from where it is counted from."""
     return float(np.linalg.norm(np.maximum(0.0, np.maximum(box[0], -box[1]))))
-
-
-def _write() -> None:
-    """Measure all tasks without a file of their own."""
-    from promptpo.spec import Task, load_spec
-
-    from ..family_metaworld import SHIPPED, members
-
-    texts = {}
-    for member in (name for name in members() if name not in SHIPPED):
-        task = Task.open(load_spec(f"metaworld:{member}"))
-        assert task.spec.measured_facts  # noqa: S101 - the family's template
-        texts[member] = task.spec.measured_facts(task.env)
-        task.close()
-    FACTS.write_text(f"{json.dumps(texts, indent=1)}\n", encoding="utf-8")
-
-
-if __name__ == "__main__":
-    _write()

@@ -91,7 +91,11 @@ def _groups(histories: Sequence[History]) -> tuple[Group, ...]:
 
 
 def _label(settings: Mapping[str, Any], names: Sequence[str]) -> str:
-    """Some settings in words; a method has options of its own, and may ask no model."""
+    """Some settings in words, and that facts were withheld.
+
+    A method has options of its own, and may ask no model.
+    """
+    names = [*names, "facts"] if settings.get("facts") is False and "facts" not in names else names
     there = [n for n in names if n in settings and (n != "model" or settings[n] is not None)]
     return ", ".join(_words(name, settings[name]) for name in there)
 

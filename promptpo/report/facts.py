@@ -26,9 +26,10 @@ class Fact:
 
 
 def made_by(run: RunRecord) -> str:
-    """The method and the model, as far as there is something to say of them."""
+    """The method and the model, as far as there is something to say of them; facts withheld."""
     method = run.method if run.method != USUAL_METHOD else ""
-    return " · ".join(filter(None, (method, run.model)))
+    facts = "without facts" if run.facts_withheld else ""
+    return " · ".join(filter(None, (method, run.model, facts)))
 
 
 def facts(run: RunRecord) -> list[Fact]:

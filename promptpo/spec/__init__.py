@@ -27,7 +27,6 @@ from promptpo.spec.authoring.observation import (
     standalone_source,
 )
 from promptpo.spec.authoring.prompt import PromptParts, prompt_parts
-from promptpo.spec.authoring.sheet_tables import number, table
 from promptpo.spec.loading.catalog import known_specs, shipped_specs
 from promptpo.spec.loading.loader import load_spec, spec_text
 from promptpo.spec.running.flattening import flat_function
@@ -54,11 +53,9 @@ __all__ = [
     "known_specs",
     "layout",
     "load_spec",
-    "number",
     "observation_size",
     "prompt_parts",
     "shipped_specs",
     "spec_text",
     "standalone_source",
-    "table",
 ]

@@ -45,6 +45,11 @@ class Record(Fold):
         return settings
 
     @property
+    def facts_withheld(self) -> bool:
+        """Whether the spec states facts of the body that no prompt told."""
+        return self.settings.get("facts") is False
+
+    @property
     def spec(self) -> str:
         """Name of the task."""
         return str(self.run.get("spec", {}).get("name") or "")

@@ -29,6 +29,7 @@ def opening(progress: Progress) -> list[Row]:
         ("task", f"{record.spec}: {record.title}".rstrip(": ")),
         ("method", record.method if record.method != USUAL_METHOD else ""),
         ("model", model_words(record)),
+        ("facts", "withheld" if record.facts_withheld else ""),
         ("search", search),
         ("score", f"{text.plural(held_out, 'held-out episode')}" if held_out else "search only"),
         ("sandbox", isolation_words(record.run.get("isolation"))),

@@ -93,6 +93,11 @@ def test_runs_of_a_spec_with_facts_differ_in_whether_they_were_told(tmp_path):
     assert labels(a, b) == {"facts": 1, "no facts": 1}
 
 
+def test_runs_that_were_all_told_none_say_so(tmp_path):
+    runs = [written_run(tmp_path, has_facts=True, facts=False, seed=seed) for seed in (0, 1)]
+    assert labels(*runs) == {"promptpo, openai/a, no facts": 2}
+
+
 def test_runs_of_a_spec_without_facts_do_not(tmp_path):
     a, b = written_run(tmp_path), written_run(tmp_path, seed=1, facts=False)
     assert labels(a, b) == {"promptpo, openai/a": 2}

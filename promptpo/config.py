@@ -12,7 +12,7 @@ from typing import Any, get_args, get_type_hints
 from promptpo.common.values import check_value, listed
 
 
-def option(
+def option(  # noqa: PLR0913 - what can be said of a setting
     default: Any,  # noqa: ANN401 - a setting may be of any plain type
     help: str,
     *,
@@ -22,11 +22,13 @@ def option(
     group: str = "search",
     resumable: bool = False,
     several: bool = False,
+    auto: bool = False,
 ) -> Any:  # noqa: ANN401
     """Declare one setting; ``resumable`` ones and limits may change when a run is resumed.
 
     ``within``: the least and the most that a number may be; beyond them it is a slip of the hand.
-    ``several``: a comma-separated list of ``choices``.
+    ``several``: a comma-separated list of ``choices``. ``auto``: the word ``auto`` is a
+    value, too.
     """
     meta = {
         "help": help,
@@ -36,9 +38,13 @@ def option(
         "group": group,
         "resumable": resumable or group == "limits",
         "several": several,
+        "auto": auto,
     }
     return dataclasses.field(default=default, metadata=meta)
 
+
+#: A number that the program finds by itself.
+AUTO = "auto"
 
 #: Seconds of a day: no single wait is longer.
 DAY = 86_400
@@ -132,11 +138,19 @@ class RunConfig:
 
     rounds: int = option(5, "rounds of candidates", within=(1, 1000), resumable=True)
     candidates: int = option(4, "policies written per round (N in the paper)", within=(1, 200))
-    episodes: int = option(5, "search episodes per candidate (E in the paper)", within=(1, 1000))
-    selection_episodes: int = option(
-        20,
-        "episodes that choose among the round winners; 0: trust their search scores",
+    episodes: int | str = option(
+        AUTO,
+        "search episodes per candidate (E in the paper); 'auto': 5, and more for those that cannot"
+        " be told from the best",
+        within=(1, 1000),
+        auto=True,
+    )
+    selection_episodes: int | str = option(
+        AUTO,
+        "episodes that choose among the round winners; 'auto': 20, and more until they can tell;"
+        " 0: trust their search scores",
         within=(0, 100_000),
+        auto=True,
     )
     test_episodes: int = option(
         50,
@@ -157,9 +171,14 @@ class RunConfig:
         group="limits",
     )
     patience: int | None = option(
-        None,
-        "stop after this many rounds without a better search score",
-        within=(1, 1000),
+        3,
+        "stop after this many rounds without a better search score; 0: never",
+        within=(0, 1000),
+        group="limits",
+    )
+    early_stop: bool = option(
+        True,
+        "stop the search where the best possible score, which a spec states, is reached",
         group="limits",
     )
     max_cost: float | None = option(
@@ -243,6 +262,22 @@ class RunConfig:
         return self.max_concurrency or self.candidates
 
     @property
+    def first_episodes(self) -> int:
+        """Search episodes that every candidate plays."""
+        return self.episodes if isinstance(self.episodes, int) else 5
+
+    @property
+    def races(self) -> bool:
+        """Whether candidates that cannot be told apart play more search episodes."""
+        return self.episodes == AUTO
+
+    @property
+    def selection(self) -> tuple[int, int]:
+        """Selection episodes that every finalist plays, and the most that one may play."""
+        number = self.selection_episodes
+        return (number, number) if isinstance(number, int) else (20, 100)
+
+    @property
     def trackers(self) -> tuple[str, ...]:
         """The names in ``track``, each once."""
         return tuple(dict.fromkeys(listed(self.track)))
@@ -267,6 +302,8 @@ def _hints(kind: type) -> dict[str, Any]:
 
 def check_setting(kind: type, name: str, value: object) -> None:
     """Raise UsageError unless a setting of RunConfig, or of a method, may have this value."""
+    if value == AUTO and fields(kind)[name].metadata["auto"]:
+        return
     if value is not None or type(None) not in get_args(_hints(kind)[name]):
         check_value(name, value_type(kind, name), fields(kind)[name].metadata, value)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import total_ordering
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -21,8 +21,8 @@ Verdict = Literal[
 ]
 
 #: What a candidate is: written by a model, proposed or revised by one, a policy with other
-#: numbers, drawn at random, or a trained network.
-Kind = Literal["policy", "proposal", "revision", "tuned", "sample", "network"]
+#: numbers, drawn at random, a trained network, or one that knows nothing of the task.
+Kind = Literal["policy", "proposal", "revision", "tuned", "sample", "network", "probe"]
 
 
 @dataclass(frozen=True, order=True)
@@ -181,6 +181,30 @@ class Rollout:
             rate = sum(map(bool, successes)) / len(successes)
         return Score(sum(returns) / len(returns), rate)
 
+    @classmethod
+    def pooled(cls, parts: Sequence[Rollout]) -> Rollout:
+        """Several rollouts of one policy as one; what an earlier one played counts once.
+
+        A part that failed is a failure of the whole.
+        """
+        seen: dict[int, Rollout] = {}
+        for part in parts:
+            for seed in part.seeds:
+                seen.setdefault(seed, part)
+        failed = next((p for p in parts if p.error is not None), parts[0])
+        steps = sum(p.steps for p in parts)
+        return cls(
+            stream=parts[0].stream,
+            seeds=tuple(seen),
+            episodes=tuple(e for p in parts for e in p.episodes if seen.get(e.seed) is p),
+            steps=steps,
+            clipped=sum(p.clipped * p.steps for p in parts) / max(steps, 1),
+            output=failed.output,
+            error=failed.error,
+            error_kind=failed.error_kind,
+            mark=parts[0].mark,
+        )
+
     def __repr__(self) -> str:
         return (
             f"<Rollout of {text.plural(len(self.seeds), f'{self.stream} episode')}: {self.score}>"
@@ -239,6 +263,10 @@ class Candidate:
 
     ``key`` has the attempt that it is; ``parents`` are the names of the candidates that it was
     made from. ``error``: why it cannot be used.
+
+    ``rollout`` are the search episodes that all candidates of its round began with, ``later`` those
+    that it has played since, to be told from others; all of them are its score. ``hard`` are
+    episodes in which others had failed, which it played besides; they are no part of any score.
     """
 
     key: Key
@@ -248,6 +276,8 @@ class Candidate:
     kind: Kind = "policy"
     parents: tuple[str, ...] = ()
     notes: tuple[Note, ...] = ()
+    later: tuple[Rollout, ...] = ()
+    hard: Rollout | None = None
 
     @property
     def name(self) -> str:
@@ -255,11 +285,17 @@ class Candidate:
         return self.key.name
 
     @property
+    def pooled(self) -> Rollout | None:
+        """All search episodes behind its score, as one rollout; None where it has not played."""
+        if self.rollout is None or not self.later:
+            return self.rollout
+        return Rollout.pooled((self.rollout, *self.later))
+
+    @property
     def score(self) -> Score:
-        """The score of its search episodes; the worst one where there are none."""
-        if self.error is not None or self.rollout is None:
-            return Score(failed=True)
-        return self.rollout.score
+        """The score of all its search episodes; the worst one where there are none."""
+        played = self.pooled
+        return Score(failed=True) if self.error is not None or played is None else played.score
 
     @property
     def mark(self) -> str:
@@ -293,3 +329,16 @@ class Round:
 def best_round(rounds: Sequence[Round]) -> Round:
     """The round whose winner has the best search score; the earlier one where two are equal."""
     return max(rounds, key=lambda r: (r.winner.score, -r.number))
+
+
+def with_candidate(rounds: Sequence[Round], candidate: Candidate) -> list[Round]:
+    """The rounds with what has become of a candidate in its place."""
+    found = []
+    for round_ in rounds:
+        if round_.number != candidate.key.round:
+            found.append(round_)
+            continue
+        same = {c.name: c for c in round_.candidates} | {candidate.name: candidate}
+        winner = candidate if round_.winner.name == candidate.name else round_.winner
+        found.append(replace(round_, candidates=tuple(same.values()), winner=winner))
+    return found

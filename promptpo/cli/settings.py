@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -82,7 +82,7 @@ def add_settings(
                 dest=name,
                 default=argparse.SUPPRESS,
                 action=_Listing if f.metadata["several"] else "store",
-                type=converter(kind),
+                type=_or_auto(converter(kind)) if f.metadata["auto"] else converter(kind),
                 metavar=_metavar(name, f, kind),
                 help=_help(words.get(name, f.metadata["help"]), defaults.get(name, f.default)),
             )
@@ -105,6 +105,11 @@ def add_playing(parser: Parser, purpose: str, *also: str, episodes: int | None =
     }
     defaults = {} if episodes is None else {"test_episodes": episodes}
     add_settings(parser, config.PLAYING, {"test_episodes": also}, words, defaults=defaults)
+
+
+def _or_auto(convert: Callable[[str], Any]) -> Callable[[str], Any]:
+    """Takes the word that leaves a number to the program, too."""
+    return lambda word: word if word == config.AUTO else convert(word)
 
 
 class _Listing(argparse.Action):

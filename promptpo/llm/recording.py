@@ -78,6 +78,7 @@ _REPLAYED = (
     "seed",
     "target",
     "patience",
+    "early_stop",
     "act_timeout",
     "episode_timeout",
     "policy_lifetime",

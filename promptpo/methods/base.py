@@ -88,6 +88,7 @@ class Services(Protocol):
         keys: Sequence[Key],
         constants: Sequence[Sequence[float]] = ((),),
         keep: bool = True,
+        mark: str = "",
     ) -> list[Rollout]:
         """Search episodes of a program, for each vector of ``constants``: one rollout each.
 
@@ -95,16 +96,22 @@ class Services(Protocol):
         take are reserved from the budget before anything is played. Raises LimitReached where they
         are not left; then nothing has been played. What was played already, the same text on the
         same seeds, is not played again and costs nothing. With ``keep`` the trajectories are
-        stored; without, ``episodes`` has to play them again.
+        stored; without, ``episodes`` has to play them again. With a ``mark`` against the policy
+        each episode has a process of its own.
         """
         ...
 
-    async def episodes(self, of: Candidate) -> list[Trajectory]:
-        """The trajectories of a candidate's search episodes. Raises RunError."""
+    async def episodes(self, of: Candidate, seeds: Sequence[int] | None = None) -> list[Trajectory]:
+        """The trajectories of a candidate's search episodes of these seeds, in their order.
+
+        None: those that it began with. Raises RunError.
+        """
         ...
 
-    async def summarize(self, of: Candidate, feedback: str | None) -> SummaryRun:
-        """Texts on a candidate's search episodes, by a Feedback source or (None) the built-in."""
+    async def summarize(
+        self, of: Candidate, feedback: str | None, seeds: Sequence[int] | None = None
+    ) -> SummaryRun:
+        """Texts on the same episodes, by a Feedback source or (None) the built-in summary."""
         ...
 
     async def coverage(self, of: Candidate) -> CoverageRun:
@@ -123,11 +130,15 @@ class Services(Protocol):
         """
         ...
 
-    async def open_round(self, rounds: Sequence[Round]) -> tuple[list[Round], int]:
+    async def open_round(
+        self, rounds: Sequence[Round], guests: Sequence[Key] = ()
+    ) -> tuple[list[Round], int]:
         """The rounds as they stand, and how many candidates the limits allow in the next one.
 
-        In a run that goes on after its end, a winner may have been found out since. Raises
-        SearchEnd where it is none, or where the target or the patience is reached.
+        ``guests`` are policies of earlier rounds that are going to play along. In a run that goes
+        on after its end, a winner may have been found out since. Raises SearchEnd where no
+        candidate is allowed, or where the target, the best possible score or the patience is
+        reached.
         """
         ...
 

@@ -83,7 +83,7 @@ class BestOfN:
             reply = await self.services.ask(Key(key.round, key.candidate, role="policy"), prompt)
             source = extract_code(reply, "Policy")
             candidate = Candidate(key, source)
-            seeds = self.services.seeds(0, self.config.episodes)
+            seeds = self.services.seeds(0, self.config.first_episodes)
             [run] = await self.services.play(Program.of(source), seeds, keys=[key])
             candidate = Candidate(key, source, run, run.error)
         except ReplyRejected as e:
@@ -106,7 +106,7 @@ class BestOfN:
             max_calls=samples,
             prompt_tokens=samples * size,
             completion_tokens=samples * REPLY_TOKENS,
-            search_steps=samples * config.episodes * spec.horizon,
+            search_steps=samples * config.first_episodes * spec.horizon,
             finalists=min(config.options.finalists, samples),
         )
 

@@ -1,20 +1,24 @@
 """Prompted Policy Optimization (arXiv 2605.30719), the search itself.
 
-1. Ask for a Feedback class, which turns an episode into a short text.
-2. Each round asks for N policies independently, with the same prompt: the task, the history of
-   the rounds before, and a reflection on the last of them.
-3. Every candidate plays the same E fresh episodes; one that fails is sent back for repair.
+1. Ask for a Feedback class, which turns an episode into a short text, and look at a few episodes of
+   zero and of random actions.
+2. Each round asks for N policies independently: the task, what has been found so far, and a
+   reflection on it. One candidate goes on from the most different promising policy, one does
+   without the reflection.
+3. All candidates, and the best so far, play the same fresh episodes; one that fails is sent back
+   for repair; those that cannot be told from the best play on until they can.
 4. The round's best must act the same when its episodes are alone in a process; one that does not
    has the score that it gets alone, and the best is looked for again.
-5. That best is summarized, episode by episode, by the Feedback class.
+5. Worst, median and best episodes are described by the Feedback class, which a reflection may
+   revise.
 
-Unlike the published implementation, a reply that cannot be used scores worst instead of ending
-the run, losers stay in the history with a line, and all rounds' winners compete in the end.
+``--preset paper`` leaves out what the published method has not: what came first is then what it
+was, but that a reply that cannot be used scores worst instead of ending the run, losers stay in the
+history with a line, and all rounds' winners compete in the end. ``docs/method.md`` says why.
 """
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
@@ -25,9 +29,22 @@ from promptpo.errors import LimitReached, SearchEnd
 from promptpo.llm.extraction import ReplyRejected, extract_code
 from promptpo.llm.messages import Message, Reply
 from promptpo.methods.base import REPLY_TOKENS, Demand, Messages, Search, Services, winners
+from promptpo.methods.contest import (
+    EXTRA_EACH,
+    HARD,
+    MOST,
+    Contest,
+    hard_seeds,
+    known_before,
+    shared,
+)
+from promptpo.methods.describing import Describer
+from promptpo.methods.feedback import Feedback
+from promptpo.methods.probing import probe
 from promptpo.policies import Program
 from promptpo.prompts import promptpo as prompts
-from promptpo.types import Candidate, Key, Note, Round
+from promptpo.prompts.promptpo import Memory, turns
+from promptpo.types import Candidate, Key, Note, Round, best_round, with_candidate
 
 if TYPE_CHECKING:
     from promptpo.spec import EnvSpec
@@ -38,12 +55,28 @@ class Options:
     """What PromptPO can be told beyond the settings of every run."""
 
     reflection: bool = option(True, "ask for a reflection before each later round")
+    without_reflection: int = option(
+        1, "candidates of a round that do not read the reflection", within=(0, 200)
+    )
+    revise_feedback: bool = option(True, "let a reflection send another Feedback class")
+    second_line: bool = option(
+        True, "ask one candidate a round to go on from the most different promising policy"
+    )
+    challenge: bool = option(True, "let the best so far play every round's episodes too")
+    probe: int = option(
+        2, "episodes of zero and of random actions each, described before round 1", within=(0, 100)
+    )
     max_repairs: int = option(
         3, "times a failing candidate is sent back for repair", within=(0, 100)
     )
+    history: str = option(
+        "focused",
+        "'focused': what helps most; 'published': every winner in full",
+        choices=("focused", "published"),
+    )
     history_tokens: int = option(
-        24_000,
-        "token budget of the history in the prompt; oldest sources go first",
+        8_000,
+        "token budget of the history in the prompt",
         within=(500, 10**6),
     )
 
@@ -58,41 +91,89 @@ class PromptPO:
         self.services = services
         self.config = services.config
         self.options: Options = services.config.options
-        self.feedback: str | None = None
-        self.feedback_repairs = 0
+        self.feedback = Feedback(services)
+        self.describer = Describer(services, self.feedback)
+        self.memory = Memory()
 
     async def search(self) -> Search:
         """Rounds until the last one, a target, the patience or a limit."""
         rounds: list[Round] = []
         try:
-            await self._write_feedback()
+            await self.feedback.write()
+            probes = await probe(self.services, self.describer, self.options.probe)
+            self.memory = replace(self.memory, probes=probes)
             while len(rounds) < self.config.rounds:
-                rounds, allowed = await self.services.open_round(rounds)
-                rounds.append(await self._round(rounds, allowed))
+                guest = rounds and self.options.challenge
+                guests = [best_round(rounds).winner.key] if guest else []
+                rounds, allowed = await self.services.open_round(rounds, guests)
+                rounds = await self._round(rounds, allowed)
                 self.services.record(rounds[-1])
         except SearchEnd as end:
             limited = isinstance(end, LimitReached)
             return Search(tuple(rounds), winners(rounds), str(end), limited)
         return Search(tuple(rounds), winners(rounds), "all rounds are done")
 
-    async def _round(self, rounds: Sequence[Round], count: int) -> Round:
+    async def _round(self, rounds: list[Round], count: int) -> list[Round]:
+        """The rounds with one more, and with what earlier policies have played in it."""
         number = len(rounds) + 1
-        notes = await self._reflect(rounds) if rounds and self.options.reflection else ()
-        prompt = prompts.policy_messages(self.services.spec, self.config, rounds, notes)
-        candidates, winner = await self.services.proven(
-            await all_of(self._candidate(Key(number, i), prompt) for i in range(1, count + 1))
-        )
-        if not winner.score.failed:
-            notes += await self._summarize(winner)
-        return Round(number, tuple(candidates), winner, notes)
+        self.memory = replace(self.memory, rounds=tuple(rounds), reflection="")
+        notes = await self._reflect() if rounds and self.options.reflection else ()
+        best = self.memory.best
+        contest = Contest(self.services, number, hard_seeds(best, self.services.spec.horizon)
+                          if best and self.options.challenge else ())  # fmt: skip
+        asked = [
+            prompts.policy_messages(self.services.spec, self.config, self.memory, turn)
+            for turn in turns(
+                count,
+                second=self.memory.second is not None,
+                without_reflection=self.options.without_reflection if notes else 0,
+            )
+        ]
+        jobs = [self._candidate(Key(number, i), p, contest) for i, p in enumerate(asked, 1)]
+        if best is None or not self.options.challenge:
+            return await self._settled(contest, rounds, None, await all_of(jobs), notes)
+        best, *tried = await all_of([contest.meet(best), *jobs])
+        return await self._settled(contest, rounds, best, tried, notes)
 
-    async def _reflect(self, rounds: Sequence[Round]) -> tuple[Note, ...]:
-        messages = prompts.reflection_messages(self.services.spec, self.config, rounds)
-        reply = await self.services.ask(Key(len(rounds) + 1, role="reflection"), messages)
+    async def _settled(
+        self,
+        contest: Contest,
+        rounds: list[Round],
+        best: Candidate | None,
+        tried: Sequence[Candidate],
+        notes: tuple[Note, ...],
+    ) -> list[Round]:
+        """Who is best of a round's candidates and of all, told apart and described.
+
+        ``best`` is the best so far where it has met the challengers.
+        """
+        candidates, _ = await self.services.proven([known_before(c, rounds) for c in tried])
+        raced = await contest.race([*([best] if best else []), *candidates])
+        if best is not None:
+            best, *raced = raced
+            rounds = with_candidate(rounds, best)
+            self.services.record(best)
+        candidates, winner = await self.services.proven(raced)
+        for candidate in candidates:
+            rounds = shared(rounds, candidate)
+            self.services.record(candidate)
+        rounds = [*rounds, Round(contest.number, tuple(candidates), winner, notes)]
+        rounds, self.memory = await self.describer.describe(rounds, self.memory)
+        return rounds
+
+    async def _reflect(self) -> tuple[Note, ...]:
+        """What was thought of the last round; a Feedback class that came with it takes over."""
+        memory = replace(self.memory, feedback=self.feedback.source or "")
+        messages = prompts.reflection_messages(self.services.spec, self.config, memory)
+        at = Key(len(self.memory.rounds) + 1, role="reflection")
+        reply = await self.services.ask(at, messages)
+        if self.options.revise_feedback:
+            self.memory = await self.describer.revised(reply, self.memory)
         text = prompts.reflection_text(reply.text)
+        self.memory = replace(self.memory, reflection=text)
         return (Note(prompts.REFLECTION, text),) if text else ()
 
-    async def _candidate(self, key: Key, prompt: Messages) -> Candidate:
+    async def _candidate(self, key: Key, prompt: Messages, contest: Contest) -> Candidate:
         """Ask for one policy and roll it out, repairing it as often as the run allows."""
         candidate = Candidate(key, None)
         messages = prompt
@@ -102,7 +183,7 @@ class PromptPO:
             self.services.report("state", name=key.name, state=state)
             try:
                 reply = await self._ask(at, messages)
-                candidate = await self._try(at, reply)
+                candidate = await self._try(at, reply, contest)
             except LimitReached as limit:
                 if candidate.error is None:
                     candidate = Candidate(key, None, error=f"not written: {limit}")
@@ -121,55 +202,21 @@ class PromptPO:
         role = "repair" if at.attempt else "policy"
         return await self.services.ask(Key(at.round, at.candidate, at.attempt, role), messages)
 
-    async def _try(self, at: Key, reply: Reply) -> Candidate:
+    async def _try(self, at: Key, reply: Reply, contest: Contest) -> Candidate:
         """Play what a reply holds; what cannot be used or played is an attempt that has failed."""
-        candidate, count = Candidate(at, None), self.config.episodes
+        candidate = Candidate(at, None)
         try:
             candidate = Candidate(at, extract_code(reply, "Policy"))
-            seeds = self.services.seeds((at.round - 1) * count, count)
             program = Program.of(candidate.source or "")
-            [run] = await self.services.play(program, seeds, keys=[at])
+            [run] = await self.services.play(program, contest.first, keys=[at])
             candidate = replace(candidate, rollout=run, error=run.error)
+            candidate = await contest.on_hard(candidate)
         except ReplyRejected as e:
             candidate = replace(candidate, error=str(e))
         except LimitReached as limit:
             candidate = replace(candidate, error=f"not played: {limit}")
         self.services.record(candidate)
         return candidate
-
-    async def _write_feedback(self) -> None:
-        messages = prompts.feedback_messages(self.services.spec, self.config)
-        reply = await self.services.ask(Key(role="feedback"), messages)
-        with contextlib.suppress(LimitReached):  # of a repair: there is a summary without it
-            await self._take_feedback(reply, 0)
-
-    async def _take_feedback(self, reply: Reply, round_: int) -> None:
-        """Use the class in a reply from now on; a reply without one goes back for repair."""
-        try:
-            self.feedback = extract_code(reply, "Feedback")
-        except ReplyRejected as e:
-            await self._repair_feedback(reply.text.strip() or "(empty reply)", str(e), round_)
-
-    async def _repair_feedback(self, said: str, error: str, round_: int) -> None:
-        """Ask for a corrected class; the built-in summary takes over when repairs run out."""
-        self.feedback = None
-        if self.feedback_repairs < self.options.max_repairs:
-            self.feedback_repairs += 1
-            key = Key(round_, 0, self.feedback_repairs, "feedback_repair")
-            asked = prompts.feedback_messages(self.services.spec, self.config)
-            messages = prompts.repair_messages(asked, said, "class", error)
-            await self._take_feedback(await self.services.ask(key, messages), round_)
-
-    async def _summarize(self, winner: Candidate) -> tuple[Note, ...]:
-        """The winner's episodes as text."""
-        while self.feedback is not None:
-            run = await self.services.summarize(winner, self.feedback)
-            if run.error is None:
-                return prompts.episode_notes(run.texts)
-            said = f"```python\n{self.feedback}\n```"
-            with contextlib.suppress(LimitReached):
-                await self._repair_feedback(said, run.error, winner.key.round)
-        return prompts.episode_notes((await self.services.summarize(winner, None)).texts)
 
     @staticmethod
     def forecast(spec: EnvSpec, config: RunConfig) -> Demand:
@@ -181,8 +228,8 @@ class PromptPO:
             calls=calls,
             max_calls=calls + (policies + 1) * options.max_repairs,
             prompt_tokens=prompts.prompt_tokens(spec, config, REPLY_TOKENS),
-            completion_tokens=REPLY_TOKENS * (1 + policies) + 150 * reflections,
-            search_steps=policies * config.episodes * spec.horizon,
+            completion_tokens=REPLY_TOKENS * (1 + policies) + 250 * reflections,
+            search_steps=_most_episodes(config) * spec.horizon,
             finalists=config.rounds,
         )
 
@@ -190,3 +237,16 @@ class PromptPO:
     def all_prompts(spec: EnvSpec, config: RunConfig) -> list[tuple[str, Messages]]:
         """Feedback, policies, reflections, repairs."""
         return prompts.render_all(spec, config)
+
+
+def _most_episodes(config: RunConfig) -> int:
+    """Search episodes of a run without repairs, at most."""
+    options, rounds = config.options, config.rounds
+    each, players = config.first_episodes, config.candidates
+    found: int = 2 * options.probe + rounds * players * each
+    if options.challenge:
+        found += (rounds - 1) * (each + players * HARD)
+    if config.races:
+        racing = players + options.challenge
+        found += rounds * min(racing * EXTRA_EACH, racing * (MOST - each))
+    return found

@@ -58,7 +58,7 @@ class RandomSearch:
         generator = random.Random(f"{self.config.seed}/{number}")  # noqa: S311 - no secret
         scale = self.config.options.scale
         vectors = [self.policy.draw(generator, scale) for _ in range(count)]
-        episodes = self.config.episodes
+        episodes = self.config.first_episodes
         seeds = self.services.seeds((number - 1) * episodes, episodes)
         keys = [Key(number, index) for index in range(1, count + 1)]
         program = self.policy.program
@@ -75,7 +75,7 @@ class RandomSearch:
     @staticmethod
     def forecast(spec: EnvSpec, config: RunConfig) -> Demand:
         """Episodes only."""
-        steps = config.rounds * config.candidates * config.episodes * spec.horizon
+        steps = config.rounds * config.candidates * config.first_episodes * spec.horizon
         return Demand(search_steps=steps, finalists=config.rounds)
 
     @staticmethod

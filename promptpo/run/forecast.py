@@ -33,6 +33,6 @@ def forecast(config: RunConfig) -> Forecast:
     finalists = demand.finalists if demand.finalists > 1 else 0
     return Forecast(
         search=demand,
-        selection_steps=finalists * config.selection_episodes * spec.horizon,
+        selection_steps=finalists * config.selection[1] * spec.horizon,
         test_steps=config.test_episodes * spec.horizon,
     )

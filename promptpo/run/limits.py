@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence, Set
 from dataclasses import asdict
@@ -10,10 +11,39 @@ from promptpo.common.text import plural
 from promptpo.config import RunConfig
 from promptpo.errors import GoalReached, LimitReached
 from promptpo.llm.messages import Reply
+from promptpo.racing import standard_error
+from promptpo.spec import EnvSpec
 from promptpo.store.codec import decode
 from promptpo.store.events import Event
 from promptpo.store.tally import Tally, Usage
-from promptpo.types import Key, Round, Stream, best_round
+from promptpo.types import Candidate, Key, Round, Stream, best_round
+
+#: A score is known well enough to be held against the best possible one where its standard error
+#: is at most this share of what lies between that and random actions, from so many episodes on.
+_NOISE, _EPISODES = 0.05, 10
+
+
+def check_optimum(spec: EnvSpec, best: Candidate) -> None:
+    """Raises GoalReached where a policy reaches the best possible score, as far as noise can tell.
+
+    That score is what a spec states as its reference ``optimum``.
+    """
+    optimum, run = spec.reference_scores.get("optimum"), best.pooled
+    if optimum is None or run is None or best.score.failed or len(run.returns) < _EPISODES:
+        return
+    chance = spec.reference_scores.get("random")
+    worst = chance.mean_return if chance is not None else 0.0
+    error = standard_error(run.returns)
+    if error > _NOISE * abs(optimum.mean_return - worst):
+        return
+    rate = best.score.success_rate
+    if rate is not None and optimum.success_rate is not None:
+        spread = math.sqrt(max(rate * (1 - rate), 0.0) / len(run.returns))
+        if rate + spread < optimum.success_rate:
+            return
+    if best.score.mean_return + error >= optimum.mean_return:
+        told = f"{optimum.mean_return:.6g}"
+        raise GoalReached(f"the best possible score, a return of {told}, is reached within noise")
 
 
 class Ledger:
@@ -32,7 +62,7 @@ class Ledger:
         self.horizon = horizon
         self.spent = Tally.of(past)
         self.reached = Tally()
-        self._each = config.episodes * horizon
+        self._each = config.first_episodes * horizon
         self._earlier = earlier
         self._started = time.monotonic()
         # Calls that are sent and not answered. Those that a kill cut short are asked again, and
@@ -44,7 +74,8 @@ class Ledger:
         self._open = keys["prompt"] - keys["reply"]
         self._reserved = 0
         self._used: dict[str, int] = {}
-        self._shares: dict[int, int] = {}
+        self._share: int | None = None
+        self._sharing: Callable[[Key], bool] = lambda _: False
 
     @property
     def elapsed(self) -> float:
@@ -120,24 +151,29 @@ class Ledger:
         if limit is not None and self.spent.calls + len(self._open - again) >= limit:
             raise LimitReached(f"the limit of {plural(limit, 'model call')} is reached")
 
-    def open_round(self, number: int, begun: int = 0) -> int:
+    def open_round(self, number: int, begun: int = 0, guests: Sequence[Key] = ()) -> int:
         """Candidates that the step limit allows in a round, each taking whole episodes at worst.
 
-        What is left is shared out among them, and their repairs have to do with it: so nothing
-        depends on whose reply comes first. ``begun`` candidates are on record already and stay.
-        Raises LimitReached where not one fits.
+        What is left is shared out among them and the ``guests``, policies of earlier rounds that
+        play along; their repairs and all further episodes have to do with it: so nothing depends
+        on whose reply comes first. ``begun`` candidates are on record already and stay. Raises
+        LimitReached where not one fits.
         """
         limit = self.config.max_env_steps
         if limit is None:
             return self.config.candidates
         left = limit - self.reached.steps["search"]
-        allowed = max(min(left // self._each, self.config.candidates), begun)
+        fitting = left // self._each - len(guests)
+        allowed = max(min(fitting, self.config.candidates), begun)
         if allowed < 1:
             raise LimitReached(
                 f"the limit of {limit:,} environment steps leaves no room for a candidate's"
                 f" {self._each:,}"
             )
-        self._shares[number] = left // allowed
+        names = {key.name for key in guests}
+        self._share = left // (allowed + len(guests))
+        self._sharing = lambda key: key.name in names or (key.round == number and key.candidate > 0)
+        self._used = {}
         return allowed
 
     def check_attempt(self, key: Key) -> None:
@@ -151,7 +187,7 @@ class Ledger:
         has left. Raises LimitReached where they are not there.
         """
         steps = episodes * self.horizon
-        if key.candidate and key.round in self._shares:
+        if self._share is not None and self._sharing(key):
             self._check_share(key, steps)
             return 0
         limit = self.config.max_env_steps
@@ -167,7 +203,7 @@ class Ledger:
         self._reserved -= reserved
 
     def _check_share(self, key: Key, steps: int) -> None:
-        share = self._shares.get(key.round)
+        share = self._share if self._sharing(key) else None
         if share is not None and self._used.get(key.name, 0) + steps > share:
             raise LimitReached(
                 f"the limit of {self.config.max_env_steps:,} environment steps leaves no room for"
@@ -183,5 +219,5 @@ class Ledger:
         target, patience = self.config.target, self.config.patience
         if target is not None and not score.failed and score.value >= target:
             raise GoalReached(f"the target of {target:g} is reached")
-        if patience is not None and len(rounds) - best.number >= patience:
+        if patience and len(rounds) - best.number >= patience:
             raise GoalReached(f"{plural(patience, 'round')} brought nothing better")

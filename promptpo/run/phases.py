@@ -2,37 +2,99 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from promptpo.common.concurrency import all_of
+from promptpo.racing import paired, undecided
 from promptpo.rollout.seeds import episode_seeds
 from promptpo.run.playing import Play
 from promptpo.run.services import RunServices
+from promptpo.stats import success_interval
 from promptpo.store.codec import score_data
 from promptpo.types import Candidate, Rollout, best_of
 
+#: Selection episodes that finalists who cannot be told apart play at a time.
+_BATCH = 20
+
 
 async def select(services: RunServices, finalists: Sequence[Candidate]) -> Candidate | None:
-    """The best of the finalists on episodes that none has seen; None where there is none."""
-    config = services.config
+    """The best of the finalists on episodes that none has seen; None where there is none.
+
+    Those that cannot be told from the best play more of them, as far as the settings allow.
+    """
     different = unique([c for c in finalists if not c.score.failed])
-    if len(different) < 2 or not config.selection_episodes:
+    if len(different) < 2 or not services.config.selection[0]:
         best = best_of(different) if different else None
         if services.memo.has("selection"):  # of rounds that do not count any more
             services.write_down("selection", finalists=[], winner=best.name if best else None)
         return best
-    seeds = episode_seeds(config.seed, "selection", config.selection_episodes)
     services.report("state", state="selecting", finalists=[c.name for c in different])
-    plays = [(c, Play(c.source or "", "selection", seeds, c.mark)) for c in different]
-    played = await all_of(services.player.play(play, c.key) for c, play in plays)
-    scored = list(zip(different, played, strict=True))
-    winner, _ = max(scored, key=lambda x: (x[1].score, x[0].score, -different.index(x[0])))
+    runs = await _raced(services, different)
+    winner = chosen(different, runs)
     services.write_down(
         "selection",
-        finalists=[{"name": c.name, "score": score_data(r.score)} for c, r in scored],
+        finalists=[
+            {"name": c.name, "score": score_data(runs[c.name].score),
+             "episodes": len(runs[c.name].seeds)} for c in different
+        ],
         winner=winner.name,
-    )
+    )  # fmt: skip
     return winner
+
+
+async def _raced(services: RunServices, finalists: Sequence[Candidate]) -> dict[str, Rollout]:
+    """What each has played, by name, until they are told apart or nothing more is allowed."""
+    first, most = services.config.selection
+    seeds = episode_seeds(services.config.seed, "selection", most)
+    named, runs = {c.name: c for c in finalists}, dict[str, Rollout]()
+    names, at, count = list(named), 0, first
+
+    async def play(name: str, which: tuple[int, ...]) -> None:
+        c = named[name]
+        new = await services.player.play(Play(c.source or "", "selection", which, c.mark), c.key)
+        runs[name] = Rollout.pooled((runs[name], new)) if name in runs else new
+
+    while len(names) > 1 and count:
+        await all_of(play(name, seeds[at : at + count]) for name in names)
+        names, at = undecided(runs, by_success=True), at + count
+        count = min(_BATCH, most - at)
+    return runs
+
+
+def chosen(finalists: Sequence[Candidate], runs: Mapping[str, Rollout]) -> Candidate:
+    """The finalist with the highest lower bound of success, of those it does not beat the best.
+
+    The bound is Wilson's. Those that cannot be told from it by success are told by mean return;
+    where the task defines no success, that decides alone.
+    """
+    standing = [c for c in finalists if not runs[c.name].score.failed] or list(finalists)
+    safest = max(standing, key=lambda c: _surely(runs[c.name]))
+    alike = [
+        c for c in standing
+        if c is safest or not _beats(runs[safest.name], runs[c.name])
+    ]  # fmt: skip
+    return max(
+        alike,
+        key=lambda c: (runs[c.name].score.mean_return, c.score, -list(finalists).index(c)),
+    )
+
+
+def _surely(run: Rollout) -> float:
+    """The lower bound of the success rate; 0 where the task defines none."""
+    if not run.successes or run.successes[0] is None:
+        return 0.0
+    interval = success_interval(sum(map(bool, run.successes)), len(run.successes))
+    return interval.low if interval else 0.0
+
+
+def _beats(a: Rollout, b: Rollout) -> bool:
+    """Whether one succeeds more often than another beyond noise, or was played on after it."""
+    if not a.successes or a.successes[0] is None:
+        return False
+    if len(b.whole) < len(a.whole):
+        return True
+    told = paired(a, b)
+    return told is not None and told.successes is not None and told.successes.sign > 0
 
 
 async def test(services: RunServices, candidate: Candidate) -> Rollout | None:

@@ -82,7 +82,9 @@ class Player:
         of = self.digest(play)
         if not self._stored(of, key, play.stream, seeds):
             await self._again(of, play, key, seeds)
-        return self.folder.read_episodes(self._first(of, key).name, play.stream)
+        stored = self.folder.read_episodes(self._first(of, key).name, play.stream)
+        found = {e.seed: e for e in stored}
+        return [found[seed] for seed in seeds]
 
     async def _play(self, of: str, play: Play, key: Key, keep: Sequence[int]) -> Rollout:
         run = self.memo.rollout(of)

@@ -75,7 +75,7 @@ class Prover:
             alone = replace(run, error=error, error_kind="limit", mark=mark)
         finally:
             ledger.release_steps(reserved)
-        scored = replace(candidate, rollout=alone, error=alone.error)
+        scored = replace(candidate, rollout=alone, error=alone.error, later=(), hard=None)
         self.record_candidate(scored)
         return scored
 

@@ -20,7 +20,7 @@ from promptpo.rollout.jobs import CoverageJob, Lifetime, SummaryJob, TaskInfo
 from promptpo.rollout.seeds import episode_seeds
 from promptpo.rollout.summary import built_in_summary
 from promptpo.run.asking import Asker
-from promptpo.run.limits import Ledger
+from promptpo.run.limits import Ledger, check_optimum
 from promptpo.run.playing import Play, Player
 from promptpo.run.proving import Prover
 from promptpo.spec import EnvSpec
@@ -28,7 +28,17 @@ from promptpo.store.codec import encode, score_data
 from promptpo.store.events import EventLog
 from promptpo.store.folder import RunFolder
 from promptpo.store.memo import Memo, digest
-from promptpo.types import Candidate, Key, Proof, Rollout, Round, SummaryRun, Trajectory, best_round
+from promptpo.types import (
+    Candidate,
+    Key,
+    Proof,
+    Rollout,
+    Round,
+    SummaryRun,
+    Trajectory,
+    best_round,
+    with_candidate,
+)
 
 #: Episodes of a candidate, at most, in which its lines are counted: the first ones.
 _COUNTED = 10
@@ -77,9 +87,11 @@ class RunServices:
         keys: Sequence[Key],
         constants: Sequence[Sequence[float]] = ((),),
         keep: bool = True,
+        mark: str = "",
     ) -> list[Rollout]:
         """Search episodes of the program with each vector of constants, within the budget."""
-        plays = [Play(program.source(vector), "search", tuple(seeds)) for vector in constants]
+        seeds = tuple(seeds)
+        plays = [Play(program.source(vector), "search", seeds, mark) for vector in constants]
         new = {p.source: k for p, k in zip(plays, keys, strict=True) if self.player.is_new(p)}
         kept = tuple(seeds) if keep else ()
         reserved: dict[str, int] = {}
@@ -99,20 +111,29 @@ class RunServices:
         finally:
             self.ledger.release_steps(sum(reserved.values()))
 
-    async def episodes(self, of: Candidate) -> list[Trajectory]:
-        """The trajectories of a candidate's search episodes."""
+    async def episodes(self, of: Candidate, seeds: Sequence[int] | None = None) -> list[Trajectory]:
+        """The trajectories of a candidate's search episodes of these seeds."""
         assert of.source is not None and of.rollout is not None  # noqa: S101 - it has played
-        play = Play(of.source, "search", of.rollout.seeds, of.mark)
-        return await self.player.trajectories(play, of.key, of.rollout.seeds)
+        wanted = of.rollout.seeds if seeds is None else tuple(seeds)
+        found: dict[int, Trajectory] = {}
+        for part in (of.rollout, *of.later):
+            here = [seed for seed in part.seeds if seed in wanted and seed not in found]
+            if here:
+                play = Play(of.source, "search", part.seeds, of.mark)
+                found |= {e.seed: e for e in await self.player.trajectories(play, of.key, here)}
+        return [found[seed] for seed in wanted]
 
-    async def summarize(self, of: Candidate, feedback: str | None) -> SummaryRun:
+    async def summarize(
+        self, of: Candidate, feedback: str | None, seeds: Sequence[int] | None = None
+    ) -> SummaryRun:
         """Texts on a candidate's search episodes."""
         by = "built-in" if feedback is None else "model"
-        played = of.rollout.seeds if of.rollout else ()
+        first = of.rollout.seeds if of.rollout else ()
+        played = first if seeds is None else tuple(seeds)
         content = digest(by, feedback, of.source, played, of.mark)
         run = self.memo.record.summaries.get(content)
         if run is None:
-            episodes = tuple(await self.episodes(of))
+            episodes = tuple(await self.episodes(of, played))
             if feedback is None:
                 run = SummaryRun(tuple(built_in_summary(self.spec, e) for e in episodes))
             else:
@@ -124,6 +145,7 @@ class RunServices:
                 by=by,
                 texts=list(run.texts),
                 error=run.error,
+                seeds=list(played),
             )
         if run.error is None:
             text = "\n\n".join(f"Episode {i}: {t}" for i, t in enumerate(run.texts, 1))
@@ -154,15 +176,19 @@ class RunServices:
         """The candidates, and the best of them by scores that stand."""
         return await self.prover.best(candidates)
 
-    async def open_round(self, rounds: Sequence[Round]) -> tuple[list[Round], int]:
+    async def open_round(
+        self, rounds: Sequence[Round], guests: Sequence[Key] = ()
+    ) -> tuple[list[Round], int]:
         """The rounds, and how many candidates the next one may have; one begun is seen through."""
         reviewed = await self.prover.review(rounds)
         self.rounds = tuple(reviewed)
         self.ledger.check_progress(reviewed)
+        if self.config.early_stop and reviewed:
+            check_optimum(self.spec, best_round(reviewed).winner)
         number = len(reviewed) + 1
         if not self.memo.record.has_begun(number):
             self.ledger.check_round()
-        return reviewed, self.ledger.open_round(number, self.memo.record.begun(number))
+        return reviewed, self.ledger.open_round(number, self.memo.record.begun(number), guests)
 
     def record(self, fact: Candidate | Round) -> None:
         """Write down an attempt at a candidate, or a round, in the log and where people look."""
@@ -172,15 +198,17 @@ class RunServices:
         played = fact.rollout is not None and fact.source is not None
         self.write_down(
             "candidate",
-            **{k: v for k, v in encode(fact).items() if k != "rollout"},
+            **{k: v for k, v in encode(fact).items() if k not in ("rollout", "later", "hard")},
             score=score_data(fact.score),
             mark=fact.mark,
-            rollout=self._digest_of(fact) if played else None,
+            rollout=self._digest_of(fact, fact.rollout) if played else None,
+            later=[self._digest_of(fact, run) for run in fact.later],
+            hard=self._digest_of(fact, fact.hard) if fact.hard else None,
         )
+        self.rounds = tuple(with_candidate(self.rounds, fact))
         self.folder.write_result(fact)
 
-    def _digest_of(self, candidate: Candidate) -> str:
-        run = candidate.rollout
+    def _digest_of(self, candidate: Candidate, run: Rollout | None) -> str:
         assert run is not None and candidate.source is not None  # noqa: S101
         return self.player.digest(Play(candidate.source, "search", run.seeds, run.mark))
 

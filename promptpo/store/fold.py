@@ -153,7 +153,8 @@ class Fold:
         if rollout.stream == "search" and key.candidate:
             self._begin(key)
             trial = self._trial(key)
-            trial.played, trial.at = rollout, self.tally.usage
+            if not trial.ended:
+                trial.played, trial.at = rollout, self.tally.usage
             trial.stage = trial.stage and "played"
         elif rollout.stream == "test":
             self._played = {"name": key.name, "digest": digest}
@@ -165,8 +166,14 @@ class Fold:
 
     def _on_candidate(self, data: Mapping[str, Any]) -> None:
         digest = data["rollout"] or ""
-        candidate = decode(Candidate, {**data, "rollout": None})
-        candidate = replace(candidate, rollout=self.rollouts.get(digest))
+        candidate = decode(Candidate, {**data, "rollout": None, "later": (), "hard": None})
+        later = (self.rollouts.get(of) for of in data.get("later", ()))
+        candidate = replace(
+            candidate,
+            rollout=self.rollouts.get(digest),
+            later=tuple(run for run in later if run is not None),
+            hard=self.rollouts.get(data.get("hard") or ""),
+        )
         trial = self._trial(candidate.key)
         trial.candidate = trial.attempts[candidate.key.attempt] = candidate
         trial.digest, trial.mark, trial.recorded_score = (
@@ -184,7 +191,9 @@ class Fold:
         texts = tuple(data["texts"])
         self.summaries[data["digest"]] = SummaryRun(texts, data["error"])
         if data["error"] is None:
-            self.feedback[decode(Key, data["key"]).name] = Feedback(texts, data["by"])
+            self.feedback[decode(Key, data["key"]).name] = Feedback(
+                texts, data["by"], tuple(data.get("seeds", ()))
+            )
 
     def _on_coverage(self, data: Mapping[str, Any]) -> None:
         counts = tuple(zip(data["lines"], data["hits"], strict=False))

@@ -216,10 +216,14 @@ class RunFolder:
     def write_episodes(
         self, name: str, episodes: Sequence[Trajectory], stream: Stream = "search"
     ) -> None:
-        """Store trajectories."""
+        """Store trajectories beside those that are there; one of the same seed gives way."""
         from promptpo.store.episodes import packed
 
-        write_atomically(self.episodes(name, stream), packed(episodes))
+        stored: dict[int, Trajectory] = {}
+        with contextlib.suppress(RunError):  # missing, or damaged
+            stored = {e.seed: e for e in self.read_episodes(name, stream)}
+        stored |= {e.seed: e for e in episodes}
+        write_atomically(self.episodes(name, stream), packed(list(stored.values())))
 
     def read_episodes(self, name: str, stream: Stream = "search") -> list[Trajectory]:
         """The trajectories that ``write_episodes`` stored. Raises RunError."""
@@ -228,10 +232,10 @@ class RunFolder:
         return read(self.episodes(name, stream))
 
     def holds_episodes(self, name: str, stream: Stream, seeds: Sequence[int]) -> bool:
-        """Whether the stored trajectories are those of these seeds.
+        """Whether trajectories of all these seeds are stored.
 
         Raises RunError where the file is there and damaged.
         """
         if not self.episodes(name, stream).exists():
             return False
-        return {e.seed for e in self.read_episodes(name, stream)} == set(seeds)
+        return {e.seed for e in self.read_episodes(name, stream)} >= set(seeds)

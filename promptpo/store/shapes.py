@@ -104,8 +104,11 @@ EVENTS: dict[str, dict[str, Any]] = {
     "candidate": {
         "key": KEY, "kind": str, "parents": [str], "notes": _NOTES, "source": (None, str),
         "error": (None, str), "score": SCORE, "mark": str, "rollout": (None, str),
+        # Digests of further search episodes, and of hard ones.
+        "later?": [str], "hard?": (None, str),
     },
-    "feedback": {"key": KEY, "digest": str, "by": str, "texts": [str], "error": (None, str)},
+    "feedback": {"key": KEY, "digest": str, "by": str, "texts": [str], "error": (None, str),
+                 "seeds?": [int]},
     # In how many steps each line of a candidate ran; the rest ran in none, or never.
     "coverage": {
         "key": KEY, "digest": str, "lines": [int], "hits": [int], "steps": int,

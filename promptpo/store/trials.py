@@ -20,10 +20,14 @@ class Call:
 
 @dataclass(frozen=True)
 class Feedback:
-    """What was made of a candidate's episodes: a text each, ``by`` "model" or "built-in"."""
+    """What was made of a candidate's episodes: a text each, ``by`` "model" or "built-in".
+
+    ``seeds`` are those of the episodes; empty in an older log, where they are all of its first.
+    """
 
     texts: tuple[str, ...]
     by: str
+    seeds: tuple[int, ...] = ()
 
 
 @dataclass

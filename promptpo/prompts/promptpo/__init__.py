@@ -1,7 +1,9 @@
 """PromptPO's prompts: for Feedback, policies, reflections and repairs."""
 
 from promptpo.prompts.promptpo.demand import prompt_tokens
-from promptpo.prompts.promptpo.history import REFLECTION, render_history
+from promptpo.prompts.promptpo.focused import render_memory
+from promptpo.prompts.promptpo.history import render_history
+from promptpo.prompts.promptpo.memory import REFLECTION, Memory, Turn, turns
 from promptpo.prompts.promptpo.stages import (
     episode_notes,
     feedback_messages,
@@ -14,6 +16,8 @@ from promptpo.prompts.promptpo.stages import (
 
 __all__ = [
     "REFLECTION",
+    "Memory",
+    "Turn",
     "episode_notes",
     "feedback_messages",
     "policy_messages",
@@ -22,5 +26,7 @@ __all__ = [
     "reflection_text",
     "render_all",
     "render_history",
+    "render_memory",
     "repair_messages",
+    "turns",
 ]

@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from promptpo.config import RunConfig
-from promptpo.prompts.promptpo.history import REFLECTION
+from promptpo.prompts.promptpo.memory import BEST, MEDIAN, REFLECTION, WORST, Memory
 from promptpo.prompts.promptpo.stages import (
     Messages,
     episode_notes,
@@ -45,20 +45,29 @@ def _tokens(messages: Messages) -> int:
 
 
 def _of_round(spec: EnvSpec, config: RunConfig, number: int, reply_tokens: int) -> int:
-    history = _typical_rounds(number - 1, config, reply_tokens)
-    tokens = config.candidates * _tokens(policy_messages(spec, config, history))
-    if history and config.options.reflection:
-        tokens += _tokens(reflection_messages(spec, config, history))
+    rounds = _typical_rounds(number - 1, config, reply_tokens)
+    feedback = "#" * (reply_tokens * 3)
+    second = rounds[-1].candidates[-1] if rounds and config.options.second_line else None
+    memory = Memory(
+        tuple(rounds), second, reflection="." * 700 if rounds else "", feedback=feedback
+    )
+    tokens = config.candidates * _tokens(policy_messages(spec, config, memory))
+    if rounds and config.options.reflection:
+        tokens += _tokens(reflection_messages(spec, config, memory))
     return tokens
 
 
 def _typical_rounds(count: int, config: RunConfig, reply_tokens: int) -> list[Round]:
     """Rounds with sources and summaries of typical length."""
-    source = "#" * (reply_tokens * 3)
     run = Rollout("search", (0,), (Episode(0, 0.0, 1),), 1)
     shown = config.candidates if count <= _LOOKED_AT else min(config.candidates, _LOOKED_AT)
-    candidates = tuple(Candidate(Key(1, i + 1), source, run) for i in range(shown))
-    summaries = episode_notes(["." * 600] * min(config.episodes, _LOOKED_AT))
-    notes = (Note(REFLECTION, "." * 500), *summaries)
-    told = range(1, min(count, 10 * _LOOKED_AT) + 1)
-    return [Round(i, candidates, candidates[0], notes) for i in told]
+    told = tuple(Note(title, "." * 600) for title in (WORST, MEDIAN, BEST))
+    candidates = tuple(
+        Candidate(Key(1, i + 1), f"# {i}\n" + "#" * (reply_tokens * 3), run, notes=told)
+        for i in range(shown)
+    )
+    published = config.options.history == "published"
+    summaries = episode_notes(["." * 600] * min(config.first_episodes, _LOOKED_AT))
+    rounds = range(1, min(count, 10 * _LOOKED_AT) + 1)
+    notes = (Note(REFLECTION, "." * 500), *(summaries if published else ()))
+    return [Round(i, candidates, candidates[0], notes) for i in rounds]

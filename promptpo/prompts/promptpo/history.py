@@ -1,19 +1,16 @@
-"""The history of a run as text, within a budget of tokens."""
+"""The history of a run as published: every round's winner in full, within a budget of tokens."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
-from functools import lru_cache
 
-from promptpo.common.plaintext import clean
 from promptpo.common.text import success_count
+from promptpo.prompts.promptpo.memory import REFLECTION
+from promptpo.prompts.promptpo.words import first_line, strategy_line
 from promptpo.prompts.task import CHARS_PER_TOKEN
 from promptpo.types import Candidate, Note, Rollout, Round, best_round
-
-#: The title of the note that opens a round: what its author thought of the last one.
-REFLECTION = "Reflection before it"
 
 #: What a mark means and what to do about it; told only where there is one.
 _MARKED = (
@@ -63,25 +60,10 @@ def score_line(candidate: Candidate) -> str:
     """A candidate's search score in words, or why it has none."""
     alone = f", each episode alone ({candidate.mark})" if candidate.mark else ""
     if candidate.error is not None or candidate.rollout is None:
-        return f"failed{alone}: {_first_line(candidate.error or 'not rolled out')}"
+        return f"failed{alone}: {first_line(candidate.error or 'not rolled out')}"
     told = _figures(candidate.rollout)
     text = f"mean return {told.mean_return}{alone}"
     return f"success {told.success}, {text}" if told.success else text
-
-
-@lru_cache(64)
-def strategy_line(source: str | None) -> str:
-    """The first paragraph of the docstring of ``class Policy``, on one line; may be empty."""
-    import ast
-
-    try:
-        tree = ast.parse(source or "")
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ""
-    for node in tree.body:
-        if isinstance(node, ast.ClassDef) and node.name == "Policy":
-            return _shortened(" ".join((ast.get_docstring(node) or "").split("\n\n")[0].split()))
-    return ""
 
 
 def _around(rounds: Sequence[Round], best: Round) -> tuple[str, str]:
@@ -174,12 +156,3 @@ def _other_line(candidate: Candidate) -> str:
     return f"- candidate {candidate.key.candidate}, {score_line(candidate)}" + (
         f" ({strategy})" if strategy else ""
     )
-
-
-def _first_line(text: str) -> str:
-    return _shortened(next((x.strip() for x in text.splitlines() if x.strip()), ""))
-
-
-def _shortened(line: str) -> str:
-    line = clean(line)
-    return line if len(line) <= 250 else line[:247] + "..."

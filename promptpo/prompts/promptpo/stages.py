@@ -9,28 +9,63 @@ from promptpo.common import bounds
 from promptpo.common.plaintext import clean, shortened
 from promptpo.config import RunConfig
 from promptpo.llm.messages import Message
-from promptpo.prompts.promptpo.history import REFLECTION, render_history
+from promptpo.prompts.promptpo.focused import render_memory, second_in_full
+from promptpo.prompts.promptpo.history import render_history
+from promptpo.prompts.promptpo.memory import BEST, MEDIAN, WORST, Memory, Turn
 from promptpo.prompts.task import filled, imports_text, task_text, template
-from promptpo.types import Candidate, Episode, Key, Note, Rollout, Round
+from promptpo.types import Candidate, Episode, Key, Note, Rollout, Round, best_round
 
 if TYPE_CHECKING:
     from promptpo.spec import EnvSpec
 
 Messages = tuple[Message, ...]
 
+_FIRST = "Write the policy now."
+_ON = "Write the next policy now, better than all before it."
+_SECOND = (
+    "Write the next policy now. Other authors go on from the best so far; go on from the second"
+    " line of attack, $name, instead: keep what makes it promising, and find out what its failures"
+    " lack. It is:\n\n"
+)
+
+#: With the reflection a model may send another Feedback class; it sees the one in force.
+_REVISION = """
+The episodes above were described by this class:
+
+```python
+{source}
+```
+
+If it leaves out what the next author needs to know, send a better one after your sentences, whole,
+in one fenced Python code block: the same interface, a text of at most {chars} characters an
+episode, nothing that stays alike from episode to episode. Send no code if it serves.
+"""
+
 
 def policy_messages(
-    spec: EnvSpec, config: RunConfig, rounds: Sequence[Round] = (), notes: Sequence[Note] = ()
+    spec: EnvSpec,
+    config: RunConfig,
+    memory: Memory = Memory(),  # noqa: B008 - frozen
+    turn: Turn = Turn(),  # noqa: B008 - frozen
 ) -> Messages:
-    """Ask for a policy, given what earlier rounds showed and the reflection among the notes."""
-    history = _history(config, rounds)
-    for note in notes:
-        history += f"## Reflection on the last round\n\n{note.text}\n\n"
+    """Ask for a policy, given what earlier rounds showed.
+
+    What does not change comes first, then what the candidates of a round share, last what one
+    alone is told: so that a provider's prompt cache serves as much as can be.
+    """
+    history = _history(spec, config, memory)
+    if memory.reflection and turn.reflected:
+        history += f"## Reflection on the last round\n\n{memory.reflection}\n\n"
+    said = _ON if memory.rounds else _FIRST
+    if turn.second and memory.second is not None:
+        said = _SECOND.replace("$name", memory.second.name) + second_in_full(
+            memory.second, memory.best
+        )
     return filled(
         "promptpo/policy",
         task=task_text(spec, config),
         history=history,
-        improve=", better than all before it" if rounds else "",
+        turn=f"## Your turn\n\n{said}",
         imports=imports_text(spec),
         act_timeout=f"{config.act_timeout:g}",
         episode_timeout=f"{config.episode_timeout:g}",
@@ -48,14 +83,26 @@ def feedback_messages(spec: EnvSpec, config: RunConfig) -> Messages:
     )
 
 
-def reflection_messages(spec: EnvSpec, config: RunConfig, rounds: Sequence[Round]) -> Messages:
-    """Ask how the last round's winner compares, and why."""
-    return filled(
-        "promptpo/reflection",
-        task=task_text(spec, config),
-        history=_history(config, rounds),
-        round=rounds[-1].number,
-    )
+def reflection_messages(spec: EnvSpec, config: RunConfig, memory: Memory) -> Messages:
+    """Ask what the last round has shown."""
+    told = {
+        "task": task_text(spec, config),
+        "history": _history(spec, config, memory),
+        "round": memory.rounds[-1].number,
+    }
+    if config.options.history == "published":
+        return filled("promptpo/published_reflection", **told)
+    second = " and on the second line of attack" if memory.second else ""
+    revision = ""
+    if config.options.revise_feedback and memory.feedback and _unclear(memory):
+        revision = _REVISION.format(source=memory.feedback.strip(), chars=bounds.SUMMARY)
+    return filled("promptpo/reflection", **told, second=second, feedback=revision)
+
+
+def _unclear(memory: Memory) -> bool:
+    """Whether texts have been read for the first time, or two rounds brought nothing better."""
+    best = best_round(memory.rounds)
+    return len(memory.rounds) == 1 or len(memory.rounds) - best.number == 2
 
 
 def repair_messages(
@@ -70,8 +117,14 @@ def repair_messages(
 
 
 def reflection_text(reply: str) -> str:
-    """What the prompts after a reflection quote of it."""
-    return _quoted(reply, bounds.REFLECTION)
+    """What the prompts after a reflection quote of it: its sentences, without code."""
+    kept, inside = [], False
+    for line in reply.splitlines():
+        if line.lstrip().startswith(("```", "~~~")):
+            inside = not inside
+        elif not inside:
+            kept.append(line)
+    return _quoted("\n".join(kept), bounds.REFLECTION)
 
 
 def _quoted(text: str, most: int) -> str:
@@ -81,30 +134,41 @@ def _quoted(text: str, most: int) -> str:
 
 def render_all(spec: EnvSpec, config: RunConfig) -> list[tuple[str, Messages]]:
     """Every stage's messages; what only a run can fill in stands in angle brackets."""
-    rounds = [_placeholder_round(spec)]
+    memory = _placeholder_memory(spec, config)
     first = policy_messages(spec, config)
-    reflected = Note(REFLECTION, "<the reply to the reflection prompt>")
     code = "```python\n<the source that failed>\n```"
-    return [
+    stages = [
         ("feedback", feedback_messages(spec, config)),
         ("policy, round 1", first),
-        ("reflection, after round 1", reflection_messages(spec, config, rounds)),
-        (
-            "policy, round 2 and later",
-            policy_messages(spec, config, rounds, [reflected]),
-        ),
+        ("reflection, after round 1", reflection_messages(spec, config, memory)),
+        ("policy, round 2 and later", policy_messages(spec, config, memory)),
         ("repair of a policy", repair_messages(first, code, "policy", "<the error>")),
     ]
+    if memory.second is not None:
+        second = policy_messages(spec, config, memory, Turn(second=True))
+        stages.insert(4, ("policy, from the second line of attack", second))
+    return stages
 
 
-def _placeholder_round(spec: EnvSpec) -> Round:
-    blank = Episode(0, float("nan"), 0, False if spec.success else None)
-    winner = Candidate(
-        Key(1, 1), "<the source of the winner of round 1>", Rollout("search", (), (blank,))
+def _placeholder_memory(spec: EnvSpec, config: RunConfig) -> Memory:
+    blank = Rollout("search", (), (Episode(0, float("nan"), 0, False if spec.success else None),))
+    told = tuple(
+        Note(title, "<what Feedback made of this episode>") for title in (WORST, MEDIAN, BEST)
     )
+    winner = Candidate(Key(1, 1), "<the source of the best policy>", blank, notes=told)
     loser = Candidate(Key(1, 2), None, error="<why candidate 2 failed, or its score>")
-    told = episode_notes(["<what Feedback made of this episode>"])
-    return Round(1, (winner, loser), winner, told)
+    second = None
+    if config.options.second_line:
+        second = Candidate(Key(1, 3), "<the source of the second line>", blank, notes=told)
+    others = (winner, loser, *filter(None, [second]))
+    notes = episode_notes(["<what Feedback made of this episode>"])
+    published = config.options.history == "published"
+    return Memory(
+        rounds=(Round(1, others, winner, notes if published else ()),),
+        second=second,
+        reflection="<the reply to the reflection prompt>",
+        feedback="<the Feedback class in force>",
+    )
 
 
 def episode_notes(texts: Sequence[str]) -> tuple[Note, ...]:
@@ -112,5 +176,7 @@ def episode_notes(texts: Sequence[str]) -> tuple[Note, ...]:
     return tuple(Note(f"Episode {i}", text) for i, text in enumerate(texts, 1))
 
 
-def _history(config: RunConfig, rounds: Sequence[Round]) -> str:
-    return render_history(rounds, config.options.history_tokens) if rounds else ""
+def _history(spec: EnvSpec, config: RunConfig, memory: Memory) -> str:
+    if config.options.history == "published":
+        return render_history(memory.rounds, config.options.history_tokens)
+    return render_memory(memory, spec.horizon, config.options.history_tokens)

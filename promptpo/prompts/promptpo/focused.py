@@ -1,0 +1,233 @@
+"""What a search has found, as text: what helps in full, the rest in a line each.
+
+A table of all scores; the best policy with its worst, median and best episode; the promising one
+that behaves most unlike it; how the last round's others differ and where they did worst.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from promptpo.prompts.promptpo.memory import FAILED, HARD, Memory, against_incumbent
+from promptpo.prompts.promptpo.words import (
+    lengths_words,
+    paired_words,
+    score_words,
+    shortened,
+    source_difference,
+    strategy_line,
+    what_differs,
+)
+from promptpo.prompts.task import CHARS_PER_TOKEN
+from promptpo.types import Candidate, Note, Round
+
+#: Characters of a strategy in the table, of a loser's worst episode, of an episode beside the
+#: worst, of an error.
+_STRATEGY, _LOSER, _BESIDE, _ERROR = 60, 250, 160, 500
+
+_LINES = "Its lines that are not those of {name}:"
+
+_HEAD = """\
+## What has been tried
+
+Returns are means ± standard errors (over so many episodes). The policies of a round, and the best
+before them, met the same fresh episodes: "better" and "worse" are said of what these bear out
+beyond noise. {best}
+"""
+
+_MARKED = (
+    "Of a policy marked {marks}, episodes were played again, each alone in a fresh process, and the"
+    " same observations led to other actions. Every episode is judged alone: keep what an episode"
+    " needs on `self`; keep nothing in modules, classes, functions or libraries."
+)
+
+
+@dataclass(frozen=True)
+class _Section:
+    """A part of the text, and shorter ones that may stand for it, the last perhaps empty."""
+
+    forms: tuple[str, ...]
+
+
+def render_memory(memory: Memory, horizon: int, budget: int) -> str:
+    """The text, in about ``budget`` tokens; empty where nothing has been played.
+
+    What does not fit is told shorter, the least helpful first; scores stay, unless those of
+    hundreds of policies alone are more: then the oldest go.
+    """
+    if not memory.rounds and not memory.probes:
+        return ""
+    sections = [
+        _Section((_table(memory, horizon), _table(memory, horizon, most=60))),
+        *([_best(memory)] if memory.best else []),
+        *([_second(memory)] if memory.second else []),
+        *([_last(memory.last, memory)] if memory.last else []),
+        _probes(memory, horizon),
+    ]
+    chosen = [0] * len(sections)
+    order = [i for i in (4, 3, 2, 1, 0) if i < len(sections)]
+
+    def size() -> int:
+        return sum(len(s.forms[c]) for s, c in zip(sections, chosen, strict=True))
+
+    for level in (1, 2):
+        for i in order:
+            if size() <= budget * CHARS_PER_TOKEN:
+                break
+            chosen[i] = min(level, len(sections[i].forms) - 1)
+    texts = (s.forms[c].strip() for s, c in zip(sections, chosen, strict=True))
+    return "\n\n".join(filter(None, texts)) + "\n\n"
+
+
+def _table(memory: Memory, horizon: int, most: int = 10**9) -> str:
+    """A line for every policy, the latest ``most`` of them."""
+    best, second = memory.best, memory.second
+    lines = []
+    for round_ in memory.rounds:
+        for candidate in sorted(round_.candidates, key=lambda c: c.key):
+            marks = [
+                *(["best so far"] if best and candidate.name == best.name else []),
+                *(["second line"] if second and candidate.name == second.name else []),
+            ]
+            name = candidate.name + (f" ({', '.join(marks)})" if marks else "")
+            lines.append(f"- {name}: {_row(candidate, memory.rounds, horizon)}")
+    left_out = f"({len(lines) - most} older policies are left out for space.)"
+    lines = lines if len(lines) <= most else [left_out, *lines[-most:]]
+    told = f"The best so far is {best.name}." if best else "Nothing has got through its episodes."
+    found = {c.mark for r in memory.rounds for c in r.candidates if c.mark}
+    words = " or ".join(f'"{mark}"' for mark in sorted(found))
+    tail = [_MARKED.format(marks=words)] if found else []
+    if not lines:
+        return ""
+    return "\n".join([_HEAD.format(best=told), *lines, *tail])
+
+
+def _row(candidate: Candidate, rounds: Sequence[Round], horizon: int) -> str:
+    parts = [score_words(candidate)]
+    run = candidate.pooled
+    if not candidate.score.failed and run is not None and run.lengths:
+        parts.append(lengths_words(run, horizon))
+        if run.clipped >= 0.05:
+            parts.append(f"{run.clipped:.0%} clipped")
+    if candidate.parents and candidate.kind == "policy":
+        parts.append(f"the same text as {candidate.parents[0]}")
+    elif (told := against_incumbent(candidate, rounds)) is not None:
+        parts.append(paired_words(told))
+    strategy = ""
+    if not candidate.parents:
+        strategy = shortened(strategy_line(candidate.source), _STRATEGY)
+    return "; ".join(parts) + (f"; {strategy}" if strategy else "")
+
+
+def _best(memory: Memory) -> _Section:
+    best = memory.best
+    assert best is not None  # noqa: S101 - asked for only where there is one
+    head = f"### The best so far, {best.name}"
+    full = "\n\n".join([head, _code(best), *_episodes(best)])
+    return _Section((full, "\n\n".join([head, _code(best), *_episodes(best)[:1]])))
+
+
+def _second(memory: Memory) -> _Section:
+    second = memory.second
+    assert second is not None  # noqa: S101
+    head = (
+        f"### A second line of attack, {second.name}\n\nIt scores less, and behaves most unlike the"
+        f" best of those that show promise: {_promise(second, memory.best)}."
+    )
+    worst = [shortened(line, _LOSER) for line in _episodes(second)[:1]]
+    return _Section(("\n\n".join([head, *worst]), head))
+
+
+def second_in_full(second: Candidate, best: Candidate | None) -> str:
+    """The second line of attack for who goes on from it: its source and its episodes."""
+    base = (best.source if best else None) or ""
+    changed = source_difference(base, second.source or "") if base else ""
+    if changed and "more lines" not in changed:
+        source = f"{_LINES.format(name=best.name if best else '')}\n\n```diff\n{changed}\n```"
+    else:
+        source = _code(second)
+    return "\n\n".join([source, *_episodes(second)])
+
+
+def _promise(second: Candidate, best: Candidate | None) -> str:
+    run, other = second.pooled, best.pooled if best else None
+    if run is None or other is None or not run.returns:
+        return "look at its episodes"
+    rates = [sum(r.returns) / max(sum(r.lengths), 1) for r in (run, other)]
+    words = (
+        f"its best episode has {max(run.returns):.5g} (the best policy's: {max(other.returns):.5g})"
+    )
+    return f"{words}, in a step it gains {rates[0]:.3g} (the best policy: {rates[1]:.3g})"
+
+
+def _last(last: Round, memory: Memory) -> _Section:
+    """The policies of the last round that are not told of elsewhere."""
+    shown = {c.name for c in (memory.best, memory.second) if c}
+    others = [c for c in last.candidates if c.name not in shown and not c.parents]
+    if not others:
+        return _Section(("",))
+    head = f"### The others of round {last.number}"
+    base = memory.best or last.winner
+
+    def told(render: Callable[[Candidate], str]) -> str:
+        return "\n\n".join([head, *(render(c) for c in others)])
+
+    return _Section(
+        (
+            told(lambda c: _other(c, base, difference=True)),
+            told(lambda c: _other(c, base, difference=False)),
+            "",
+        )
+    )
+
+
+def _other(candidate: Candidate, base: Candidate, *, difference: bool) -> str:
+    parts = []
+    if difference and candidate.source and base.source and candidate.source != base.source:
+        changed = source_difference(base.source, candidate.source)
+        parts.append(
+            f"{_LINES.format(name=base.name)}\n\n```diff\n{changed}\n```"
+            if changed
+            else f"Written anew, not from {base.name}."
+        )
+    if candidate.error:
+        parts.append(shortened(candidate.error.strip(), _ERROR))
+    parts += [shortened(_line(note), _LOSER) for note in candidate.notes[:1]]
+    parts += [_line(note) for note in candidate.notes if note.title.startswith(HARD)]
+    return f"**{candidate.name}** " + "\n\n".join(parts)
+
+
+def _probes(memory: Memory, horizon: int) -> _Section:
+    if not memory.probes:
+        return _Section(("",))
+    lines, texts = [], []
+    for probe in memory.probes:
+        run, name = probe.pooled, strategy_line(probe.source).rstrip(".")
+        steps = f"; {lengths_words(run, horizon)}" if run and run.lengths else ""
+        lines.append(f"- {name}: {score_words(probe)}{steps}")
+        texts += [f"{name}. {_line(note)}" for note in probe.notes]
+    scores = "### Without any policy\n\n" + "\n".join(lines)
+    full = "\n\n".join([scores, *texts])
+    return _Section((scores if memory.rounds else full, scores))
+
+
+def _episodes(candidate: Candidate) -> list[str]:
+    """What its episodes looked like; of the later ones what differs from the first."""
+    if not candidate.notes:
+        return []
+    first, *others = candidate.notes
+    told = [_line(first)]
+    for note in others:
+        differing = what_differs(note.text, first.text)
+        most = 10**6 if note.title.startswith((HARD, FAILED)) else _BESIDE
+        told.append(shortened(f"{note.title}: {differing}", most))
+    return told
+
+
+def _code(candidate: Candidate) -> str:
+    return f"```python\n{(candidate.source or '').strip()}\n```"
+
+
+def _line(note: Note) -> str:
+    return f"{note.title}: {note.text}"

@@ -1,0 +1,93 @@
+"""What the prompts of a round tell of the search so far, apart from its wording."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from promptpo.racing import Paired, paired
+from promptpo.types import Candidate, Round, best_round
+
+#: Titles of notes: of a round, what its author thought of the last one; of candidates, episodes.
+REFLECTION = "Reflection before it"
+WORST, MEDIAN, BEST = "Worst episode", "Median episode", "Best episode"
+SECOND = "Second line of attack"
+HARD, FAILED = "Hard episode", "Another failed episode"
+
+
+@dataclass(frozen=True)
+class Memory:
+    """The rounds so far, and what is worth telling of them.
+
+    Attributes:
+        rounds: all that have ended; their candidates' notes are what Feedback made of episodes.
+        second: the promising policy that behaves most unlike the best; None where there is none.
+        probes: what zero and random actions do.
+        reflection: what was last thought of it; empty where nothing was asked.
+        feedback: the Feedback class in force; empty where there is none.
+    """
+
+    rounds: tuple[Round, ...] = ()
+    second: Candidate | None = None
+    probes: tuple[Candidate, ...] = ()
+    reflection: str = ""
+    feedback: str = ""
+
+    @property
+    def best(self) -> Candidate | None:
+        """The best policy so far; None where nothing has played."""
+        best = best_round(self.rounds).winner if self.rounds else None
+        return None if best is None or best.score.failed else best
+
+    @property
+    def last(self) -> Round | None:
+        """The round that has just ended."""
+        return self.rounds[-1] if self.rounds else None
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What one candidate of a round is asked for beside all others.
+
+    ``second``: to go on from the second line of attack. ``reflected``: it reads the reflection.
+    """
+
+    second: bool = False
+    reflected: bool = True
+
+
+def against_incumbent(candidate: Candidate, rounds: Sequence[Round]) -> Paired | None:
+    """A candidate less the policy of an earlier round that played its episodes too, if one did."""
+    mine = candidate.rollout
+    if mine is None or candidate.error is not None:
+        return None
+    before = [c for r in rounds if r.number < candidate.key.round for c in r.candidates]
+    met = [
+        c
+        for c in before
+        if c.later and c.source != candidate.source and set(mine.seeds) <= set(_seeds(c))
+    ]
+    if not met:
+        return None
+    incumbent = max(met, key=lambda c: c.score).pooled
+    assert incumbent is not None and candidate.pooled is not None  # noqa: S101 - both have played
+    return paired(candidate.pooled, incumbent)
+
+
+def _seeds(candidate: Candidate) -> tuple[int, ...]:
+    return candidate.pooled.seeds if candidate.pooled is not None else ()
+
+
+def turns(count: int, *, second: bool, without_reflection: int) -> list[Turn]:
+    """What each of a round's candidates is asked for: the last for the second line, some blind.
+
+    At least the first reads and does what all do.
+    """
+    found = [Turn() for _ in range(count)]
+    free = count - 1
+    if second and free:
+        found[free] = Turn(second=True)
+        free -= 1
+    for index in range(free, max(free - without_reflection, 0), -1):
+        found[index] = Turn(second=found[index].second, reflected=False)
+    return found

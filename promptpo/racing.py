@@ -1,0 +1,120 @@
+"""Which of several policies is best, on common episodes: more are played until they can tell.
+
+Two policies that have met the same seeds are compared pair by pair, which takes the luck of the
+episodes out of it. Source: O. Maron and A. W. Moore, "The racing algorithm: model selection for
+lazy learners", Artificial Intelligence Review 11 (1997); here with Student's t of the differences.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from promptpo.types import Rollout
+
+T = TypeVar("T", bound=Hashable)
+
+#: Two-sided level of "better" and "worse".
+LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The mean of paired differences, its standard error, and how many pairs there are."""
+
+    mean: float
+    error: float
+    count: int
+
+    @property
+    def sign(self) -> int:
+        """1 or -1 where the mean differs from 0 beyond noise, else 0.
+
+        By Student's t with ``count - 1`` degrees of freedom. Differences that are all alike, as of
+        tasks without chance, have no noise.
+        """
+        if not math.isfinite(self.mean) or self.mean == 0:
+            return 0
+        if abs(self.mean) <= self.error * _quantile(self.count - 1):
+            return 0
+        return 1 if self.mean > 0 else -1
+
+
+@dataclass(frozen=True)
+class Paired:
+    """One policy less another on the episodes that both have played.
+
+    ``successes`` are differences of success (0 or 1); None where the task defines none.
+    """
+
+    returns: Difference
+    successes: Difference | None = None
+
+    @property
+    def sign(self) -> int:
+        """1 or -1 where one is better beyond noise: by success, by return where that is equal."""
+        if self.successes is not None and (self.successes.mean or self.successes.error):
+            return self.successes.sign
+        return self.returns.sign
+
+    @property
+    def same(self) -> bool:
+        """Whether every episode went alike for both, so that more of them tell nothing."""
+        alike = [d for d in (self.returns, self.successes) if d is not None]
+        return all(d.mean == 0 and d.error == 0 for d in alike)
+
+
+def paired(a: Rollout, b: Rollout) -> Paired | None:
+    """``a`` less ``b`` on the seeds that both have; None where these are fewer than two."""
+    other = {e.seed: e for e in b.whole}
+    pairs = [(e, other[e.seed]) for e in a.whole if e.seed in other]
+    if len(pairs) < 2:
+        return None
+    returns = _difference([x.return_ - y.return_ for x, y in pairs])
+    if pairs[0][0].success is None:
+        return Paired(returns)
+    return Paired(returns, _difference([bool(x.success) - bool(y.success) for x, y in pairs]))
+
+
+def undecided(runs: Mapping[T, Rollout], *, by_success: bool = False) -> list[T]:
+    """The best of these on their common episodes, and those that it does not beat beyond noise.
+
+    What does exactly as the best does is left out, unless only success counts (``by_success``):
+    then even equal ones may differ on episodes to come. Failed runs are out of the race.
+    """
+    standing = {key: run for key, run in runs.items() if not run.score.failed}
+    if not standing:
+        return []
+    best = max(standing, key=lambda key: standing[key].score)
+    found = [best]
+    for key, run in standing.items():
+        if key == best:
+            continue
+        told = paired(standing[best], run)
+        if by_success and told is not None and told.successes is not None:
+            beaten = told.successes.sign > 0
+        else:
+            beaten = told is not None and (told.sign > 0 or told.same)
+        found += [] if beaten else [key]
+    return found
+
+
+def standard_error(values: Sequence[float]) -> float:
+    """The standard error of a mean; NaN for fewer than two values."""
+    import numpy as np
+
+    if len(values) < 2:
+        return math.nan
+    return float(np.std(values, ddof=1)) / math.sqrt(len(values))
+
+
+def _difference(values: Sequence[float]) -> Difference:
+    return Difference(sum(values) / len(values), standard_error(values), len(values))
+
+
+def _quantile(freedom: int) -> float:
+    from scipy.special import stdtrit
+
+    return float(stdtrit(freedom, (1 + LEVEL) / 2))

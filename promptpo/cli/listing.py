@@ -191,6 +191,8 @@ def run_row(folder: Path) -> tuple[str, ...]:
         score = f"search {text.score(best['search'])}" if best.get("search") else ""
     if mark := test.mark if test else best.get("mark"):
         score += f"  ({mark})"
+    if info.get("facts") and info.get("config", {}).get("facts") is False:
+        score += "  without facts"
     status = str(info.get("status", "running"))
     if status == "running" and not RunFolder(folder).is_running:
         status = "killed"

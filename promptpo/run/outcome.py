@@ -117,6 +117,7 @@ class Outcome:
             "spec": s.spec.name,
             "title": s.spec.title,
             "twin_of": s.spec.twin_of,
+            "facts": bool(s.spec.facts),
             "references": self.run["spec"]["references"],
             "status": status,
             "reason": reason,

@@ -61,7 +61,8 @@ class RunRecord(Record):
         about = {name: info.get(name) for name in ("config", "model", "versions", "isolation")}
         spec = {"name": info.get("spec", ""), "title": info.get("title", ""), "sha": ""}
         spec["twin_of"] = info.get("twin_of", "")
-        self.run = {**about, "spec": {**spec, "references": info.get("references") or {}}}
+        known = {"references": info.get("references") or {}, "facts": info.get("facts", False)}
+        self.run = {**about, "spec": {**spec, **known}}
         self.configs = self.configs or [info["config"]]
 
     @property
@@ -146,6 +147,7 @@ def info_of(record: Record) -> dict[str, Any]:
         "spec": run.get("spec", {}).get("name", ""),
         "title": record.title,
         "twin_of": record.twin_of,
+        "facts": bool(run.get("spec", {}).get("facts")),
         "references": run.get("spec", {}).get("references") or {},
         "status": finished.get("status", LIVE),
         "reason": finished.get("reason", ""),

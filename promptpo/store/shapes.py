@@ -133,6 +133,7 @@ INFO = {
     "spec?": str,
     "title?": str,
     "twin_of?": str,
+    "facts?": bool,
     "references?": REFERENCES,
     "best?": {"name": str, "search": SCORE, "mark?": str},
     "test?": _ROLLOUT,

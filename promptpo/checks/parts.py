@@ -10,7 +10,6 @@ import numpy as np
 from promptpo.checks.action import ROUNDING
 from promptpo.checks.findings import Finding, judged
 from promptpo.checks.play import Played, observation_class
-from promptpo.config import RunConfig
 from promptpo.spec import EnvSpec, Flat, LayoutField, layout, prompt_parts
 from promptpo.spec.authoring.source import PartError, source_of
 
@@ -62,8 +61,9 @@ def check_prompt(spec: EnvSpec) -> Iterator[Finding]:
     """The size of the first prompt; it says what the task is, and nothing that is private."""
     from promptpo.prompts import count_tokens
     from promptpo.prompts.promptpo import policy_messages
+    from promptpo.run.options import build
 
-    messages = policy_messages(spec, RunConfig())
+    messages = policy_messages(spec, build())
     tokens = sum(count_tokens(message.content) for message in messages)
     text = prompt_parts(spec).text.lower()
     private = (*spec.withheld, *constructor_phrases(spec))

@@ -25,9 +25,28 @@ def test_every_setting_says_what_it_is() -> None:
             assert f.metadata["group"] in {"task", "model", "search", "limits", "machine"}
 
 
-def test_defaults_are_five_rounds_of_four_candidates_and_five_episodes() -> None:
+def test_defaults_are_five_rounds_of_four_candidates_and_as_many_episodes_as_it_takes() -> None:
     c = RunConfig()
-    assert (c.rounds, c.candidates, c.episodes, c.test_episodes) == (5, 4, 5, 50)
+    assert (c.rounds, c.candidates, c.episodes, c.test_episodes) == (5, 4, "auto", 50)
+    assert (c.first_episodes, c.races, c.selection) == (5, True, (20, 100))
+    assert (c.patience, c.early_stop) == (3, True)
+
+
+def test_a_number_of_episodes_is_what_all_play() -> None:
+    c = build({"episodes": 7, "selection_episodes": 30})
+    assert (c.first_episodes, c.races, c.selection) == (7, False, (30, 30))
+
+
+@pytest.mark.parametrize("name", ["episodes", "selection_episodes"])
+def test_auto_is_a_number_of_episodes_in_a_file_too(tmp_path: Path, name: str) -> None:
+    path = toml(tmp_path, f'{name.replace("_", "-")} = "auto"\n')
+    assert getattr(build({name: 9}, load_toml(path)), name) == "auto"
+
+
+@pytest.mark.parametrize("name", ["rounds", "test_episodes", "max_env_steps"])
+def test_auto_is_no_value_of_other_settings(name: str) -> None:
+    with pytest.raises(UsageError, match=f"{name} must be a whole number, not 'auto'"):
+        build({name: "auto"})
 
 
 def test_later_layers_win_and_none_does_not_count() -> None:
@@ -60,6 +79,10 @@ def test_unknown_preset() -> None:
     [
         ({"rounds": 0}, "rounds must be at least 1, not 0"),
         ({"rounds": "three"}, "rounds must be a whole number, not 'three'"),
+        ({"episodes": "many"}, "episodes must be a whole number or 'auto', not 'many'"),
+        ({"episodes": 0}, "episodes must be at least 1, not 0"),
+        ({"episodes": 2.5}, "episodes must be a whole number or 'auto', not 2.5"),
+        ({"patience": -1}, "patience must be at least 0, not -1"),
         ({"rounds": 2.5}, "rounds must be a whole number, not 2.5"),
         ({"rounds": True}, "rounds must be a whole number, not True"),
         ({"temperature": -1}, "temperature must be at least 0, not -1"),

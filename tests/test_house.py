@@ -25,7 +25,7 @@ FLOORS = (
     {"run"},
     {"export", "methods", "ui"},
     {"prompts", "rollout", "store"},
-    {"policies"},
+    {"policies", "racing"},
     {"llm", "spec"},
     {"config", "types"},
     {"common"},

@@ -20,11 +20,13 @@ def check_value(name: str, wanted: type, limits: Mapping[str, Any], value: objec
     """Raise UsageError unless a value is of the plain type ``wanted`` and within its limits.
 
     ``limits``: ``choices``, ``several`` (the value is a comma-separated list of them), and
-    ``within``, the least and the most of a number, which is finite in any case.
+    ``within``, the least and the most of a number, which is finite in any case. With ``auto`` that
+    word would have been a value, too.
     """
     fits = isinstance(value, int | float if wanted is float else wanted)
     if not fits or (isinstance(value, bool) and wanted is not bool):
-        raise UsageError(f"{name} must be {_WORDS[wanted]}, not {shown(value)}")
+        words = _WORDS[wanted] + (" or 'auto'" if limits["auto"] else "")
+        raise UsageError(f"{name} must be {words}, not {shown(value)}")
     if isinstance(value, str):
         _check_text(name, limits, value)
     elif isinstance(value, int | float) and wanted is not bool:

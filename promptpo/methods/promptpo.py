@@ -147,7 +147,9 @@ class PromptPO:
 
         ``best`` is the best so far where it has met the challengers.
         """
-        candidates, _ = await self.services.proven([known_before(c, rounds) for c in tried])
+        pools = self.options.challenge  # scores of all episodes; as published, of a round's own
+        tried = [known_before(c, rounds) for c in tried] if pools else tried
+        candidates, _ = await self.services.proven(tried)
         raced = await contest.race([*([best] if best else []), *candidates])
         if best is not None:
             best, *raced = raced
@@ -155,7 +157,7 @@ class PromptPO:
             self.services.record(best)
         candidates, winner = await self.services.proven(raced)
         for candidate in candidates:
-            rounds = shared(rounds, candidate)
+            rounds = shared(rounds, candidate) if pools else rounds
             self.services.record(candidate)
         rounds = [*rounds, Round(contest.number, tuple(candidates), winner, notes)]
         rounds, self.memory = await self.describer.describe(rounds, self.memory)

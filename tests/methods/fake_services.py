@@ -1,7 +1,8 @@
 """The services of a method without a process, a file or a model: all is as a test has written it.
 
 A reply that is not written is a missing one. What a policy plays its text says: ``plays(7)`` makes
-one whose episodes return 7, ``fails("why")`` one that fails; ``outcome`` may be any other rule.
+one whose episodes return 7, ``plays("7 + seed % 2")`` one whose luck differs from seed to seed,
+``fails("why")`` one that fails; ``outcome`` may be any other rule.
 """
 
 import asyncio
@@ -9,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
 from rollouts import rollout
 
 from promptpo.errors import LimitReached, ModelError
@@ -30,9 +32,16 @@ class Feedback:
 """
 
 
-def plays(mean_return: float, mark: str = "") -> str:
-    """A policy with this return; ``mark`` tells it from others that play alike."""
-    return f"class Policy:\n    # plays {mean_return}\n    note = {mark!r}\n"
+def plays(
+    return_: float | str, note: str = "", *, success: str = "", length: str = "1", moves: float = 0
+) -> str:
+    """A policy with this return, success and length, each a number or a rule of the ``seed``.
+
+    ``note`` tells it from others that play alike; ``moves`` is the action of its trajectories.
+    """
+    rules = {"plays": return_, "success": success, "length": length, "moves": moves}
+    lines = "".join(f"    # {name} {rule}\n" for name, rule in rules.items() if rule != "")
+    return f"class Policy:\n{lines}    note = {note!r}\n"
 
 
 def fails(why: str) -> str:
@@ -44,10 +53,34 @@ def fenced(source: str) -> str:
     return f"Here it is.\n\n```python\n{source.strip()}\n```\n"
 
 
-def outcome_of(source: str) -> float | str:
-    """The return of a policy, or why it fails."""
+def rule_of(source: str, name: str, seed: int) -> float | None:
+    """What a policy's text says of an episode; None where it says nothing."""
+    rule = re.search(f"# {name} (.*)", source)
+    return None if rule is None else float(eval(rule[1], {"seed": seed}))  # noqa: S307 - a test's
+
+
+def outcome_of(source: str, seed: int) -> float | str:
+    """The return of a policy in an episode (0 where its text says none), or why it fails."""
     failure = re.search("# fails: (.*)", source)
-    return failure[1] if failure else float(re.search("# plays (.*)", source)[1])
+    return failure[1] if failure else rule_of(source, "plays", seed) or 0.0
+
+
+def services(
+    *rounds: Sequence[str], feedback: str = FEEDBACK, repairs: int = 0, **settings: object
+) -> "FakeServices":
+    """Services of PromptPO for rounds of policies; every later round opens with a reflection.
+
+    As many rounds and candidates as are written; without repairs and probes unless it is said.
+    """
+    replies = {Key(role="feedback"): fenced(feedback)}
+    for number, sources in enumerate(rounds, 1):
+        replies[Key(number, role="reflection")] = f"Lessons for round {number}."
+        for index, source in enumerate(sources, 1):
+            replies[Key(number, index, role="policy")] = fenced(source)
+    small = {"rounds": len(rounds), "candidates": max(map(len, rounds))}
+    return FakeServices(
+        "promptpo", replies, **{**small, "max_repairs": repairs, "probe": 0, **settings}
+    )
 
 
 def mean_returns(candidates: Sequence[Candidate]) -> dict[str, float]:
@@ -64,9 +97,12 @@ class FakeServices:
             played (``"r01_c02_1"``), by the number of the round that is to be opened.
         alone: by name, the return of candidates whose score does not stand, each episode alone.
         allowed: by round, how many candidates the limits allow.
+        steps: how many plays the limits allow.
         summaries: by Feedback source, without space around it, what it makes of any episodes.
         asked, prompts: the calls that were made, in order; all prompts by their key.
         played: what was played, in order: the source, its seeds, whether trajectories were kept.
+        marked: the marks that plays were asked with, where there was one.
+        guests: by round, the earlier policies that were announced to play along.
         recorded, reported: what the method handed over.
     """
 
@@ -77,7 +113,7 @@ class FakeServices:
         *,
         spec: str = "cartpole",
         actions: Actions = TWO_ACTIONS,
-        outcome: Callable[[str], float | str] = outcome_of,
+        outcome: Callable[[str, int], float | str] = outcome_of,
         **settings: object,
     ) -> None:
         self.spec = load_spec(spec)
@@ -88,10 +124,13 @@ class FakeServices:
         self.ends: dict[object, Exception] = {}
         self.alone: dict[str, float] = {}
         self.allowed: dict[int, int] = {}
+        self.steps = 10**9
         self.summaries: dict[str | None, SummaryRun] = {}
         self.asked: list[Key] = []
         self.prompts: dict[Key, Messages] = {}
         self.played: list[tuple[str, tuple[int, ...], bool]] = []
+        self.marked: list[str] = []
+        self.guests: dict[int, tuple[Key, ...]] = {}
         self.recorded: list[Candidate | Round] = []
         self.reported: list[tuple[str, dict[str, object]]] = []
         self._rollouts: dict[tuple[str, tuple[int, ...]], Rollout] = {}
@@ -125,31 +164,46 @@ class FakeServices:
         keys: Sequence[Key],
         constants: Sequence[Sequence[float]] = ((),),
         keep: bool = True,
+        mark: str = "",
     ) -> list[Rollout]:
         runs = []
+        self.marked += [mark] if mark else []
         for key, vector in zip(keys, constants, strict=True):
             if (end := self.ends.get(f"{key.name}_{key.attempt}")) is not None:
                 raise end
+            if not self.steps:
+                raise LimitReached("no step is left")
             what = program.source(vector), tuple(seeds)
             if what not in self._rollouts:
                 self.played.append((*what, keep))
+                self.steps -= 1
                 self._rollouts[what] = self._rollout(*what)
             runs.append(self._rollouts[what])
         return runs
 
     def _rollout(self, source: str, seeds: tuple[int, ...]) -> Rollout:
-        outcome = self.outcome(source)
-        if isinstance(outcome, str):
-            return Rollout("search", seeds, output="it printed this", error=outcome)
-        return rollout((outcome,) * len(seeds), seeds=seeds)
+        outcomes = [self.outcome(source, seed) for seed in seeds]
+        if isinstance(outcomes[0], str):
+            return Rollout("search", seeds, output="it printed this", error=outcomes[0])
+        lengths = [int(rule_of(source, "length", seed) or 1) for seed in seeds]
+        told = [rule_of(source, "success", seed) for seed in seeds]
+        successes = [None if each is None else bool(each) for each in told]
+        return rollout(outcomes, seeds=seeds, lengths=lengths, successes=successes)
 
-    async def episodes(self, of: Candidate) -> list[Trajectory]:
-        return []
+    async def episodes(self, of: Candidate, seeds: Sequence[int] | None = None) -> list[Trajectory]:
+        wanted = of.rollout.seeds if seeds is None else seeds
+        moves = np.full((2, 1), rule_of(of.source, "moves", 0) or 0.0)
+        return [
+            Trajectory(np.zeros((3, 4)), moves, np.zeros(2), seed, False, True, None)
+            for seed in wanted
+        ]
 
-    async def summarize(self, of: Candidate, feedback: str | None) -> SummaryRun:
-        count = len(of.rollout.seeds)
+    async def summarize(
+        self, of: Candidate, feedback: str | None, seeds: Sequence[int] | None = None
+    ) -> SummaryRun:
+        wanted = of.rollout.seeds if seeds is None else seeds
         by = "built in" if feedback is None else "by Feedback"
-        told = SummaryRun(tuple(f"episode {i} of {of.name}, {by}" for i in range(1, count + 1)))
+        told = SummaryRun(tuple(f"seed {seed} of {of.name}, {by}" for seed in wanted))
         return self.summaries.get(feedback and feedback.strip(), told)
 
     async def coverage(self, of: Candidate) -> CoverageRun:
@@ -162,11 +216,16 @@ class FakeServices:
             if best.name not in self.alone or best.mark:
                 return standing, best
             run = rollout((self.alone[best.name],), mark="depends on other episodes")
-            standing[standing.index(best)] = scored = replace(best, rollout=run)
+            standing[standing.index(best)] = scored = replace(
+                best, rollout=run, later=(), hard=None
+            )
             self.record(scored)
 
-    async def open_round(self, rounds: Sequence[Round]) -> tuple[list[Round], int]:
+    async def open_round(
+        self, rounds: Sequence[Round], guests: Sequence[Key] = ()
+    ) -> tuple[list[Round], int]:
         number = len(rounds) + 1
+        self.guests[number] = tuple(guests)
         if number in self.ends:
             raise self.ends[number]
         return list(rounds), self.allowed.get(number, self.config.candidates)

@@ -177,6 +177,8 @@ def episode_notes(texts: Sequence[str]) -> tuple[Note, ...]:
 
 
 def _history(spec: EnvSpec, config: RunConfig, memory: Memory) -> str:
+    if not memory.rounds and not memory.probes:
+        return ""  # of another method, too, whose options say nothing of a history
     if config.options.history == "published":
         return render_history(memory.rounds, config.options.history_tokens)
     return render_memory(memory, spec.horizon, config.options.history_tokens)

@@ -1,0 +1,117 @@
+"""Which of several policies is best on common episodes."""
+
+import math
+
+import pytest
+from rollouts import rollout
+from scipy.stats import ttest_rel
+
+from promptpo.racing import paired, standard_error, undecided
+
+STEADY = rollout((5.0, 6.0, 7.0, 8.0))
+
+
+def successes(*told):
+    return rollout((1.0,) * len(told), successes=[bool(each) for each in told])
+
+
+def test_the_difference_is_that_of_pairs():
+    better = rollout((6.0, 8.0, 8.0, 10.0))
+    told = paired(better, STEADY).returns
+    assert (told.mean, told.count) == (1.5, 4)
+    assert told.error == pytest.approx(math.sqrt(1 / 3) / 2)
+
+
+def test_only_common_seeds_are_pairs():
+    other = rollout((1.0, 1.0, 1.0), seeds=(4, 3, 99))
+    told = paired(STEADY, other).returns
+    assert (told.mean, told.count) == (6.5, 2)
+
+
+def test_an_episode_that_broke_off_is_no_pair():
+    broken = rollout((1.0, 2.0, 3.0, 4.0))
+    object.__setattr__(broken.episodes[0], "error", "it raised")
+    assert paired(STEADY, broken).returns.count == 3
+
+
+@pytest.mark.parametrize("seeds", [(9,), (4, 9)])
+def test_fewer_than_two_pairs_tell_nothing(seeds):
+    assert paired(STEADY, rollout((1.0,) * len(seeds), seeds=seeds)) is None
+
+
+@pytest.mark.parametrize("shift", [-3.0, -1.2, -0.4, 0.0, 0.3, 0.9, 1.1, 2.0])
+def test_beyond_noise_is_what_student_s_t_says(shift):
+    noise = (0.3, -1.1, 0.7, 0.2, -0.4, 1.3)
+    a = rollout(tuple(10 + i + shift + n for i, n in enumerate(noise)))
+    b = rollout(tuple(10.0 + i for i in range(6)))
+    test = ttest_rel(a.returns, b.returns)
+    expected = 0 if test.pvalue >= 0.05 else 1 if test.statistic > 0 else -1
+    assert paired(a, b).sign == expected
+
+
+def test_differences_that_are_all_alike_have_no_noise():
+    assert paired(rollout((5.1, 6.1, 7.1, 8.1)), STEADY).returns.sign == 1
+    assert paired(STEADY, rollout((6.0, 7.0, 8.0, 9.0))).returns.sign == -1
+
+
+def test_what_went_alike_is_the_same():
+    told = paired(STEADY, rollout((5.0, 6.0, 7.0, 8.0)))
+    assert told.same
+    assert told.sign == 0
+
+
+def test_success_decides_before_return():
+    a = rollout((0.0,) * 8, successes=(True,) * 8)
+    b = rollout((9.0,) * 8, successes=(False,) * 8)
+    assert paired(a, b).sign == 1
+
+
+def test_return_decides_where_success_is_equal_in_every_episode():
+    a = rollout((9.0, 8.0, 9.0), successes=(True, False, True))
+    b = rollout((1.0, 0.0, 1.0), successes=(True, False, True))
+    assert paired(a, b).sign == 1
+
+
+def test_an_undecided_success_is_not_decided_by_return():
+    a = rollout((9.0,) * 3, successes=(True, False, True))
+    b = rollout((1.0,) * 3, successes=(False, True, True))
+    assert paired(a, b).sign == 0
+
+
+def test_the_best_stands_alone_where_all_others_are_beaten():
+    assert undecided({"a": STEADY, "b": rollout((1.0, 2.1, 3.0, 3.9))}) == ["a"]
+
+
+def test_the_best_comes_first_then_those_that_it_does_not_beat():
+    close = rollout((7.0, 4.0, 8.5, 6.0))
+    assert undecided({"b": close, "c": rollout((0.0,) * 4), "a": STEADY}) == ["a", "b"]
+
+
+def test_a_failed_run_is_out_of_the_race():
+    assert undecided({"a": rollout((1.0, 2.0), error="it raised"), "b": STEADY}) == ["b"]
+    assert undecided({"a": rollout((), error="it raised")}) == []
+
+
+def test_what_does_as_the_best_does_needs_no_more_episodes():
+    assert undecided({"a": STEADY, "b": rollout((5.0, 6.0, 7.0, 8.0))}) == ["a"]
+
+
+def test_equal_ones_may_still_differ_where_only_success_counts():
+    a, b = successes(1, 1, 1), successes(1, 1, 1)
+    assert undecided({"a": a, "b": b}, by_success=True) == ["a", "b"]
+
+
+def test_by_success_a_higher_return_beats_nobody():
+    a = rollout((9.0, 9.5, 9.0), successes=(True,) * 3)
+    b = rollout((1.0, 1.0, 1.5), successes=(True,) * 3)
+    assert undecided({"a": a, "b": b}) == ["a"]
+    assert undecided({"a": a, "b": b}, by_success=True) == ["a", "b"]
+
+
+def test_by_success_returns_decide_where_the_task_defines_none():
+    assert undecided({"a": STEADY, "b": rollout((1.0, 2.1, 3.0, 3.9))}, by_success=True) == ["a"]
+
+
+def test_the_standard_error_of_one_number_is_unknown():
+    assert math.isnan(standard_error([1.0]))
+    assert standard_error([1.0, 3.0]) == pytest.approx(1.0)

@@ -26,6 +26,7 @@ def test_a_trace_is_stored_and_told(tmp_path):
     result, _ = run(tmp_path, replies([TRACED], feedback=FEEDBACK), test_episodes=0)
     where = result.folder / "candidates" / "r01_c01"
     assert "Episode 1: 500 leans" in (where / "feedback.txt").read_text()
+    assert 'TRACE = ("lean",)' in (result.folder / "best" / "policy.py").read_text()
     for episode in read(where / "episodes.npz"):
         assert len(episode.trace["lean"]) == 500
         assert all(type(value) is float for value in episode.trace["lean"])

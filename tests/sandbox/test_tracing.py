@@ -12,6 +12,7 @@ import sandbox
 from sandbox import Box, CompileError, Discrete, Episode, Interface, Limits, ProtocolError
 from sandbox.frames import FrameError
 from sandbox.host import Policy
+from sandbox.language import compile_source, importable
 from sandbox.tracing import MAX_CHARS, MAX_STEPS, MAX_STRINGS, Column, longest, pack, parse
 
 INTERFACE = Interface(1, None, Discrete(2))
@@ -303,3 +304,9 @@ def test_a_feedback_class_gets_lists(host):
 def test_a_trace_that_does_not_fit_its_episode_is_none(trace):
     with pytest.raises(ValueError, match="trace"):
         Episode(np.zeros((3, 1)), np.zeros((2, 1)), np.zeros(2), True, False, None, trace)
+
+
+def test_a_declaration_leaves_a_program_without_state_so():
+    source = "class Policy:\n    TRACE = ('t',)\n    def act(self, obs):\n        return 0"
+    made = compile_source(source, importable(), "Policy")
+    assert (made.stateless, dict(made.traced)) == (True, {"t": "t"})

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import struct
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import EnumType
 from typing import Any
 
@@ -45,6 +45,7 @@ _KINDS: dict[type, int] = {
     **{np.dtype(letter).type: _FLOAT for letter in "efdg"},
     **{np.dtype(letter).type: _INT for letter in np.typecodes["AllInteger"]},
 }
+_MADE: dict[int, Callable[[float], float | int | bool]] = {_FLOAT: float, _INT: int, _BOOL: bool}
 #: Whole numbers up to here are float64 numbers, too.
 _WHOLE = 2.0**53
 
@@ -88,28 +89,38 @@ class Column:
             self.add(value)
 
     def add(self, value: Any) -> None:  # noqa: ANN401 - anything at all
-        """Append one value."""
-        code, number = _KINDS.get(type(value), _ABSENT), 0.0
-        if code:
-            try:
-                number = float(value)
-            except OverflowError:  # a whole number beyond all floats
-                code = _ABSENT
-            else:
-                code = _FLOAT if code == _INT and abs(number) > _WHOLE else code
-        elif value is not None:
-            code = self._string(value)
+        """Append one value; the usual ones first, as this runs for each step."""
+        kind = type(value)
+        if kind is float:
+            self.codes.append(_FLOAT)
+            self.numbers.append(value)
+        elif kind is str:
+            self.codes.append(self.strings.get(value) or self._string(value))
+            self.numbers.append(0.0)
+        elif kind in _KINDS:
+            self._number(value, _KINDS[kind])
+        else:
+            if isinstance(kind, EnumType):
+                value = getattr(value, "__dict__", {}).get("_name_")
+            self.codes.append(self._string(value) if type(value) is str else _ABSENT)
+            self.numbers.append(0.0)
+
+    def _number(self, value: Any, code: int) -> None:  # noqa: ANN401 - one of numpy's, too
+        try:
+            number = float(value)
+        except OverflowError:  # a whole number beyond all floats
+            code, number = _ABSENT, 0.0
+        if code == _INT and abs(number) > _WHOLE:
+            code = _FLOAT
         self.codes.append(code)
         self.numbers.append(number)
 
-    def _string(self, value: object) -> int:
-        """The code of a string, or of the name of an enumeration's member."""
-        if isinstance(type(value), EnumType):
-            value = getattr(value, "__dict__", {}).get("_name_")
-        if type(value) is not str or len(value) > MAX_CHARS:
-            return _ABSENT
+    def _string(self, value: str) -> int:
+        """The code of a string, a new one if it has none and may have one."""
         if value in self.strings:
             return self.strings[value]
+        if len(value) > MAX_CHARS:
+            return _ABSENT
         if len(self.strings) == MAX_STRINGS:
             return _ABSENT
         code = self.strings[value] = _STRINGS + len(self.strings)
@@ -185,12 +196,11 @@ def _values(numbers: Any, codes: Any, strings: list[str]) -> tuple[Value, ...]: 
         raise FrameError("a value in a trace is none")
     if not ((numbers == np.rint(numbers)) & (np.abs(numbers) <= limits))[whole].all():
         raise FrameError("a whole number in a trace is none")
-    made: tuple[type, ...] = (float, float, int, bool)
+    kinds, found = set(np.unique(codes).tolist()), numbers.tolist()
+    if len(kinds) == 1 and (made := _MADE.get(*kinds)):  # the usual column
+        return tuple(map(made, found))
+    words = [None] * _STRINGS + strings
     return tuple(
-        None
-        if code == _ABSENT
-        else strings[code - _STRINGS]
-        if code >= _STRINGS
-        else made[code](number)
-        for code, number in zip(codes.tolist(), numbers.tolist(), strict=True)
+        _MADE[code](number) if code in _MADE else words[code]
+        for code, number in zip(codes.tolist(), found, strict=True)
     )

@@ -114,10 +114,10 @@ class Services(Protocol):
         """Texts on the same episodes, by a Feedback source or (None) the built-in summary."""
         ...
 
-    async def coverage(self, of: Candidate) -> CoverageRun:
-        """In how many steps of a candidate's search episodes, the first ten, each line of it ran.
+    async def coverage(self, of: Candidate, seeds: Sequence[int] | None = None) -> CoverageRun:
+        """In how many steps of the same episodes, the first ten, each line of the policy ran.
 
-        The episodes are fed to it once more, which costs no environment steps.
+        They are fed to it once more, which costs no environment steps.
         ``promptpo.policies.unreached`` says in words what never ran.
         """
         ...

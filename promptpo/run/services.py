@@ -152,14 +152,15 @@ class RunServices:
             self.folder.write_candidate(of.name, "feedback.txt", text + "\n")
         return run
 
-    async def coverage(self, of: Candidate) -> CoverageRun:
+    async def coverage(self, of: Candidate, seeds: Sequence[int] | None = None) -> CoverageRun:
         """In how many steps of a candidate's search episodes each of its lines ran."""
         assert of.source is not None and of.rollout is not None  # noqa: S101 - it has played
         lifetime = self.player.lifetime
-        content = digest("coverage", of.source, of.rollout.seeds, of.mark, lifetime)
+        played = (of.rollout.seeds if seeds is None else tuple(seeds))[:_COUNTED]
+        content = digest("coverage", of.source, played, of.mark, lifetime)
         run = self.memo.record.coverages.get(content)
         if run is None:
-            episodes = tuple(await self.episodes(of))[:_COUNTED]
+            episodes = tuple(await self.episodes(of, played))
             run = await self.executor.run(CoverageJob(of.source, episodes, lifetime))
             self.write_down(
                 "coverage",

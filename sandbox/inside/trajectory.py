@@ -20,6 +20,20 @@ class Step:
     next_observation: Any
 
 
+class Trace(dict[str, list[Value]]):
+    """What was traced, by name; a name that was not traced has None for each step.
+
+    So a Feedback class can ask for what one policy traces in the episodes of another.
+    """
+
+    def __init__(self, columns: Columns, steps: int) -> None:
+        super().__init__({name: list(values) for name, values in columns.items()})
+        self._steps = steps
+
+    def __missing__(self, name: str) -> list[Value]:
+        return [None] * self._steps
+
+
 class Trajectory:
     """One episode of T steps.
 
@@ -33,7 +47,8 @@ class Trajectory:
         length: T.
         total_reward: sum of the rewards.
         trace: by name, a list of T values that the policy's ``TRACE`` names, each as it was after
-            the step's act; None where there was none. Empty where nothing was traced.
+            the step's act; None where there was none, and for names that were not traced. Empty
+            where nothing was.
     """
 
     def __init__(
@@ -44,7 +59,7 @@ class Trajectory:
         terminated: bool,
         truncated: bool,
         success: bool | None,
-        trace: dict[str, list[Value]],
+        trace: Trace,
     ) -> None:
         self.observations = observations
         self.actions = actions
@@ -103,5 +118,5 @@ def build(
     """A trajectory from the raw arrays of an episode; ``observe`` makes one observation."""
     rows = [row.copy() for row in flat]
     observations = rows if observe is None else [observe(row) for row in rows]
-    traced = {name: list(values) for name, values in trace.items()}
+    traced = Trace(trace, len(actions))
     return Trajectory(observations, action_values(actions, space), rewards.copy(), *flags, traced)

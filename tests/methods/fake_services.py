@@ -206,7 +206,7 @@ class FakeServices:
         told = SummaryRun(tuple(f"seed {seed} of {of.name}, {by}" for seed in wanted))
         return self.summaries.get(feedback and feedback.strip(), told)
 
-    async def coverage(self, of: Candidate) -> CoverageRun:
+    async def coverage(self, of: Candidate, seeds: Sequence[int] | None = None) -> CoverageRun:
         return CoverageRun(((1, 0),), sum(of.rollout.lengths))
 
     async def proven(self, candidates: Sequence[Candidate]) -> tuple[list[Candidate], Candidate]:

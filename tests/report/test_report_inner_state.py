@@ -14,6 +14,7 @@ from promptpo.report.code import highlighted
 from promptpo.report.coverage import covered
 from promptpo.report.page import render_report
 from promptpo.report.variables import MOST_LEVELS, traced
+from promptpo.store.codec import encode
 from promptpo.store.episodes import packed, read
 from promptpo.store.reading import read_record
 from promptpo.types import Trajectory
@@ -112,7 +113,7 @@ def test_a_page_shows_traces_and_counts_and_nothing_of_them_is_markup(copied):
         replace(e, trace={"phase": (*texts, *(None,) * (len(e.rewards) - 2))}) for e in read(where)
     ]
     where.write_bytes(packed(episodes))
-    key = {"round": 2, "candidate": winner.key.candidate, "attempt": 0, "role": ""}
+    key = encode(winner.key)
     event = {"type": "coverage", "key": key, "digest": "x", "lines": [1, 2], "hits": [0, 7],
              "steps": 10, "error": None, "time": 0.0}  # fmt: skip
     with (copied / "events.jsonl").open("a") as log:

@@ -7,8 +7,8 @@ import pytest
 from scripted import GOOD, data_of, replies, run
 
 import promptpo
-from promptpo.methods.best_of_n import BestOfN
 from promptpo.policies import CoverageRun
+from promptpo.run.services import RunServices
 from promptpo.store.episodes import read
 from promptpo.store.reading import read_record
 
@@ -32,26 +32,22 @@ def test_a_trace_is_stored_and_told(tmp_path):
         assert all(type(value) is float for value in episode.trace["lean"])
 
 
-class Counting(BestOfN):
-    """Counts the lines of each candidate, twice."""
+PROVEN = RunServices.proven
 
-    async def _batch(self, number, count, prompt):
-        batch = await super()._batch(number, count, prompt)
-        for candidate in batch.candidates:
-            self.found = await self.services.coverage(candidate)
-            assert await self.services.coverage(candidate) == self.found
-        return batch
+
+async def counting(self, candidates):
+    """What a method may do that counts the lines of its best candidate, twice."""
+    found, best = await PROVEN(self, candidates)
+    assert await self.coverage(best) == await self.coverage(best)
+    return found, best
 
 
 @pytest.fixture(scope="module")
 def counted(tmp_path_factory):
     """A run whose method counts lines: its result and events."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("promptpo.methods.best_of_n.BestOfN", Counting)
-        script = replies([GOOD])
-        script = type(script)({k: v for k, v in script.items() if k.role == "policy"})
-        where = tmp_path_factory.mktemp("run")
-        yield run(where, script, method="best-of-n", finalists=1, test_episodes=0)
+        patch.setattr(RunServices, "proven", counting)
+        yield run(tmp_path_factory.mktemp("run"), replies([GOOD]), probe=0, test_episodes=0)
 
 
 def test_lines_are_counted_once_and_recorded(counted):
@@ -71,7 +67,7 @@ def test_it_costs_no_environment_steps(counted):
 
 
 def test_resuming_answers_it_from_the_log(counted, monkeypatch):
-    monkeypatch.setattr("promptpo.methods.best_of_n.BestOfN", Counting)
+    monkeypatch.setattr(RunServices, "proven", counting)
     folder = counted[0].folder
     log = folder / "events.jsonl"
     lines = [line for line in log.read_text().splitlines() if '"finished"' not in line]

@@ -300,6 +300,14 @@ def test_a_feedback_class_gets_lists(host):
         assert summarizer.summarize(episode) == "{'phase': ['reach', None], 'n': [1, 2.5]}"
 
 
+def test_what_was_not_traced_is_none_for_each_step(host):
+    words = 'f\'{dict(traj.trace)} {traj.trace["phase"]} {"phase" in traj.trace}\''
+    source = f"class Feedback:\n    def summarize_trajectory(self, traj): return {words}"
+    episode = Episode(np.zeros((3, 1)), np.zeros((2, 1)), np.zeros(2), True, False, None)
+    with host.summarizer(source, Interface(1, None, Box((1,)))) as summarizer:
+        assert summarizer.summarize(episode) == "{} [None, None] False"
+
+
 @pytest.mark.parametrize("trace", [{"a": (1,)}, {"a b": (1, 2)}, {f"a{i}": () for i in range(9)}])
 def test_a_trace_that_does_not_fit_its_episode_is_none(trace):
     with pytest.raises(ValueError, match="trace"):

@@ -14,6 +14,7 @@ import random
 import time
 import warnings
 import weakref
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -22,7 +23,8 @@ import tenacity
 from promptpo.errors import ModelError, ModelUnavailable
 from promptpo.llm import answers, providers
 from promptpo.llm.failures import Endpoint, PassingFailure, classify, one_line, withheld
-from promptpo.llm.messages import TOO_LARGE, Reply, Request
+from promptpo.llm.messages import TOO_LARGE, Reply, Request, as_data
+from promptpo.llm.prompt_cache import PromptCache
 from promptpo.llm.providers import EXAMPLES
 from promptpo.llm.settings import ModelSettings
 from promptpo.llm.usage import dollars, tokens_of
@@ -55,6 +57,7 @@ class LiteLLMModel:
         self._litellm: Any = None
         self._model = settings.name
         self._server = providers.server_of(settings.name, settings.api_base)
+        self._cache = PromptCache()
         self._endpoint = Endpoint(settings.name, self._server)
         self._last_notice = ("", float("-inf"))
         _open_models.add(self)
@@ -118,8 +121,8 @@ class LiteLLMModel:
         started = time.monotonic()
         wait.sent = True
         try:
-            with listening() as raw:
-                response = await self._litellm.acompletion(**self._arguments(request))
+            with listening() as raw, self._messages(request) as messages:
+                response = await self._litellm.acompletion(**self._arguments(request, messages))
             reply = self._reply(response, raw)
         except Exception as e:
             kept = self._kept(e, raw)
@@ -142,7 +145,13 @@ class LiteLLMModel:
         data = answers.read_answer(raw.data) if raw.whole else {}
         return answers.saved_reply(data, self._model)
 
-    def _arguments(self, request: Request) -> dict[str, Any]:
+    def _messages(self, request: Request) -> AbstractContextManager[list[dict[str, Any]]]:
+        """The messages as they are sent; Anthropic caches only what they mark."""
+        if providers.provider_of(self._model) == "anthropic":
+            return self._cache.marked(request.messages)
+        return nullcontext(as_data(request.messages))
+
+    def _arguments(self, request: Request, messages: list[dict[str, Any]]) -> dict[str, Any]:
         """What ``litellm.acompletion`` is called with."""
         import httpx
 
@@ -151,7 +160,7 @@ class LiteLLMModel:
         timeout = httpx.Timeout(_NEVER, connect=min(settings.call_timeout, CONNECT_TIMEOUT))
         arguments: dict[str, Any] = {
             "model": self._model,
-            "messages": [{"role": m.role, "content": m.content} for m in request.messages],
+            "messages": messages,
             "timeout": timeout,
             "num_retries": 0,
             "max_retries": 0,

@@ -5,24 +5,33 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Literal, Protocol
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
 
 from promptpo.types import Key
 
 
 @dataclass(frozen=True)
 class Message:
-    """One chat message."""
+    """One chat message.
+
+    ``shared`` are lengths, rising, of beginnings of the content that other requests have as well,
+    so that a provider may keep them in its cache. It is not part of what is said.
+    """
 
     role: Literal["system", "user", "assistant"]
     content: str
+    shared: tuple[int, ...] = field(default=(), compare=False, repr=False)
+
+
+def as_data(messages: Iterable[Message]) -> list[dict[str, Any]]:
+    """What is said, as JSON."""
+    return [{"role": m.role, "content": m.content} for m in messages]
 
 
 def prompt_hash(messages: Iterable[Message]) -> str:
     """SHA-256, in hex, of the messages' roles and contents as canonical JSON."""
-    plain = [{"content": m.content, "role": m.role} for m in messages]
-    text = json.dumps(plain, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
+    text = json.dumps(as_data(messages), ensure_ascii=True, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 

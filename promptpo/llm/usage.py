@@ -8,6 +8,9 @@ from collections.abc import Mapping
 #: A provider's number above this is no count of tokens.
 _MOST_TOKENS = 10**12
 
+#: What providers call the tokens read from a cache, beside OpenAI's name for them.
+_CACHED = ("cache_read_input_tokens", "prompt_cache_hit_tokens", "cachedContentTokenCount")
+
 
 def tokens_of(usage: object) -> tuple[int | None, int | None]:
     """Prompt and completion tokens of a provider's raw usage, which may be anything.
@@ -17,6 +20,29 @@ def tokens_of(usage: object) -> tuple[int | None, int | None]:
     if not isinstance(usage, Mapping):
         return None, None
     return _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
+
+
+def cached_of(usage: object) -> int | None:
+    """Prompt tokens that the provider read from its cache, of its raw usage.
+
+    None (unknown) where it does not tell, or tells of more than the prompt had. Knows OpenAI's
+    ``prompt_tokens_details.cached_tokens``, which litellm makes of what others say, Anthropic's
+    ``cache_read_input_tokens``, Gemini's ``cachedContentTokenCount`` and DeepSeek's
+    ``prompt_cache_hit_tokens``.
+    """
+    if not isinstance(usage, Mapping):
+        return None
+    prompt, _ = tokens_of(usage)
+    if prompt == 0:
+        return 0
+    details = usage.get("prompt_tokens_details")
+    told = [
+        details.get("cached_tokens") if isinstance(details, Mapping) else None,
+        *(usage.get(name) for name in _CACHED),
+    ]
+    counts = (_count(value) for value in told)
+    cached = next((count for count in counts if count is not None), None)
+    return None if cached is None or (prompt is not None and cached > prompt) else cached
 
 
 def _count(value: object) -> int | None:

@@ -73,10 +73,21 @@ def imports_text(spec: EnvSpec) -> str:
 
 
 def filled(name: str, **values: object) -> tuple[Message, ...]:
-    """The system message, and the template ``FOLDER/STAGE`` with its values as the user's."""
+    """The system message, and the template ``FOLDER/STAGE`` with its values as the user's.
+
+    All that are asked about a task share it, where it comes first (``task``); those that are asked
+    at once share all but what is said to one alone, where that comes last (``turn``).
+    """
+    text = template(name).substitute(values).strip()
+    task, turn = (str(values.get(part, "")).strip() for part in ("task", "turn"))
+    shared = []
+    if task and text.startswith(task):
+        shared.append(len(task))
+    if turn and text.endswith(turn):
+        shared.append(len(text) - len(turn))
     return (
         Message("system", " ".join(template("templates/system").template.split())),
-        Message("user", template(name).substitute(values).strip()),
+        Message("user", text, tuple(shared)),
     )
 
 

@@ -69,7 +69,9 @@ def _tokens(run: RunRecord) -> tuple[str, str]:
         return "0", "replies were replayed"
     if sent is None or received is None:
         return "unknown", "the provider does not count all"
-    return f"{sent + received:,}", f"{sent:,} in, {received:,} out"
+    cached = run.usage.cached_tokens
+    read = "" if cached is None else f" ({cached:,} from the provider's cache)"
+    return f"{sent + received:,}", f"{sent:,} in{read}, {received:,} out"
 
 
 def settings(run: RunRecord) -> list[tuple[str, list[tuple[str, str]]]]:

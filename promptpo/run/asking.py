@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from promptpo.errors import LimitReached
 from promptpo.llm import ReplyMissing
-from promptpo.llm.messages import LanguageModel, Message, Reply, Request, prompt_hash
+from promptpo.llm.messages import LanguageModel, Message, Reply, Request, as_data, prompt_hash
 from promptpo.llm.recording import reply_event
 from promptpo.run.limits import Ledger
 from promptpo.store.codec import encode
@@ -46,7 +46,7 @@ class Asker:
         self._reserve(key)
         try:
             self.folder.write_prompt(key, messages)
-            self.log.emit("prompt", key=encode(key), messages=encode(tuple(messages)))
+            self.log.emit("prompt", key=encode(key), messages=as_data(messages))
             self.log.emit("call", transient=True, key=encode(key), state="sent")
             reply = await self.model.ask(request)
         except ReplyMissing as missing:

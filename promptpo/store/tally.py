@@ -5,20 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from promptpo.llm.usage import dollars, tokens_of
+from promptpo.llm.usage import cached_of, dollars, tokens_of
 from promptpo.store.events import Event
 from promptpo.types import Stream
 
 
 @dataclass(frozen=True)
 class Usage:
-    """Running totals of a run. Tokens and ``cost`` are None once those of any call are unknown."""
+    """Running totals of a run. Tokens and ``cost`` are None once those of any call are unknown.
+
+    ``cached_tokens``: how many of the ``prompt_tokens`` providers have told to come from their
+    caches, at the least; None where no call told any number.
+    """
 
     calls: int = 0
     prompt_tokens: int | None = 0
     completion_tokens: int | None = 0
     cost: float | None = 0.0
     steps: Mapping[Stream, int] = field(default_factory=dict)
+    cached_tokens: int | None = None
 
     @property
     def has_tokens(self) -> bool:
@@ -42,6 +47,7 @@ class Tally:
     steps: dict[Stream, int] = field(
         default_factory=lambda: {"search": 0, "selection": 0, "test": 0}
     )
+    cached_tokens: int | None = None
 
     @classmethod
     def of(cls, events: Iterable[Event]) -> Tally:
@@ -61,11 +67,13 @@ class Tally:
     def count(self, usage: object, cost: object) -> None:
         """Add one reply."""
         prompt, completion = tokens_of(usage)
-        price = dollars(cost)
+        price, cached = dollars(cost), cached_of(usage)
         self.calls += 1
         self.prompt_tokens = _sum(self.prompt_tokens, prompt)
         self.completion_tokens = _sum(self.completion_tokens, completion)
         self.cost = None if self.cost is None or price is None else self.cost + price
+        if cached is not None:
+            self.cached_tokens = (self.cached_tokens or 0) + cached
         self.known_tokens += (prompt or 0) + (completion or 0)
         self.known_cost += price or 0.0
 
@@ -77,7 +85,12 @@ class Tally:
     def usage(self) -> Usage:
         """The totals as a record."""
         return Usage(
-            self.calls, self.prompt_tokens, self.completion_tokens, self.cost, {**self.steps}
+            self.calls,
+            self.prompt_tokens,
+            self.completion_tokens,
+            self.cost,
+            {**self.steps},
+            self.cached_tokens,
         )
 
 

@@ -8,7 +8,7 @@ Names follow what is usual: ``GROUP/VALUE``, over the environment steps of searc
     test/        mean_return, success_rate of held-out episodes, each with _low and _high (95%);
                  marked: 1 where a proof found that the policy depends on other episodes, else 0
     cost/        usd (where all prices are known), calls: where a model is asked
-    tokens/      prompt, completion: likewise
+    tokens/      prompt, completion: likewise; cached: of the prompts', where providers tell it
     steps/       search, selection, test
     time/        seconds
 """
@@ -115,6 +115,7 @@ class Feed:
             "cost/calls": totals.get("calls"),
             "tokens/prompt": totals.get("prompt_tokens"),
             "tokens/completion": totals.get("completion_tokens"),
+            "tokens/cached": totals.get("cached_tokens"),
         }
         found = {
             **(calls if self.record.asks_model else {}),

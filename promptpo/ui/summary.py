@@ -77,13 +77,14 @@ def isolation_words(isolation: Mapping[str, Any] | None) -> str:
 
 
 def cost_words(record: Record) -> str:
-    """``12 calls, 34,120 + 8,200 tokens, $0.12``."""
+    """``12 calls, 34,120 (20,000 cached) + 8,200 tokens, $0.12``."""
     usage = record.usage
     if record.replayed:
         return f"{usage.calls:,} replies replayed, no tokens, {text.money(0.0)}"
     sent, received = usage.prompt_tokens, usage.completion_tokens
     counted = sent is not None and received is not None
-    tokens = f"{sent:,} + {received:,} tokens" if counted else "tokens unknown"
+    cached = f" ({usage.cached_tokens:,} cached)" if usage.cached_tokens else ""
+    tokens = f"{sent:,}{cached} + {received:,} tokens" if counted else "tokens unknown"
     return f"{text.plural(usage.calls, 'call')}, {tokens}, {text.money(usage.cost)}"
 
 

@@ -211,6 +211,16 @@ def test_totals_count_what_is_told_again_once(log):
     assert (before.calls, before.cost, before.steps["search"]) == (4, 2.0, 40)
 
 
+def test_tokens_from_the_cache_are_the_sum_of_what_was_told():
+    told = [{"prompt_tokens_details": {"cached_tokens": n}} for n in (3, 4)]
+    log = Log().run()
+    assert log.record.usage.cached_tokens is None
+    for number, more in enumerate([*told, {}], 1):
+        usage = {"prompt_tokens": 10, "completion_tokens": 2, **more}
+        log.add("reply", key=encode(Key(1, number)), text="x", model="a", cost=1.0, usage=usage)
+    assert log.record.usage.cached_tokens == 7
+
+
 def test_what_a_watched_run_says_of_its_totals_holds(log):
     told = {"calls": 9, "prompt_tokens": 1, "completion_tokens": 2, "cost": None,
             "steps": {"search": 7}, "reached": {}, "elapsed": 3.0}  # fmt: skip

@@ -103,6 +103,11 @@ def test_an_unknown_price_is_not_called_nothing() -> None:
     assert rows["cost"] == "12 calls, 34,120 + 8,200 tokens, cost unknown"
 
 
+def test_tokens_from_a_cache_are_told() -> None:
+    cached = closing(run("runs/x"), usage(1, cached_tokens=20_000))["cost"]
+    assert cached == "12 calls, 34,120 (20,000 cached) + 8,200 tokens, $0.12"
+
+
 def test_tokens_that_nobody_counted_are_unknown() -> None:
     nothing = usage(1, cost=None, prompt_tokens=None, completion_tokens=None)
     assert closing(run("runs/x"), nothing)["cost"] == "12 calls, tokens unknown, cost unknown"

@@ -54,9 +54,11 @@ def test_every_setting_is_a_typed_argument_of_optimize(name):
     kinds = set(get_args(hint)) - {types.NoneType}
     choices = SETTINGS[name].metadata["choices"]
     literals = {v for kind in kinds if get_origin(kind) is Literal for v in get_args(kind)}
-    if literals:
+    words = {"auto"} if SETTINGS[name].metadata["auto"] else set()
+    if literals - words:
         assert literals == set(choices)
     else:
+        assert literals == words
         assert options.value_type(name) in kinds
 
 

@@ -3,7 +3,8 @@ from rollouts import rollout
 
 import sandbox
 from promptpo.prompts.promptpo import (
-    REFLECTION,
+    Memory,
+    Turn,
     episode_notes,
     feedback_messages,
     policy_messages,
@@ -25,9 +26,17 @@ def text(messages):
 
 
 def one_round():
+    """A round whose winner has something to tell, and a second line."""
     run = rollout((9.0,), lengths=(9,))
-    winner = Candidate(Key(1, 1), "class Policy:\n    speed = 77\n", run)
-    return Round(1, (winner,), winner, episode_notes(["it fell to the left"]))
+    notes = (Note("Worst episode", "it fell to the left"),)
+    winner = Candidate(Key(1, 1), "class Policy:\n    speed = 77\n", run, notes=notes)
+    other = Candidate(Key(1, 2), "class Policy:\n    hop = 55\n", rollout((3.0,)))
+    return Round(1, (winner, other), winner, episode_notes(["it fell to the left"]))
+
+
+def remembered(**details):
+    round_ = one_round()
+    return Memory((round_,), second=round_.candidates[1], **details)
 
 
 @pytest.mark.parametrize("name", shipped_specs())
@@ -52,6 +61,9 @@ def test_nothing_is_left_to_fill_in(name):
         assert "$" not in text(messages)
 
 
+PAPER = build({"preset": "paper"})
+
+
 @pytest.mark.parametrize(
     ("name", "score", "episodes"),
     [
@@ -63,8 +75,10 @@ def test_nothing_is_left_to_fill_in(name):
         ),
     ],
 )
-def test_what_only_a_run_can_fill_in_stands_in_angle_brackets(name, score, episodes):
-    stages = dict(render_all(load_spec(name), CONFIG))
+def test_what_only_a_run_can_fill_in_stands_in_angle_brackets_in_the_published_history(
+    name, score, episodes
+):
+    stages = dict(render_all(load_spec(name), PAPER))
     later = text(stages["policy, round 2 and later"])
     told = later.partition("## What has been tried")[2].partition("## Reflection")[0]
     assert f"Winner: candidate 1, {score}\nBy episode: {episodes}\n" in told
@@ -72,29 +86,126 @@ def test_what_only_a_run_can_fill_in_stands_in_angle_brackets(name, score, episo
     assert "<what Feedback made of this episode>" in told
 
 
-def test_every_stage_is_shown():
-    stages = [stage for stage, _ in render_all(CARTPOLE, CONFIG)]
-    assert len(stages) == 5
+def test_what_only_a_run_can_fill_in_stands_in_angle_brackets():
+    stages = dict(render_all(CARTPOLE, CONFIG))
+    later = text(stages["policy, round 2 and later"])
+    told = later.partition("## What has been tried")[2].partition("## Reflection")[0]
+    assert "- r01_c01 (best so far): return <number> ± <number> (<number>)" in told
+    assert "Worst episode: <what Feedback made of this episode>" in told
+    assert "nan" not in told
+
+
+@pytest.mark.parametrize(
+    ("config", "second"), [(CONFIG, True), (PAPER, False), (build({"second_line": False}), False)]
+)
+def test_every_stage_is_shown(config, second):
+    stages = [stage for stage, _ in render_all(CARTPOLE, config)]
+    assert len(stages) == 5 + second
     assert {s.split()[0].rstrip(",") for s in stages} == {
         "feedback", "policy", "reflection", "repair",
     }  # fmt: skip
+    assert ("policy, from the second line of attack" in stages) == second
 
 
-def test_later_rounds_see_history_and_reflection():
-    asked = text(
-        policy_messages(CARTPOLE, CONFIG, [one_round()], [Note(REFLECTION, "Push earlier.")])
-    )
+@pytest.mark.parametrize("config", [CONFIG, PAPER])
+def test_later_rounds_see_history_and_reflection(config):
+    asked = text(policy_messages(CARTPOLE, config, remembered(reflection="Push earlier.")))
     assert "speed = 77" in asked
     assert "it fell to the left" in asked
     assert "Push earlier." in asked
+
+
+def test_who_does_without_the_reflection_sees_the_rest():
+    memory = remembered(reflection="Push earlier.")
+    asked = text(policy_messages(CARTPOLE, CONFIG, memory, Turn(reflected=False)))
+    assert "speed = 77" in asked
+    assert "Push earlier." not in asked
+
+
+def test_who_goes_on_from_the_second_line_gets_its_source():
+    asked = text(policy_messages(CARTPOLE, CONFIG, remembered(), Turn(second=True)))
+    assert "r01_c02, instead" in asked
+    assert "hop = 55" in asked.partition("## Your turn")[2]
+
+
+def beginning(*texts):
+    """What all of these begin with."""
+    pairs = enumerate(zip(*texts, strict=False))
+    return texts[0][: next((i for i, found in pairs if len(set(found)) > 1), None)]
+
+
+def shared_by_all(memory):
+    """What the prompts of all candidates of a round begin with alike."""
+    kinds = (Turn(), Turn(second=True), Turn(reflected=False))
+    asked = [text(policy_messages(CARTPOLE, CONFIG, memory, turn)) for turn in kinds]
+    return beginning(*asked)
+
+
+def test_candidates_of_a_round_share_all_up_to_what_one_alone_is_told():
+    memory = remembered(reflection="Push earlier.")
+    whole = text(policy_messages(CARTPOLE, CONFIG, memory))
+    assert shared_by_all(memory).rstrip("# \n") == whole.partition("## Reflection on")[0].rstrip()
+
+
+def test_what_does_not_change_from_round_to_round_comes_first():
+    first = text(policy_messages(CARTPOLE, CONFIG))
+    later = text(policy_messages(CARTPOLE, CONFIG, remembered()))
+    fixed = beginning(first, later)
+    assert "seeded anew\n  for every episode" in fixed
+    assert first.partition("## Your turn")[0].rstrip() in later
 
 
 def test_the_first_round_has_no_history():
     assert "tried" not in text(policy_messages(CARTPOLE, CONFIG))
 
 
-def test_a_reflection_is_asked_about_the_last_round():
-    assert "winner of round 1" in text(reflection_messages(CARTPOLE, CONFIG, [one_round()]))
+@pytest.mark.parametrize(
+    ("config", "words"),
+    [(CONFIG, "what did\nround 1 teach?"), (PAPER, "Look at the winner of round 1.")],
+)
+def test_a_reflection_is_asked_about_the_last_round(config, words):
+    assert words in text(reflection_messages(CARTPOLE, config, remembered()))
+
+
+def test_a_reflection_names_its_evidence_and_what_would_refute_it():
+    asked = text(reflection_messages(CARTPOLE, CONFIG, remembered()))
+    assert "Name the evidence" in asked
+    assert "what one would see if it were wrong" in asked
+
+
+CLASS = "class Feedback: ..."
+
+
+def rounds_with(*returns):
+    found = []
+    for number, value in enumerate(returns, 1):
+        candidate = Candidate(Key(number, 1), f"policy {number}", rollout((value,)))
+        found.append(Round(number, (candidate,), candidate))
+    return tuple(found)
+
+
+@pytest.mark.parametrize(
+    ("returns", "asked"),
+    [((1.0,), True), ((1.0, 2.0), False), ((3.0, 1.0), False), ((3.0, 1.0, 2.0), True),
+     ((3.0, 1.0, 2.0, 1.0), False)],
+)  # fmt: skip
+def test_another_feedback_class_is_asked_for_at_first_and_where_two_rounds_brought_nothing(
+    returns, asked
+):
+    memory = Memory(rounds_with(*returns), feedback=CLASS)
+    assert (CLASS in text(reflection_messages(CARTPOLE, CONFIG, memory))) == asked
+
+
+@pytest.mark.parametrize("config", [PAPER, build({"revise_feedback": False})])
+def test_none_is_asked_for_where_it_would_not_be_taken(config):
+    asked = text(reflection_messages(CARTPOLE, config, remembered(feedback=CLASS)))
+    assert CLASS not in asked
+
+
+def test_code_in_a_reflection_is_not_quoted():
+    assert reflection_text("Lean.\n```python\nclass Feedback: ...\n```\nThen push.") == (
+        "Lean.\nThen push."
+    )
 
 
 def test_a_repair_continues_the_conversation():

@@ -154,6 +154,8 @@ def _promise(second: Candidate, best: Candidate | None) -> str:
     run, other = second.pooled, best.pooled if best else None
     if run is None or other is None or not run.returns:
         return "look at its episodes"
+    if not run.seeds:  # of a prompt that is shown before any run
+        return "<its best episode and what it gains in a step, beside the best policy's>"
     rates = [sum(r.returns) / max(sum(r.lengths), 1) for r in (run, other)]
     words = (
         f"its best episode has {max(run.returns):.5g} (the best policy's: {max(other.returns):.5g})"

@@ -8,11 +8,11 @@ lazy learners", Artificial Intelligence Review 11 (1997); here with Student's t 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from promptpo.types import Rollout
+from promptpo.types import Candidate, Rollout
 
 T = TypeVar("T", bound=Hashable)
 
@@ -76,6 +76,23 @@ def paired(a: Rollout, b: Rollout) -> Paired | None:
     if pairs[0][0].success is None:
         return Paired(returns)
     return Paired(returns, _difference([bool(x.success) - bool(y.success) for x, y in pairs]))
+
+
+def met_before(candidate: Candidate, others: Iterable[Candidate]) -> Candidate | None:
+    """The best policy of earlier rounds that has played a candidate's episodes too, if one has."""
+    run = candidate.rollout
+    if run is None or candidate.error is not None:
+        return None
+    met = [
+        c
+        for c in others
+        if c.key.round < candidate.key.round
+        and c.later
+        and c.source != candidate.source
+        and c.pooled is not None
+        and set(run.seeds) <= set(c.pooled.seeds)
+    ]
+    return max(met, key=lambda c: c.score, default=None)
 
 
 def undecided(runs: Mapping[T, Rollout], *, by_success: bool = False) -> list[T]:

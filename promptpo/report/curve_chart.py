@@ -10,10 +10,11 @@ from markupsafe import Markup
 
 from promptpo.common import text
 from promptpo.report.svg import Scale, spread, tag, tick_label, ticks
+from promptpo.stats import Interval, mean_interval, success_interval
 from promptpo.store.codec import score_data
 from promptpo.store.reading import RunRecord
 from promptpo.store.trials import RoundRecord, Trial
-from promptpo.types import Score
+from promptpo.types import Rollout, Score
 
 _LEFT, _RIGHT, _TOP, _AXIS, _STRIP = 52, 14, 26, 44, 22
 
@@ -30,20 +31,32 @@ class Panel:
 
     title: str
     measure: Measure
+    interval: Callable[[Rollout | None], Interval | None]
     bounds: tuple[float, float] | None = None
 
 
 def panels(run: RunRecord) -> list[Panel]:
     """Success rate where the task defines it, and the return."""
-    both = [Panel("Mean return", lambda s: s.mean_return)]
+    both = [Panel("Mean return", lambda s: s.mean_return, _of_return)]
     if run.defines_success:
-        both.insert(0, Panel("Success rate", lambda s: s.success_rate, (-0.04, 1.04)))
+        rate = Panel("Success rate", lambda s: s.success_rate, _of_success, (-0.04, 1.04))
+        both.insert(0, rate)
     return both
+
+
+def _of_return(played: Rollout | None) -> Interval | None:
+    return mean_interval(played.returns) if played else None
+
+
+def _of_success(played: Rollout | None) -> Interval | None:
+    if played is None or not played.successes or played.successes[0] is None:
+        return None
+    return success_interval(sum(map(bool, played.successes)), len(played.successes))
 
 
 def curve_chart(run: RunRecord, panel: Panel, *, width: int, height: int) -> Markup:
     """One panel as an SVG of ``width`` by ``height`` units."""
-    ended = [t for t in run.trials.values() if t.ended]
+    ended = [t for t in run.policies if t.ended]
     bottom = height - _AXIS - _STRIP
     scored = [t for t in ended if not t.score.failed]
     values = [v for t in scored if (v := panel.measure(t.score)) is not None]
@@ -167,7 +180,15 @@ def _point(trial: Trial, run: RunRecord, panel: Panel, x: Scale, y: Scale) -> Ma
     score = text.score(score_data(trial.score))
     title = tag("title", f"{trial.name}: {score}, after {trial.at_steps:,} steps")
     css = "dot winner" if won else "dot"
-    return tag("circle", title, class_=css, r=5.5 if won else 4, **where)
+    dot = tag("circle", title, class_=css, r=5.5 if won else 4, **where)
+    bounds = panel.interval(trial.candidate.pooled) if won else None
+    if bounds is None or bounds.low == bounds.high:
+        return dot
+    ends = (max(bounds.low, y.low), min(bounds.high, y.high))
+    x1 = where["cx"]
+    return Markup("").join(
+        [tag("line", class_="spread", x1=x1, x2=x1, y1=y(ends[0]), y2=y(ends[1])), dot]
+    )
 
 
 def _failures(failed: Sequence[Trial], x: Scale, bottom: float) -> list[Markup]:
@@ -190,5 +211,5 @@ def _description(run: RunRecord, panel: Panel) -> str:
     for r in run.rounds:
         value = panel.measure(r.winner.score) if r.winner else None
         words.append(f"round {r.number}: {'none' if value is None else text.number(value)}")
-    failed = sum(t.state == "failed" for t in run.trials.values())
+    failed = sum(t.state == "failed" for t in run.policies)
     return f"Winners by round: {'; '.join(words) or 'no round yet'}. Failed candidates: {failed}."

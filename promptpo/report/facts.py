@@ -38,7 +38,7 @@ def facts(run: RunRecord) -> list[Fact]:
     total = sum(usage.steps.values())
     by_stream = {"search": "search", "selection": "selection", "test": "held-out"}
     steps = [f"{by_stream[k]} {count:,}" for k, count in usage.steps.items() if count]
-    failed = sum(t.state == "failed" for t in run.trials.values())
+    failed = sum(t.state == "failed" for t in run.policies)
     rounds = sum(r.done for r in run.rounds)
     wanted = run.config.get("rounds", rounds)
     calls = f", {usage.calls:,} {'reply' if usage.calls == 1 else 'replies'}"
@@ -49,7 +49,7 @@ def facts(run: RunRecord) -> list[Fact]:
         Fact("Environment steps", f"{total:,}", ", ".join(steps)),
         Fact(
             "Candidates",
-            f"{len(run.trials):,}",
+            f"{len(run.policies):,}",
             f"{failed:,} failed{calls if run.asks_model else ''}",
         ),
         Fact("Time", time, done, run.since),

@@ -8,10 +8,13 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from promptpo.policies import CoverageRun
+from promptpo.prompts.promptpo.memory import SECOND
 from promptpo.report import texts
 from promptpo.report.code import DiffRow, highlighted, side_by_side
 from promptpo.report.coverage import Coverage, SourceLine, covered
-from promptpo.report.tables import Table, headline, trials_table
+from promptpo.report.others import OtherView, best_after, others
+from promptpo.report.standings import paired_words
+from promptpo.report.tables import Table, headline
 from promptpo.report.texts import Text, kind_words
 from promptpo.report.traces import (
     FEWEST_POINTS,
@@ -20,9 +23,11 @@ from promptpo.report.traces import (
     Traces,
     read_traces,
 )
+from promptpo.report.trials import trials_table
 from promptpo.report.variables import field_columns
 from promptpo.store.folder import RunFolder
 from promptpo.store.reading import RunRecord
+from promptpo.store.standings import meeting
 from promptpo.store.trials import RoundRecord, Trial
 from promptpo.types import Note
 
@@ -66,7 +71,10 @@ class NoteView:
 
 @dataclass(frozen=True)
 class RoundView:
-    """A round, ready to show. ``before`` names the winner that ``diff`` compares with."""
+    """A round, ready to show. ``before`` names the winner that ``diff`` compares with.
+
+    ``second`` names the second line of attack that was found after it, with its strategy.
+    """
 
     record: RoundRecord
     table: Table
@@ -74,6 +82,10 @@ class RoundView:
     texts: tuple[Text, ...]
     notes: tuple[NoteView, ...] = ()
     feedback: NoteView | None = None
+    described: tuple[Note, ...] = ()
+    others: tuple[OtherView, ...] = ()
+    second: tuple[str, str] = ("", "")
+    met: str = ""
     headline: str = ""
     strategy: str = ""
     source: tuple[SourceLine, ...] = ()
@@ -88,7 +100,7 @@ class RoundView:
     def kept_of(self) -> str:
         """How many of the winner's episodes were kept, where it is not all of them."""
         winner = self.record.winner
-        rollout = winner.candidate.rollout if winner else None
+        rollout = winner.candidate.pooled if winner else None
         if rollout is None or self.traces is None or self.traces.kept >= len(rollout.seeds):
             return ""
         return f", of {self.traces.kept} kept of {len(rollout.seeds)}"
@@ -101,6 +113,7 @@ def round_views(run: RunRecord, budget: Budget, room: int, prefix: str) -> list[
     points = budget.plots // (_BYTES_PER_POINT * max(lines, 1))
     points = min(max(points, FEWEST_POINTS), MOST_POINTS)
     sources = max(budget.sources // (_BYTES_PER_CHARACTER * max(len(run.rounds), 1)), 2000)
+    differences = max(budget.sources // (2 * max(len(run.policies), 1)), 3000)
     views = []
     before: Trial | None = None
     for record in run.rounds:
@@ -112,13 +125,15 @@ def round_views(run: RunRecord, budget: Budget, room: int, prefix: str) -> list[
             plots = tuple(found.plots(points)) if found else ()
             own = tuple(found.traced_plots(points)) if found else ()
             view = replace(view, traces=found, plots=plots, traced=own)
-        views.append(replace(view, headline=_round_words(record, before)))
+        view = replace(view, others=others(run, record, differences))
+        views.append(replace(view, headline=_round_words(run, record, before)))
         before = record.winner or before
     return views
 
 
 def _view(run: RunRecord, record: RoundRecord, room: int, prefix: str) -> RoundView:
-    feedback, notes = _feedback(run, record), [*_grouped(record.notes)]
+    feedback = _feedback(run, record)
+    notes = [*_grouped(tuple(n for n in record.notes if n.title != SECOND))]
     return RoundView(
         record=record,
         table=trials_table(run, record, prefix),
@@ -126,6 +141,28 @@ def _view(run: RunRecord, record: RoundRecord, room: int, prefix: str) -> RoundV
         texts=tuple(t.within(room) for t in texts.round_texts(record)),
         notes=tuple(n for n in notes if feedback is None or n.texts != feedback.texts),
         feedback=feedback,
+        described=record.winner.candidate.notes if record.winner else (),
+        second=_second(run, record),
+        met=_met(run, record),
+    )
+
+
+def _second(run: RunRecord, record: RoundRecord) -> tuple[str, str]:
+    """The second line of attack, and its strategy."""
+    named = next((note.text for note in record.notes if note.title == SECOND), "")
+    trial = run.trials.get(named)
+    return (named, texts.strategy(trial.candidate.source)) if trial else ("", "")
+
+
+def _met(run: RunRecord, record: RoundRecord) -> str:
+    """Whom the round's candidates met on the same episodes."""
+    found = next((m for t in record.trials if (m := meeting(run, t)) is not None), None)
+    if found is None:
+        return ""
+    return (
+        f"All met {found.incumbent.name}, the best before them, on the same fresh episodes:"
+        " differences are means over pairs ± standard errors, and better or worse is what lies"
+        " beyond noise (95%). Scores pool all search episodes that a policy has played."
     )
 
 
@@ -196,20 +233,29 @@ def _traces(run: RunRecord) -> Mapping[int, Traces | None]:
     return {number: read_traces(folder, name, fields) for number, name in winners.items()}
 
 
-def _round_words(record: RoundRecord, before: Trial | None) -> str:
+def _round_words(run: RunRecord, record: RoundRecord, before: Trial | None) -> str:
     if not record.done:
         done = sum(t.ended for t in record.trials)
         return f"under way: {done} of {len(record.trials)} candidates are done"
     if record.winner is None:
         return "no candidate got through its episodes"
-    return f"{record.winner.name} wins, {headline(record.winner)}{_change(record, before)}"
+    words = f"{record.winner.name} wins, {headline(record.winner)}"
+    words += _change(run, record.winner, before)
+    best = best_after(run, record)
+    if best is None or best is record.winner:
+        return words
+    return f"{words}; {best.name} stays the best so far"
 
 
-def _change(record: RoundRecord, before: Trial | None) -> str:
-    """How the winner compares with the one before it; they met different episodes."""
-    if before is None or record.winner is None:
+def _change(run: RunRecord, winner: Trial, before: Trial | None) -> str:
+    """How a winner compares with the best before it where they have met, else with the last."""
+    if winner.candidate.parents and winner.candidate.kind == "policy":
+        return f"; the same text as {winner.candidate.parents[0]}"
+    if (met := meeting(run, winner)) is not None:
+        return f"; against {met.incumbent.name}: {paired_words(met.told)}"
+    if before is None:
         return ""
-    new, old = record.winner.score, before.score
+    new, old = winner.score, before.score
     if new == old:
-        return f"; the same as {before.name}"
-    return f"; {'better' if new > old else 'worse'} than {before.name}"
+        return f"; the same score as {before.name}"
+    return f"; {'higher' if new > old else 'lower'} than {before.name}, on its own episodes"

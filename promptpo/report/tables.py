@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from promptpo.common import text
 from promptpo.common.twins import side_by_side
 from promptpo.report.facts import made_by
-from promptpo.report.texts import has_details, kind_words
-from promptpo.store.codec import score_data, score_of
+from promptpo.store.codec import score_data
 from promptpo.store.evals import OWN, KeptEvaluation, PolicyTest, ScoredPolicy
 from promptpo.store.reading import RunRecord
 from promptpo.store.record import USUAL_METHOD
-from promptpo.store.trials import RoundRecord, Trial
-from promptpo.types import Rollout, Score
+from promptpo.store.trials import Trial
+from promptpo.types import Score
 
 #: Sorts what has no value below everything that has one.
 _NOTHING = -math.inf
@@ -41,118 +40,35 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
 
 
-def trials_table(run: RunRecord, record: RoundRecord, prefix: str) -> Table:
-    """The candidates of a round, in their order."""
-    columns = [("Candidate", False), ("Kind", False), ("Success", True), ("Mean return", True)]
-    columns += [("Lowest to highest", True), ("Mean length", True), ("Clipped", True)]
-    columns += [("Repairs", True), ("Cost", True), ("Outcome", False)]
-    rows = [_trial_row(run, t, record, prefix) for t in record.trials]
-    useful = {
-        "Kind": any(kind_words(t) for t in record.trials),
-        "Success": run.defines_success,
-        "Clipped": any(t.candidate.rollout and t.candidate.rollout.clipped for t in record.trials),
-        "Repairs": run.asks_model,
-        "Cost": run.asks_model and not run.replayed,
-    }
-    hidden = {name for name, shown in useful.items() if not shown}
-    return _without(
-        Table(f"Candidates of round {record.number}", tuple(columns), tuple(rows)), hidden
-    )
+def blank() -> Cell:
+    """A cell of what has no value."""
+    return Cell("", _NOTHING)
 
 
-def _without(table: Table, hidden: set[str]) -> Table:
+def without(table: Table, hidden: set[str]) -> Table:
+    """A table without some of its columns."""
     kept = [i for i, (name, _) in enumerate(table.columns) if name not in hidden]
     rows = tuple(tuple(row[i] for i in kept) for row in table.rows)
     return Table(table.caption, tuple(table.columns[i] for i in kept), rows)
 
 
-def _trial_row(run: RunRecord, trial: Trial, record: RoundRecord, prefix: str) -> tuple[Cell, ...]:
-    won = record.winner is trial
-    href = f"#{prefix}{trial.name}" if has_details(run, trial) else ""
-    rollout = trial.candidate.rollout
-    played = rollout if rollout is not None and not trial.score.failed else None
-    return (
-        Cell(trial.name, trial.name, href=href, strong=won),
-        Cell(kind_words(trial), kind_words(trial)),
-        success_cell(trial.score),
-        return_cell(trial.score),
-        _range_cell(played),
-        _length_cell(played),
-        Cell(f"{played.clipped:.0%}", played.clipped) if played else Cell("", _NOTHING),
-        Cell(str(trial.repairs), trial.repairs),
-        _cost_cell(trial.cost) if trial.ended else Cell("", _NOTHING),
-        outcome_cell(trial, won=won),
-    )
-
-
 def success_cell(score: Score) -> Cell:
     """A success rate."""
     if score.failed or score.success_rate is None:
-        return Cell("", _NOTHING)
+        return blank()
     return Cell(f"{score.success_rate:.2f}", score.success_rate)
 
 
 def return_cell(score: Score) -> Cell:
     """A mean return."""
     if score.failed:
-        return Cell("", _NOTHING)
+        return blank()
     return Cell(text.number(score.mean_return), score.mean_return)
 
 
-def _range_cell(rollout: Rollout | None) -> Cell:
-    if rollout is None:
-        return Cell("", _NOTHING)
-    low, high = min(rollout.returns), max(rollout.returns)
-    words = text.number(low) if low == high else f"{text.number(low)} to {text.number(high)}"
-    return Cell(words, low)
-
-
-def _length_cell(rollout: Rollout | None) -> Cell:
-    if rollout is None or not rollout.lengths:
-        return Cell("", _NOTHING)
-    mean = sum(rollout.lengths) / len(rollout.lengths)
-    return Cell(text.number(round(mean, 1)), mean)
-
-
-def _cost_cell(cost: float | None) -> Cell:
+def cost_cell(cost: float | None) -> Cell:
+    """US dollars; unknown where a price is."""
     return Cell("unknown", _NOTHING) if cost is None else Cell(text.money(cost), cost)
-
-
-_STATES = {"asked": "waiting for a reply", "playing": "being played", "scored": "scored"}
-
-
-def outcome_cell(trial: Trial, *, won: bool) -> Cell:
-    """Winner, scored, or why not."""
-    mark = f", {trial.mark}" if trial.mark else ""
-    if won:
-        return Cell(f"winner{mark}", "0", strong=True, kind="won")
-    if trial.state == "failed":
-        words = text.gist(trial.candidate.error or "failed")
-        short = words if len(words) <= 110 else words[:109] + "…"
-        return Cell(short, f"3 {short}", kind="failed")
-    words = _STATES[trial.state] + mark
-    return Cell(words, f"{1 if trial.state == 'scored' else 2} {words}")
-
-
-def selection_table(run: RunRecord) -> Table | None:
-    """How the winners of the rounds did on the selection episodes; None where there were none."""
-    finalists = (run.selection or {}).get("finalists")
-    if not finalists:
-        return None
-    ranked = sorted(finalists, key=lambda f: score_of(f["score"]).key, reverse=True)
-    rows = []
-    for finalist in ranked:
-        score, chosen = score_of(finalist["score"]), finalist["name"] == run.best
-        note = Cell("chosen" if chosen else "", "", strong=chosen, kind="won" if chosen else "")
-        name = Cell(finalist["name"], finalist["name"], strong=chosen)
-        failed = Cell("failed", "", kind="failed") if score.failed else note
-        rows.append((name, success_cell(score), return_cell(score), failed))
-    columns = (("Candidate", False), ("Success", True), ("Mean return", True), ("Outcome", False))
-    winners = {r.winner.name for r in run.rounds if r.winner}
-    who = "Winners of the rounds" if winners >= {f["name"] for f in finalists} else "Finalists"
-    caption = f"{who} on the selection episodes"
-    hidden = set() if run.defines_success else {"Success"}
-    return _without(Table(caption, columns, tuple(rows)), hidden)
 
 
 def evaluation_table(found: KeptEvaluation) -> Table:
@@ -173,14 +89,14 @@ def evaluation_table(found: KeptEvaluation) -> Table:
         "p (Holm)": not tests,
         "Outcome": not any(p.error or p.mark for p in found.evaluations),
     }
-    return _without(
+    return without(
         Table(caption, tuple(columns), rows), {name for name, hidden in unused.items() if hidden}
     )
 
 
 def _evaluation_row(policy: ScoredPolicy, test: PolicyTest | None) -> tuple[Cell, ...]:
     bounds = policy.mean_return_interval or ()
-    lead, p = Cell("", _NOTHING), Cell("", _NOTHING)
+    lead, p = blank(), blank()
     if test is not None:
         difference = test.difference if test.a == OWN else -test.difference
         lead = Cell(f"{'+' if difference > 0 else ''}{text.number(difference)}", difference)
@@ -224,7 +140,7 @@ def _run_row(run: RunRecord, href: str) -> tuple[Cell, ...]:
         return_cell(score),
         Cell(source, source),
         Cell(f"{steps:,}", steps),
-        _cost_cell(run.usage.cost) if run.asks_model else Cell("", _NOTHING),
+        cost_cell(run.usage.cost) if run.asks_model else blank(),
     )
 
 

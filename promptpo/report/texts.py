@@ -59,7 +59,11 @@ def round_texts(record: RoundRecord) -> list[Text]:
     if first is not None:
         whole = "\n\n".join(f"[{m.role}]\n{m.content.rstrip()}" for m in first.prompt)
         file = f"prompts/{first.key}.prompt.md"
-        texts.append(Text("Prompt for a policy, the same for every candidate", whole, file))
+        prompts = {t.calls[k].prompt for t in record.trials for k in [*t.calls][:1]}
+        label = "Prompt for a policy, the same for every candidate"
+        if len(prompts) > 1:
+            label = f"Prompt for {first.key.name}; others are asked for another turn at its end"
+        texts.append(Text(label, whole, file))
     return texts
 
 
@@ -72,14 +76,16 @@ def kind_words(trial: Trial) -> str:
     """What a candidate is and what it was made from; empty for a policy made from nothing."""
     kind, parents = trial.candidate.kind, " and ".join(trial.candidate.parents)
     if parents:
+        if kind == "policy":
+            return f"same text as {parents}"
         return f"{kind} of {parents}"
     return "" if kind == "policy" else kind
 
 
 def trial_texts(trial: Trial) -> list[Text]:
-    """What became of a candidate, what it printed, and its replies."""
+    """What became of a candidate, what it printed, and its replies; its notes stand elsewhere."""
     candidate = trial.candidate
-    texts = [Text(note.title, note.text) for note in candidate.notes]
+    texts = []
     if candidate.error:
         texts.append(Text("Error", candidate.error, f"candidates/{trial.name}/feedback.txt"))
     if candidate.rollout is not None and candidate.rollout.output.strip():

@@ -16,9 +16,17 @@ from promptpo.common import text
 from promptpo.report import texts
 from promptpo.report.curve_chart import curve_chart, panels
 from promptpo.report.facts import Fact, facts, made_by, settings
+from promptpo.report.feedback import ClassView, class_views
 from promptpo.report.rounds import Budget, RoundView, round_views
 from promptpo.report.score_chart import Mark, return_marks, score_chart, success_marks
-from promptpo.report.tables import Table, evaluation_table, selection_table
+from promptpo.report.standings import (
+    hard_table,
+    probe_name,
+    probes_table,
+    rounds_table,
+    selection_table,
+)
+from promptpo.report.tables import Table, evaluation_table
 from promptpo.report.texts import Text
 from promptpo.store.codec import encode
 from promptpo.store.reading import RunRecord
@@ -85,9 +93,14 @@ class RunView:
     @cached_property
     def curve_note(self) -> str:
         """Which episodes the scores of the learning curve are of."""
-        played = [t.candidate.rollout.seeds for t in self.run.trials.values()
-                  if t.candidate.rollout]  # fmt: skip
-        rounds = {t.key.round for t in self.run.trials.values() if t.candidate.rollout}
+        played = [t.candidate.rollout.seeds for t in self.run.policies if t.candidate.rollout]
+        rounds = {t.key.round for t in self.run.policies if t.candidate.rollout}
+        if any(t.candidate.later for t in self.run.policies):
+            return (
+                "Search scores: of all search episodes that a policy has played. Each round's"
+                " candidates and the best before them meet the same new ones; the bar through a"
+                " winner is the 95% interval."
+            )
         if len(rounds) > 1 and len(set(played)) == 1:
             return "Search scores: all candidates play the same episodes."
         return "Search scores: each round plays new episodes, shared by its candidates."
@@ -121,7 +134,7 @@ class RunView:
     def search(self) -> list[Fact]:
         """The best policy's search score."""
         best = self.run.best_trial
-        return _figures(best.candidate.rollout if best else None)
+        return _figures(best.candidate.pooled if best else None)
 
     @cached_property
     def score_charts(self) -> list[Charts]:
@@ -141,7 +154,7 @@ class RunView:
     @cached_property
     def curves(self) -> list[tuple[str, Charts]]:
         """The learning curves by name."""
-        if not any(t.ended for t in self.run.trials.values()):
+        if not any(t.ended for t in self.run.policies):
             return []
         return [
             (
@@ -153,6 +166,35 @@ class RunView:
             )
             for p in panels(self.run)
         ]
+
+    @cached_property
+    def standings(self) -> Table | None:
+        """The best so far after each round."""
+        return rounds_table(self.run)
+
+    @cached_property
+    def hard(self) -> Table | None:
+        """Episodes in which the best so far had failed."""
+        return hard_table(self.run)
+
+    @cached_property
+    def probes(self) -> Table | None:
+        """What happens without any policy."""
+        return probes_table(self.run)
+
+    @cached_property
+    def probed(self) -> list[Text]:
+        """The same in words."""
+        return [
+            Text(f"{probe_name(t)}. {note.title}", note.text)
+            for t in self.run.probes
+            for note in t.candidate.notes
+        ]
+
+    @cached_property
+    def classes(self) -> list[ClassView]:
+        """The Feedback classes that have described episodes."""
+        return class_views(self.run)
 
     @cached_property
     def selection(self) -> Table | None:

@@ -146,6 +146,7 @@ class RunServices:
                 texts=list(run.texts),
                 error=run.error,
                 seeds=list(played),
+                feedback_class=digest(feedback) if feedback else None,
             )
         if run.error is None:
             text = "\n\n".join(f"Episode {i}: {t}" for i, t in enumerate(run.texts, 1))

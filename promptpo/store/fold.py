@@ -34,6 +34,7 @@ class Fold:
             were done when each was first made; ``proof_of`` has the last one on each candidate.
         summaries: what Feedback classes made of episodes, by digest; ``feedback`` is what was last
             made of each candidate's without failing, by name.
+        feedback_classes: how many rounds were done when each was first used, by digest.
         coverages: which lines of policies ran, by digest; ``coverage_of`` has the last of each
             candidate that could be counted, by name.
         ends: the events of the rounds that have ended, by number; ``rounds_done`` is the last one.
@@ -61,6 +62,7 @@ class Fold:
         self.proof_of: dict[str, Proof] = {}
         self.summaries: dict[str, SummaryRun] = {}
         self.feedback: dict[str, Feedback] = {}
+        self.feedback_classes: dict[str, int] = {}
         self.coverages: dict[str, CoverageRun] = {}
         self.coverage_of: dict[str, CoverageRun] = {}
         self.ends: dict[int, Mapping[str, Any]] = {}
@@ -191,6 +193,8 @@ class Fold:
         texts = tuple(data["texts"])
         self.summaries[data["digest"]] = SummaryRun(texts, data["error"])
         if data["error"] is None:
+            if name := data.get("feedback_class"):
+                self.feedback_classes.setdefault(name, self.rounds_done)
             self.feedback[decode(Key, data["key"]).name] = Feedback(
                 texts, data["by"], tuple(data.get("seeds", ()))
             )

@@ -96,10 +96,20 @@ class Record(Fold):
         return self.reported_usage or self.tally.usage
 
     @property
+    def probes(self) -> tuple[Trial, ...]:
+        """What was played before the first round to see what happens without a policy."""
+        return tuple(t for t in self.trials.values() if not t.key.round)
+
+    @property
+    def policies(self) -> tuple[Trial, ...]:
+        """The candidates of all rounds, in the order in which they were begun."""
+        return tuple(t for t in self.trials.values() if t.key.round)
+
+    @property
     def rounds(self) -> tuple[RoundRecord, ...]:
         """All rounds that have begun, in order."""
         if self._rounds is None:
-            begun = sorted(self.trials.values(), key=lambda t: t.key)
+            begun = sorted(self.policies, key=lambda t: t.key)
             groups = groupby(begun, key=lambda t: t.key.round)
             self._rounds = tuple(self._round(number, tuple(group)) for number, group in groups)
         return self._rounds

@@ -108,7 +108,7 @@ EVENTS: dict[str, dict[str, Any]] = {
         "later?": [str], "hard?": (None, str),
     },
     "feedback": {"key": KEY, "digest": str, "by": str, "texts": [str], "error": (None, str),
-                 "seeds?": [int]},
+                 "seeds?": [int], "feedback_class?": (None, str)},
     # In how many steps each line of a candidate ran; the rest ran in none, or never.
     "coverage": {
         "key": KEY, "digest": str, "lines": [int], "hits": [int], "steps": int,

@@ -291,3 +291,24 @@ def test_a_report_that_cannot_be_written_is_a_warning(tmp_path):
     assert result.status == "finished"
     (notice,) = [e.data["text"] for e in events if e.type == "notice"]
     assert notice.startswith("report.html could not be written: ")
+
+
+def test_a_page_says_how_the_best_met_its_challengers(tmp_path):
+    """The best of round 1 plays round 2's episodes too; its Feedback class is revised before it."""
+    weak = scripted.policy("return int(obs.pole_angle > 0)")
+    script = scripted.replies([weak, scripted.BAD], [scripted.GOOD, weak])
+    revised = scripted.FEEDBACK.replace("steps, return", "steps in all, return")
+    script.say(f"It got better.\n\n{scripted.fenced(revised)}", "reflection", 2)
+    result, _ = scripted.run(tmp_path, script, episodes=5, selection_episodes=5)
+    html = (result.folder / "report.html").read_text()
+    words = text_of(html)
+    assert "Round 0" not in words
+    assert "Zero action at every step" in words
+    assert re.search(r"r02_c01 wins, .*?; against r01_c01: better, \+[\d.,]+ ± [\d.,]+", words)
+    assert "same text as r01_c01" in words
+    assert "Feedback class as revised before round 2" in words
+    assert "How the others differ from r02_c01" in words
+    assert "The best so far after each round" in words
+    assert "Worst episode (return" in words
+    assert "At the least" not in words  # CartPole defines no success
+    assert set(re.findall(r'href="#([^"]+)"', html)) <= set(re.findall(r' id="([^"]+)"', html))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from promptpo.racing import Paired, paired
+from promptpo.racing import Paired, met_before, paired
 from promptpo.types import Candidate, Round, best_round
 
 #: Titles of notes: of a round, what its author thought of the last one; of candidates, episodes.
@@ -58,24 +58,10 @@ class Turn:
 
 def against_incumbent(candidate: Candidate, rounds: Sequence[Round]) -> Paired | None:
     """A candidate less the policy of an earlier round that played its episodes too, if one did."""
-    mine = candidate.rollout
-    if mine is None or candidate.error is not None:
+    incumbent = met_before(candidate, (c for r in rounds for c in r.candidates))
+    if incumbent is None or incumbent.pooled is None or candidate.pooled is None:
         return None
-    before = [c for r in rounds if r.number < candidate.key.round for c in r.candidates]
-    met = [
-        c
-        for c in before
-        if c.later and c.source != candidate.source and set(mine.seeds) <= set(_seeds(c))
-    ]
-    if not met:
-        return None
-    incumbent = max(met, key=lambda c: c.score).pooled
-    assert incumbent is not None and candidate.pooled is not None  # noqa: S101 - both have played
-    return paired(candidate.pooled, incumbent)
-
-
-def _seeds(candidate: Candidate) -> tuple[int, ...]:
-    return candidate.pooled.seeds if candidate.pooled is not None else ()
+    return paired(candidate.pooled, incumbent.pooled)
 
 
 def turns(count: int, *, second: bool, without_reflection: int) -> list[Turn]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from promptpo.common import text
 from promptpo.prompts.promptpo.words import strategy_line
 from promptpo.racing import Difference, Paired, standard_error
@@ -56,14 +58,13 @@ def rounds_table(run: RunRecord) -> Table | None:
     """The best policy after each round by its pooled score; None before the first has ended."""
     rows = [row for r in run.rounds if r.done and (row := _round_row(run, r))]
     columns = (
-        ("Round", False), ("Best so far", False), ("Success", True), ("95% interval", True),
-        ("Mean return", True), ("95% interval ", True), ("Episodes", True),
-        ("The round's best against the best before it", False),
+        ("Round", False), ("Best so far", False), ("Success", True), ("Mean return", True),
+        ("Episodes", True), ("The winner against the best before it", False),
     )  # fmt: skip
-    hidden = set() if run.defines_success else {"Success", "95% interval"}
+    hidden = set() if run.defines_success else {"Success"}
     if not any(row[-1].text for row in rows):
         hidden.add(columns[-1][0])
-    caption = "The best so far after each round, by all search episodes that it has played"
+    caption = "The best so far after each round, by all its search episodes; 95% intervals"
     return without(Table(caption, columns, tuple(rows)), hidden) if rows else None
 
 
@@ -81,13 +82,15 @@ def _round_row(run: RunRecord, record: RoundRecord) -> tuple[Cell, ...] | None:
     return (
         Cell(f"{record.number}", record.number),
         Cell(best.name, best.name),
-        success_cell(best.score),
-        Cell(rates, rates),
-        return_cell(best.score),
-        Cell(returns, returns),
+        _within(success_cell(best.score), rates),
+        _within(return_cell(best.score), returns),
         Cell(f"{count}", count),
         Cell(told, told, kind=kind),
     )
+
+
+def _within(cell: Cell, interval: str) -> Cell:
+    return replace(cell, text=f"{cell.text} ({interval})") if cell.text and interval else cell
 
 
 def _intervals(run: Rollout | None) -> tuple[str, str]:

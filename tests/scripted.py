@@ -82,7 +82,7 @@ def run(tmp_path, script, spec="cartpole", **settings):
     candidates = max(key.candidate for key in script)
     small = {"rounds": rounds, "candidates": candidates}
     if settings.get("method", "promptpo") == "promptpo":
-        small["max_repairs"] = 0
+        small |= {"max_repairs": 0, "probe": 0}
     model = script.write(tmp_path / "replies.jsonl")
     return run_small(tmp_path, spec, **{"model": model} | small | settings)
 

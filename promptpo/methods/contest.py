@@ -117,9 +117,15 @@ def shared(rounds: Sequence[Round], candidate: Candidate) -> list[Round]:
         if earlier.name == candidate.name or candidate.source is None or earlier.mark:
             continue
         known = {seed for part in _parts(earlier) for seed in part.seeds}
-        new = [p for p in _parts(candidate) if known.isdisjoint(p.seeds)]
-        found = with_candidate(found, replace(earlier, later=(*earlier.later, *new)))
+        if new := [p for p in _parts(candidate) if known.isdisjoint(p.seeds)]:
+            found = with_candidate(found, replace(earlier, later=(*earlier.later, *new)))
     return found
+
+
+def changed(before: Sequence[Round], after: Sequence[Round]) -> list[Candidate]:
+    """The candidates of which something else is known now."""
+    old, new = ([c for r in rounds for c in r.candidates] for rounds in (before, after))
+    return [n for o, n in zip(old, new, strict=True) if n is not o]
 
 
 def hard_seeds(best: Candidate, horizon: int) -> tuple[int, ...]:

@@ -34,6 +34,7 @@ from promptpo.methods.contest import (
     HARD,
     MOST,
     Contest,
+    changed,
     hard_seeds,
     known_before,
     shared,
@@ -157,7 +158,9 @@ class PromptPO:
             self.services.record(best)
         candidates, winner = await self.services.proven(raced)
         for candidate in candidates:
-            rounds = shared(rounds, candidate) if pools else rounds
+            before, rounds = rounds, shared(rounds, candidate) if pools else rounds
+            for known in changed(before, rounds):
+                self.services.record(known)
             self.services.record(candidate)
         rounds = [*rounds, Round(contest.number, tuple(candidates), winner, notes)]
         rounds, self.memory = await self.describer.describe(rounds, self.memory)

@@ -2,9 +2,9 @@
 
 import json
 import re
-from pathlib import Path
 
 import pytest
+from own_cartpole import own_cartpole
 from scripted import BAD, GOOD, replies, run
 
 from promptpo.cli import main
@@ -124,7 +124,6 @@ def test_runs_of_several_tasks_are_not_mixed(folder, capsys):
 
 @pytest.mark.parametrize("last", ["cartpole", "my_cartpole.py", "my_cartpole", "gym:CartPole-v1"])
 def test_the_task_may_stand_last(folder, capsys, last):
-    spec = Path(__file__).parents[2] / "env_specs" / "cartpole.py"
-    (folder / "my_cartpole.py").write_text(spec.read_text())
+    (folder / "my_cartpole.py").write_text(own_cartpole())
     out = evaluate(capsys, "zero", last, "--episodes", "1", "--json")
     assert len(json.loads(out)["evaluations"]) == 1

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
+from own_cartpole import own_cartpole
 
 import promptpo
 from promptpo.cli import main
@@ -267,9 +268,9 @@ def test_a_reader_that_goes_away_ends_it_quietly(tmp_path: Path) -> None:
 
 
 def test_a_terminal_that_lacks_a_sign_is_no_error(tmp_path: Path) -> None:
-    source = (ROOT / "env_specs" / "cartpole.py").read_text(encoding="utf-8")
+    source = own_cartpole(('"""CartPole: keep', '"""Pôle → keep'))
     spec = tmp_path / "pole.py"
-    spec.write_text(source.replace('"""CartPole: keep', '"""Pôle → keep'), encoding="utf-8")
+    spec.write_text(source, encoding="utf-8")
     env = {**ENV, "PYTHONIOENCODING": "ascii"}
     argv = [*RUN, "prompt", str(spec)]
     done = subprocess.run(argv, cwd=tmp_path, env=env, capture_output=True, check=True)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from exported_runs import REFUSED, exit_code, finished_run, lines_of, measured_lines
+from own_cartpole import own_cartpole
 from scripted import GOOD, policy
 
 from promptpo.errors import RunError, UsageError
@@ -100,12 +101,11 @@ def test_a_policy_that_is_not_the_one_on_record_is_not_given_its_score(cartpole,
 
 
 def test_a_spec_that_has_changed_and_of_which_there_is_no_copy_is_refused(tmp_path):
-    shipped = Path(__file__).parents[2] / "env_specs" / "cartpole.py"
     own = tmp_path / "my_cartpole.py"
-    own.write_text(shipped.read_text())
+    own.write_text(own_cartpole())
     result = finished_run(tmp_path / "runs", str(own), GOOD)
     write_folder(read_record(result.folder), tmp_path / "to")
-    own.write_text(shipped.read_text() + "# changed\n")
+    own.write_text(own_cartpole() + "# changed\n")
     write_folder(read_record(result.folder), tmp_path / "again")
     shutil.rmtree(result.folder / "spec")
     with pytest.raises(RunError, match=r"my_cartpole\.py: the spec has changed"):

@@ -60,7 +60,7 @@ def test_every_attempt_and_every_round_is_recorded_in_its_order():
 
 
 def test_what_was_last_recorded_of_a_candidate_is_what_stands():
-    fake = services([plays(1), plays(5)], [plays(3), plays(4)], [plays(6), plays(5)])
+    fake = services([plays(1), plays(5)], [plays(1), plays(4)], [plays(6), plays(5)])
     search = fake.search()
     last = {c.name: c for c in fake.candidates()}
     assert last == {c.name: c for r in search.rounds for c in r.candidates}

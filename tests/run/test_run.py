@@ -1,8 +1,8 @@
 import asyncio
 import json
-from pathlib import Path
 
 import pytest
+from own_cartpole import own_cartpole
 from scripted import BAD, FEEDBACK, GOOD, Replies, data_of, policy, replies, run
 
 import promptpo
@@ -21,13 +21,10 @@ def test_the_best_of_all_rounds_wins_and_is_tested_on_held_out_episodes(tmp_path
 
 
 def test_candidates_of_a_round_meet_the_same_seeds_and_rounds_fresh_ones(tmp_path):
-    _, events = run(tmp_path, replies([BAD, GOOD], [BAD, GOOD]))
-    seeds = {}
-    for rollout in data_of(events, "rollout"):
-        if rollout["stream"] == "search":
-            seeds.setdefault(rollout["key"]["round"], set()).add(tuple(rollout["seeds"]))
-    assert [len(s) for s in seeds.values()] == [1, 1]
-    assert not set(*seeds[1]) & set(*seeds[2])
+    result, _ = run(tmp_path, replies([BAD, GOOD], [BAD, GOOD]))
+    seeds = [{c.rollout.seeds for c in r.candidates} for r in result.rounds]
+    assert [len(s) for s in seeds] == [1, 1]
+    assert not set(*seeds[0]) & set(*seeds[1])
 
 
 def test_the_reported_number_comes_from_seeds_that_search_never_saw(tmp_path):
@@ -71,7 +68,7 @@ def test_a_failing_candidate_scores_worst_and_the_run_goes_on(tmp_path, failure)
     source, reason = FAILURES[failure]
     result, events = run(tmp_path, replies([source, BAD]), act_timeout=0.5, test_episodes=0)
     assert result.best.name == "r01_c02"
-    (failed,) = [c for c in data_of(events, "candidate") if c["key"]["candidate"] == 1]
+    *_, failed = [c for c in data_of(events, "candidate") if c["key"]["candidate"] == 1]
     assert reason in failed["error"]
     assert (result.folder / "candidates/r01_c01/feedback.txt").read_text().strip() == failed[
         "error"
@@ -113,7 +110,7 @@ def test_where_every_candidate_fails_there_is_no_best(tmp_path):
 def test_feedback_reaches_the_next_prompt(tmp_path):
     result, _ = run(tmp_path, replies([GOOD], [BAD]), test_episodes=0)
     prompt = (result.folder / "prompts/r02_c01_policy.prompt.md").read_text()
-    assert "Episode 1: 500 steps, return 500, last" in prompt
+    assert "Worst episode (return 500, 500 steps): 500 steps, return 500, last" in prompt
     assert "It got better." in prompt
     assert "Pushes towards where the pole is falling." in prompt
 
@@ -183,9 +180,8 @@ def test_a_limit_ends_the_search_cleanly(tmp_path, settings, reason, status):
 @pytest.mark.slow
 @pytest.mark.parametrize(("asked", "rounds"), [({}, 1), ({"target": 600}, 2)])
 def test_a_spec_may_state_the_target(tmp_path, asked, rounds):
-    shipped = Path(promptpo.__file__).parents[1] / "env_specs" / "cartpole.py"
     spec = tmp_path / "my_cartpole.py"
-    spec.write_text(shipped.read_text().replace("horizon=500,", "horizon=500,\n    target=400.0,"))
+    spec.write_text(own_cartpole(("horizon=500,", "horizon=500,\n    target=400.0,")))
     script = replies([GOOD], [BAD])
     result, _ = run(tmp_path, script, spec=str(spec), test_episodes=0, **asked)
     assert len(result.rounds) == rounds
@@ -251,9 +247,7 @@ def test_a_changed_prompt_is_reported(tmp_path):
 
 def test_an_environment_that_does_not_construct_leaves_no_run_behind(tmp_path):
     spec = tmp_path / "broken.py"
-    spec.write_text(
-        promptpo.load_spec("cartpole").path.read_text().replace("CartPole-v1", "CartPole-v77")
-    )
+    spec.write_text(own_cartpole(('make("CartPole-v1"', 'make("CartPole-v77"')))
     model = replies([GOOD]).write(tmp_path / "replies.jsonl")
     with pytest.raises(SpecError, match=r"broken\.py:\d+: the environment does not construct"):
         promptpo.optimize(spec, model=model, out=str(tmp_path / "runs"))

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from own_cartpole import own_cartpole
 
 import promptpo
 from promptpo.cli import main
@@ -184,7 +185,7 @@ def test_one_seed_of_one_spec_is_a_run_by_itself(tmp_path):
 
 @pytest.mark.slow
 def test_a_run_that_fails_ends_no_other_and_shows_in_the_exit_code(tmp_path):
-    head, make, tail = (ROOT / "env_specs" / "cartpole.py").read_text().partition("def make() ")
+    head, make, tail = own_cartpole().partition("def make() ")
     broken = f"{head}def make():\n    raise OSError('no such world')\n\n\ndef unused() {tail}"
     assert make
     (tmp_path / "broken.py").write_text(broken)

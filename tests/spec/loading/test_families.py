@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from own_cartpole import own_cartpole
 from scripted import policy, replies
 
 from promptpo import optimize
@@ -54,7 +55,7 @@ def test_a_member_is_named_without_signs_that_a_folder_cannot_have():
 
 
 def test_a_spec_is_found_again_by_its_ref(tmp_path, monkeypatch):
-    (tmp_path / "mine.py").write_text((SHIPPED_FOLDER / "cartpole.py").read_text())
+    (tmp_path / "mine.py").write_text(own_cartpole())
     monkeypatch.chdir(tmp_path)
     assert load_spec("cartpole").ref == "cartpole"
     assert load_spec("mine.py").ref == str(tmp_path / "mine.py")
@@ -63,7 +64,7 @@ def test_a_spec_is_found_again_by_its_ref(tmp_path, monkeypatch):
 
 
 def test_a_file_with_a_colon_in_its_name_is_a_file(tmp_path, monkeypatch):
-    (tmp_path / "gym:mine.py").write_text((SHIPPED_FOLDER / "cartpole.py").read_text())
+    (tmp_path / "gym:mine.py").write_text(own_cartpole())
     monkeypatch.chdir(tmp_path)
     assert load_spec("gym:mine.py").title.startswith("CartPole: keep")
 

@@ -9,39 +9,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, get_args, get_type_hints
 
+from promptpo.common.options import option
 from promptpo.common.values import check_value, listed
 
-
-def option(  # noqa: PLR0913 - what can be said of a setting
-    default: Any,  # noqa: ANN401 - a setting may be of any plain type
-    help: str,
-    *,
-    metavar: str | None = None,
-    choices: tuple[str, ...] | None = None,
-    within: tuple[float, float] | None = None,
-    group: str = "search",
-    resumable: bool = False,
-    several: bool = False,
-    auto: bool = False,
-) -> Any:  # noqa: ANN401
-    """Declare one setting; ``resumable`` ones and limits may change when a run is resumed.
-
-    ``within``: the least and the most that a number may be; beyond them it is a slip of the hand.
-    ``several``: a comma-separated list of ``choices``. ``auto``: the word ``auto`` is a
-    value, too.
-    """
-    meta = {
-        "help": help,
-        "metavar": metavar,
-        "choices": choices,
-        "within": within,
-        "group": group,
-        "resumable": resumable or group == "limits",
-        "several": several,
-        "auto": auto,
-    }
-    return dataclasses.field(default=default, metadata=meta)
-
+__all__ = [
+    "AUTO",
+    "DAY",
+    "PLAYING",
+    "RunConfig",
+    "check_setting",
+    "fields",
+    "flat",
+    "option",
+    "value_type",
+]
 
 #: A number that the program finds by itself.
 AUTO = "auto"

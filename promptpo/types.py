@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import total_ordering
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from promptpo.common import text
+from promptpo.outcomes import Episode, Rollout, Score, Stream, Trajectory
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+__all__ = [
+    "Candidate",
+    "Episode",
+    "Key",
+    "Kind",
+    "Note",
+    "Proof",
+    "Rollout",
+    "Round",
+    "Score",
+    "Stream",
+    "SummaryRun",
+    "Trajectory",
+    "Verdict",
+    "best_of",
+    "best_round",
+    "with_candidate",
+]
 
-Stream = Literal["search", "selection", "test"]
 Verdict = Literal[
     "independent", "depends on other episodes", "does not repeat itself", "not applicable"
 ]
@@ -53,162 +66,6 @@ class Key:
     def __str__(self) -> str:
         """As used in file names, e.g. ``r02_c03_repair1``."""
         return "_".join(filter(None, (self.name, self.role))) + (f"{self.attempt or ''}")
-
-
-def _ordered(value: float) -> float:
-    return float("-inf") if math.isnan(value) else value
-
-
-@total_ordering
-@dataclass(frozen=True, eq=False)
-class Score:
-    """How good a candidate is: success rate where the task defines success, ties by mean return.
-
-    A failed candidate (``failed``) is worse than every one that ran.
-    """
-
-    mean_return: float = float("-inf")
-    success_rate: float | None = None
-    failed: bool = False
-
-    @property
-    def key(self) -> tuple[bool, float, float]:
-        """Sorts scores from worst to best; a NaN, which has no order, stands below all numbers."""
-        rate = self.success_rate if self.success_rate is not None else 0.0
-        return (not self.failed, _ordered(rate), _ordered(self.mean_return))
-
-    @property
-    def value(self) -> float:
-        """The number that ``--target`` speaks of: the success rate, else the mean return."""
-        return self.mean_return if self.success_rate is None else self.success_rate
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Score) and self.key == other.key
-
-    def __lt__(self, other: Score) -> bool:
-        return self.key < other.key
-
-    def __hash__(self) -> int:
-        return hash(self.key)
-
-    def __str__(self) -> str:
-        return text.score(vars(self))
-
-
-@dataclass(frozen=True)
-class Episode:
-    """How one episode ended: its return, its length in steps, its success (None: undefined).
-
-    ``error`` says what ended it before its time; its return and length count up to there.
-    """
-
-    seed: int
-    return_: float
-    length: int
-    success: bool | None = None
-    error: str | None = None
-
-
-@dataclass(frozen=True)
-class Trajectory:
-    """One episode of T steps: ``observations`` (T+1, n), ``actions`` (T, m), ``rewards`` (T,).
-
-    Actions are those that the environment received. ``success`` is None where the task defines
-    none. ``trace``: what the attributes that the policy's ``TRACE`` names were after each act, T
-    values by name; None for what was no number and no short string.
-    """
-
-    observations: NDArray[np.float64]
-    actions: NDArray[np.float64]
-    rewards: NDArray[np.float64]
-    seed: int
-    terminated: bool
-    truncated: bool
-    success: bool | None
-    trace: Mapping[str, tuple[float | bool | str | None, ...]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, repr=False)
-class Rollout:
-    """What a policy did over some episodes of one stream.
-
-    ``seeds`` are those that were asked for, ``episodes`` those that ended, in the seeds' order.
-    ``error`` is the text for the model if the policy failed; then some episodes may be missing,
-    and ``steps`` is what was played all the same.
-    ``clipped`` is the share of actions that lay outside the action space and were clipped.
-    ``mark``: what a proof found against the policy, so that each episode was played alone in a
-    process of its own; empty where nothing was found, and episodes shared processes.
-    """
-
-    stream: Stream
-    seeds: tuple[int, ...]
-    episodes: tuple[Episode, ...] = ()
-    steps: int = 0
-    clipped: float = 0.0
-    output: str = ""
-    error: str | None = None
-    error_kind: str | None = None
-    mark: str = ""
-
-    @property
-    def whole(self) -> tuple[Episode, ...]:
-        """The episodes that came to an end of their own."""
-        return tuple(e for e in self.episodes if e.error is None)
-
-    @property
-    def returns(self) -> tuple[float, ...]:
-        """The returns of the whole episodes."""
-        return tuple(e.return_ for e in self.whole)
-
-    @property
-    def lengths(self) -> tuple[int, ...]:
-        """The lengths of the whole episodes, in steps."""
-        return tuple(e.length for e in self.whole)
-
-    @property
-    def successes(self) -> tuple[bool | None, ...]:
-        """The successes of the whole episodes; None each where the task defines none."""
-        return tuple(e.success for e in self.whole)
-
-    @property
-    def score(self) -> Score:
-        """Mean return and success rate, or the worst score for a failure."""
-        returns, successes = self.returns, self.successes
-        if self.error is not None or not returns:
-            return Score(failed=True)
-        rate = None
-        if successes[0] is not None:
-            rate = sum(map(bool, successes)) / len(successes)
-        return Score(sum(returns) / len(returns), rate)
-
-    @classmethod
-    def pooled(cls, parts: Sequence[Rollout]) -> Rollout:
-        """Several rollouts of one policy as one; what an earlier one played counts once.
-
-        A part that failed is a failure of the whole.
-        """
-        seen: dict[int, Rollout] = {}
-        for part in parts:
-            for seed in part.seeds:
-                seen.setdefault(seed, part)
-        failed = next((p for p in parts if p.error is not None), parts[0])
-        steps = sum(p.steps for p in parts)
-        return cls(
-            stream=parts[0].stream,
-            seeds=tuple(seen),
-            episodes=tuple(e for p in parts for e in p.episodes if seen.get(e.seed) is p),
-            steps=steps,
-            clipped=sum(p.clipped * p.steps for p in parts) / max(steps, 1),
-            output=failed.output,
-            error=failed.error,
-            error_kind=failed.error_kind,
-            mark=parts[0].mark,
-        )
-
-    def __repr__(self) -> str:
-        return (
-            f"<Rollout of {text.plural(len(self.seeds), f'{self.stream} episode')}: {self.score}>"
-        )
 
 
 @dataclass(frozen=True)

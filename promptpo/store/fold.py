@@ -155,7 +155,7 @@ class Fold:
         if rollout.stream == "search" and key.candidate:
             self._begin(key)
             trial = self._trial(key)
-            if not trial.ended:
+            if not trial.ended and trial.played is None:
                 trial.played, trial.at = rollout, self.tally.usage
             trial.stage = trial.stage and "played"
         elif rollout.stream == "test":

@@ -149,7 +149,7 @@ def _candidates(progress: Progress, rows: int) -> RenderableType:
 
 def _cells(trial: Trial, *, with_success: bool) -> list[Text]:
     stage = stage_of(trial)
-    run = trial.candidate.rollout or trial.played
+    run = trial.candidate.pooled or trial.played
     error = trial.candidate.error or (run.error if run else None) or ""
     worked = run is not None and not error and bool(run.returns)
     mean = text.number(run.score.mean_return) if run and worked else ""

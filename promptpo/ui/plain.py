@@ -90,7 +90,23 @@ def _rollout(data: Mapping[str, Any], progress: Progress) -> list[str]:
     run = decode(Rollout, data)
     stream = "" if run.stream == "search" else f"{_STREAMS[run.stream]} "
     stream += "each alone  " if run.mark else ""
-    return [f"{_name(data)}  {stream}{_outcome(run)}"]
+    return [f"{_name(data)}  {stream}{_outcome(run)}{_occasion(data, progress)}"]
+
+
+def _occasion(data: Mapping[str, Any], progress: Progress) -> str:
+    """Why episodes were played that are not those that a candidate begins with."""
+    key, trial = decode(Key, data["key"]), progress.record.trials.get(_name(data))
+    if data["stream"] != "search" or trial is None:
+        return ""
+    if not key.round:
+        return "  (without a policy)"
+    if trial.played is None or set(data["seeds"]) & set(trial.played.seeds):
+        return ""
+    if key.attempt not in trial.attempts:
+        return "  (episodes in which the best had failed)"
+    if progress.round > key.round:
+        return f"  (again, on round {progress.round}'s episodes)"
+    return "  (more episodes, to tell it from the best)"
 
 
 def _outcome(run: Rollout) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from promptpo.common import text
+from promptpo.config import AUTO
 from promptpo.store.codec import encode, score_data
 from promptpo.store.record import USUAL_METHOD, Record
 from promptpo.types import Rollout
@@ -19,10 +20,12 @@ Row = tuple[str, str]
 def opening(progress: Progress) -> list[Row]:
     """What the run is about to do."""
     record, config = progress.record, progress.record.config
+    races = config["episodes"] == AUTO
+    episodes = "5 episodes or more" if races else text.plural(config["episodes"], "episode")
     search = (
         f"{text.plural(config['rounds'], 'round')} of"
         f" {text.plural(config['candidates'], 'candidate')},"
-        f" {text.plural(config['episodes'], 'episode')} each; seed {config['seed']}"
+        f" {episodes} each; seed {config['seed']}"
     )
     held_out = config["test_episodes"]
     rows = [

@@ -69,10 +69,19 @@ def test_plain_lines_of_a_round() -> None:
     assert f"   0:10  {winner}" in lines
 
 
+@pytest.mark.parametrize(
+    ("episodes", "words"),
+    [("auto", "5 episodes or more"), (1, "1 episode"), (7, "7 episodes")],
+)
+def test_the_opening_tells_how_many_episodes_are_played(episodes: int | str, words: str) -> None:
+    lines = plain(run("runs/x", episodes=episodes))
+    assert f"search       5 rounds of 4 candidates, {words} each; seed 0" in lines
+
+
 def test_the_opening_tells_what_is_missing_of_the_sandbox() -> None:
     lines = plain(run("runs/x"))
     assert "sandbox      reduced isolation, without Landlock" in lines
-    assert "search       5 rounds of 4 candidates, 5 episodes each; seed 0" in lines
+    assert "search       5 rounds of 4 candidates, 5 episodes or more each; seed 0" in lines
     assert "model        openai/gpt-5" in lines
 
 

@@ -24,6 +24,7 @@ SMALL = (
 )
 METHODS = {
     "promptpo": ("--model", "recorded"),
+    "racing": ("--model", "recorded", "--episodes", "auto", "--selection-episodes", "auto"),
     "best-of-n": ("--method", "best-of-n", "--model", "recorded", "--finalists", "3"),
     "random-search": ("--method", "random-search", "--rounds", "3", "--candidates", "6"),
 }
@@ -32,7 +33,7 @@ REPLAYS = [
     ("promptpo", 1),
     *(
         pytest.param(*chain, marks=pytest.mark.slow)
-        for chain in (("promptpo", 3), ("best-of-n", 1), ("random-search", 1))
+        for chain in (("promptpo", 3), ("racing", 2), ("best-of-n", 1), ("random-search", 1))
     ),
 ]
 

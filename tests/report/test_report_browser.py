@@ -49,7 +49,7 @@ def test_what_a_model_wrote_stays_text(report):
     assert report.locator("img, iframe, object").count() == 0
     assert report.locator("script").count() == 1
     report.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true })")
-    for shown in ("#round-1 .source", "#round-1 .feedback", "#round-2 .prose", "#r01_c03 pre"):
+    for shown in ("#round-1 .source", "#round-1 .episode", "#round-2 .prose", "#r01_c03 pre"):
         assert HOSTILE in report.locator(shown).first.text_content(), shown
     assert HOSTILE in report.locator("#round-1 .strategy").inner_text()
 

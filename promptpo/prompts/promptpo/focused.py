@@ -24,7 +24,7 @@ from promptpo.types import Candidate, Note, Round
 
 #: Characters of a strategy in the table, of a loser's worst episode, of an episode beside the
 #: worst, of an error.
-_STRATEGY, _LOSER, _BESIDE, _ERROR = 60, 250, 160, 500
+_STRATEGY, _LOSER, _BESIDE, _ERROR = 60, 200, 160, 500
 
 _LINES = "Its lines that are not those of {name}:"
 

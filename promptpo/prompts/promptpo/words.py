@@ -15,7 +15,7 @@ from promptpo.types import Candidate, Rollout
 _LINE = 250
 
 #: Characters of a difference between two sources that are told, at most, and of one line of it.
-_DIFFERENCE, _DIFFERENT = 900, 90
+_DIFFERENCE, _DIFFERENT = 600, 80
 
 
 def score_words(candidate: Candidate) -> str:

@@ -69,6 +69,7 @@ def optimize(  # noqa: PLR0913 - every setting is an argument that editors and t
     second_line: bool | None = None,
     challenge: bool | None = None,
     probe: int | None = None,
+    trace: bool | None = None,
     max_repairs: int | None = None,
     history: Literal["focused", "published"] | None = None,
     history_tokens: int | None = None,

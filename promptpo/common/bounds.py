@@ -24,7 +24,7 @@ REFLECTION = 10_000
 ERROR = 10_000
 
 #: One episode's summary; prompts say so, the sandbox cuts what is longer.
-SUMMARY = 1500
+SUMMARY = 1200
 
 #: One line for people: a message of a provider, the gist of an error.
 LINE = 300

@@ -11,8 +11,18 @@ from promptpo.methods.base import Services
 from promptpo.methods.contest import hard_seeds, unlike
 from promptpo.methods.feedback import Feedback
 from promptpo.methods.lines import most_different, promising
+from promptpo.policies import unreached
 from promptpo.prompts import promptpo as prompts
-from promptpo.prompts.promptpo.memory import BEST, FAILED, HARD, MEDIAN, SECOND, WORST, Memory
+from promptpo.prompts.promptpo.memory import (
+    BEST,
+    FAILED,
+    HARD,
+    MEDIAN,
+    NEVER,
+    SECOND,
+    WORST,
+    Memory,
+)
 from promptpo.types import Candidate, Note, Rollout, Round, best_round, with_candidate
 
 #: Policies of all rounds among which the second line of attack is looked for, at most.
@@ -57,11 +67,21 @@ class Describer:
         if candidate.hard is not None and candidate.hard.error is None:
             words = ", ".join(_result(candidate.hard, seed) for seed in candidate.hard.seeds)
             notes.append(Note(f"{HARD}s, in which the best had failed", words))
+        if in_full and self.options.trace:
+            notes += await self._never_ran(candidate, list(chosen.values()))
         if tuple(notes) == candidate.notes:
             return candidate
         told = replace(candidate, notes=tuple(notes))
         self.services.record(told)
         return told
+
+    async def _never_ran(self, candidate: Candidate, seeds: Sequence[int]) -> list[Note]:
+        """The parts of a policy that its described episodes never reached, if there are any."""
+        run = await self.services.coverage(candidate, seeds)
+        if run.error is not None or candidate.source is None:
+            return []
+        parts = unreached(candidate.source, run.counts)
+        return [Note(NEVER, "; ".join(parts))] if parts else []
 
     async def revised(self, reply: Reply, memory: Memory) -> Memory:
         """The memory in the words of the Feedback class in a reflection, where one runs."""

@@ -67,6 +67,9 @@ class Options:
     probe: int = option(
         2, "episodes of zero and of random actions each, described before round 1", within=(0, 100)
     )
+    trace: bool = option(
+        True, "tell of attributes that policies choose to record, and of lines that never ran"
+    )
     max_repairs: int = option(
         3, "times a failing candidate is sent back for repair", within=(0, 100)
     )

@@ -35,6 +35,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
         "challenge": False,
         "second_line": False,
         "revise_feedback": False,
+        "trace": False,
         "without_reflection": 0,
     },
     "quick": {"rounds": 2, "candidates": 2, "episodes": 3, "test_episodes": 10},

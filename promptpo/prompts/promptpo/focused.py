@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from promptpo.prompts.promptpo.memory import FAILED, HARD, Memory, against_incumbent
+from promptpo.prompts.promptpo.memory import FAILED, HARD, NEVER, Memory, against_incumbent
 from promptpo.prompts.promptpo.words import (
     lengths_words,
     paired_words,
@@ -24,16 +24,18 @@ from promptpo.types import Candidate, Note, Round
 
 #: Characters of a strategy in the table, of a loser's worst episode, of an episode beside the
 #: worst, of an error.
-_STRATEGY, _LOSER, _BESIDE, _ERROR = 60, 200, 160, 500
+_STRATEGY, _LOSER, _BESIDE, _ERROR = 60, 160, 110, 500
+
+#: Characters of the second line's difference to the best, for who goes on from it.
+_SECOND = 2000
 
 _LINES = "Its lines that are not those of {name}:"
 
 _HEAD = """\
 ## What has been tried
 
-Returns are means ± standard errors (over so many episodes). The policies of a round, and the best
-before them, met the same fresh episodes: "better" and "worse" are said of what these bear out
-beyond noise. {best}
+Mean returns ± standard errors (episodes). A round's policies met the same fresh episodes as the
+best before them; "better" and "worse" are differences to it beyond noise. {best}
 """
 
 _MARKED = (
@@ -116,7 +118,9 @@ def _row(candidate: Candidate, rounds: Sequence[Round], horizon: int) -> str:
         parts.append(paired_words(told))
     strategy = ""
     if not candidate.parents:
-        strategy = shortened(strategy_line(candidate.source), _STRATEGY)
+        recent = candidate.key.round > rounds[-1].number - 2
+        most = _STRATEGY if recent else _STRATEGY // 2
+        strategy = shortened(strategy_line(candidate.source), most)
     return "; ".join(parts) + (f"; {strategy}" if strategy else "")
 
 
@@ -142,7 +146,7 @@ def _second(memory: Memory) -> _Section:
 def second_in_full(second: Candidate, best: Candidate | None) -> str:
     """The second line of attack for who goes on from it: its source and its episodes."""
     base = (best.source if best else None) or ""
-    changed = source_difference(base, second.source or "") if base else ""
+    changed = source_difference(base, second.source or "", _SECOND) if base else ""
     if changed and "more lines" not in changed:
         source = f"{_LINES.format(name=best.name if best else '')}\n\n```diff\n{changed}\n```"
     else:
@@ -207,9 +211,9 @@ def _probes(memory: Memory, horizon: int) -> _Section:
     for probe in memory.probes:
         run, name = probe.pooled, strategy_line(probe.source).rstrip(".")
         steps = f"; {lengths_words(run, horizon)}" if run and run.lengths else ""
-        lines.append(f"- {name}: {score_words(probe)}{steps}")
+        lines.append(f"{name}: {score_words(probe)}{steps}.")
         texts += [f"{name}. {_line(note)}" for note in probe.notes]
-    scores = "### Without any policy\n\n" + "\n".join(lines)
+    scores = " ".join(lines)
     full = "\n\n".join([scores, *texts])
     return _Section((scores if memory.rounds else full, scores))
 
@@ -222,7 +226,7 @@ def _episodes(candidate: Candidate) -> list[str]:
     told = [_line(first)]
     for note in others:
         differing = what_differs(note.text, first.text)
-        most = 10**6 if note.title.startswith((HARD, FAILED)) else _BESIDE
+        most = 10**6 if note.title.startswith((HARD, FAILED, NEVER)) else _BESIDE
         told.append(shortened(f"{note.title}: {differing}", most))
     return told
 

@@ -13,6 +13,7 @@ REFLECTION = "Reflection before it"
 WORST, MEDIAN, BEST = "Worst episode", "Median episode", "Best episode"
 SECOND = "Second line of attack"
 HARD, FAILED = "Hard episode", "Another failed episode"
+NEVER = "Of its lines"
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,14 @@ _SECOND = (
     " lack. It is:\n\n"
 )
 
+_TRACE = """
+- A class attribute `TRACE = ("phase", "push_at")` names up to 8 attributes of `self`, numbers or
+  short strings, that are recorded at every step for the author of the next policy."""
+
+_TRACED = """
+- `traj.trace["phase"]`: list of T values of an attribute that the policy chose to record, None
+  where it did not; `traj.trace` has the names that it chose. Tell what helps of them."""
+
 #: With the reflection a model may send another Feedback class; it sees the one in force.
 _REVISION = """
 The episodes above were described by this class:
@@ -66,6 +74,7 @@ def policy_messages(
         task=task_text(spec, config),
         history=history,
         turn=f"## Your turn\n\n{said}",
+        trace=_TRACE if _traces(config) else "",
         imports=imports_text(spec),
         act_timeout=f"{config.act_timeout:g}",
         episode_timeout=f"{config.episode_timeout:g}",
@@ -79,6 +88,7 @@ def feedback_messages(spec: EnvSpec, config: RunConfig) -> Messages:
         task=task_text(spec, config),
         imports=imports_text(spec),
         text_chars=bounds.SUMMARY,
+        trace=_TRACED if _traces(config) else "",
         success="True or False" if spec.success else "None (this task defines no success)",
     )
 
@@ -174,6 +184,11 @@ def _placeholder_memory(spec: EnvSpec, config: RunConfig) -> Memory:
 def episode_notes(texts: Sequence[str]) -> tuple[Note, ...]:
     """What a Feedback class made of a winner's episodes, as notes of its round."""
     return tuple(Note(f"Episode {i}", text) for i, text in enumerate(texts, 1))
+
+
+def _traces(config: RunConfig) -> bool:
+    """Whether policies are told of traces; a method without the option tells nothing."""
+    return bool(getattr(config.options, "trace", False))
 
 
 def _history(spec: EnvSpec, config: RunConfig, memory: Memory) -> str:

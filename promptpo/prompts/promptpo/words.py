@@ -15,7 +15,7 @@ from promptpo.types import Candidate, Rollout
 _LINE = 250
 
 #: Characters of a difference between two sources that are told, at most, and of one line of it.
-_DIFFERENCE, _DIFFERENT = 600, 80
+_DIFFERENCE, _DIFFERENT = 500, 80
 
 
 def score_words(candidate: Candidate) -> str:
@@ -92,7 +92,7 @@ def shortened(line: str, most: int = _LINE) -> str:
     return line if len(line) <= most else line[: most - 3] + "..."
 
 
-def source_difference(old: str, new: str) -> str:
+def source_difference(old: str, new: str, most: int = _DIFFERENCE) -> str:
     """The changed lines of a source, without context; empty where it is another one altogether.
 
     Docstrings are left out, because the strategy is told elsewhere.
@@ -104,7 +104,7 @@ def source_difference(old: str, new: str) -> str:
         return ""
     kept: list[str] = []
     for line in told:
-        if sum(map(len, kept)) + len(line) > _DIFFERENCE:
+        if sum(map(len, kept)) + len(line) > most:
             return "\n".join([*kept, f"... {len(told) - len(kept)} more lines"])
         kept.append(line)
     return "\n".join(kept)

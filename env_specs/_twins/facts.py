@@ -201,7 +201,8 @@ class _Writer:
         model = self.model
         floors = [geom for geom in range(model.ngeom) if not model.geom_bodyid[geom]]
         floor = next((g for g in floors if any(self._collide(g, own) for own in self.geoms)), None)
-        each_other = any(self._collide(a, b) for a, b in combinations(self.geoms, 2))
+        pairs = [pair for pair in combinations(self.geoms, 2) if self._collide(*pair)]
+        each_other = bool(pairs)
         with_floor = "with the floor"
         others = " and with each other, unless joined" if each_other else ", not with each other"
         yield (
@@ -214,7 +215,14 @@ class _Writer:
             if floor is not None
             else ""
         )
-        yield f"Of two that touch, the greater coefficient of sliding friction counts{own}."
+        # A contact has the greater of two dimensions; of dimension 1 it has no friction.
+        if pairs and all(max(model.geom_condim[list(pair)]) == 1 for pair in pairs):
+            yield (
+                "Their contacts with each other are frictionless; on the floor the greater"
+                f" coefficient of sliding friction counts{own}."
+            )
+        else:
+            yield f"Of two that touch, the greater coefficient of sliding friction counts{own}."
 
     def _collide(self, a: int, b: int) -> bool:
         """Whether two geoms can touch: of bodies not joined, one of them a part of the sheet."""

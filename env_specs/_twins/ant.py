@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
+
+from promptpo.spec import Env, EnvSpec, Raw
 
 from . import sheets
 from .bodies import start_height
 from .chance import Chance
 from .drawing import drawn_body, factors, lengths_of, made, scaled
+from .policies.mujoco_ant import Policy
 from .recipe import Group, Moved, Recipe, View, World
+from .reference import expert_in_words_of
 from .wording import directions, either, number, which
 
 _FILE = "ant.xml"
@@ -168,6 +173,11 @@ def _passages(world: World, view: View) -> Sequence[str]:
     )
 
 
+def reference(original: EnvSpec) -> Callable[[Env], Callable[[Raw], Any]]:
+    """The policy that shows what is possible, as the original's spec would have it."""
+    return expert_in_words_of(original, Policy)
+
+
 ANT = Recipe(
     original="mujoco_ant",
     groups={
@@ -185,7 +195,8 @@ ANT = Recipe(
         'healthy_z_range=(WORLD["lowest"], WORLD["highest"])',
         "exclude_current_positions_from_observation=False",
     ),
-    imports=("bodies",),
+    imports=("ant", "bodies"),
+    expert=lambda _: "INTERFACE.played(ant.reference(original.SPEC))",
     tolerance=1e-6,  # the environment sums the squares of the torques in float32
     titles=("Quadruped", "Four legs", "Crawler"),
     words={

@@ -82,7 +82,7 @@ class Interface:
         return env
 
     def played(
-        self, expert: Callable[[Env], Callable[[Raw], Any]], units: Sequence[float]
+        self, expert: Callable[[Env], Callable[[Raw], Any]], units: Sequence[float] = (1.0,)
     ) -> Callable[[Env], Callable[[Raw], Any]]:
         """What a twin's spec has as ``expert``: the original's, its actions turned into the twin's.
 

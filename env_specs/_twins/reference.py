@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from promptpo.spec import Env, Flat, Raw, standalone_source
+from promptpo.spec import Env, EnvSpec, Flat, Raw, flat_function, standalone_source
 
 
 def expert_of(
@@ -21,3 +21,10 @@ def expert_of(
         return lambda raw: act(see(observe(raw, env)))
 
     return factory
+
+
+def expert_in_words_of(original: EnvSpec, policy: type) -> Callable[[Env], Callable[[Raw], Any]]:
+    """The same of a policy that was written for the original; its actions are the original's."""
+    return expert_of(
+        policy, original.observation, lambda raw, env: flat_function(original, env)(raw)
+    )

@@ -22,18 +22,15 @@ def touch(model: Model, a: int, b: int) -> bool:
     return bool(types[a] & affinities[b] or types[b] & affinities[a])
 
 
-def contacts(model: Model, parts: Sequence[int], full: bool) -> Iterator[str]:
-    """What the geoms of a body collide with, and the friction of that.
-
-    With ``full``, contacts without friction are not told apart.
-    """
+def contacts(model: Model, parts: Sequence[int]) -> Iterator[str]:
+    """What the geoms of a body collide with, and the friction of that."""
     if not any(touch(model, own, other) for own in parts for other in range(model.ngeom)):
         yield "Nothing collides with anything."
         return
     floors = [geom for geom in range(model.ngeom) if not model.geom_bodyid[geom]]
     floor = next((g for g in floors if any(touch(model, g, own) for own in parts)), None)
     pairs = [(a, b) for a, b in combinations(parts, 2) if touch(model, a, b)]
-    smooth = not full and all(max(model.geom_condim[list(pair)]) == 1 for pair in pairs)
+    smooth = all(max(model.geom_condim[list(pair)]) == 1 for pair in pairs)
     each_other = f"with each other{' without friction' if smooth else ''}, unless joined"
     others = f" and {each_other}" if pairs else ", not with each other"
     own = ""

@@ -105,7 +105,7 @@ class _Writer:
             f" the centre of mass.{sides}"
         )
         about_parts = [*alike, *self._rigid(), *self._whole()]
-        rest = [*same, self._units(), *contacts(self.model, list(self.geoms), self.sheet.full)]
+        rest = [*same, self._units(), *contacts(self.model, list(self.geoms))]
         rest += medium(self.model, self.axes, frame_skip)
         return "\n\n".join(
             part if "\n" in part else textwrap.fill(part, _WIDTH, break_on_hyphens=False)

@@ -75,14 +75,19 @@ def imports_text(spec: EnvSpec) -> str:
 def filled(name: str, **values: object) -> tuple[Message, ...]:
     """The system message, and the template ``FOLDER/STAGE`` with its values as the user's.
 
-    All that are asked about a task share it, where it comes first (``task``); those that are asked
-    at once share all but what is said to one alone, where that comes last (``turn``).
+    All that are asked about a task share it (``task``), which comes first; those that are asked of
+    a round share what has been found before it, too (``history``), and those that are asked at once
+    all but what is said to one alone, where that comes last (``turn``).
     """
     text = template(name).substitute(values).strip()
-    task, turn = (str(values.get(part, "")).strip() for part in ("task", "turn"))
+    task, history, turn = (
+        str(values.get(part, "")).strip() for part in ("task", "history", "turn")
+    )
     shared = []
     if task and text.startswith(task):
         shared.append(len(task))
+        if history and text.startswith(beginning := f"{task}\n\n{history}"):
+            shared.append(len(beginning))
     if turn and text.endswith(turn):
         shared.append(len(text) - len(turn))
     return (

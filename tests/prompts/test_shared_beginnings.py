@@ -29,6 +29,13 @@ def test_candidates_of_a_round_share_all_but_their_turn(stages):
     ends = set()
     for name in ("policy, round 2 and later", "policy, from the second line of attack"):
         asked = stages[name][1]
-        ends.add(asked.content[: asked.shared[1]])
-        assert asked.content[asked.shared[1] :].startswith("## Your turn")
+        ends.add(asked.content[: asked.shared[-1]])
+        assert asked.content[asked.shared[-1] :].startswith("## Your turn")
     assert len(ends) == 1
+
+
+def test_they_share_with_their_reflection_what_has_been_found(stages):
+    asked = [stages[name][1] for name in ("reflection, after round 1", "policy, round 2 and later")]
+    found = {message.content[: message.shared[1]] for message in asked}
+    assert len(found) == 1
+    assert "r01_c01" in found.pop()

@@ -147,12 +147,11 @@ def test_candidates_of_a_round_share_all_up_to_what_one_alone_is_told():
     assert shared_by_all(memory).rstrip("# \n") == whole.partition("## Reflection on")[0].rstrip()
 
 
-def test_what_does_not_change_from_round_to_round_comes_first():
-    first = text(policy_messages(CARTPOLE, CONFIG))
-    later = text(policy_messages(CARTPOLE, CONFIG, remembered()))
-    fixed = beginning(first, later)
-    assert "seeded anew\n  for every episode" in fixed
-    assert first.partition("## Your turn")[0].rstrip() in later
+def test_a_prompt_begins_as_the_reflection_before_it_did():
+    memory = remembered(reflection="Push earlier.")
+    asked = text(policy_messages(CARTPOLE, CONFIG, memory))
+    reflected = text(reflection_messages(CARTPOLE, CONFIG, memory))
+    assert beginning(asked, reflected).rstrip("# \n") == asked.partition("## Reflection on")[0].rstrip()
 
 
 def test_the_first_round_has_no_history():

@@ -58,12 +58,11 @@ def policy_messages(
 ) -> Messages:
     """Ask for a policy, given what earlier rounds showed.
 
-    What does not change comes first, then what the candidates of a round share, last what one
-    alone is told: so that a provider's prompt cache serves as much as can be.
+    The task comes first, which never changes, then what has been found, as in the reflection that
+    was asked for just before; last what one candidate alone is told: so a provider's prompt cache
+    serves as much as can be.
     """
-    history = _history(spec, config, memory)
-    if memory.reflection and turn.reflected:
-        history += f"## Reflection on the last round\n\n{memory.reflection}\n\n"
+    reflected = bool(memory.reflection) and turn.reflected
     said = _ON if memory.rounds else _FIRST
     if turn.second and memory.second is not None:
         said = _SECOND.replace("$name", memory.second.name) + second_in_full(
@@ -72,7 +71,8 @@ def policy_messages(
     return filled(
         "promptpo/policy",
         task=task_text(spec, config),
-        history=history,
+        history=_history(spec, config, memory),
+        reflection=f"## Reflection on the last round\n\n{memory.reflection}\n\n" * reflected,
         turn=f"## Your turn\n\n{said}",
         trace=_TRACE if _traces(config) else "",
         imports=imports_text(spec),

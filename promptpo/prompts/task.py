@@ -57,11 +57,21 @@ def task_text(spec: EnvSpec, config: RunConfig) -> str:
             else "",
             reward=parts.reward,
             horizon=parts.horizon,
-            scoring=scoring,
+            scoring=scoring + ("" if config.published_prompt else _best_possible(spec)),
             lifetime=_LIFETIME[lifetime],
         )
         .strip()
     )
+
+
+def _best_possible(spec: EnvSpec) -> str:
+    """What can be reached at most, where the spec states its optimum."""
+    optimum = spec.reference_scores.get("optimum")
+    if optimum is None:
+        return ""
+    rate = optimum.success_rate
+    success = "" if rate is None else f" and a success rate of {rate:.3g}"
+    return f" The best that any policy can reach is a mean return of {optimum.mean_return:.6g}{success}."
 
 
 def imports_text(spec: EnvSpec) -> str:

@@ -126,7 +126,7 @@ def test_no_reply_is_paid_twice(tmp_path, monkeypatch):
     answer = Answer(latency=0.2)
     with ScriptedServer(from_recording(RECORDING, answer)) as server:
         arguments = ("--model", "openai/scripted", "--api-base", server.url)
-        arguments += ("--rounds", "3", "--candidates", "3")
+        arguments += ("--rounds", "2", "--candidates", "2")
         seconds = timed(tmp_path / "whole", *arguments)
         expected = outcome(run_folder(tmp_path / "whole"))
         calls = {r.call for r in server.requests}

@@ -11,6 +11,9 @@ from promptpo.spec import shipped_specs
 from promptpo.spec.loading.catalog import SHIPPED_FOLDER
 from promptpo.spec.loading.families import expanded
 
+#: Whether tests go through all that are alike.
+EVERY = bool(os.environ.get("EVERY_MEMBER"))
+
 
 @cache
 def sumo_loads() -> bool:
@@ -42,7 +45,17 @@ def shipped() -> list[object]:
     ]
 
 
+def kinds() -> list[object]:
+    """Return the shipped specs of which no other has the same machinery, or all of them."""
+    seen: dict[str, object] = {}
+    alike = ("metaworld_", "mujoco_", "noise_world_", "pointmaze_")
+    for name, parameter in zip(shipped_specs(), shipped(), strict=True):
+        kind = next((family for family in alike if name.startswith(family)), name)
+        seen.setdefault(name if EVERY else kind, parameter)
+    return [*seen.values()]
+
+
 def members() -> list[str]:
     """Return members of families: a sample, or all of them where EVERY_MEMBER is set."""
     every = list(expanded(["metaworld:", "minigrid:"]))
-    return every if os.environ.get("EVERY_MEMBER") else every[::15]
+    return every if EVERY else every[::15]

@@ -39,6 +39,7 @@ def prompts_of(events):
     return {Key(**data["key"]): sent[Key(**data["key"])] for data in data_of(events, "reply")}
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(900)  # HalfCheetah's policies plan ahead for seconds in every episode
 @pytest.mark.parametrize("spec", REPLAYED)
 def test_a_recording_replays_with_unchanged_prompts(tmp_path, spec):

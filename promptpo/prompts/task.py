@@ -71,7 +71,8 @@ def _best_possible(spec: EnvSpec) -> str:
         return ""
     rate = optimum.success_rate
     success = "" if rate is None else f" and a success rate of {rate:.3g}"
-    return f" The best that any policy can reach is a mean return of {optimum.mean_return:.6g}{success}."
+    best = f"{optimum.mean_return:.6g}"
+    return f" The best that any policy can reach is a mean return of {best}{success}."
 
 
 def imports_text(spec: EnvSpec) -> str:

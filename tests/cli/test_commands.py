@@ -116,6 +116,7 @@ def test_list_shows_specs_and_runs(finished: tuple[Path, str]) -> None:
     assert re.search(rf"^{run} +finished +r02_c01 +held-out mean return 500", out, re.M)
 
 
+@pytest.mark.slow
 def test_record_makes_a_recording_that_replays_the_same_scores(
     finished: tuple[Path, str], tmp_path: Path
 ) -> None:

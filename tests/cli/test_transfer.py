@@ -30,6 +30,7 @@ def transferred(capsys, *arguments, code=0):
     return capsys.readouterr()
 
 
+@pytest.mark.slow
 def test_a_runs_policy_is_told_with_what_it_scored_and_what_it_keeps(folder, capsys):
     run(folder, replies((STAND,), feedback=LOOK), "mujoco_hopper", max_env_steps=10_000)
     out = transferred(capsys, "latest", "--to", "twin:mujoco_hopper@2").out
@@ -68,6 +69,7 @@ def test_a_policy_of_one_twin_is_played_on_another_world_and_on_the_originals(fo
         assert found["after"]["mean_return"] == pytest.approx(plain["after"]["mean_return"])
 
 
+@pytest.mark.slow
 def test_a_policy_that_fails_there_is_told_with_its_line(folder, capsys):
     (folder / "bad.py").write_text(
         "class Policy:\n    def act(self, o):\n        return o.nothing\n"

@@ -73,6 +73,7 @@ def test_nothing_prints_but_by_the_function_that_cleans():
     assert callers - free == set()
 
 
+@pytest.mark.slow
 def test_no_file_and_no_line_of_a_run_holds_a_control_character(tmp_path, capsys):
     script = scripted.replies([scripted.GOOD, f"No code, only {HOSTILE}"], [scripted.BAD, ""])
     spoken = scripted.policy(f"print({HOSTILE!r}); raise ValueError({HOSTILE!r})")

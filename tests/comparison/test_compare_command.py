@@ -138,6 +138,7 @@ def test_figures_are_one_column_wide_with_text_as_text(runs, tmp_path, capsys):
     assert "ollama/b: cost unknown" in words
 
 
+@pytest.mark.slow
 def test_the_same_runs_give_the_same_svg(runs, tmp_path, capsys):
     pytest.importorskip("matplotlib", reason="pip install 'promptpo[plots]'")
     for name in ("a", "b"):

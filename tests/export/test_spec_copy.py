@@ -189,6 +189,7 @@ def test_eval_with_a_spec_takes_that_one(run, finished, capsys):
     assert err == ""
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_with_its_copy_and_keeps_the_name_of_its_spec(run, finished):
     (finished[1] / "aisle.py").unlink()
     notices = []

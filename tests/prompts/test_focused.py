@@ -194,9 +194,9 @@ PROBE = candidate(0, 1, 0.5, text=source("Zero action at every step.", "return 0
 def test_probes_are_described_before_the_first_round_and_then_only_scored():
     first, later = told(probes=(PROBE,)), told(FIRST, probes=(PROBE,))
     for text in (first, later):
-        assert "- Zero action at every step: return 0.5 (1); 10 steps" in text
+        assert "Zero action at every step: return 0.5 (1); 10 steps." in text
     assert WORST.text in first
-    assert WORST.text not in later.partition("### Without any policy")[2]
+    assert WORST.text not in later.partition("Zero action at every step: return")[2]
 
 
 # The budget

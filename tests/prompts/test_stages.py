@@ -151,7 +151,10 @@ def test_a_prompt_begins_as_the_reflection_before_it_did():
     memory = remembered(reflection="Push earlier.")
     asked = text(policy_messages(CARTPOLE, CONFIG, memory))
     reflected = text(reflection_messages(CARTPOLE, CONFIG, memory))
-    assert beginning(asked, reflected).rstrip("# \n") == asked.partition("## Reflection on")[0].rstrip()
+    assert (
+        beginning(asked, reflected).rstrip("# \n")
+        == asked.partition("## Reflection on")[0].rstrip()
+    )
 
 
 def test_the_first_round_has_no_history():

@@ -125,6 +125,7 @@ def test_a_tracker_that_a_resumed_run_starts_is_told_all(tmp_path):
     assert [value for _, value in found["round/number"]] == [1.0, 2.0]
 
 
+@pytest.mark.slow
 def test_a_tracker_that_fails_is_one_warning_and_the_run_goes_on(tmp_path, monkeypatch):
     pytest.importorskip("mlflow")
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "file:///dev/null/nowhere")
@@ -155,6 +156,7 @@ def test_without_track_nothing_is_tracked(tmp_path):
     assert not (tmp_path / "runs" / "mlruns").exists()
 
 
+@pytest.mark.slow
 def test_videos_can_follow_a_run_that_is_over(tmp_path):
     result, _ = run(tmp_path, replies([GOOD]), track="tensorboard,mlflow")
     (result.folder / "videos").mkdir()

@@ -157,6 +157,7 @@ def test_a_missing_package_is_named_with_the_extra_that_brings_it():
         assert message.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_a_run_of_a_member_goes_all_the_way_and_is_resumed(tmp_path):
     lean = policy("return int(obs.pole_angle + obs.pole_angular_velocity > 0)")
     feedback = "class Feedback:\n    def summarize_trajectory(self, traj):\n        return 'x'\n"

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from promptpo.spec import Env
-from promptpo.spec.authoring.sheet_tables import number, table
+from promptpo.spec.writing import number, table
 
 from .world import reset
 

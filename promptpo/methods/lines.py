@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from promptpo.types import Candidate, Rollout, Trajectory
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
 
@@ -32,6 +31,8 @@ def most_different(
     ``episodes`` are some of each, by name. What is compared are means and movement of observations
     and actions, each in units of its spread over all these policies.
     """
+    import numpy as np  # here, for commands that play nothing
+
     if not others:
         return None
     table = np.array([behaviour(episodes[c.name]) for c in (best, *others)])
@@ -47,6 +48,8 @@ def behaviour(episodes: Sequence[Trajectory]) -> NDArray[np.float64]:
     Of each of n observed numbers the mean and the mean change in a step, of each of m numbers of
     an action the mean and the deviation.
     """
+    import numpy as np
+
     seen = np.concatenate([e.observations[1:] for e in episodes])
     moved = np.concatenate([np.abs(np.diff(e.observations, axis=0)) for e in episodes])
     acted = np.concatenate([e.actions for e in episodes])

@@ -11,8 +11,9 @@ from promptpo import config
 from promptpo.common.values import shown
 from promptpo.errors import UsageError
 
-#: Settings that end a run; each run of a sweep has them for itself.
-LIMITS = tuple(n for n, f in config.fields().items() if f.metadata["group"] == "limits")
+#: Settings that end a run, and what they are where none is given; each run of a sweep has them for
+#: itself.
+LIMITS = {n: f.default for n, f in config.fields().items() if f.metadata["group"] == "limits"}
 
 #: Runs of a sweep; more are a slip of the hand.
 MOST = 1000
@@ -78,9 +79,13 @@ def as_flags(settings: Mapping[str, Any]) -> list[str]:
 
 
 def limits_of(settings: Mapping[str, Any]) -> str:
-    """The limits among settings, as one types them: ``--max-cost 2 --patience 3``."""
-    given = {name: settings[name] for name in LIMITS if settings.get(name) is not None}
-    return " ".join(f"--{name.replace('_', '-')} {value:.15g}" for name, value in given.items())
+    """The limits that were given, as one types them: ``--max-cost 2 --patience 4``."""
+    given = {
+        name: f"{value:.15g}" if isinstance(value, float) else value
+        for name, value in settings.items()
+        if name in LIMITS and value != LIMITS[name]
+    }
+    return " ".join(flag.replace("=", " ") for flag in as_flags(given))
 
 
 def read_seeds(text: str) -> tuple[int, ...]:

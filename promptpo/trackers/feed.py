@@ -2,7 +2,8 @@
 
 Names follow what is usual: ``GROUP/VALUE``, over the environment steps of search.
 
-    candidate/   mean_return, success_rate, failed (0 or 1): every policy that was written
+    candidate/   mean_return, success_rate, failed (0 or 1): every policy that was written, and again
+                 with every further episode that it played
     round/       mean_return, success_rate of the round's winner, and number
     best/        mean_return, success_rate of the best so far, by search episodes
     test/        mean_return, success_rate of held-out episodes, each with _low and _high (95%);
@@ -37,6 +38,7 @@ class Feed:
         self.summary: dict[str, float] = {}
         self._totals: Mapping[str, Any] = {}
         self._shown = ""
+        self._candidates: set[str] = set()
         self._handlers: dict[str, Callable[[Mapping[str, Any]], Iterator[Delivery]]] = {
             "candidate": self._candidate,
             "round": self._round,
@@ -81,10 +83,15 @@ class Feed:
     def _candidate(self, data: Mapping[str, Any]) -> Iterator[Delivery]:
         key, score = data["key"], score_of(data["score"])
         values = {"candidate/failed": float(score.failed), **_scores("candidate", score)}
-        alone = " alone" if data["mark"] else ""  # it is told again, with another score
         name = Key(key["round"], key["candidate"]).name
-        step = self.record.trials[name].at_steps
-        yield Delivery(f"candidate {name} {key['attempt']}{alone}", step, values)
+        # It is told again without what it took from others, with more episodes, and with notes.
+        alone = " alone" if data["mark"] else ""
+        later = len(data.get("later", ()))
+        told = f"candidate {name} {key['attempt']}{f' later {later}' * bool(later)}{alone}"
+        if told not in self._candidates:
+            self._candidates.add(told)
+            step = self._step if later else self.record.trials[name].at_steps
+            yield Delivery(told, step, values)
 
     def _round(self, data: Mapping[str, Any]) -> Iterator[Delivery]:
         best = score_of(data["best"]["score"])

@@ -299,7 +299,7 @@ def test_a_page_says_how_the_best_met_its_challengers(tmp_path):
     script = scripted.replies([weak, scripted.BAD], [scripted.GOOD, weak])
     revised = scripted.FEEDBACK.replace("steps, return", "steps in all, return")
     script.say(f"It got better.\n\n{scripted.fenced(revised)}", "reflection", 2)
-    result, _ = scripted.run(tmp_path, script, episodes=5, selection_episodes=5)
+    result, _ = scripted.run(tmp_path, script, episodes=5, selection_episodes=5, probe=1)
     html = (result.folder / "report.html").read_text()
     words = text_of(html)
     assert "Round 0" not in words

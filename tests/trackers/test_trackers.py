@@ -40,16 +40,22 @@ def history(client, run_, name):
 
 
 def expected(events):
-    """Mean returns of candidates over the search steps up to them, from the run's own events."""
-    steps, at, points = 0, {}, []
+    """Mean returns of candidates over the search steps up to them, from the run's own events.
+
+    Each once, and again with every further episode that it played.
+    """
+    steps, at, points, told = 0, {}, [], set()
     for event in events:
         key = event.data.get("key")
         if event.type == "rollout" and event.data["stream"] == "search":
             steps += event.data["steps"]
             at[key["round"], key["candidate"]] = steps
         elif event.type == "candidate" and event.data["score"]:
-            where = at[key["round"], key["candidate"]]
-            points.append((where, event.data["score"]["mean_return"]))
+            place, later = (key["round"], key["candidate"]), len(event.data["later"])
+            if (place, later) not in told:
+                told.add((place, later))
+                where = steps if later else at.get(place, steps)
+                points.append((where, event.data["score"]["mean_return"]))
     return points
 
 

@@ -33,12 +33,12 @@ def prompts(capsys, *options):
 
 def test_facts_stand_in_every_stage_between_action_and_reward(capsys, walk):
     printed = prompts(capsys, walk)
-    assert printed.count(SECTION) == printed.count("## What the policy does") == 5
+    assert printed.count(SECTION) == printed.count("## What the policy does") == 6
 
 
 @pytest.mark.parametrize("options", [["--no-facts"], ["--preset", "paper"]])
 def test_they_can_be_withheld_from_every_stage(capsys, walk, options):
-    told = prompts(capsys, walk)
+    told = prompts(capsys, walk, *options, "--facts")
     printed = prompts(capsys, walk, *options)
     assert "3 kg" not in printed
     assert printed == told.replace(SECTION, "## Reward of one step")

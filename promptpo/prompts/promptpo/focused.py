@@ -24,7 +24,13 @@ from promptpo.types import Candidate, Note, Round
 
 #: Characters of a strategy in the table, of a loser's worst episode, of an episode beside the
 #: worst, of an error.
-_STRATEGY, _LOSER, _BESIDE, _ERROR = 60, 160, 110, 500
+_STRATEGY, _LOSER, _BESIDE, _ERROR = 45, 160, 110, 500
+
+#: Characters of an episode beside the worst, and of another policy's, where there is room.
+_ROOMY = 600
+
+#: The share of the budget up to which there is room.
+_ROOM = 0.2
 
 #: Characters of the second line's difference to the best, for who goes on from it.
 _SECOND = 2000
@@ -55,13 +61,14 @@ class _Section:
 def render_memory(memory: Memory, horizon: int, budget: int) -> str:
     """The text, in about ``budget`` tokens; empty where nothing has been played.
 
-    What does not fit is told shorter, the least helpful first; scores stay, unless those of
-    hundreds of policies alone are more: then the oldest go.
+    Episodes are told at length while that takes no more than half of it. What does not fit the
+    whole is told shorter still, the least helpful first; scores stay, unless those of hundreds of
+    policies alone are more: then the oldest go.
     """
     if not memory.rounds and not memory.probes:
         return ""
     sections = [
-        _Section((_table(memory, horizon), _table(memory, horizon, most=60))),
+        _table_section(memory, horizon),
         *([_best(memory)] if memory.best else []),
         *([_second(memory)] if memory.second else []),
         *([_last(memory.last, memory)] if memory.last else []),
@@ -73,13 +80,18 @@ def render_memory(memory: Memory, horizon: int, budget: int) -> str:
     def size() -> int:
         return sum(len(s.forms[c]) for s, c in zip(sections, chosen, strict=True))
 
-    for level in (1, 2):
+    for level, share in ((1, _ROOM), (2, 1.0), (3, 1.0)):
         for i in order:
-            if size() <= budget * CHARS_PER_TOKEN:
+            if size() <= share * budget * CHARS_PER_TOKEN:
                 break
             chosen[i] = min(level, len(sections[i].forms) - 1)
     texts = (s.forms[c].strip() for s, c in zip(sections, chosen, strict=True))
     return "\n\n".join(filter(None, texts)) + "\n\n"
+
+
+def _table_section(memory: Memory, horizon: int) -> _Section:
+    whole = _table(memory, horizon)
+    return _Section((whole, whole, _table(memory, horizon, most=60)))
 
 
 def _table(memory: Memory, horizon: int, most: int = 10**9) -> str:
@@ -128,8 +140,8 @@ def _best(memory: Memory) -> _Section:
     best = memory.best
     assert best is not None  # noqa: S101 - asked for only where there is one
     head = f"### The best so far, {best.name}"
-    full = "\n\n".join([head, _code(best), *_episodes(best)])
-    return _Section((full, "\n\n".join([head, _code(best), *_episodes(best)[:1]])))
+    episodes = (_episodes(best, _ROOMY), _episodes(best), _episodes(best)[:1])
+    return _Section(tuple("\n\n".join([head, _code(best), *told]) for told in episodes))
 
 
 def _second(memory: Memory) -> _Section:
@@ -140,7 +152,8 @@ def _second(memory: Memory) -> _Section:
         f" best of those that show promise: {_promise(second, memory.best)}."
     )
     worst = [shortened(line, _LOSER) for line in _episodes(second)[:1]]
-    return _Section(("\n\n".join([head, *worst]), head))
+    episodes = (_episodes(second, _ROOMY), worst, [])
+    return _Section(tuple("\n\n".join([head, *told]) for told in episodes))
 
 
 def second_in_full(second: Candidate, best: Candidate | None) -> str:
@@ -151,7 +164,7 @@ def second_in_full(second: Candidate, best: Candidate | None) -> str:
         source = f"{_LINES.format(name=best.name if best else '')}\n\n```diff\n{changed}\n```"
     else:
         source = _code(second)
-    return "\n\n".join([source, *_episodes(second)])
+    return "\n\n".join([source, *_episodes(second, _ROOMY)])
 
 
 def _promise(second: Candidate, best: Candidate | None) -> str:
@@ -181,14 +194,15 @@ def _last(last: Round, memory: Memory) -> _Section:
 
     return _Section(
         (
-            told(lambda c: _other(c, base, difference=True)),
-            told(lambda c: _other(c, base, difference=False)),
+            told(lambda c: _other(c, base, _ROOMY, difference=True)),
+            told(lambda c: _other(c, base, _LOSER, difference=True)),
+            told(lambda c: _other(c, base, _LOSER, difference=False)),
             "",
         )
     )
 
 
-def _other(candidate: Candidate, base: Candidate, *, difference: bool) -> str:
+def _other(candidate: Candidate, base: Candidate, most: int, *, difference: bool) -> str:
     parts = []
     if difference and candidate.source and base.source and candidate.source != base.source:
         changed = source_difference(base.source, candidate.source)
@@ -199,7 +213,7 @@ def _other(candidate: Candidate, base: Candidate, *, difference: bool) -> str:
         )
     if candidate.error:
         parts.append(shortened(candidate.error.strip(), _ERROR))
-    parts += [shortened(_line(note), _LOSER) for note in candidate.notes[:1]]
+    parts += [shortened(_line(note), most) for note in candidate.notes[:1]]
     parts += [_line(note) for note in candidate.notes if note.title.startswith(HARD)]
     return f"**{candidate.name}** " + "\n\n".join(parts)
 
@@ -215,18 +229,19 @@ def _probes(memory: Memory, horizon: int) -> _Section:
         texts += [f"{name}. {_line(note)}" for note in probe.notes]
     scores = " ".join(lines)
     full = "\n\n".join([scores, *texts])
-    return _Section((scores if memory.rounds else full, scores))
+    told = scores if memory.rounds else full
+    return _Section((told, told, scores))
 
 
-def _episodes(candidate: Candidate) -> list[str]:
-    """What its episodes looked like; of the later ones what differs from the first."""
+def _episodes(candidate: Candidate, beside: int = _BESIDE) -> list[str]:
+    """What its episodes looked like; of the later ones what differs from the first, in short."""
     if not candidate.notes:
         return []
     first, *others = candidate.notes
     told = [_line(first)]
     for note in others:
         differing = what_differs(note.text, first.text)
-        most = 10**6 if note.title.startswith((HARD, FAILED, NEVER)) else _BESIDE
+        most = 10**6 if note.title.startswith((HARD, FAILED, NEVER)) else beside
         told.append(shortened(f"{note.title}: {differing}", most))
     return told
 

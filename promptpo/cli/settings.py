@@ -109,7 +109,17 @@ def add_playing(parser: Parser, purpose: str, *also: str, episodes: int | None =
 
 def _or_auto(convert: Callable[[str], Any]) -> Callable[[str], Any]:
     """Takes the word that leaves a number to the program, too."""
-    return lambda word: word if word == config.AUTO else convert(word)
+
+    def taken(word: str) -> Any:  # noqa: ANN401
+        if word == config.AUTO:
+            return word
+        try:
+            return convert(word)
+        except argparse.ArgumentTypeError as e:
+            words = str(e).replace(", not ", f" or '{config.AUTO}', not ", 1)
+            raise argparse.ArgumentTypeError(words) from None
+
+    return taken
 
 
 class _Listing(argparse.Action):

@@ -94,7 +94,7 @@ def load_run(path: str | PathLike[str]) -> Run:
         reason=record.reason,
         settings=record.settings,
         rounds=tuple(_rounds(record)),
-        candidates=tuple(t.candidate for t in record.trials.values() if t.ended),
+        candidates=tuple(t.candidate for t in record.policies if t.ended),
         best=trial.candidate if trial is not None else None,
         test=record.held_out,
         proof=record.proof,

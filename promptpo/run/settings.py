@@ -19,6 +19,7 @@ from promptpo.spec import load_spec
 from promptpo.store.events import read_log
 from promptpo.store.folder import RunFolder
 from promptpo.store.shapes import FORMAT
+from promptpo.store.upgrade import with_settings_unknown_then
 from promptpo.version import __version__
 
 
@@ -117,7 +118,7 @@ def _stored(stored: object) -> dict[str, Any]:
     """
     if not isinstance(stored, Mapping) or not isinstance(stored.get("options") or {}, Mapping):
         raise UsageError(f"no settings, but {shown(stored)}")
-    settings = flat(stored)
+    settings = with_settings_unknown_then(flat(stored))
     method = settings.get("method", RunConfig.method)
     config.check_setting(RunConfig, "method", method)
     known = fields(method)

@@ -48,6 +48,24 @@ _ONLY_2 = {"rollout": "digest", "proof": "digest", "candidate": "kind", "feedbac
            "test": "digest", "round": "notes"}  # fmt: skip
 
 
+#: What runs did that knew nothing of these settings: they are resumed as they began.
+_UNKNOWN_THEN: dict[str, dict[str, Any]] = {
+    "": {"early_stop": False},
+    "promptpo": {
+        "without_reflection": 0, "revise_feedback": False, "second_line": False,
+        "challenge": False, "probe": 0, "trace": False, "history": "published",
+    },
+}  # fmt: skip
+
+
+def with_settings_unknown_then(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of a run, with those that came later as what the run did without them."""
+    if "early_stop" in settings:
+        return dict(settings)
+    own = _UNKNOWN_THEN.get(str(settings.get("method", "")), {})
+    return {**_UNKNOWN_THEN[""], **own, **settings}
+
+
 def format_of(lines: Iterable[object]) -> int:
     """The format of a log, given its lines as JSON: what its first event says, or looks like."""
     for data in lines:

@@ -2,8 +2,8 @@
 
 Names follow what is usual: ``GROUP/VALUE``, over the environment steps of search.
 
-    candidate/   mean_return, success_rate, failed (0 or 1): every policy that was written, and again
-                 with every further episode that it played
+    candidate/   mean_return, success_rate, failed (0 or 1): every policy that was written,
+                 and again with every further episode that it played
     round/       mean_return, success_rate of the round's winner, and number
     best/        mean_return, success_rate of the best so far, by search episodes
     test/        mean_return, success_rate of held-out episodes, each with _low and _high (95%);

@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from scripted import BAD, GOOD, data_of, policy, replies, run
 
 import promptpo
@@ -29,6 +30,7 @@ def test_probes_are_search_steps_and_no_candidates(tmp_path):
     assert [c.name for c in promptpo.load_run(result.folder).candidates] == ["r01_c01"]
 
 
+@pytest.mark.slow
 def test_the_best_so_far_plays_along_within_the_step_limit(tmp_path):
     """Two episodes of 500 steps each: the guest's, and one candidate's, fit beside round 1's."""
     script = replies([FAIR, BAD], [GOOD, GOOD.replace("0.02", "0.03")])
@@ -47,6 +49,7 @@ def test_the_best_so_far_plays_along_within_the_step_limit(tmp_path):
     assert searched(events) == result.usage.steps["search"] <= 3000
 
 
+@pytest.mark.slow
 def test_the_best_possible_score_ends_a_run_unless_it_shall_not(tmp_path):
     script = replies([GOOD], [GOOD])
     settings = {"episodes": 10, "test_episodes": 0, "selection_episodes": 0, "patience": 0}
@@ -56,6 +59,7 @@ def test_the_best_possible_score_ends_a_run_unless_it_shall_not(tmp_path):
         assert ("best possible" in result.reason) == early_stop
 
 
+@pytest.mark.slow
 def test_more_rounds_go_on_from_the_pooled_scores(tmp_path):
     script = replies([FAIR, BAD], [BAD, FAIR], [GOOD, BAD])
     settings = {"episodes": "auto", "test_episodes": 0, "patience": 0}

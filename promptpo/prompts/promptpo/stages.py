@@ -161,9 +161,11 @@ def render_all(spec: EnvSpec, config: RunConfig) -> list[tuple[str, Messages]]:
 
 
 def _placeholder_memory(spec: EnvSpec, config: RunConfig) -> Memory:
-    blank = Rollout("search", (), (Episode(0, float("nan"), 0, False if spec.success else None),))
+    episode = Episode(0, float("nan"), spec.horizon, False if spec.success else None)
+    blank = Rollout("search", (), (episode,))
     told = tuple(
-        Note(title, "<what Feedback made of this episode>") for title in (WORST, MEDIAN, BEST)
+        Note(title, f"<what Feedback made of the {title.lower()}>")
+        for title in (WORST, MEDIAN, BEST)
     )
     winner = Candidate(Key(1, 1), "<the source of the best policy>", blank, notes=told)
     loser = Candidate(Key(1, 2), None, error="<why candidate 2 failed, or its score>")

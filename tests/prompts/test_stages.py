@@ -91,7 +91,7 @@ def test_what_only_a_run_can_fill_in_stands_in_angle_brackets():
     later = text(stages["policy, round 2 and later"])
     told = later.partition("## What has been tried")[2].partition("## Reflection")[0]
     assert "- r01_c01 (best so far): return <number> ± <number> (<number>)" in told
-    assert "Worst episode: <what Feedback made of this episode>" in told
+    assert "Worst episode: <what Feedback made of the worst episode>" in told
     assert "nan" not in told
 
 

@@ -47,10 +47,12 @@ class Paired:
     """One policy less another on the episodes that both have played.
 
     ``successes`` are differences of success (0 or 1); None where the task defines none.
+    ``solved``: both succeeded in every episode.
     """
 
     returns: Difference
     successes: Difference | None = None
+    solved: bool = False
 
     @property
     def sign(self) -> int:
@@ -75,7 +77,8 @@ def paired(a: Rollout, b: Rollout) -> Paired | None:
     returns = _difference([x.return_ - y.return_ for x, y in pairs])
     if pairs[0][0].success is None:
         return Paired(returns)
-    return Paired(returns, _difference([bool(x.success) - bool(y.success) for x, y in pairs]))
+    successes = _difference([bool(x.success) - bool(y.success) for x, y in pairs])
+    return Paired(returns, successes, all(x.success and y.success for x, y in pairs))
 
 
 def met_before(candidate: Candidate, others: Iterable[Candidate]) -> Candidate | None:
@@ -98,8 +101,10 @@ def met_before(candidate: Candidate, others: Iterable[Candidate]) -> Candidate |
 def undecided(runs: Mapping[T, Rollout], *, by_success: bool = False) -> list[T]:
     """The best of these on their common episodes, and those that it does not beat beyond noise.
 
-    What does exactly as the best does is left out, unless only success counts (``by_success``):
-    then even equal ones may differ on episodes to come. Failed runs are out of the race.
+    What does exactly as the best does is left out, and so is what succeeds whenever it does, and
+    always: no more episodes are spent on which of them is the quicker. Only where a choice goes by
+    success alone (``by_success``) may even equal ones differ on episodes to come. Failed runs are
+    out of the race.
     """
     standing = {key: run for key, run in runs.items() if not run.score.failed}
     if not standing:
@@ -113,7 +118,7 @@ def undecided(runs: Mapping[T, Rollout], *, by_success: bool = False) -> list[T]
         if by_success and told is not None and told.successes is not None:
             beaten = told.successes.sign > 0
         else:
-            beaten = told is not None and (told.sign > 0 or told.same)
+            beaten = told is not None and (told.sign > 0 or told.same or told.solved)
         found += [] if beaten else [key]
     return found
 

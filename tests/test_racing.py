@@ -115,3 +115,13 @@ def test_by_success_returns_decide_where_the_task_defines_none():
 def test_the_standard_error_of_one_number_is_unknown():
     assert math.isnan(standard_error([1.0]))
     assert standard_error([1.0, 3.0]) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("successes", "race"), [((True,) * 4, False), ((True, True, False, True), True)]
+)
+def test_what_always_succeeds_is_not_raced_for_its_return(successes, race):
+    close = tuple(x + d for x, d in zip(STEADY.returns, (0.1, -0.2, 0.1, -0.1), strict=True))
+    a, b = (rollout(r, successes=successes) for r in (STEADY.returns, close))
+    assert len(undecided({"a": a, "b": b})) == 1 + race
+    assert len(undecided({"a": a, "b": b}, by_success=True)) == 2

@@ -27,8 +27,8 @@ def trials_table(run: RunRecord, record: RoundRecord, prefix: str) -> Table:
         "Success": run.defines_success,
         "Clipped": any(t.candidate.rollout and t.candidate.rollout.clipped for t in record.trials),
         _AGAINST: any(meeting(run, t) for t in record.trials),
-        "Repairs": run.asks_model,
-        "Cost": run.asks_model and not run.replayed,
+        "Repairs": any(t.repairs for t in record.trials),
+        "Cost": not run.replayed and any(t.cost for t in record.trials),
     }
     hidden = {name for name, shown in useful.items() if not shown}
     return without(

@@ -82,6 +82,8 @@ class Feed:
 
     def _candidate(self, data: Mapping[str, Any]) -> Iterator[Delivery]:
         key, score = data["key"], score_of(data["score"])
+        if not key["round"]:
+            return  # what was played without a policy
         values = {"candidate/failed": float(score.failed), **_scores("candidate", score)}
         name = Key(key["round"], key["candidate"]).name
         # It is told again without what it took from others, with more episodes, and with notes.

@@ -90,10 +90,11 @@ class Source:
 def number(node: ast.expr) -> float | None:
     """The number that is written, with or without a sign; None for anything else."""
     match node:
-        case ast.Constant(value=value) if type(value) in (int, float):
-            return value  # type: ignore[return-value]
-        case ast.UnaryOp(ast.USub(), ast.Constant(value=value)) if type(value) in (int, float):
-            return -value  # type: ignore[operator]
+        case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
+            return value
+        case ast.UnaryOp(ast.USub(), operand) if isinstance(operand, ast.Constant):
+            unsigned = number(operand)
+            return None if unsigned is None else -unsigned
     return None
 
 

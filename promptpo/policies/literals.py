@@ -1,0 +1,227 @@
+"""Numbers that stand in a source as text: where they are, and which of them are no structure."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+#: Calls that take an array as it is written: their first argument is looked into.
+_ARRAYS = frozenset({"array", "asarray", "diag", "float32", "float64", "tuple", "list"})
+
+#: Calls whose arguments say how many, how large or which: numbers of these are structure.
+_SHAPES = frozenset(
+    {
+        "range", "zeros", "ones", "empty", "full", "eye", "identity", "reshape", "resize", "arange",
+        "linspace", "repeat", "tile", "roll", "split", "array_split", "islice", "deque",
+        "default_rng", "RandomState", "seed", "Random", "integers", "randint", "choice", "sample",
+    }
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Literal:
+    """A number in a source: ``source[start:end]``, its sign included, on a line from 1."""
+
+    start: int
+    end: int
+    line: int
+    value: float
+
+
+@dataclass(frozen=True)
+class Place:
+    """What is given a value that is written out.
+
+    ``name`` is how people call it, ``key`` the name or attribute by which code reads it.
+    """
+
+    name: str
+    key: str
+    value: ast.expr
+
+
+class Source:
+    """A parsed source that knows where its nodes stand. Raises SyntaxError."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tree = ast.parse(text)
+        lines = text.splitlines(keepends=True)
+        self._lines = lines
+        self._starts = [0, *accumulate(len(line) for line in lines)]
+
+    def span(self, node: ast.expr) -> tuple[int, int]:
+        """Where a node's text begins and ends, in characters."""
+        assert node.end_lineno is not None and node.end_col_offset is not None  # noqa: S101
+        return (
+            self._at(node.lineno, node.col_offset),
+            self._at(node.end_lineno, node.end_col_offset),
+        )
+
+    def _at(self, line: int, column: int) -> int:
+        before = self._lines[line - 1].encode()[:column].decode()  # columns count bytes
+        return self._starts[line - 1] + len(before)
+
+    def literal(self, node: ast.expr) -> Literal | None:
+        """The number that a node is, if it is one."""
+        value = number(node)
+        return None if value is None else Literal(*self.span(node), node.lineno, value)
+
+    def places(self) -> Iterator[Place]:
+        """What modules, classes and ``__init__`` assign, and defaults of parameters."""
+        yield from self._of_body(self.tree.body, "")
+
+    def _of_body(self, body: Sequence[ast.stmt], within: str) -> Iterator[Place]:
+        for statement in body:
+            match statement:
+                case ast.ClassDef():
+                    yield from self._of_body(statement.body, f"{statement.name}.")
+                case ast.FunctionDef():
+                    yield from _defaults(statement)
+                    if within and statement.name == "__init__":
+                        for inner in statement.body:
+                            yield from _assigned(inner, "")
+                case _:
+                    yield from _assigned(statement, within)
+
+
+def number(node: ast.expr) -> float | None:
+    """The number that is written, with or without a sign; None for anything else."""
+    match node:
+        case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
+            return value
+        case ast.UnaryOp(ast.USub(), operand) if isinstance(operand, ast.Constant):
+            unsigned = number(operand)
+            return None if unsigned is None else -unsigned
+    return None
+
+
+def elements(node: ast.expr, name: str) -> Iterator[tuple[str, ast.expr]]:
+    """The parts of a value that is written out, each with its name: ``GAINS[1]``."""
+    match node:
+        case ast.Tuple(elts=parts) | ast.List(elts=parts):
+            for index, part in enumerate(parts):
+                yield from elements(part, f"{name}[{index}]")
+        case ast.Dict(keys=keys, values=values):
+            for key, value in zip(keys, values, strict=True):
+                if isinstance(key, ast.Constant):
+                    yield from elements(value, f"{name}[{key.value!r}]")
+        case ast.Call(args=[first, *_]) if called(node) in _ARRAYS:
+            yield from elements(first, name)
+        case _:
+            yield name, node
+
+
+def called(node: ast.Call) -> str:
+    """The last word of what is called: ``array`` of ``np.array(...)``."""
+    match node.func:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+    return ""
+
+
+def structural(tree: ast.Module) -> set[str]:
+    """Names whose numbers say which, how many or in what shape: indices, counts, choices."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Subscript(slice=inner):
+                found |= _read(inner)
+            case ast.Call() if called(node) in _SHAPES:
+                for argument in [*node.args, *(k.value for k in node.keywords)]:
+                    found |= _read(argument)
+            case ast.Call(keywords=keywords):
+                for keyword in keywords:
+                    if keyword.arg in ("axis", "shape", "size", "maxlen", "dtype"):
+                        found |= _read(keyword.value)
+            case ast.BinOp(op=ast.Mod() | ast.FloorDiv(), right=right):
+                found |= _read(right)
+            case ast.Compare(left=left, ops=operators, comparators=others):
+                if any(isinstance(op, ast.Eq | ast.NotEq | ast.In | ast.NotIn) for op in operators):
+                    found |= _read(left).union(*map(_read, others))
+    return found
+
+
+def measured(tree: ast.Module) -> set[str]:
+    """Names that code reckons with or compares by size: what whole numbers are gains and limits."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.BinOp(op=ast.Add() | ast.Sub() | ast.Mult() | ast.Div() | ast.Pow()):
+                found |= _read(node)
+            case ast.Compare(ops=operators):
+                if any(isinstance(op, ast.Lt | ast.LtE | ast.Gt | ast.GtE) for op in operators):
+                    found |= _read(node)
+    return found
+
+
+def changed(tree: ast.Module) -> set[str]:
+    """Names that code gives another value after the first: state, and no constants."""
+    counts: dict[str, int] = {}
+    for node in ast.walk(tree):
+        match node:
+            case ast.AugAssign(target=target):
+                names = 2 * _targets(target)
+            case ast.Assign(targets=targets):
+                names = [name for target in targets for name in _targets(target)]
+            case ast.AnnAssign(target=target, value=ast.expr()) | ast.NamedExpr(target=target):
+                names = _targets(target)
+            case ast.For(target=target):
+                names = 2 * _targets(target)
+            case _:
+                continue
+        for name in names:
+            counts[name] = counts.get(name, 0) + 1
+    return {name for name, count in counts.items() if count > 1}
+
+
+def _assigned(statement: ast.stmt, within: str) -> Iterator[Place]:
+    match statement:
+        case ast.Assign(targets=[target], value=value):
+            yield from _pairs(target, value, within)
+        case ast.AnnAssign(target=target, value=ast.expr() as value):
+            yield from _pairs(target, value, within)
+
+
+def _pairs(target: ast.expr, value: ast.expr, within: str) -> Iterator[Place]:
+    match target, value:
+        case (ast.Tuple(elts=targets), ast.Tuple(elts=values)) if len(targets) == len(values):
+            for one, its in zip(targets, values, strict=True):
+                yield from _pairs(one, its, within)
+        case ast.Name(id=name), _:
+            yield Place(f"{within}{name}", name, value)
+        case ast.Attribute(value=ast.Name(id="self"), attr=name), _:
+            yield Place(f"self.{name}", name, value)
+
+
+def _defaults(function: ast.FunctionDef) -> Iterator[Place]:
+    arguments = function.args
+    plain = [*arguments.posonlyargs, *arguments.args]
+    last = plain[len(plain) - len(arguments.defaults) :]
+    pairs = [*zip(last, arguments.defaults, strict=True)]
+    pairs += [(a, d) for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if d]
+    for argument, default in pairs:
+        yield Place(f"{function.name}({argument.arg})", argument.arg, default)
+
+
+def _targets(target: ast.expr) -> list[str]:
+    match target:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return [name]
+        case ast.Subscript(value=value):
+            return 2 * _targets(value)  # an element is changed
+        case ast.Tuple(elts=parts) | ast.List(elts=parts):
+            return [name for part in parts for name in _targets(part)]
+        case ast.Starred(value=value):
+            return _targets(value)
+    return []
+
+
+def _read(node: ast.AST) -> set[str]:
+    return {
+        part.id if isinstance(part, ast.Name) else part.attr
+        for part in ast.walk(node)
+        if isinstance(part, ast.Name | ast.Attribute)
+    }

@@ -152,7 +152,7 @@ def _second(memory: Memory) -> _Section:
         f" best of those that show promise: {_promise(second, memory.best)}."
     )
     worst = [shortened(line, _LOSER) for line in _episodes(second)[:1]]
-    episodes = (_episodes(second, _ROOMY), worst, [])
+    episodes: tuple[list[str], ...] = (_episodes(second, _ROOMY), worst, [])
     return _Section(tuple("\n\n".join([head, *told]) for told in episodes))
 
 

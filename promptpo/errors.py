@@ -42,6 +42,7 @@ What passes between modules, and becomes one of the first tree or a line of text
         ├── NotText             a file that is no UTF-8 text
         ├── PartError           a part of a spec that does not fit
         ├── PassingFailure      a provider's failure that a later try may not meet
+        ├── TunableError        a constant that a policy declares wrongly
         └── UnsupportedSpace    a space that has no flat row of numbers
 """
 

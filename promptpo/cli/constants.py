@@ -46,6 +46,7 @@ def main(arguments: argparse.Namespace) -> int:
     """Carry out the command."""
     from promptpo.evaluation import find_player
     from promptpo.policies.constants import tunable
+    from promptpo.policies.declared import TunableError
 
     player = find_player(arguments.policy, partial(runs.find, out=arguments.out))
     if player.file is None:
@@ -54,7 +55,7 @@ def main(arguments: argparse.Namespace) -> int:
         found = tunable(player.file.source, auto=arguments.constants == "auto").constants
     except SyntaxError as e:
         raise UsageError(f"{player.label}:{e.lineno}: {e.msg}; mend the file") from None
-    except ValueError as e:
+    except TunableError as e:
         raise UsageError(f"{player.label}: {e}") from None
     if arguments.json:
         say(json.dumps([_as_data(c) for c in found], indent=2, allow_nan=False))

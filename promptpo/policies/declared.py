@@ -14,7 +14,7 @@ WORD = "tunable"
 _EXAMPLE = f"write for example kp = {WORD}(1.5, 0.1, 10, log=True)"
 
 
-class TunableError(ValueError):
+class TunableError(Exception):
     """A declaration that is refused: its ``line``, and why with what to write instead."""
 
     def __init__(self, line: int, why: str) -> None:

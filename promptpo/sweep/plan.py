@@ -82,8 +82,8 @@ def limits_of(settings: Mapping[str, Any]) -> str:
     """The limits that were given, as one types them: ``--max-cost 2 --patience 4``."""
     given = {
         name: f"{value:.15g}" if isinstance(value, float) else value
-        for name, value in settings.items()
-        if name in LIMITS and value != LIMITS[name]
+        for name, usual in LIMITS.items()
+        if (value := settings.get(name, usual)) != usual
     }
     return " ".join(flag.replace("=", " ") for flag in as_flags(given))
 

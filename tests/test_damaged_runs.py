@@ -237,7 +237,7 @@ def test_missing_files_are_written_again(folder):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kilobytes", [24])
+@pytest.mark.parametrize("kilobytes", [64])
 def test_on_a_full_disk_a_run_ends_in_one_line_and_goes_on_later(tmp_path, kilobytes):
     script = replies([BAD], [GOOD])
     model = script.write(tmp_path / "replies.jsonl")

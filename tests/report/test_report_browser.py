@@ -118,7 +118,7 @@ def test_on_a_phone_a_table_of_runs_fits(finished, failed, serve, open_page, tmp
     phone = {"viewport": {"width": 375, "height": 812}}
     several = write_report([finished, failed], tmp_path / "report.html")
     page = open_page(serve(finished, failed) if where == "server" else several.as_uri(), **phone)
-    box = page.locator(".scroll:has(.stacked)")
+    box = page.locator(".scroll:has(.stacked)").first
     assert box.evaluate("(box) => box.scrollWidth <= box.clientWidth")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     row = box.locator("tbody tr", has_text="finished")

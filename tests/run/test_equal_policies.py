@@ -60,7 +60,7 @@ def test_its_trajectories_are_stored_once(whole):
 def test_as_a_winner_it_is_summarized_and_proven(tmp_path):
     result, events = run(tmp_path, replies([GOOD, GOOD, BAD]), **SMALL)
     assert result.rounds[0].winner.name == "r01_c01"
-    assert len(result.rounds[0].notes) == 2
+    assert len(result.rounds[0].winner.notes) == 2
     assert [p["verdict"] for p in data_of(events, "proof")] == ["independent"]
 
 

@@ -145,7 +145,8 @@ def test_the_step_limit_holds_for_repairs(tmp_path):
 @pytest.mark.slow
 def test_what_a_limit_forbade_stays_so_once_the_search_has_gone_on(tmp_path):
     script = replies([GOOD, LATE], [GOOD, GOOD]).say(GOOD, "repair", 1, 2, 1)
-    first, _ = run(tmp_path, script, max_env_steps=2018, max_repairs=1, test_episodes=0)
+    settings = {"max_repairs": 1, "test_episodes": 0, "challenge": False}
+    first, _ = run(tmp_path, script, max_env_steps=2018, **settings)
     assert [[c.key.attempt for c in r.candidates] for r in first.rounds] == [[0, 0], [0]]
     result, _ = resumed(first.folder, max_env_steps=9000)
     assert [[c.key.attempt for c in r.candidates] for r in result.rounds] == [[0, 0], [0, 0]]

@@ -79,7 +79,7 @@ def test_its_replies_are_replayed_to_the_same_scores(folder, tmp_path):
     for candidate in (c for r in result.rounds for c in r.candidates if c.error is None):
         key = candidate.key
         score = before[key.round, key.candidate, key.attempt]
-        assert candidate.score.mean_return == score["mean_return"]
+        assert candidate.rollout.score.mean_return == score["mean_return"]
 
 
 @pytest.mark.slow

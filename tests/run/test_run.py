@@ -6,6 +6,7 @@ from own_cartpole import own_cartpole
 from scripted import BAD, FEEDBACK, GOOD, Replies, data_of, policy, replies, run
 
 import promptpo
+from promptpo.common import bounds
 from promptpo.errors import ModelError, SpecError, UsageError
 from promptpo.types import Key
 
@@ -129,7 +130,8 @@ def test_the_built_in_summary_takes_over_after_the_last_repair(tmp_path):
     script = replies([GOOD], [GOOD], feedback=FEEDBACK.replace("traj.length", "traj.lenth"))
     script.say("no code", "feedback_repair", 1, 0, 1)
     _, events = run(tmp_path, script, max_repairs=1, test_episodes=0)
-    assert [f["by"] for f in data_of(events, "feedback")] == ["model", "built-in", "built-in"]
+    first, *later = [f["by"] for f in data_of(events, "feedback")]
+    assert (first, set(later)) == ("model", {"built-in"})
     assert "pole_angle" in data_of(events, "feedback")[1]["texts"][0]
 
 
@@ -138,7 +140,7 @@ def test_a_feedback_text_is_capped_with_a_note(tmp_path):
     script = replies([GOOD], feedback=FEEDBACK.replace("return f", "return 'y' * 99999 + f"))
     _, events = run(tmp_path, script, test_episodes=0)
     text = data_of(events, "feedback")[0]["texts"][0]
-    assert 1500 <= len(text) < 1700
+    assert bounds.SUMMARY <= len(text) < bounds.SUMMARY + 100
     assert "cut" in text[-100:]
 
 

@@ -256,7 +256,7 @@ class RunConfig:
     def selection(self) -> tuple[int, int]:
         """Selection episodes that every finalist plays, and the most that one may play."""
         number = self.selection_episodes
-        return (number, number) if isinstance(number, int) else (20, 100)
+        return (number, number) if isinstance(number, int) else (20, 60)
 
     @property
     def trackers(self) -> tuple[str, ...]:

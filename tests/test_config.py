@@ -28,7 +28,7 @@ def test_every_setting_says_what_it_is() -> None:
 def test_defaults_are_five_rounds_of_four_candidates_and_as_many_episodes_as_it_takes() -> None:
     c = RunConfig()
     assert (c.rounds, c.candidates, c.episodes, c.test_episodes) == (5, 4, "auto", 50)
-    assert (c.first_episodes, c.races, c.selection) == (5, True, (20, 100))
+    assert (c.first_episodes, c.races, c.selection) == (5, True, (20, 60))
     assert (c.patience, c.early_stop) == (3, True)
 
 

@@ -16,6 +16,9 @@ from promptpo.types import Candidate, Rollout, best_of
 #: Selection episodes that finalists who cannot be told apart play at a time.
 _BATCH = 20
 
+#: Finalists that play on after the first episodes, where these have not told them apart.
+_ON = 3
+
 
 async def select(services: RunServices, finalists: Sequence[Candidate]) -> Candidate | None:
     """The best of the finalists on episodes that none has seen; None where there is none.
@@ -56,7 +59,9 @@ async def _raced(services: RunServices, finalists: Sequence[Candidate]) -> dict[
 
     while len(names) > 1 and count:
         await all_of(play(name, seeds[at : at + count]) for name in names)
-        names, at = undecided(runs, by_success=True), at + count
+        alike = undecided(runs, by_success=True)
+        names = sorted(alike, key=lambda n: (_surely(runs[n]), runs[n].score), reverse=True)[:_ON]
+        at += count
         count = min(_BATCH, most - at)
     return runs
 

@@ -76,7 +76,7 @@ def test_a_dry_run_of_best_of_n_counts_one_call_a_sample(capsys):
     )
     assert (lines["method"], lines["model"], lines["calls"]) == ("best-of-n", "openai/x", "12")
     assert lines["search"] == f"{12 * 5 * 500:,}"
-    assert lines["selection"] == f"{5 * 100 * 500:,}"
+    assert lines["selection"] == f"{5 * 60 * 500:,}"
 
 
 def test_a_dry_run_of_random_search_names_no_calls(capsys):

@@ -1,7 +1,14 @@
 """Who of the finalists is chosen by what they played on selection episodes."""
 
+import asyncio
+from collections import Counter
+from dataclasses import replace
+from types import SimpleNamespace
+
 from rollouts import rollout
 
+from promptpo.config import RunConfig
+from promptpo.run import phases
 from promptpo.run.phases import chosen, unique
 from promptpo.types import Candidate, Key
 
@@ -55,3 +62,28 @@ def test_one_that_fails_in_selection_is_not_chosen():
 
 def test_equal_texts_are_one_finalist():
     assert unique([A, finalist(3, source=A.source), B]) == [A, B]
+
+
+class AlwaysSucceeds:
+    """A player under whom every policy succeeds, in so many steps of return as its name says."""
+
+    def __init__(self):
+        self.played = Counter()
+
+    async def play(self, play, key, keep=()):
+        self.played[key.name] += len(play.seeds)
+        count = len(play.seeds)
+        run = rollout((float(key.round),) * count, stream="selection", successes=[True] * count)
+        episodes = tuple(replace(e, seed=s) for e, s in zip(run.episodes, play.seeds, strict=True))
+        return replace(run, seeds=tuple(play.seeds), episodes=episodes)
+
+
+def test_three_finalists_at_most_play_on_until_the_limit():
+    player = AlwaysSucceeds()
+    services = SimpleNamespace(config=RunConfig(), player=player)
+    finalists = [Candidate(Key(n, 1), f"text {n}") for n in (1, 2, 3, 4, 5)]
+    runs = asyncio.run(phases._raced(services, finalists))
+    assert player.played == {
+        "r01_c01": 20, "r02_c01": 20, "r03_c01": 60, "r04_c01": 60, "r05_c01": 60
+    }  # fmt: skip
+    assert chosen(finalists, runs).name == "r05_c01"

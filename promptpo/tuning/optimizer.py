@@ -1,0 +1,115 @@
+"""CMA-ES over the constants of a policy: generations of values, judged by rank.
+
+Source: N. Hansen, "The CMA Evolution Strategy: A Tutorial" (arXiv 1604.00772), by the package
+``cmaes``; its separable form (Ros and Hansen 2008) above ``SEPARABLE`` constants; restarts with
+twice the population (Auger and Hansen 2005). Every constant is searched on a scale from 0 to 1 of
+its range, of the range's logarithm where the constant says so.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from promptpo.policies.constants import Constant
+
+if TYPE_CHECKING:
+    from cmaes import CMA, SepCMA
+    from numpy.typing import NDArray
+
+#: From so many constants on their covariances are left out, which grow with the square.
+SEPARABLE = 50
+
+#: The first standard deviation, as a share of each range.
+SIGMA = 0.1
+
+#: Values of all constants, in their order.
+Values = tuple[float, ...]
+
+
+class Optimizer:
+    """Ask for a generation, tell its scores, and again. The same seed gives the same values."""
+
+    def __init__(self, constants: Sequence[Constant], seed: int, sigma: float = SIGMA) -> None:
+        """Start at the values as written. Raises ValueError without any constant."""
+        if not constants:
+            raise ValueError("there is no constant to tune")
+        self.constants = tuple(constants)
+        self.restarts = 0
+        self._seed, self._sigma = seed, sigma
+        self._start = self._inward([c.value for c in constants])
+        self._cma = self._fresh(self._start)
+        self._asked: list[NDArray[np.float64]] = []
+
+    @property
+    def population(self) -> int:
+        """How many values a generation holds."""
+        return int(self._cma.population_size)
+
+    @property
+    def mean(self) -> Values:
+        """Where the search stands: what it would propose without any spread."""
+        return self._outward(self._cma.mean)
+
+    def ask(self) -> list[Values]:
+        """A generation of values, each within its range, whole where constants are."""
+        self._asked = [np.asarray(self._cma.ask(), float) for _ in range(self.population)]
+        return [self._outward(point) for point in self._asked]
+
+    def tell(self, scores: Sequence[float]) -> None:
+        """The scores of what was asked for last, higher better, NaN the worst.
+
+        Only their order counts. Where the search has come to a stop it starts again from the best
+        of this generation, with twice the population. Raises ValueError for another number of them.
+        """
+        if len(scores) != len(self._asked):
+            raise ValueError(f"{len(self._asked)} values were asked for, not {len(scores)}")
+        ranks = _ranks(scores)
+        best = self._asked[int(np.argmin(ranks))]
+        self._cma.tell(list(zip(self._asked, ranks, strict=True)))
+        self._asked = []
+        if self._cma.should_stop():
+            self.restarts += 1
+            self._cma = self._fresh(best)
+
+    def _fresh(self, start: NDArray[np.float64]) -> CMA | SepCMA:
+        from cmaes import CMA, SepCMA
+
+        count = len(self.constants)
+        # A single number has no covariance: it is searched twice over, the second time unused.
+        size = 2**self.restarts * (4 + int(3 * math.log(max(count, 2))))
+        kind = SepCMA if count > SEPARABLE else CMA
+        padded = np.append(start, 0.5) if count == 1 else start
+        bounds = np.tile([0.0, 1.0], (len(padded), 1))
+        seed = int(np.random.SeedSequence((self._seed, self.restarts)).generate_state(1)[0])
+        return kind(mean=padded, sigma=self._sigma, bounds=bounds, seed=seed, population_size=size)
+
+    def _inward(self, values: Sequence[float]) -> NDArray[np.float64]:
+        return np.array([_share(c, v) for c, v in zip(self.constants, values, strict=True)])
+
+    def _outward(self, point: NDArray[np.float64]) -> Values:
+        return tuple(_value(c, float(u)) for c, u in zip(self.constants, point, strict=False))
+
+
+def _share(constant: Constant, value: float) -> float:
+    """Where a value lies in its range, from 0 to 1."""
+    low, high, inside = constant.low, constant.high, min(max(value, constant.low), constant.high)
+    if constant.log:
+        return math.log(inside / low) / math.log(high / low)
+    return (inside - low) / (high - low)
+
+
+def _value(constant: Constant, share: float) -> float:
+    low, high = constant.low, constant.high
+    if constant.log:
+        return constant.clipped(low * (high / low) ** share)
+    return constant.clipped(low + (high - low) * share)
+
+
+def _ranks(scores: Sequence[float]) -> list[float]:
+    """0 for the highest score; equal ones share the mean of their ranks, so that none is led."""
+    worth = np.array([-math.inf if math.isnan(s) else s for s in scores])
+    return [float(np.sum(worth > w) + (np.sum(worth == w) - 1) / 2) for w in worth]

@@ -88,8 +88,9 @@ class RunConfig:
 
     model: str | None = option(
         None,
-        "language model: PROVIDER/NAME as litellm spells it, 'manual', 'recorded' or"
-        " 'recorded:RUN' (default: $PROMPTPO_MODEL, else the spec's recording)",
+        "language model: PROVIDER/NAME as litellm spells it, 'manual', 'recorded',"
+        " 'recorded:RUN', or 'builtin': standard structures without a language model"
+        " (default: $PROMPTPO_MODEL, else the spec's recording)",
         group="model",
         resumable=True,
     )

@@ -24,7 +24,7 @@ FLOORS = (
     {"report"},
     {"run"},
     {"export", "methods", "ui"},
-    {"prompts", "rollout", "store"},
+    {"builtin", "prompts", "rollout", "store", "tuning"},
     {"policies", "racing"},
     {"llm", "spec"},
     {"config", "types"},

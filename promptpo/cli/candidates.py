@@ -177,6 +177,7 @@ def _models(begun: str, out: Path) -> Candidates:
     own = {
         "recorded": "replay the spec's recording",
         "recorded:": "replay a run",
+        "builtin": "no language model: standard structures",
         "manual": "write prompts to files, wait for replies",
     }
     kind, colon, path = begun.partition(":")

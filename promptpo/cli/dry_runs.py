@@ -11,6 +11,7 @@ from promptpo.common import text
 from promptpo.common.terminal import say
 from promptpo.config import RunConfig
 from promptpo.llm.prices import Price, price_of
+from promptpo.llm.settings import BUILTIN
 from promptpo.methods import find_method
 from promptpo.sweep.plan import Plan, limits_of
 
@@ -35,7 +36,7 @@ def of_run(settings: RunConfig, folder: Path | None) -> int:
     asked = [
         ("model", settings.model or "none is configured yet"),
         ("calls", calls if search.max_calls > search.calls else f"{search.calls:,}"),
-        ("tokens", "none: replies are replayed" if _is_replay(settings) else tokens),
+        ("tokens", _free_words(settings) or tokens),
         ("cost", _cost_words(settings, search)),
     ]
     rows = [
@@ -56,7 +57,7 @@ def _cost_words(settings: RunConfig, expected: Demand) -> str:
     cost = _cost(settings, expected)
     if cost is None:
         return f"unknown: {_why_unknown(settings)}"
-    if _is_replay(settings):
+    if _is_free(settings):
         return text.money(cost)
     limit = settings.max_cost
     stop = f"; --max-cost stops it at ${limit:g}" if limit is not None else ""
@@ -65,7 +66,7 @@ def _cost_words(settings: RunConfig, expected: Demand) -> str:
 
 def _cost(settings: RunConfig, expected: Demand) -> float | None:
     """US dollars; None where the price is not known."""
-    if _is_replay(settings) or not expected.max_calls:
+    if _is_free(settings) or not expected.max_calls:
         return 0.0
     price = _price(settings)
     return price.of(expected.prompt_tokens, expected.completion_tokens) if price else None
@@ -85,8 +86,16 @@ def _why_unknown(settings: RunConfig) -> str:
     return f"litellm has no price for {settings.model}"
 
 
-def _is_replay(settings: RunConfig) -> bool:
-    return (settings.model or "").partition(":")[0] == "recorded"
+def _is_free(settings: RunConfig) -> bool:
+    return bool(_free_words(settings))
+
+
+def _free_words(settings: RunConfig) -> str:
+    """Why no model is paid; empty where one may be."""
+    if settings.model == BUILTIN:
+        return "none: no language model is asked"
+    replays = (settings.model or "").partition(":")[0] == "recorded"
+    return "none: replies are replayed" if replays else ""
 
 
 def of_sweep(
@@ -104,7 +113,7 @@ def of_sweep(
     for name, several in by_spec.items():
         settings, expected = several[0], forecast(several[0])  # the seed makes no difference
         ask = expected.search
-        tokens = (0, 0) if _is_replay(settings) else (ask.prompt_tokens, ask.completion_tokens)
+        tokens = (0, 0) if _is_free(settings) else (ask.prompt_tokens, ask.completion_tokens)
         one = (1, ask.calls, *tokens, expected.steps, _cost(settings, ask))
         lines.append((name, *(None if n is None else n * len(several) for n in one)))
     columns = list(zip(*lines, strict=True))[1:]
@@ -130,7 +139,7 @@ def _line(values: Sequence[Any]) -> tuple[str, ...]:
 
 def _notes(runs: Sequence[RunConfig]) -> list[str]:
     """What must be known to read the table, each thing once."""
-    asking = [r for r in runs if find_method(r.method).needs_model and not _is_replay(r)]
+    asking = [r for r in runs if find_method(r.method).needs_model and not _is_free(r)]
     unknown = [_why_unknown(r) for r in asking if _price(r) is None]
     limits = limits_of(runs[0].as_dict())
     return [

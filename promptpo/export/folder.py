@@ -58,6 +58,11 @@ _MADE = """\
 The policy in `policy.py` was made by promptpo (method $method) in the run $run: no language model
 had a part in it, and it stands under the licence below. Read it before you let it move anything."""
 
+_SYNTHESIZED = """\
+The policy in `policy.py` was written by promptpo's own synthesizer (--model builtin) in the run
+$run: no language model had a part in it, and it stands under the licence below. Read it before you
+let it move anything."""
+
 
 def write_folder(run: RunRecord, to: Path, *, sb3: bool = False, force: bool = False) -> list[Path]:
     """Write the best policy of a run into the folder ``to``, and return the files.
@@ -137,6 +142,8 @@ def writer_of(run: RunRecord) -> str:
     """Which model wrote the policies, in words; of a replay, what its recording says."""
     if not run.asks_model:
         return f"no model (the method {run.method} made it)"
+    if run.synthesized:
+        return "no language model: the builtin synthesizer (--model builtin)"
     if run.model == "manual":
         return "whoever answered the prompts (--model manual)"
     if not run.replayed:
@@ -149,7 +156,7 @@ def writer_of(run: RunRecord) -> str:
 
 def _notice(run: RunRecord) -> str:
     """Who wrote the policy, and whose terms apply."""
-    origin = _WRITTEN if run.asks_model else _MADE
+    origin = _SYNTHESIZED if run.synthesized else _WRITTEN if run.asks_model else _MADE
     about = Template(origin).substitute(run=name_of(run), writer=writer_of(run), method=run.method)
     return _template("NOTICE.md").substitute(origin=about)
 

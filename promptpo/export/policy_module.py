@@ -18,6 +18,9 @@ from promptpo.version import __version__
 #: Separates what promptpo adds from what the language model wrote.
 MARKER = "# ---- The policy, as the language model wrote it ----"
 
+#: The same before a policy of the builtin synthesizer.
+BUILTIN_MARKER = "# ---- The policy, as the builtin synthesizer wrote it ----"
+
 #: The same before a policy that no language model wrote.
 FOUND_MARKER = "# ---- The policy, with the numbers that were found ----"
 
@@ -39,19 +42,22 @@ def observe(raw, env):
 
 
 def best_policy_files(
-    spec: EnvSpec, candidate: Candidate, test: Rollout | None, run: str
+    spec: EnvSpec, candidate: Candidate, test: Rollout | None, run: str, *, builtin: bool = False
 ) -> dict[str, str]:
     """Files to write into the run's folder, by their relative path.
 
-    ``run`` is the folder's name, ``test`` the held-out episodes (None: none played yet).
+    ``run`` is the folder's name, ``test`` the held-out episodes (None: none played yet);
+    ``builtin``: no language model wrote it.
     """
     return {
-        "best/policy.py": policy_module(spec, candidate, test, run),
+        "best/policy.py": policy_module(spec, candidate, test, run, builtin=builtin),
         "README.md": run_readme(spec, candidate, test),
     }
 
 
-def policy_module(spec: EnvSpec, candidate: Candidate, test: Rollout | None, run: str) -> str:
+def policy_module(
+    spec: EnvSpec, candidate: Candidate, test: Rollout | None, run: str, *, builtin: bool = False
+) -> str:
     """Source of ``best/policy.py``: ``Observation``, ``observe(raw, env)`` and the policy.
 
     It needs numpy, and what a spec's ``observe`` imports, but not promptpo. Where ``observe``
@@ -75,14 +81,16 @@ def policy_module(spec: EnvSpec, candidate: Candidate, test: Rollout | None, run
     header = _docstring(spec, candidate, test, run, with_observe=bool(observe.definitions))
     parts = [header, "from __future__ import annotations", imports]
     top = "\n\n".join(parts)
-    marker = FOUND_MARKER if candidate.kind in ("sample", "tuned", "network") else MARKER
+    marker = BUILTIN_MARKER if builtin else MARKER
+    if candidate.kind in ("sample", "tuned", "network"):
+        marker = FOUND_MARKER
     blocks = [top, observation.body, observe.text, f"{marker}\n\n\n{policy.body}"]
     return "\n\n\n".join(block.strip("\n") for block in blocks if block) + "\n"
 
 
 def policy_part(module: str) -> str:
-    """What the language model wrote of an exported module; any other source as it is."""
-    which = FOUND_MARKER if FOUND_MARKER in module else MARKER
+    """The policy itself of an exported module; any other source as it is."""
+    which = next((m for m in (FOUND_MARKER, BUILTIN_MARKER) if m in module), MARKER)
     before, marker, body = module.partition(which)
     if not marker:
         return module

@@ -34,7 +34,7 @@ BASES: Mapping[str, tuple[str, ...]] = {
 
 EXAMPLES = (
     "--model openai/gpt-5 with OPENAI_API_KEY set, --model ollama/qwen3 for a local server,"
-    " or --model manual for any chat window"
+    " --model manual for any chat window, or --model builtin, which needs no language model"
 )
 
 _BARE_NAMES = {"gpt-": "openai", "chatgpt-": "openai", "claude-": "anthropic"}
@@ -77,7 +77,7 @@ def check_configured(
     Raises UsageError for an address that is no http(s) URL, ModelError for a key that is not set.
     A server of one's own needs no key.
     """
-    if name in {"manual", "recorded"} or name.startswith("recorded:"):
+    if name in {"manual", "recorded", "builtin"} or name.startswith("recorded:"):
         return
     server = server_of(name, api_base, env)
     if server is not None:

@@ -10,11 +10,9 @@ from pathlib import Path
 from promptpo.errors import ModelError
 from promptpo.llm.messages import Reply, Request, prompt_hash
 from promptpo.llm.recording import load_recording
+from promptpo.llm.usage import NO_TOKENS
 
 CHANGED = "the prompt has changed since this reply was recorded"
-
-#: The usage of a reply that nobody was asked for.
-NO_TOKENS = {"prompt_tokens": 0, "completion_tokens": 0}
 
 
 class ReplyMissing(ModelError):

@@ -6,6 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from promptpo.types import Key
+
+#: What ``--model`` calls the synthesizer that stands in for a language model.
+BUILTIN = "builtin"
+
 
 def _silent(_: str) -> None:
     """Drop a notice."""
@@ -15,10 +20,11 @@ def _silent(_: str) -> None:
 class ModelSettings:
     """How the models of a run are reached.
 
-    ``name`` is ``PROVIDER/NAME`` as litellm spells it, ``manual``, ``recorded`` or
+    ``name`` is ``PROVIDER/NAME`` as litellm spells it, ``manual``, ``builtin``, ``recorded`` or
     ``recorded:PATH``. ``call_timeout`` is the absolute deadline of one call in seconds, retries
     included; the wait for a free slot (``max_concurrency``) does not count. ``folder`` receives
-    the prompts of ``manual``; ``recording`` is what plain ``recorded`` replays. ``notify`` gets
+    the prompts of ``manual``; ``recording`` is what plain ``recorded`` replays, and
+    ``write`` answers the calls of ``builtin`` by their keys. ``notify`` gets
     one-line notices for the user. None for ``temperature`` or ``max_reply_tokens`` leaves the
     provider's default.
     """
@@ -31,4 +37,5 @@ class ModelSettings:
     max_reply_tokens: int | None = None
     folder: Path = Path("prompts")
     recording: Path | None = None
+    write: Callable[[Key], str] | None = None
     notify: Callable[[str], None] = _silent

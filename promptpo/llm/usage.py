@@ -11,6 +11,9 @@ _MOST_TOKENS = 10**12
 #: What providers call the tokens read from a cache, beside OpenAI's name for them.
 _CACHED = ("cache_read_input_tokens", "prompt_cache_hit_tokens", "cachedContentTokenCount")
 
+#: The usage of a reply that nobody was asked for.
+NO_TOKENS = {"prompt_tokens": 0, "completion_tokens": 0}
+
 
 def tokens_of(usage: object) -> tuple[int | None, int | None]:
     """Prompt and completion tokens of a provider's raw usage, which may be anything.

@@ -70,17 +70,17 @@ def parametric_policy(spec: EnvSpec, actions: Actions) -> ParametricPolicy:
     from promptpo.spec import layout
 
     fields = layout(spec.observation)
-    sizes = _state_sizes(fields)
+    sizes = state_sizes(fields)
     if sizes and actions.counts and math.prod(sizes) * len(actions.counts) <= MOST_STATES:
         return _table(fields, sizes, actions)
     return _linear(fields, actions)
 
 
-def _state_sizes(fields: Sequence[LayoutField]) -> list[int]:
+def state_sizes(fields: Sequence[LayoutField]) -> list[int]:
     """How many values each observation number has; empty where any is no bounded integer."""
     sizes = []
     for item in fields:
-        low, high = _bounds(item)
+        low, high = bounds(item)
         if item.kind == "bool":
             sizes.append(2)
         elif item.kind == "int" and all(math.isfinite(x) for x in (*low, *high)):
@@ -90,7 +90,8 @@ def _state_sizes(fields: Sequence[LayoutField]) -> list[int]:
     return sizes
 
 
-def _bounds(item: LayoutField) -> tuple[list[float], list[float]]:
+def bounds(item: LayoutField) -> tuple[list[float], list[float]]:
+    """The bounds of a field, one each for its numbers; infinite where none is stated."""
     count = item.stop - item.start
     ends = []
     for bound, without in ((item.field.low, -math.inf), (item.field.high, math.inf)):
@@ -106,7 +107,7 @@ def _table(
     """One row of actions a state; the state's number counts the fields as digits."""
     index = "0"
     for item, size in zip(fields, sizes, strict=True):
-        low = int(_bounds(item)[0][0])
+        low = int(bounds(item)[0][0])
         digit = f"int(obs.{item.name}){_plus(-low)}"
         index = digit if index == "0" else f"({index}) * {size} + {digit}"
     states, width = math.prod(sizes), len(actions.counts)
@@ -172,7 +173,7 @@ class Policy:
 def _scaling(fields: Sequence[LayoutField]) -> tuple[list[float], list[float]]:
     middle, half = [], []
     for item in fields:
-        for low, high in zip(*_bounds(item), strict=True):
+        for low, high in zip(*bounds(item), strict=True):
             known = abs(low) < _FAR and abs(high) < _FAR and high > low
             middle.append((low + high) / 2 if known else 0.0)
             half.append((high - low) / 2 if known else 1.0)

@@ -29,7 +29,11 @@ def made_by(run: RunRecord) -> str:
     """The method and the model, as far as there is something to say of them; facts withheld."""
     method = run.method if run.method != USUAL_METHOD else ""
     facts = "without facts" if run.facts_withheld else ""
-    return " · ".join(filter(None, (method, run.model, facts)))
+    return " · ".join(filter(None, (method, _model(run), facts)))
+
+
+def _model(run: RunRecord) -> str:
+    return "no language model: builtin synthesizer" if run.synthesized else run.model
 
 
 def facts(run: RunRecord) -> list[Fact]:
@@ -59,6 +63,8 @@ def facts(run: RunRecord) -> list[Fact]:
 def _cost(run: RunRecord) -> tuple[str, str]:
     if run.replayed:
         return "$0.00", "replies were replayed"
+    if run.synthesized:
+        return "$0.00", "no language model"
     cost = run.usage.cost
     return ("unknown", "a price is not known") if cost is None else (text.money(cost), "")
 
@@ -67,6 +73,8 @@ def _tokens(run: RunRecord) -> tuple[str, str]:
     sent, received = run.usage.prompt_tokens, run.usage.completion_tokens
     if run.replayed:
         return "0", "replies were replayed"
+    if run.synthesized:
+        return "0", "no language model"
     if sent is None or received is None:
         return "unknown", "the provider does not count all"
     cached = run.usage.cached_tokens

@@ -14,6 +14,7 @@ from promptpo.common.files import write_atomically
 from promptpo.config import RunConfig
 from promptpo.export.policy_module import best_policy_files
 from promptpo.llm.messages import LanguageModel, Message, Reply
+from promptpo.llm.settings import BUILTIN
 from promptpo.policies import CoverageRun, Program
 from promptpo.rollout.executor import Executor
 from promptpo.rollout.jobs import CoverageJob, Lifetime, SummaryJob, TaskInfo
@@ -236,7 +237,7 @@ class RunServices:
         if test is None and self.memo.record.tested is not None:
             return
         for name, content in best_policy_files(
-            self.spec, candidate, test, self.folder.path.name
+            self.spec, candidate, test, self.folder.path.name, builtin=self.config.model == BUILTIN
         ).items():
             write_atomically(self.folder.path / name, content)
 

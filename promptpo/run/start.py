@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from promptpo.builtin import Synthesizer
 from promptpo.common.text import near_path
 from promptpo.config import RunConfig
 from promptpo.errors import FileError, known_error
@@ -22,7 +23,7 @@ from promptpo.llm import (
     recorded_policy_seed,
 )
 from promptpo.methods import find_method
-from promptpo.rollout import open_executor
+from promptpo.rollout import TaskInfo, open_executor
 from promptpo.run import phases
 from promptpo.run.limits import Ledger
 from promptpo.run.loop import run_to_end
@@ -30,7 +31,7 @@ from promptpo.run.opening import Companion, open_run
 from promptpo.run.outcome import Outcome, Result, Status
 from promptpo.run.services import RunServices
 from promptpo.run.settings import configure, recording_path
-from promptpo.spec import EnvSpec, load_spec
+from promptpo.spec import EnvSpec, layout, load_spec
 from promptpo.spec.authoring.published import PUBLISHED
 from promptpo.store.events import EventLog, Listener
 from promptpo.store.folder import RunFolder
@@ -95,7 +96,7 @@ class _Run:
             if note:
                 log.emit("notice", text=note)
             ledger = Ledger(self.config, spec.horizon, log.past, log.elapsed())
-            model = open_model(_model_settings(self.config, spec, folder, log))
+            model = open_model(_model_settings(self.config, spec, task, folder, log))
             services = RunServices(spec, self.config, task, model, executor, log, folder, ledger)
             return await _supervised(services, Outcome(services, started))
 
@@ -150,7 +151,7 @@ def _policy_seed(config: RunConfig, spec: EnvSpec) -> int:
 
 
 def _model_settings(
-    config: RunConfig, spec: EnvSpec, folder: RunFolder, log: EventLog
+    config: RunConfig, spec: EnvSpec, task: TaskInfo, folder: RunFolder, log: EventLog
 ) -> ModelSettings:
     return ModelSettings(
         name=(config.model or "") if find_method(config.method).needs_model else "",
@@ -160,6 +161,7 @@ def _model_settings(
         call_timeout=config.call_timeout,
         folder=folder.prompts,
         recording=recording_path(config.model or "", spec.name),
+        write=Synthesizer(layout(spec.observation), task.actions, config.candidates).reply,
         notify=lambda text: log.emit("notice", text=text),
     )
 

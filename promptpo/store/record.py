@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import Any
 
 from promptpo.config import flat
+from promptpo.llm.settings import BUILTIN
 from promptpo.store.codec import decode, score_of
 from promptpo.store.events import Event
 from promptpo.store.fold import Fold
@@ -89,6 +90,11 @@ class Record(Fold):
     def replayed(self) -> bool:
         """Whether replies come from a recording, so that no model is paid."""
         return self.model.partition(":")[0] == "recorded"
+
+    @property
+    def synthesized(self) -> bool:
+        """Whether the builtin synthesizer answers, and no language model."""
+        return self.model == BUILTIN
 
     @property
     def usage(self) -> Usage:

@@ -64,7 +64,9 @@ def _folder(record: Record) -> Path:
 
 
 def model_words(record: Record) -> str:
-    """The model's name; a replay is called a replay."""
+    """The model's name; what is no model is called what it is."""
+    if record.synthesized:
+        return f"{record.model} (a synthesizer of standard structures; no language model)"
     if not record.replayed:
         return record.model
     return f"{record.model} (replays the replies of an earlier run; no model is called)"
@@ -84,6 +86,8 @@ def cost_words(record: Record) -> str:
     usage = record.usage
     if record.replayed:
         return f"{usage.calls:,} replies replayed, no tokens, {text.money(0.0)}"
+    if record.synthesized:
+        return f"{usage.calls:,} replies by the synthesizer, no tokens, {text.money(0.0)}"
     sent, received = usage.prompt_tokens, usage.completion_tokens
     counted = sent is not None and received is not None
     cached = f" ({usage.cached_tokens:,} cached)" if usage.cached_tokens else ""

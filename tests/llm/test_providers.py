@@ -40,7 +40,9 @@ def test_azure_needs_an_address():
     check_configured("azure/x", env={"AZURE_API_BASE": "https://x.openai.azure.com"})
 
 
-@pytest.mark.parametrize("name", ["ollama/qwen3", "manual", "recorded", "recorded:x", "rare/x"])
+@pytest.mark.parametrize(
+    "name", ["ollama/qwen3", "manual", "builtin", "recorded", "recorded:x", "rare/x"]
+)
 def test_models_without_a_known_key_pass(name):
     check_configured(name, env={})
 

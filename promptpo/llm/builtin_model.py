@@ -1,0 +1,28 @@
+"""The model ``builtin``, which is none: a synthesizer writes the policies; no key, no network."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from promptpo.llm.messages import Reply, Request
+from promptpo.llm.settings import BUILTIN
+from promptpo.llm.usage import NO_TOKENS
+from promptpo.types import Key
+
+
+class BuiltinModel:
+    """Answers each call by what ``write`` makes of its key; prompts are not looked at."""
+
+    name = BUILTIN
+
+    def __init__(self, write: Callable[[Key], str]) -> None:
+        self._write = write
+
+    async def ask(self, request: Request) -> Reply:
+        """The synthesizer's answer: no tokens, cost and latency 0."""
+        await asyncio.sleep(0)  # let others run, as every real model does
+        return Reply(self._write(request.key), self.name, usage=NO_TOKENS, cost=0.0)
+
+    async def close(self) -> None:
+        """Nothing is open."""

@@ -87,6 +87,7 @@ def optimize(  # noqa: PLR0913 - every setting is an argument that editors and t
     episode_timeout: float | None = None,
     env_timeout: float | None = None,
     policy_lifetime: Literal["episode", "evaluation"] | None = None,
+    evaluation_episodes: int | None = None,
     **options: bool | float | str | None,
 ) -> Result:
     """Search for a policy; what ``promptpo --spec SPEC`` does.
@@ -153,6 +154,7 @@ def evaluate(  # noqa: PLR0913 - as for optimize
     episode_timeout: float | None = None,
     env_timeout: float | None = None,
     policy_lifetime: Literal["episode", "evaluation"] | None = None,
+    evaluation_episodes: int | None = None,
 ) -> Evaluation:
     """Score one policy on held-out episodes; what ``promptpo eval`` does.
 

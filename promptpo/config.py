@@ -11,6 +11,7 @@ from typing import Any, get_args, get_type_hints
 
 from promptpo.common.options import option
 from promptpo.common.values import check_value, listed
+from promptpo.counts import EpisodeCounts
 
 __all__ = [
     "AUTO",
@@ -24,7 +25,7 @@ __all__ = [
     "value_type",
 ]
 
-#: A number that the program finds by itself.
+#: A number that the program finds by itself; of episodes, see ``promptpo.counts``.
 AUTO = "auto"
 
 #: Seconds of a day: no single wait is longer.
@@ -43,11 +44,12 @@ PLAYING = (
     "episode_timeout",
     "env_timeout",
     "policy_lifetime",
+    "evaluation_episodes",
 )
 
 
 @dataclass(frozen=True)
-class RunConfig:
+class RunConfig(EpisodeCounts):
     """What a run was asked to do.
 
     Raises UsageError where a value has the wrong type or lies outside its range.
@@ -226,6 +228,13 @@ class RunConfig:
         choices=("episode", "evaluation"),
         group="machine",
     )
+    evaluation_episodes: int | None = option(
+        None,
+        "episodes that one object lives through with --policy-lifetime evaluation (default: what"
+        " the spec says, else 10); numbers of episodes are rounded up to whole lives",
+        within=(2, 10_000),
+        group="machine",
+    )
 
     #: The chosen method's own options, an instance of its ``Options``.
     options: Any = None
@@ -242,22 +251,6 @@ class RunConfig:
     def concurrency(self) -> int:
         """Model calls in flight at once."""
         return self.max_concurrency or self.candidates
-
-    @property
-    def first_episodes(self) -> int:
-        """Search episodes that every candidate plays."""
-        return self.episodes if isinstance(self.episodes, int) else 5
-
-    @property
-    def races(self) -> bool:
-        """Whether candidates that cannot be told apart play more search episodes."""
-        return self.episodes == AUTO
-
-    @property
-    def selection(self) -> tuple[int, int]:
-        """Selection episodes that every finalist plays, and the most that one may play."""
-        number = self.selection_episodes
-        return (number, number) if isinstance(number, int) else (20, 60)
 
     @property
     def trackers(self) -> tuple[str, ...]:

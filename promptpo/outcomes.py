@@ -100,6 +100,7 @@ class Rollout:
     ``clipped`` is the share of actions that lay outside the action space and were clipped.
     ``mark``: what a proof found against the policy, so that each episode was played alone in a
     process of its own; empty where nothing was found, and episodes shared processes.
+    ``life`` is how many of the episodes one policy object played, one after another.
     """
 
     stream: Stream
@@ -111,6 +112,7 @@ class Rollout:
     error: str | None = None
     error_kind: str | None = None
     mark: str = ""
+    life: int = 1
 
     @property
     def whole(self) -> tuple[Episode, ...]:
@@ -165,6 +167,7 @@ class Rollout:
             error=failed.error,
             error_kind=failed.error_kind,
             mark=parts[0].mark,
+            life=parts[0].life,
         )
 
     def __repr__(self) -> str:

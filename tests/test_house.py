@@ -28,6 +28,7 @@ FLOORS = (
     {"policies", "racing"},
     {"llm", "spec"},
     {"config", "types"},
+    {"counts"},
     {"outcomes"},
     {"common"},
     {"errors", "stats", "version"},

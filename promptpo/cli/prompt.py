@@ -21,6 +21,7 @@ _SHOWN = (
     "act_timeout",
     "episode_timeout",
     "policy_lifetime",
+    "evaluation_episodes",
 )
 
 

@@ -90,14 +90,14 @@ async def score(players: Sequence[Player], configs: Sequence[RunConfig]) -> list
 async def _play(
     executor: Executor, player: Player, config: RunConfig, spec: EnvSpec
 ) -> tuple[Rollout, Proof | None]:
-    seeds = episode_seeds(config.seed, "test", config.test_episodes)
+    config = config.for_spec(spec)
+    life = config.life
+    seeds = episode_seeds(config.seed, "test", config.held_out, life=life)
     if player.baseline is not None:
-        return await evaluate_baseline(executor, player.baseline, "test", seeds), None
+        run = await evaluate_baseline(executor, player.baseline, "test", seeds, life=life)
+        return run, None
     assert player.file is not None  # noqa: S101 - what is no baseline has a source
-    lifetime: Any = config.policy_lifetime or spec.policy_lifetime
-    rollout, proof = await evaluate_proven(
-        executor, player.file.source, "test", seeds, lifetime=lifetime
-    )
+    rollout, proof = await evaluate_proven(executor, player.file.source, "test", seeds, life=life)
     if rollout.error_kind == "environment":
         await rehearse(executor, seeds)
     return rollout, proof

@@ -178,6 +178,8 @@ def _preloaded(body: str) -> list[str]:
 def _docstring(
     spec: EnvSpec, candidate: Candidate, test: Rollout | None, run: str, *, with_observe: bool
 ) -> str:
+    played = test or candidate.rollout
+    life = played.life if played else spec.life
     strategy = strategy_of(candidate.source or "").splitlines()
     use = "Observation(observe(raw, env))" if with_observe else "Observation(vector_of_its_fields)"
     about = [
@@ -189,8 +191,9 @@ def _docstring(
         f" candidate {candidate.name} of run {run}.",
         "",
         f"Stands alone: Policy().act({use}), with a new Policy for every episode."
-        if (spec.policy_lifetime == "episode")
-        else f"Stands alone: policy.act({use}), with one policy = Policy() for all episodes.",
+        if life == 1
+        else f"Stands alone: policy.act({use}), with one policy = Policy() for {life} episodes;"
+        " between them policy.reset(), if it has that.",
     ]
     lines = [w for line in about for w in _wrapped(line)]
     # Nothing that a model or a spec wrote may end the docstring.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from string import Template
 
 from promptpo.common import text
-from promptpo.export.inline import NotInlinable, inline
+from promptpo.export.inline import Inlined, NotInlinable, inline
 from promptpo.spec import EnvSpec
 from promptpo.spec.authoring.published import PUBLISHED
 from promptpo.types import Candidate, Rollout
@@ -96,7 +96,7 @@ from promptpo.spec import Task, load_spec
 task = Task.open($spec)
 ${policy_for_all}for seed, measured in $episodes:
     $policy_for_one
-    observation = task.reset(seed)
+    observation = task.reset(seed$life)
     total, done = 0.0, False
     while not done:
         action = np.ravel(policy.act(Observation(observation))).astype(float)
@@ -140,9 +140,9 @@ def policy_loop(spec: EnvSpec, played: Rollout | None, place: str) -> tuple[str,
     cannot, it opens the task through promptpo, from the copy of the spec at ``place``, which is an
     expression that has the script's own place in it.
     """
-    fixed = {"episodes": shown_episodes(played), **_lifetime(spec)}
+    fixed = {"episodes": shown_episodes(played), **_lifetime(played.life if played else spec.life)}
     try:
-        parts = inline(spec.make, *([spec.reset] if spec.reset else []))
+        parts = start_inlined(spec)
         if spec.observe is not None:
             inline(spec.observe)  # or policy.py is without it
     except NotInlinable:
@@ -159,16 +159,31 @@ def policy_loop(spec: EnvSpec, played: Rollout | None, place: str) -> tuple[str,
     return loop, f"numpy and {spec.install or 'gymnasium'}, not promptpo"
 
 
-def _lifetime(spec: EnvSpec) -> dict[str, str]:
-    if spec.policy_lifetime == "episode":
-        return {"policy_for_all": "", "policy_for_one": "policy = Policy()"}
-    again = 'if hasattr(policy, "reset"):\n        policy.reset()'
-    return {"policy_for_all": "policy = Policy()\n", "policy_for_one": again}
+def start_inlined(spec: EnvSpec) -> Inlined:
+    """What makes and resets the environment, copied out of the spec. Raises NotInlinable."""
+    if spec.new_life is not None:
+        raise NotInlinable("what it draws for a life depends on which life a seed belongs to")
+    return inline(spec.make, *([spec.reset] if spec.reset else []))
+
+
+def _lifetime(life: int) -> dict[str, str]:
+    if life == 1:
+        return {"policy_for_all": "", "policy_for_one": "policy = Policy()", "life": ""}
+    again = (
+        "if policy is None:\n        policy = Policy()\n"
+        '    elif hasattr(policy, "reset"):\n        policy.reset()'
+    )
+    return {
+        "policy_for_all": "policy = None  # one for all of these\n",
+        "policy_for_one": again,
+        "life": f", {life}",
+    }
 
 
 def shown_episodes(played: Rollout | None) -> str:
     """The episodes that a script plays, as source: a list of pairs of seed and return."""
-    episodes = list(zip(played.seeds, played.returns, strict=False))[:_SHOWN] if played else []
+    episodes = list(zip(played.seeds, played.returns, strict=False)) if played else []
+    episodes = episodes[: _SHOWN if played is None or played.life == 1 else played.life][:_SHOWN]
     rows = "".join(f"\n    ({seed}, {value!r})," for seed, value in episodes)
     return f"[{rows}\n]" if rows else "[]"
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from promptpo.export.inline import Inlined, NotInlinable, inline
-from promptpo.export.readme import loading, shown_episodes
+from promptpo.export.readme import loading, shown_episodes, start_inlined
 from promptpo.spec import Env, EnvSpec, Raw, layout
 from promptpo.types import Rollout
 
@@ -58,9 +58,9 @@ def as_in_the_run():
 
 
 venv = DummyVecEnv([as_in_the_run])
-for seed, measured in $episodes:
+${policy_for_all}for seed, measured in $episodes:
     venv.seed(seed)
-    mean, _ = evaluate_policy(load(venv), venv, n_eval_episodes=1)
+    mean, _ = evaluate_policy($policy, venv, n_eval_episodes=1)
     print(f"seed {seed}: return {mean:.6g}, measured {measured:.6g}")
 ''')
 
@@ -79,6 +79,12 @@ class SeededReset(gymnasium.Wrapper):
         if seed is None:
             seed = int(self.np_random.integers(2**31))
         return {reset}(self.env, seed), {{}}'''
+
+
+_START = """\
+def start(env, seed):
+    SPEC.new_life(env, life_seed(seed, {life}))
+    return {started}"""
 
 
 def sb3_policy(policy: Path, spec: EnvSpec, env: Env) -> SB3Policy:
@@ -125,8 +131,9 @@ def sb3_module(spec: EnvSpec) -> str:
 
 def sb3_example(spec: EnvSpec, played: Rollout | None) -> str:
     """Source of ``run_sb3.py``: some of the run's episodes through ``evaluate_policy``."""
+    life = played.life if played else spec.life
     try:
-        parts = inline(spec.make, *([spec.reset] if spec.reset else []))
+        parts = start_inlined(spec)
         make, reset = spec.make.__name__, spec.reset.__name__ if spec.reset else ""
     except NotInlinable:
         parts = Inlined(
@@ -134,6 +141,11 @@ def sb3_example(spec: EnvSpec, played: Rollout | None) -> str:
             {"SPEC": f"SPEC = {loading(spec, SPEC_BESIDE)}"},
         )
         make, reset = "SPEC.make", "SPEC.reset" if spec.reset else ""
+        if spec.new_life is not None:
+            parts.imports.append("from promptpo.common.lives import life_seed")
+            started = f"{reset}(env, seed)" if reset else "env.reset(seed=seed)[0]"
+            parts.definitions["start"] = _START.format(life=life, started=started)
+            reset = "start"
     imports = [*_IMPORTS, *parts.imports, *(["import gymnasium"] if reset else [])]
     if reset:
         parts.definitions["SeededReset"] = _SEEDED.format(reset=reset)
@@ -145,4 +157,6 @@ def sb3_example(spec: EnvSpec, played: Rollout | None) -> str:
         wrapped="SeededReset(env)" if reset else "env",
         horizon=spec.horizon,
         episodes=shown_episodes(played),
+        policy_for_all="policy = load(venv)  # one for all of these\n" if life > 1 else "",
+        policy="policy" if life > 1 else "load(venv)",
     )

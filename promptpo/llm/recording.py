@@ -82,6 +82,7 @@ _REPLAYED = (
     "act_timeout",
     "episode_timeout",
     "policy_lifetime",
+    "evaluation_episodes",
 )
 
 

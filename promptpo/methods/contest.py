@@ -40,7 +40,7 @@ class Contest:
 
     def _fresh(self, at: int, count: int) -> tuple[int, ...]:
         config = self.services.config
-        stride = MOST if config.races else config.first_episodes
+        stride = config.whole(MOST) if config.races else config.first_episodes
         return self.services.seeds((self.number - 1) * stride + at, count)
 
     async def meet(self, incumbent: Candidate) -> Candidate:
@@ -60,19 +60,19 @@ class Contest:
     async def race(self, entrants: Sequence[Candidate]) -> list[Candidate]:
         """The entrants with the further episodes that it took to tell them apart."""
         standing = {c.name: c for c in entrants}
-        at = len(self.first)
-        left = EXTRA_EACH * len(entrants)
-        while self.services.config.races and at < MOST:
+        whole, at = self.services.config.whole, len(self.first)
+        batch, most, left = whole(BATCH), whole(MOST), whole(EXTRA_EACH) * len(entrants)
+        while self.services.config.races and at < most:
             played = {c.name: c.pooled for c in unlike(list(standing.values()))}
             names = undecided({name: run for name, run in played.items() if run is not None})
-            if len(names) < 2 or left < BATCH * len(names):
+            if len(names) < 2 or left < batch * len(names):
                 break
-            seeds = self._fresh(at, BATCH)
+            seeds = self._fresh(at, batch)
             further = await all_of(self._more(standing[name], seeds) for name in names)
             if all(len(c.later) == len(standing[c.name].later) for c in further):
                 break  # a limit of the run
             standing |= {c.name: c for c in further}
-            at, left = at + BATCH, left - BATCH * len(names)
+            at, left = at + batch, left - batch * len(names)
         return list(standing.values())
 
     async def _more(self, candidate: Candidate, seeds: Sequence[int]) -> Candidate:
@@ -135,8 +135,8 @@ def hard_seeds(best: Candidate, horizon: int) -> tuple[int, ...]:
     before most of the others did.
     """
     run = best.pooled
-    if run is None or best.score.failed:
-        return ()
+    if run is None or best.score.failed or run.life > 1:
+        return ()  # an episode of a life is another one without those before it
     if best.score.success_rate is None:
         usual = sorted(run.lengths)[len(run.lengths) // 2]
         failed = [e.seed for e in run.whole if e.length < 0.9 * usual] if usual == horizon else []

@@ -253,8 +253,9 @@ def _most_episodes(config: RunConfig) -> int:
     each, players = config.first_episodes, config.candidates
     found: int = 2 * options.probe + rounds * players * each
     if options.challenge:
-        found += (rounds - 1) * (each + players * HARD)
+        hard = HARD if config.life == 1 else 0
+        found += (rounds - 1) * (each + players * hard)
     if config.races:
         racing = players + options.challenge
-        found += rounds * min(racing * EXTRA_EACH, racing * (MOST - each))
+        found += rounds * racing * min(config.whole(EXTRA_EACH), config.whole(MOST) - each)
     return found

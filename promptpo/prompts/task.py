@@ -21,8 +21,12 @@ CHARS_PER_TOKEN = 4
 _LIFETIME = {
     "episode": "A new `Policy` object is made for every episode.",
     "evaluation": (
-        "One `Policy` object lives through all episodes of an evaluation, one after another;"
-        " if it has a method `reset(self)`, that is called between episodes."
+        "One `Policy` object lives through the $life episodes of an evaluation, one after another:"
+        " what it keeps in its attributes stays from episode to episode, so that it can learn. If"
+        " it has a method `reset(self)`, that is called before each of its episodes but the first,"
+        " for which the object is new. Every evaluation begins with a new object that knows"
+        " nothing of earlier evaluations. The score counts all $life episodes alike, the early"
+        " ones, in which it still has to learn, included."
     ),
 }
 
@@ -37,7 +41,7 @@ def task_text(spec: EnvSpec, config: RunConfig) -> str:
     from promptpo.spec import layout, prompt_parts
 
     parts = prompt_parts(spec)
-    lifetime = config.policy_lifetime or spec.policy_lifetime
+    config = config.for_spec(spec)
     scoring = (
         "A policy is scored by the share of episodes that succeed, ties by the mean return"
         " (an episode's return is the sum of its rewards)."
@@ -58,7 +62,9 @@ def task_text(spec: EnvSpec, config: RunConfig) -> str:
             reward=parts.reward,
             horizon=parts.horizon,
             scoring=scoring + ("" if config.published_prompt else _best_possible(spec)),
-            lifetime=_LIFETIME[lifetime],
+            lifetime=Template(_LIFETIME[config.policy_lifetime or "episode"]).substitute(
+                life=config.life
+            ),
         )
         .strip()
     )

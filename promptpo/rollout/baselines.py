@@ -35,5 +35,7 @@ def rehearse(task: Task, job: RehearsalJob, steps: int | None = None) -> None:
 def play(task: Task, job: BaselineJob) -> PlayRun:
     """Play whole episodes; SpecError where the environment or the expert fails."""
     controller = MEASURED[job.controller]
-    results = tuple(Episode(seed, *play_episode(task, controller, seed)) for seed in job.seeds)
+    results = tuple(
+        Episode(seed, *play_episode(task, controller, seed, job.life)) for seed in job.seeds
+    )
     return PlayRun(results, steps=sum(episode.length for episode in results))

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from promptpo.common.lives import in_lives
 from promptpo.policies import CoverageRun
 from promptpo.rollout.jobs import CoverageJob
 from promptpo.rollout.steady import steadily
@@ -33,11 +34,11 @@ def counted(job: CoverageJob, limits: sandbox.Limits, open_policy: Open) -> Cove
 
     def count() -> CoverageRun:
         with open_policy(job.source, limits) as policy:
-            for number, episode in enumerate(job.episodes):
-                fresh = number == 0 or job.lifetime == "episode"
-                policy.reset([0], [episode.seed], fresh)
-                for row in episode.observations[:-1]:
-                    policy.act([0], row[None])
+            for life in in_lives(job.episodes, job.life, lambda episode: episode.seed):
+                for number, episode in enumerate(life):
+                    policy.reset([0], [episode.seed], fresh=not number)
+                    for row in episode.observations[:-1]:
+                        policy.act([0], row[None])
             steps = sum(len(episode.rewards) for episode in job.episodes)
             return CoverageRun(policy.line_hits(), steps)
 

@@ -35,17 +35,16 @@ def best_width(episodes: int, opened: int, opening: float, horizon: int, numbers
 
 
 def divided(job: PlayJob, groups: int) -> list[PlayJob]:
-    """The job in so many parts of nearly equal size, in order; not more than it has seeds.
-
-    Episodes that follow each other on one policy object stay together.
-    """
-    count = 1 if job.in_turn else min(groups, len(job.seeds))
-    ends = [len(job.seeds) * n // count for n in range(count + 1)]
+    """The job in so many parts of nearly equal size, in order; not more than it has lives."""
+    lives = job.lives
+    count = min(groups, len(lives))
+    ends = [len(lives) * n // count for n in range(count + 1)]
     parts = []
-    for start, end in pairwise(ends):
-        seeds = job.seeds[start:end]
+    start = 0
+    for seeds in (tuple(chain(*lives[a:b])) for a, b in pairwise(ends)):
         keep = tuple(seed for seed in seeds if seed in job.keep)
         parts.append(replace(job, seeds=seeds, keep=keep, first=job.first + start))
+        start += len(seeds)
     return parts
 
 
@@ -74,6 +73,17 @@ def joined(runs: Sequence[PlayRun], first: int = 0) -> PlayRun:
     return replace(
         whole, error=failed.error, error_kind=failed.error_kind, failed_at=failed.failed_at
     )
+
+
+def joined_lives(runs: Sequence[PlayRun]) -> PlayRun:
+    """As ``joined``, of parts that have lives in them, which are played one after another.
+
+    Nothing is told of those after the first that failed: whether they were played depends on who
+    played what at once.
+    """
+    end = next((i for i, run in enumerate(runs, 1) if run.error is not None), len(runs))
+    after = [result.seed for run in runs[end:] for result in run.results]
+    return joined([*runs[:end], unplayed(after)])
 
 
 def concatenated(runs: Sequence[PlayRun]) -> PlayRun:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from promptpo.common.concurrency import all_of
 from promptpo.rollout.division import concatenated
 from promptpo.rollout.executor import Executor
-from promptpo.rollout.jobs import BYSTANDER, Baseline, BaselineJob, Lifetime, PlayJob, PlayRun
+from promptpo.rollout.jobs import BYSTANDER, Baseline, BaselineJob, PlayJob, PlayRun
 from promptpo.types import Rollout, Stream, Trajectory
 
 #: Episodes of a behaviour of the task that a worker plays at a time, one after the other.
@@ -20,35 +20,40 @@ async def evaluate(
     stream: Stream,
     seeds: Sequence[int],
     *,
-    lifetime: Lifetime = "episode",
+    life: int = 1,
     keep: Sequence[int] = (),
     mark: str = "",
 ) -> tuple[Rollout, tuple[Trajectory, ...]]:
     """Play one episode per seed and gather what came out, in the seeds' order.
 
     How many step together is the executor's choice; nothing that comes out depends on it. With a
-    ``mark`` against the policy every episode has a process of its own. With lifetime "evaluation"
-    the episodes follow each other on one policy object. ``keep`` are the seeds of the episodes
-    that come back whole.
+    ``mark`` against the policy every episode has a process of its own. With a ``life`` of several
+    episodes so many follow each other on one policy object, and the next ones begin with a fresh
+    one. ``keep`` are the seeds of the episodes that come back whole.
     """
-    job = PlayJob(source, tuple(seeds), lifetime, tuple(keep), alone=bool(mark))
+    job = PlayJob(source, tuple(seeds), life, tuple(keep), alone=bool(mark))
     run = await executor.run(job)
-    return _rollout(stream, seeds, run, mark), run.episodes
+    return _rollout(stream, seeds, run, mark, life), run.episodes
 
 
 async def evaluate_baseline(
-    executor: Executor, controller: Baseline, stream: Stream, seeds: Sequence[int]
+    executor: Executor,
+    controller: Baseline,
+    stream: Stream,
+    seeds: Sequence[int],
+    *,
+    life: int = 1,
 ) -> Rollout:
     """Play one episode per seed with a behaviour of the task, in the seeds' order.
 
     Raises SpecError where it fails.
     """
     groups = [tuple(seeds[i : i + _AT_ONCE]) for i in range(0, len(seeds), _AT_ONCE)]
-    runs = await all_of(executor.run(BaselineJob(group, controller)) for group in groups)
-    return _rollout(stream, seeds, concatenated(runs), "")
+    runs = await all_of(executor.run(BaselineJob(group, controller, life)) for group in groups)
+    return _rollout(stream, seeds, concatenated(runs), "", life)
 
 
-def _rollout(stream: Stream, seeds: Sequence[int], run: PlayRun, mark: str) -> Rollout:
+def _rollout(stream: Stream, seeds: Sequence[int], run: PlayRun, mark: str, life: int) -> Rollout:
     return Rollout(
         stream=stream,
         seeds=tuple(seeds),
@@ -59,4 +64,5 @@ def _rollout(stream: Stream, seeds: Sequence[int], run: PlayRun, mark: str) -> R
         error=run.error,
         error_kind=run.error_kind,
         mark=mark,
+        life=life,
     )

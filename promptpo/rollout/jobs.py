@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
+from promptpo.common.lives import in_lives
 from promptpo.policies import Actions, CoverageRun
 from promptpo.types import Episode, SummaryRun, Trajectory
 
-Lifetime = Literal["episode", "evaluation"]
 Controller = Literal["zero action", "random"]
 Baseline = Literal["zero action", "random", "expert"]
 R_co = TypeVar("R_co", covariant=True)
@@ -87,9 +87,10 @@ class Moment(NamedTuple):
 class PlayJob(Job["PlayRun"]):
     """Play one episode per seed with one policy.
 
-    Lifetime "episode": each with a policy object of its own, and as many in lockstep as the
-    executor chooses; with ``alone`` each has a process of its own, too. Lifetime "evaluation": one
-    after another on one object. ``keep`` are the seeds of the episodes to bring back whole.
+    With a ``life`` of 1 each has a policy object of its own, and as many are in lockstep as the
+    executor chooses; with ``alone`` each has a process of its own, too. With more the episodes of
+    a life follow each other on one object, and every life has a process of its own. ``keep`` are
+    the seeds of the episodes to bring back whole.
 
     An executor divides a job: ``first`` is the slot of its first seed in the whole, and nothing
     from the moment ``before`` on need be played.
@@ -97,7 +98,7 @@ class PlayJob(Job["PlayRun"]):
 
     source: str
     seeds: tuple[int, ...]
-    lifetime: Lifetime = "episode"
+    life: int = 1
     keep: tuple[int, ...] = ()
     alone: bool = False
     first: int = 0
@@ -106,7 +107,12 @@ class PlayJob(Job["PlayRun"]):
     @property
     def in_turn(self) -> bool:
         """Whether its episodes follow each other on one object."""
-        return self.lifetime == "evaluation"
+        return self.life > 1
+
+    @property
+    def lives(self) -> list[tuple[int, ...]]:
+        """Its seeds, those of a life together."""
+        return in_lives(self.seeds, self.life, int)
 
 
 #: The error of an episode that did not end because another one failed.
@@ -123,7 +129,7 @@ class PlayRun:
     """What became of a PlayJob; it does not depend on which episodes shared a process.
 
     After a failure all is told as if every episode had been stepped together, and the failure had
-    ended them all.
+    ended them all; of lives, as if they had been played one after another until it.
 
     Attributes:
         results: one for each of the job's seeds, in their order.
@@ -172,6 +178,7 @@ class BaselineJob(Job["PlayRun"]):
 
     seeds: tuple[int, ...]
     controller: Baseline
+    life: int | None = None
 
 
 @dataclass(frozen=True)
@@ -206,12 +213,12 @@ class ProofRun:
 class CoverageJob(Job[CoverageRun]):
     """Feed recorded episodes once more to a policy whose lines are counted, in a fresh process.
 
-    With lifetime "evaluation" they are the first of those that followed each other.
+    Those of one life follow each other on one object; they are the first of it.
     """
 
     source: str
     episodes: tuple[Trajectory, ...]
-    lifetime: Lifetime = "episode"
+    life: int = 1
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 from promptpo.common.concurrency import all_of
 from promptpo.errors import PromptPOError, SpecError
 from promptpo.rollout.cores import available_cores
-from promptpo.rollout.division import BASE, divided, joined, unplayed
+from promptpo.rollout.division import BASE, divided, joined, joined_lives, unplayed
 from promptpo.rollout.jobs import (
     DescribeJob,
     Job,
@@ -73,7 +73,8 @@ class LocalExecutor:
             await asyncio.sleep(0)  # all that are asked for together count
             workers = self._workers // math.gcd(self._workers, self._playing)
             parts = divided(job, min(workers, math.ceil(len(job.seeds) / BASE)))
-            return joined(await all_of(map(self._in_thread, parts)))
+            runs = await all_of(map(self._in_thread, parts))
+            return joined_lives(runs) if job.in_turn else joined(runs)
         finally:
             self._playing -= 1
 

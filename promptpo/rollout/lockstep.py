@@ -65,6 +65,7 @@ class _Running:
     slot: int
     seed: int
     keep: bool
+    life: int
     observation: NDArray[np.float64] = field(init=False)
     rewards: list[float] = field(default_factory=list)
     observations: list[NDArray[np.float64]] = field(default_factory=list)
@@ -78,7 +79,7 @@ class _Running:
     over: bool = False
 
     def start(self) -> None:
-        self.observation = self.task.reset(self.seed)
+        self.observation = self.task.reset(self.seed, self.life)
         if self.keep:
             self.observations.append(self.observation)
 
@@ -131,14 +132,19 @@ class Lockstep:
     """Episodes of one policy that are stepped together, in neighbouring slots.
 
     Each plays in the task of the same index; ``keep`` are the seeds of those to be kept whole,
-    ``first`` is the first one's slot.
+    ``first`` is the first one's slot, ``life`` how many episodes make a life.
     """
 
     def __init__(
-        self, tasks: Sequence[Task], seeds: Sequence[int], keep: Container[int] = (), first: int = 0
+        self,
+        tasks: Sequence[Task],
+        seeds: Sequence[int],
+        keep: Container[int] = (),
+        first: int = 0,
+        life: int = 1,
     ) -> None:
         self._episodes = [
-            _Running(task, slot, seed, seed in keep)
+            _Running(task, slot, seed, seed in keep, life)
             for slot, (task, seed) in enumerate(zip(tasks, seeds, strict=False), first)
         ]
         self._keeping = any(episode.keep for episode in self._episodes)

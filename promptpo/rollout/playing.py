@@ -15,6 +15,7 @@ from promptpo.rollout.division import (
     divided,
     first_failure,
     joined,
+    joined_lives,
     unplayed,
 )
 from promptpo.rollout.jobs import Moment, Phase, PlayJob, PlayRun
@@ -43,7 +44,7 @@ def play(job: PlayJob, groups: int, open_tasks: OpenTasks, open_policy: OpenPoli
 
     runs: list[PlayRun] = []
     waiting = deque(divided(job, groups))
-    while waiting:
+    while waiting and not (job.in_turn and runs and runs[-1].error):
         failed = first_failure(runs)
         group = replace(waiting.popleft(), before=failed.failed_at if failed else None)
         run = steadily(
@@ -58,11 +59,12 @@ def play(job: PlayJob, groups: int, open_tasks: OpenTasks, open_policy: OpenPoli
         if run.error_kind == "environment":  # what it has left behind is not to be relied on
             break
     left = job.seeds[sum(len(run.results) for run in runs) :]
-    return joined([*runs, unplayed(left)], job.first)
+    runs.append(unplayed(left))
+    return joined_lives(runs) if job.in_turn else joined(runs, job.first)
 
 
 def _played(job: PlayJob, open_tasks: OpenTasks, open_policy: OpenPolicy) -> PlayRun:
-    """Play episodes with one policy process, in lockstep or in turn on one object."""
+    """Play episodes with one policy process, in lockstep or, of one life, in turn on one object."""
     import sandbox
 
     runs: list[PlayRun] = []
@@ -70,7 +72,7 @@ def _played(job: PlayJob, open_tasks: OpenTasks, open_policy: OpenPolicy) -> Pla
     try:
         with open_policy(len(job.seeds)) as policy:
             for seeds in ((seed,) for seed in job.seeds) if job.in_turn else (job.seeds,):
-                lockstep = Lockstep(open_tasks(len(seeds)), seeds, job.keep, job.first)
+                lockstep = Lockstep(open_tasks(len(seeds)), seeds, job.keep, job.first, job.life)
                 runs.append(lockstep.play(policy, fresh=not runs, before=job.before))
                 if runs[-1].error is not None:
                     break

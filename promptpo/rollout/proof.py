@@ -13,20 +13,20 @@ from functools import partial
 from promptpo.common.concurrency import all_of
 from promptpo.rollout.evaluation import evaluate
 from promptpo.rollout.executor import Executor
-from promptpo.rollout.jobs import Lifetime, ProofJob, ProofRun
+from promptpo.rollout.jobs import ProofJob, ProofRun
 from promptpo.types import Proof, Rollout, Stream, Trajectory
 
 #: Episodes that are fed again, at most: those of a round's winner, and of the run's.
 MOST: dict[Stream, int] = {"search": 1, "test": 10}
 
 
-def to_prove(stream: Stream, seeds: Sequence[int], lifetime: Lifetime) -> list[int]:
+def to_prove(stream: Stream, seeds: Sequence[int], life: int) -> list[int]:
     """Seeds of the episodes to feed again: at most MOST, and no more than half of all.
 
     They are spread evenly, from the last, which has the most before it, to the second: in whatever
     groups the episodes were played, all places of a group have their turn.
     """
-    if lifetime == "evaluation" or len(seeds) < 2:
+    if life > 1 or len(seeds) < 2:
         return []
     count = min(MOST[stream], (len(seeds) + 1) // 2)
     return [seeds[-1 - n * (len(seeds) - 2) // max(count - 1, 1)] for n in range(count)]
@@ -38,33 +38,33 @@ async def prove(
     run: Rollout,
     episodes: Sequence[Trajectory],
     *,
-    lifetime: Lifetime,
+    life: int,
 ) -> Proof:
     """Hold a rollout whose episodes shared processes against the lone policy.
 
     ``episodes`` are those of its seeds that ``to_prove`` names, or more.
     """
-    if lifetime == "evaluation":
+    if life > 1:
         return Proof("not applicable", run.stream)
     recorded = {e.seed: e for e in episodes}
-    seeds = to_prove(run.stream, run.seeds, lifetime)
+    seeds = to_prove(run.stream, run.seeds, life)
     jobs = [ProofJob(source, recorded[seed], company=len(run.seeds)) for seed in seeds]
     found = await all_of(executor.run(job) for job in jobs)
     return _proof(run, [job.episode for job in jobs], found)
 
 
 async def evaluate_proven(
-    executor: Executor, source: str, stream: Stream, seeds: Sequence[int], *, lifetime: Lifetime
+    executor: Executor, source: str, stream: Stream, seeds: Sequence[int], *, life: int
 ) -> tuple[Rollout, Proof | None]:
     """Play the episodes, and play them again one by one where a proof says that they depend.
 
     No proof comes with a rollout that failed in company.
     """
-    play = partial(evaluate, executor, source, stream, seeds, lifetime=lifetime)
-    run, episodes = await play(keep=to_prove(stream, seeds, lifetime))
+    play = partial(evaluate, executor, source, stream, seeds, life=life)
+    run, episodes = await play(keep=to_prove(stream, seeds, life))
     if run.error is not None:
         return run, None
-    proof = await prove(executor, source, run, episodes, lifetime=lifetime)
+    proof = await prove(executor, source, run, episodes, life=life)
     if proof.mark:
         run, _ = await play(mark=proof.mark)
     return run, proof

@@ -137,7 +137,7 @@ class Worker:
         """How many groups to play a job's episodes in, one after the other."""
         count = len(job.seeds)
         if job.alone or job.in_turn:
-            return count
+            return len(job.lives)
         (task, *_) = self.open_tasks(min(count, BASE))
         width = best_width(
             count, len(self.tasks), self._opening, task.horizon, task.observation_size

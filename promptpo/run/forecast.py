@@ -29,10 +29,11 @@ class Forecast:
 def forecast(config: RunConfig) -> Forecast:
     """Count what ``config`` asks for. Raises SpecError."""
     spec = load_spec(config.spec, published=config.published_prompt, limit=config.env_timeout)
+    config = config.for_spec(spec)
     demand = find_method(config.method).forecast(spec, config)
     finalists = demand.finalists if demand.finalists > 1 else 0
     return Forecast(
         search=demand,
         selection_steps=finalists * config.selection[1] * spec.horizon,
-        test_steps=config.test_episodes * spec.horizon,
+        test_steps=config.held_out * spec.horizon,
     )

@@ -48,7 +48,7 @@ async def select(services: RunServices, finalists: Sequence[Candidate]) -> Candi
 async def _raced(services: RunServices, finalists: Sequence[Candidate]) -> dict[str, Rollout]:
     """What each has played, by name, until they are told apart or nothing more is allowed."""
     first, most = services.config.selection
-    seeds = episode_seeds(services.config.seed, "selection", most)
+    seeds = episode_seeds(services.config.seed, "selection", most, life=services.config.life)
     named, runs = {c.name: c for c in finalists}, dict[str, Rollout]()
     names, at, count = list(named), 0, first
 
@@ -62,7 +62,7 @@ async def _raced(services: RunServices, finalists: Sequence[Candidate]) -> dict[
         alike = undecided(runs, by_success=True)
         names = sorted(alike, key=lambda n: (_surely(runs[n]), runs[n].score), reverse=True)[:_ON]
         at += count
-        count = min(_BATCH, most - at)
+        count = min(services.config.whole(_BATCH), most - at)
     return runs
 
 

@@ -10,7 +10,6 @@ from promptpo.config import RunConfig
 from promptpo.errors import RunError
 from promptpo.rollout.evaluation import evaluate
 from promptpo.rollout.executor import Executor, rehearse
-from promptpo.rollout.jobs import Lifetime
 from promptpo.run.limits import Ledger
 from promptpo.store.codec import encode
 from promptpo.store.events import EventLog
@@ -42,7 +41,7 @@ class Player:
     log: EventLog
     folder: RunFolder
     config: RunConfig
-    lifetime: Lifetime
+    life: int
     record: Callable[..., None]
     _met: set[str] = field(default_factory=set)
     _under_way: dict[str, asyncio.Task[Rollout]] = field(default_factory=dict)
@@ -51,7 +50,12 @@ class Player:
         """Names a play by its content: equal content, equal digest."""
         c = self.config
         limits = (c.act_timeout, c.episode_timeout, c.policy_seed)
-        return digest(play.source, play.seeds, self.lifetime, play.stream, play.mark, limits)
+        return digest(play.source, play.seeds, self.lived, play.stream, play.mark, limits)
+
+    @property
+    def lived(self) -> str | int:
+        """How long a policy object lives, as digests have it."""
+        return "episode" if self.life == 1 else self.life
 
     def is_new(self, play: Play) -> bool:
         """Whether it has not been played, and is not being played."""
@@ -109,7 +113,7 @@ class Player:
             play.source,
             play.stream,
             play.seeds,
-            lifetime=self.lifetime,
+            life=self.life,
             keep=keep,
             mark=play.mark,
         )

@@ -43,7 +43,7 @@ class Prover:
     async def _rescored(self, candidate: Candidate) -> Candidate | None:
         """None where the candidate's search score stands, else the candidate with another."""
         run, source = candidate.rollout, candidate.source
-        if run is None or source is None or self.player.lifetime == "evaluation":
+        if run is None or source is None or self.player.life > 1:
             return None
         if run.error is not None or run.mark:
             return None
@@ -83,7 +83,7 @@ class Prover:
         """The seeds of the episodes that a proof of a rollout needs."""
         if play.stream == "selection" or play.mark:
             return ()
-        return tuple(to_prove(play.stream, play.seeds, self.player.lifetime))
+        return tuple(to_prove(play.stream, play.seeds, self.player.life))
 
     async def proof(self, key: Key, source: str, run: Rollout) -> Proof:
         """The proof on a rollout whose episodes shared processes."""
@@ -94,9 +94,7 @@ class Prover:
             needed = self.keep(play)
             stored = run.seeds if needed and run.stream == "search" else needed
             episodes = await self.player.trajectories(play, key, stored) if needed else []
-            proof = await prove(
-                self.player.executor, source, run, episodes, lifetime=self.player.lifetime
-            )
+            proof = await prove(self.player.executor, source, run, episodes, life=self.player.life)
         if self.latest.get(source) != proof:  # told once a session, however often it is asked for
             self.record("proof", key=encode(key), digest=of, **encode(proof))
         self.latest[source] = proof

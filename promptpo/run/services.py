@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
 
 from promptpo.common.concurrency import all_of
 from promptpo.common.files import write_atomically
@@ -17,7 +16,7 @@ from promptpo.llm.messages import LanguageModel, Message, Reply
 from promptpo.llm.settings import BUILTIN
 from promptpo.policies import CoverageRun, Program
 from promptpo.rollout.executor import Executor
-from promptpo.rollout.jobs import CoverageJob, Lifetime, SummaryJob, TaskInfo
+from promptpo.rollout.jobs import CoverageJob, SummaryJob, TaskInfo
 from promptpo.rollout.seeds import episode_seeds
 from promptpo.rollout.summary import built_in_summary
 from promptpo.run.asking import Asker
@@ -61,12 +60,12 @@ class RunServices:
 
     def __post_init__(self) -> None:
         self.memo = Memo(self.log.past)
-        lifetime = cast("Lifetime", self.config.policy_lifetime or self.spec.policy_lifetime)
+        life = self.config.life
         self.player = Player(
-            self.executor, self.memo, self.ledger, self.log, self.folder, self.config, lifetime,
+            self.executor, self.memo, self.ledger, self.log, self.folder, self.config, life,
             self.write_down,
         )  # fmt: skip
-        test_seeds = episode_seeds(self.config.seed, "test", self.config.test_episodes)
+        test_seeds = episode_seeds(self.config.seed, "test", self.config.held_out, life=life)
         self.prover = Prover(self.player, self.write_down, self.record, test_seeds)
         self._asker = Asker(
             self.model, self.log, self.folder, self.ledger, self.memo, self.write_down
@@ -78,7 +77,7 @@ class RunServices:
 
     def seeds(self, first: int, count: int) -> tuple[int, ...]:
         """Search seeds number ``first`` and those after it."""
-        return episode_seeds(self.config.seed, "search", count, first)
+        return episode_seeds(self.config.seed, "search", count, first, life=self.config.life)
 
     async def play(
         self,
@@ -157,13 +156,12 @@ class RunServices:
     async def coverage(self, of: Candidate, seeds: Sequence[int] | None = None) -> CoverageRun:
         """In how many steps of a candidate's search episodes each of its lines ran."""
         assert of.source is not None and of.rollout is not None  # noqa: S101 - it has played
-        lifetime = self.player.lifetime
         played = (of.rollout.seeds if seeds is None else tuple(seeds))[:_COUNTED]
-        content = digest("coverage", of.source, played, of.mark, lifetime)
+        content = digest("coverage", of.source, played, of.mark, self.player.lived)
         run = self.memo.record.coverages.get(content)
         if run is None:
             episodes = tuple(await self.episodes(of, played))
-            run = await self.executor.run(CoverageJob(of.source, episodes, lifetime))
+            run = await self.executor.run(CoverageJob(of.source, episodes, self.player.life))
             self.write_down(
                 "coverage",
                 key=encode(of.key),

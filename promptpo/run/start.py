@@ -66,7 +66,7 @@ def with_ref(config: RunConfig, spec: EnvSpec) -> RunConfig:
     """The settings with what finds their spec from any folder."""
     ref = spec.ref.removesuffix(PUBLISHED)
     published = config.published_prompt or ref != spec.ref
-    return replace(config, spec=ref, published_prompt=published)
+    return replace(config, spec=ref, published_prompt=published).for_spec(spec)
 
 
 @dataclass

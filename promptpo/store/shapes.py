@@ -74,7 +74,7 @@ SCORE = (None, {"mean_return": float, "success_rate?": (None, float)})
 REFERENCES = (None, {"*": {"mean_return": float, "success_rate?": (None, float)}})
 _FIELD = {"name": str, "shape": [int], "unit": str}
 _NOTES = [shape_of(Note)]
-_ROLLOUT = shape_of(Rollout)
+_ROLLOUT = shape_of(Rollout, "life")
 
 #: By type. A ``digest`` names what was done by its content: equal content, equal digest. Events of
 #: other types are of another version, and are passed over.

@@ -17,7 +17,7 @@ from promptpo.store.shapes import EVENTS, FORMAT, fits, is_event, shape_of
 from promptpo.types import Key, Proof, Rollout
 
 _PLACE = {"round": range(10**9), "index": range(10**9), "attempt": range(10**9)}
-_ROLLOUT = {k: v for k, v in shape_of(Rollout).items() if k not in ("episodes", "mark")} | {
+_ROLLOUT = {k: v for k, v in shape_of(Rollout, "life").items() if k not in ("episodes", "mark")} | {
     "returns": [float],
     "lengths": [int],
     "successes": [(None, bool)],

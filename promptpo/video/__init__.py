@@ -48,7 +48,7 @@ def render_run(
     asked = build(stored, settings or {})
     watcher = watcher or Watcher()
     record = standing(folder).test
-    changing = ("spec", "published_prompt", "policy_lifetime")
+    changing = ("spec", "published_prompt", "policy_lifetime", "evaluation_episodes")
     if any(getattr(asked, k) != stored.get(k) for k in changing):
         record = None
     ref, note = asked.spec, ""

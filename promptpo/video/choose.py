@@ -11,7 +11,7 @@ from promptpo.types import Episode, Rollout, Score
 
 if TYPE_CHECKING:
     from promptpo.config import RunConfig
-    from promptpo.rollout.jobs import Lifetime, PlayRun
+    from promptpo.rollout.jobs import PlayRun
     from promptpo.spec import EnvSpec
 
 
@@ -43,18 +43,18 @@ def recorded(test: Rollout | None, seeds: Sequence[int]) -> list[Episode]:
 
 
 async def play(
-    spec: EnvSpec, settings: RunConfig, source: str, seeds: Sequence[int], lifetime: Lifetime
+    spec: EnvSpec, settings: RunConfig, source: str, seeds: Sequence[int], life: int
 ) -> list[Episode]:
     """Score the policy on every seed; where it fails, each by itself, so that it fails only there.
 
-    With lifetime "evaluation" the episodes follow each other on one policy object, and those
-    after a failure are not there.
+    The episodes of a ``life`` of several follow each other on one policy object; those after a
+    failure are not there.
     """
     from promptpo.rollout import PlayJob, open_executor
 
     with contextlib.closing(open_executor(settings, spec)) as executor:
-        run = await executor.run(PlayJob(source, tuple(seeds), lifetime))
-        if run.error is None or lifetime == "evaluation":
+        run = await executor.run(PlayJob(source, tuple(seeds), life))
+        if run.error is None or life > 1:
             return _scored(run)
         jobs = (executor.run(PlayJob(source, (seed,))) for seed in seeds)
         return [e for run in await asyncio.gather(*jobs) for e in _scored(run)]

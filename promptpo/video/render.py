@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from promptpo.common.lives import in_lives
 from promptpo.common.text import gist, number, plural
 from promptpo.errors import PromptPOError, UsageError
 from promptpo.export.policy_file import PolicyFile
@@ -24,7 +25,6 @@ from promptpo.video.studio import Filmed, Order, Progress, Reel
 
 if TYPE_CHECKING:
     from promptpo.config import RunConfig
-    from promptpo.rollout.jobs import Lifetime
     from promptpo.spec import EnvSpec
 
 #: Filming plays one episode where scoring plays several at once: it may take as long as those.
@@ -55,15 +55,15 @@ def film_episodes(subject: Subject, options: Options, to: Path, watcher: Watcher
     _require_pillow()
     _require_folder(to)
     drawing = gl.choose(os.environ)
-    lifetime: Lifetime = subject.settings.policy_lifetime or subject.spec.policy_lifetime  # type: ignore[assignment]
-    scored = _scored(subject, lifetime, options.episodes, watcher)
+    settings = subject.settings.for_spec(subject.spec)
+    scored = _scored(subject, settings, options.episodes, watcher)
     chosen = choose.pick(scored, options.episodes)
     reels = tuple(_reel(subject, to, options, label, e, len(scored)) for label, e in chosen.items())
     order = Order(
         settings=_patient(subject),
         policy=subject.policy,
-        lifetime=lifetime,
-        seeds=_to_play([e.seed for e in scored], [r.seed for r in reels], lifetime),
+        life=settings.life,
+        seeds=_to_play([e.seed for e in scored], [r.seed for r in reels], settings.life),
         reels=reels,
         size=options.size,
         fps=options.fps,
@@ -95,22 +95,21 @@ def _require_folder(to: Path) -> None:
 
 
 def _scored(
-    subject: Subject, lifetime: Lifetime, wanted: tuple[str, ...] | int, watcher: Watcher
+    subject: Subject, settings: RunConfig, wanted: tuple[str, ...] | int, watcher: Watcher
 ) -> list[Episode]:
     """The held-out episodes: from the record, else played, else (0 steps) by their seeds only."""
     from promptpo.rollout import episode_seeds
 
-    settings = subject.settings
     if settings.test_episodes < 1:
         raise UsageError("there are no held-out episodes to film; give --test-episodes at least 1")
-    seeds = episode_seeds(settings.seed, "test", settings.test_episodes)
+    seeds = episode_seeds(settings.seed, "test", settings.held_out, life=settings.life)
     known = choose.recorded(subject.record, seeds)
     if known:
         return known
     if isinstance(wanted, int):
         return [Episode(seed, 0.0, 0) for seed in seeds]
     watcher.scoring(len(seeds))
-    playing = choose.play(subject.spec, settings, subject.policy.source, seeds, lifetime)
+    playing = choose.play(subject.spec, settings, subject.policy.source, seeds, settings.life)
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -139,11 +138,15 @@ def _patient(subject: Subject) -> Any:  # noqa: ANN401 - rollout.Settings, impor
     return replace(settings, episode_timeout=_PATIENCE * settings.episode_timeout)
 
 
-def _to_play(seeds: list[int], filmed: list[int], lifetime: Lifetime) -> tuple[int, ...]:
-    """Episodes on one policy object need those before them; others need none."""
-    if lifetime == "episode":
+def _to_play(seeds: list[int], filmed: list[int], life: int) -> tuple[int, ...]:
+    """Episodes on one policy object need those before them in its life; others need none."""
+    if life == 1:
         return tuple(filmed)
-    return tuple(seeds[: max(map(seeds.index, filmed)) + 1])
+    needed: list[int] = []
+    for lived in in_lives(seeds, life, int):
+        places = [lived.index(seed) for seed in filmed if seed in lived]
+        needed += lived[: max(places, default=-1) + 1]
+    return tuple(needed)
 
 
 def _carried_out(

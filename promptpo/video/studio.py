@@ -14,10 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from promptpo.common.lives import in_lives
 from promptpo.common.text import gist
 from promptpo.errors import PromptPOError
 from promptpo.export.policy_file import PolicyFile
-from promptpo.rollout.jobs import Lifetime, PlayJob, Settings
+from promptpo.rollout.jobs import PlayJob, Settings
 from promptpo.rollout.worker import Worker
 from promptpo.spec import Env, Flat, Task, layout
 from promptpo.video.camera import PICTURE_SIZE, Camera, draws_itself, open_camera, picture_rate
@@ -48,7 +49,7 @@ class Order:
 
     settings: Settings
     policy: PolicyFile
-    lifetime: Lifetime
+    life: int
     seeds: tuple[int, ...]
     reels: tuple[Reel, ...]
     size: tuple[int, int] | None
@@ -80,9 +81,9 @@ class FilmedTask(Task):
 
     studio: Studio
 
-    def reset(self, seed: int) -> Flat:
+    def reset(self, seed: int, life: int | None = None) -> Flat:
         """As Task.reset; the first picture is taken."""
-        flat = super().reset(seed)
+        flat = super().reset(seed, life)
         self.studio.begin(seed, flat)
         return flat
 
@@ -128,10 +129,8 @@ class Studio(Worker):
     def work(self) -> None:
         """Carry out the order."""
         order = self.order
-        together = order.lifetime == "evaluation"
-        groups = [order.seeds] if together else [(seed,) for seed in order.seeds]
-        for seeds in groups:
-            run = self.play(PlayJob(order.policy.source, seeds, order.lifetime))
+        for seeds in in_lives(order.seeds, order.life, int):
+            run = self.play(PlayJob(order.policy.source, seeds, order.life))
             if run.error is not None and self.film is None and not run.steps:
                 raise PromptPOError(order.policy.failure(run.error, run.error_kind))
             self.end(run.error)

@@ -222,7 +222,11 @@ def test_a_repair_continues_the_conversation():
 @pytest.mark.parametrize("lifetime", ["episode", "evaluation"])
 def test_the_prompt_says_how_long_a_policy_lives(lifetime):
     asked = text(policy_messages(CARTPOLE, build({"policy_lifetime": lifetime})))
-    assert ("through all episodes" in asked) == (lifetime == "evaluation")
+    lives_on = lifetime == "evaluation"
+    assert ("through the 10 episodes of an evaluation" in asked) == lives_on
+    assert ("`reset(self)`" in asked) == lives_on
+    assert ("The score counts all 10 episodes alike" in asked) == lives_on
+    assert ("A new `Policy` object is made for every episode." in asked) != lives_on
 
 
 def test_the_time_limits_are_told():

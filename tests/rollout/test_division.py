@@ -154,9 +154,15 @@ def test_parts_are_of_nearly_equal_size_and_know_their_slots(count, groups):
     assert sum((part.keep for part in parts), ()) == SEEDS[1:3]
 
 
-def test_episodes_on_one_object_stay_together():
-    (part,) = divided(PlayJob("", SEEDS, lifetime="evaluation"), 3)
-    assert part.seeds == SEEDS
+@pytest.mark.parametrize("groups", [1, 2, 3, 9])
+def test_episodes_on_one_object_stay_together(groups):
+    seeds = tuple(range(12, 26))
+    parts = divided(PlayJob("", seeds, life=4, keep=seeds[3:]), groups)
+    assert sum((part.seeds for part in parts), ()) == seeds
+    assert len(parts) == min(groups, 4)
+    assert all(part.seeds[0] % 4 == 0 for part in parts)
+    assert [seeds[part.first] for part in parts] == [part.seeds[0] for part in parts]
+    assert sum((part.keep for part in parts), ()) == seeds[3:]
 
 
 @pytest.mark.parametrize(

@@ -63,22 +63,50 @@ def test_kept_episodes_hold_everything_up_to_the_last_observation(executor):
         assert (episode.terminated, episode.truncated) == (True, False)
 
 
-def test_one_object_can_live_through_all_episodes(executor):
-    counting = """
+#: Falls in its first episode, lives on in the others: returns tell how old an object is.
+COUNTING = """
 class Policy:
     def __init__(self):
         self.episodes = 0
     def reset(self):
         self.episodes += 1
     def act(self, obs):
-        if self.episodes == 2:
-            raise RuntimeError("third episode")
-        return 0
+        LIMIT
+        push = obs.pole_angle + 0.5 * obs.pole_velocity + 0.1 * obs.cart_velocity > 0
+        return int(push) if self.episodes else 0
 """
-    assert played(executor, counting)[0].error is None
-    rollout, _ = played(executor, counting, lifetime="evaluation")
-    assert "third episode" in rollout.error
-    assert len(rollout.returns) == 2
+LEARNING = COUNTING.replace("LIMIT", "pass")
+
+
+def test_an_object_lives_through_the_episodes_of_its_life_and_no_longer(executor):
+    fresh, _ = played(executor, LEARNING, range(6), life=1)
+    assert max(fresh.lengths) < 20
+    rollout, _ = played(executor, LEARNING, range(8), life=3)
+    assert [n > 20 for n in rollout.lengths] == [False, True, True] * 2 + [False, True]
+    assert rollout.life == 3
+
+
+def test_a_life_is_told_by_its_seeds_not_by_its_place(executor):
+    rollout, _ = played(executor, LEARNING, (1, 2, 3, 9), life=3)
+    assert [n > 20 for n in rollout.lengths] == [False, True, False, False]
+
+
+@pytest.mark.parametrize("failing", ["third", "second life"])
+def test_lives_that_fail_are_told_alike_however_many_workers_play_them(executor, failing):
+    """Life 3..5 begins at slot 3; a policy cannot know, so one fails in every life or in none."""
+    limit = "if self.episodes == 2:\n            raise RuntimeError('third episode')"
+    source = COUNTING.replace("LIMIT", limit)
+    if failing == "second life":
+        source = COUNTING.replace("LIMIT", "assert obs.cart_position < MOST")
+        _, kept = played(executor, LEARNING, range(3), life=3, keep=range(3))
+        most = max(float(e.observations[:, 0].max()) for e in kept)
+        source = source.replace("MOST", repr(most + 1e-6))
+    seeds = tuple(range(30))
+    rollout, _ = played(executor, source, seeds, life=3)
+    assert rollout.error is not None
+    assert len(rollout.returns) == (2 if failing == "third" else len(rollout.episodes) - 1)
+    with contextlib.closing(LocalExecutor(Settings("cartpole"), workers=3)) as other:
+        assert played(other, source, seeds, life=3)[0] == rollout
 
 
 def test_a_failure_reports_the_steps_it_cost(executor):

@@ -27,12 +27,12 @@ def executor(tmp_path_factory):
 
 def proven(executor, source, seeds=SEEDS[:4]):
     """A proof on held-out episodes, as a run makes it."""
-    keep = to_prove("test", seeds, "episode")
+    keep = to_prove("test", seeds, 1)
 
     async def both():
         run, episodes = await evaluate(executor, source, "test", seeds, keep=keep)
         assert run.error is None
-        return await prove(executor, source, run, episodes, lifetime="episode")
+        return await prove(executor, source, run, episodes, life=1)
 
     return asyncio.run(both())
 
@@ -40,7 +40,7 @@ def proven(executor, source, seeds=SEEDS[:4]):
 @pytest.mark.parametrize("groups", [1, 2, 3, 10])
 def test_whatever_the_groups_places_all_over_them_have_their_turn(groups):
     seeds = tuple(range(50))
-    chosen = to_prove("test", seeds, "episode")
+    chosen = to_prove("test", seeds, 1)
     parts = [part.seeds for part in divided(PlayJob("", seeds), groups)]
     places = [part.index(seed) / len(part) for part in parts for seed in part if seed in chosen]
     assert (chosen[0], len(chosen), len(set(chosen))) == (49, 10, 10)
@@ -53,13 +53,13 @@ def test_whatever_the_groups_places_all_over_them_have_their_turn(groups):
     ("count", "chosen"), [(0, []), (1, []), (2, [1]), (3, [2, 1]), (4, [3, 1]), (5, [4, 3, 1])]
 )
 def test_at_most_half_of_the_episodes_are_chosen_and_never_the_first(count, chosen):
-    assert to_prove("test", range(count), "episode") == chosen
+    assert to_prove("test", range(count), 1) == chosen
 
 
 def test_where_a_policy_is_to_remember_there_is_nothing_to_prove():
-    assert to_prove("test", SEEDS, "evaluation") == []
+    assert to_prove("test", SEEDS, 3) == []
     run = Rollout("test", SEEDS)
-    proof = asyncio.run(prove(None, GOOD, run, (), lifetime="evaluation"))
+    proof = asyncio.run(prove(None, GOOD, run, (), life=3))
     assert (proof.verdict, proof.mark) == ("not applicable", "")
 
 

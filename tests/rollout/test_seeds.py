@@ -2,6 +2,7 @@ from itertools import combinations
 
 import pytest
 
+from promptpo.common.lives import in_lives, life_seed
 from promptpo.rollout.seeds import episode_seeds
 
 STREAMS = ("search", "selection", "test")
@@ -27,3 +28,21 @@ def test_rounds_continue_one_stream():
 
 def test_run_seeds_differ():
     assert not set(episode_seeds(0, "search", 100)) & set(episode_seeds(1, "search", 100))
+
+
+@pytest.mark.parametrize("life", [1, 3, 10, 16])
+def test_a_stream_falls_into_whole_lives_from_its_first_seed_on(life):
+    seeds = episode_seeds(5, "test", 4 * life, life=life)
+    lives = in_lives(seeds, life, int)
+    assert [len(lived) for lived in lives] == [life] * 4
+    drawn = {life_seed(seed, life) for seed in seeds}
+    assert len(drawn) == 4
+    assert all(2**31 <= seed < 2**32 for seed in drawn)
+
+
+def test_lives_of_different_streams_draw_from_different_seeds():
+    drawn = [
+        {life_seed(seed, 10) for seed in episode_seeds(5, stream, 5000, life=10)}
+        for stream in STREAMS
+    ]
+    assert len(set.union(*drawn)) == sum(map(len, drawn)) == 1500

@@ -40,15 +40,15 @@ def play(executor, source, **options):
     return asyncio.run(executor.run(PlayJob(source, SEEDS, **options)))
 
 
-@pytest.mark.parametrize("lifetime", ["episode", "evaluation"])
-def test_what_is_traced_comes_with_the_episodes_that_are_kept(executor, lifetime):
-    run = play(executor, TRACED, keep=SEEDS[1:], lifetime=lifetime)
+@pytest.mark.parametrize("life", [1, 10])
+def test_what_is_traced_comes_with_the_episodes_that_are_kept(executor, life):
+    run = play(executor, TRACED, keep=SEEDS[1:], life=life)
     assert [episode.seed for episode in run.episodes] == [101, 102]
     for episode in run.episodes:
         first, steps = episode.trace["t"][0], len(episode.rewards)
         assert episode.trace["t"] == tuple(range(first, first + steps))
         assert episode.trace["phase"][-1] == "late"
-    assert (run.episodes[0].trace["t"][0] == 1) is (lifetime == "episode")
+    assert (run.episodes[0].trace["t"][0] == 1) is (life == 1)
 
 
 def test_the_episodes_are_the_same_with_and_without_a_trace(executor):
@@ -93,9 +93,9 @@ def test_lines_are_counted_over_the_episodes_that_are_fed_again(executor):
 def test_episodes_of_one_object_are_fed_to_one_object(executor):
     act = "self.t += 1\n        if self.t > 12:\n            self.t = 12\n        return 0"
     source = policy(act, "self.t = 0")
-    run = play(executor, source, keep=SEEDS, lifetime="evaluation")
+    run = play(executor, source, keep=SEEDS, life=10)
     assert max(result.length for result in run.results) < 12
-    late = dict(counted(executor, source, run.episodes, lifetime="evaluation").counts).get(8)
+    late = dict(counted(executor, source, run.episodes, life=10).counts).get(8)
     assert late is not None
     assert 8 not in dict(counted(executor, source, run.episodes).counts)
 

@@ -28,6 +28,10 @@ _SECOND = (
     " lack. It is:\n\n"
 )
 
+_LASTS = """all {} episodes
+
+    def reset(self): ...  # may be left out; called between two episodes"""
+
 _TRACE = """
 - A class attribute `TRACE = ("phase", "push_at")` names up to 8 attributes of `self`, numbers or
   short strings, that are recorded at every step for the author of the next policy."""
@@ -75,6 +79,7 @@ def policy_messages(
         reflection=f"## Reflection on the last round\n\n{memory.reflection}\n\n" * reflected,
         turn=f"## Your turn\n\n{said}",
         trace=_TRACE if _traces(config) else "",
+        lasts=_LASTS.format(life) if (life := config.for_spec(spec).life) > 1 else "one episode",
         imports=imports_text(spec),
         act_timeout=f"{config.act_timeout:g}",
         episode_timeout=f"{config.episode_timeout:g}",

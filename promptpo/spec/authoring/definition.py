@@ -10,6 +10,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from promptpo.common import lives
+
 Bound: TypeAlias = float | Sequence[float] | None
 
 #: An environment with Gymnasium's API, and what it returns as an observation: any type at all.
@@ -115,7 +117,12 @@ class EnvSpec:
         deterministic: the task has one start and no chance, so that every seed gives the same
             episode. Where this is not stated, seeds that make no difference are a mistake.
         policy_lifetime: ``"episode"``: a new policy object for each episode; ``"evaluation"``:
-            one object for all episodes of an evaluation, which may learn from one to the next.
+            one object for the episodes of an evaluation, which may learn from one to the next.
+        evaluation_episodes: with the latter, how many episodes one object lives through. Held-out
+            episodes are split into as many lives, each of which begins with a fresh object.
+        new_life: ``new_life(env, seed)`` draws what stays the same through a life and differs
+            between lives. It is called before the reset of each of a life's episodes, always with
+            the same seed, which is no episode's seed.
         extra_imports: modules that policies may import beyond the sandbox's own list.
         withheld: phrases that must not occur in the prompt, such as what hidden labels mean.
         published: parts by name that replace these where a run asks for the published prompt
@@ -147,6 +154,8 @@ class EnvSpec:
     target: float | None = None
     deterministic: bool = False
     policy_lifetime: Literal["episode", "evaluation"] = "episode"
+    evaluation_episodes: int = lives.EPISODES
+    new_life: Callable[[Env, int], None] | None = None
     extra_imports: tuple[str, ...] = ()
     withheld: tuple[str, ...] = ()
     published: Mapping[str, Any] = field(default_factory=dict)
@@ -164,6 +173,11 @@ class EnvSpec:
             name: value if isinstance(value, Reference) else Reference(float(value))
             for name, value in self.references.items()
         }
+
+    @property
+    def life(self) -> int:
+        """How many episodes one policy object plays."""
+        return self.evaluation_episodes if self.policy_lifetime == "evaluation" else 1
 
     @property
     def where(self) -> str:

@@ -56,6 +56,9 @@ def _check_types(spec: EnvSpec) -> None:
     require("deterministic", isinstance(spec.deterministic, bool), "True or False")
     lifetimes = ("episode", "evaluation")
     require("policy_lifetime", spec.policy_lifetime in lifetimes, '"episode" or "evaluation"')
+    life = spec.evaluation_episodes
+    several = isinstance(life, int) and not isinstance(life, bool) and life >= 2
+    require("evaluation_episodes", several, "a whole number, 2 or more")
     for part in ("extra_imports", "withheld"):
         value = getattr(spec, part)
         texts = isinstance(value, tuple) and all(isinstance(item, str) for item in value)
@@ -108,6 +111,7 @@ _SIGNATURES = {
     "measured_facts": "measured_facts(env)",
     "observe": "observe(raw, env)",
     "reset": "reset(env, seed)",
+    "new_life": "new_life(env, seed)",
     "reward_inputs": "reward_inputs(info)",
     "success": "success(info, reward, terminated)",
     "expert": "expert(env)",

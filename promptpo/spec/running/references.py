@@ -98,9 +98,12 @@ class Played(NamedTuple):
     success: bool | None
 
 
-def play_episode(task: Task, controller: Controller, seed: int) -> Played:
-    """Play the episode of a seed to its end. Raises SpecError where task or controller fail."""
-    task.reset(seed)
+def play_episode(task: Task, controller: Controller, seed: int, life: int | None = None) -> Played:
+    """Play the episode of a seed to its end; ``life`` as of ``Task.reset``.
+
+    Raises SpecError where task or controller fail.
+    """
+    task.reset(seed, life)
     act = controller(task, seed)
     total, length, succeeded, over = 0.0, 0, False, False
     while not over:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from promptpo.common.lives import life_seed
 from promptpo.errors import SpecError
 from promptpo.spec.authoring.definition import Env, EnvSpec, Flat, Raw
 from promptpo.spec.authoring.observation import observation_size
@@ -92,10 +93,12 @@ class Task:
         """The action row as the environment receives it: a copy, clipped to the bounds."""
         return self._codec.received(action)
 
-    def reset(self, seed: int) -> Flat:
+    def reset(self, seed: int, life: int | None = None) -> Flat:
         """Start the episode of a seed (0 or more); the same seed gives the same episode.
 
-        Returns the first observation, a fresh float64 vector of ``observation_size``.
+        ``life`` is how many episodes make a life, for specs that draw something once for each
+        (default: what the spec says). Returns the first observation, a fresh float64 vector of
+        ``observation_size``.
 
         Raises:
             EnvironmentFault: the environment or ``observe`` raised, its answer has not
@@ -104,6 +107,8 @@ class Task:
         activity.begin(RESET)
         self.steps = 0
         try:
+            if self.spec.new_life is not None:
+                self.spec.new_life(self.env, life_seed(seed, life or self.spec.life))
             self.raw = observation_of_reset(self.spec, self.env, seed)
             flat = self._flat(self.raw)
         except SpecError:

@@ -7,10 +7,11 @@ import re
 
 from promptpo.builtin.acting import Acting
 from promptpo.builtin.spaces import Number, Spaces, listed, numbers
-from promptpo.builtin.writing import column, policy
+from promptpo.builtin.writing import column, policy, remembered
 
-#: Periods in steps, and phases between neighbours in radians, of the first variants.
-_BEGIN = ((40, 0.5), (40, -0.5), (20, 1.0), (80, 0.5), (20, 0.5), (80, -0.5))
+#: Periods in steps, and phases between neighbours in units of pi, of the first variants.
+#: A wave runs from the first joint to the last, unless its phase is positive.
+_BEGIN = ((40, -0.5), (40, 0.5), (20, 1.0), (80, -0.5), (20, -0.5), (80, 1.0))
 
 #: More actuators than this have no oscillators.
 _MOST = 40
@@ -55,12 +56,12 @@ def oscillating(spaces: Spaces, variant: int) -> str | None:
         if rates:
             act += f"    levels = levels - KD * {column([n.text for n in rates])}\n"
     else:
-        act += "    levels = wanted\n"
+        act = act.replace("wanted =", "levels =")
     tracked = ", whose angle follows it by PD" if angles else ""
     return policy(
         f"One oscillator for each actuator{tracked}; all have one period.",
         constants,
-        ["def __init__(self):\n    self.steps = 0\n", f"{act}    return {acting.by_levels}\n"],
+        [remembered("self.steps = 0"), f"{act}    return {acting.by_levels}\n"],
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from promptpo.builtin.acting import Acting
 from promptpo.builtin.spaces import Spaces
-from promptpo.builtin.writing import policy
+from promptpo.builtin.writing import policy, remembered
 from promptpo.policies.doing_nothing import zero_policy
 
 
@@ -33,7 +33,7 @@ def random(spaces: Spaces, variant: int) -> str | None:
         f"# Each level is drawn between these, and an action is kept with the chance KEEP.\n"
         f"LOW = {low}\nHIGH = {high}\nKEEP = tunable(0.5, 0.0, 0.99)",
     ]
-    made = "def __init__(self):\n    self.levels = None\n"
+    made = remembered("self.levels = None")
     act = (
         "def act(self, obs):\n"
         "    if self.levels is None or np.random.uniform() > KEEP:\n"

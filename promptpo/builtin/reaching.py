@@ -8,16 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from promptpo.builtin.acting import Acting, rows
-from promptpo.builtin.spaces import FAR, Spaces, drawn, elements
-from promptpo.builtin.writing import column, policy
+from promptpo.builtin.spaces import ERROR, FAR, GOAL, Spaces, drawn, elements
+from promptpo.builtin.writing import column, policy, remembered
 from promptpo.policies.parametric import bounds
 
 if TYPE_CHECKING:
     from promptpo.spec import LayoutField
-
-#: Words by which a field is taken for a goal, and for an error already.
-GOAL = re.compile(r"goal|target|desired|destination|setpoint|reference")
-ERROR = re.compile(r"offset|error|delta|difference|displacement")
 
 #: Words of what is moved, the likeliest first; and of what is not a position.
 _MOVED = ("tip", "agent", "hand", "effector", "position", "pos", "place", "achieved")
@@ -70,7 +66,7 @@ def reaching(spaces: Spaces, variant: int) -> str | None:
         f"PD towards a goal: {pair.name}; the error and its change from step to step drive the"
         " action.",
         [acting.constants, offset, gains],
-        ["def __init__(self):\n    self.before = None\n", f"{act}    return {acting.by_scores}\n"],
+        [remembered("self.before = None"), f"{act}    return {acting.by_scores}\n"],
     )
 
 

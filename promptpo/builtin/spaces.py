@@ -24,6 +24,10 @@ FAR = 1e6
 #: How large a number of this unit usually is, where no bound says it.
 TYPICAL = {"rad": 0.5, "rad/s": 3.0, "m": 1.0, "m/s": 2.0, "deg": 30.0}
 
+#: Words by which a field is taken for a goal, and for an error already.
+GOAL = re.compile(r"goal|target|desired|destination|setpoint|reference")
+ERROR = re.compile(r"offset|error|delta|difference|displacement")
+
 #: Names of what only repeats another field, a step late.
 _LATE = re.compile(r"prev|last|before|old")
 
@@ -62,10 +66,11 @@ class Spaces:
     def read(self, most: int, turn: int = 0) -> list[Number]:
         """At most so many numbers of an observation, of the smallest fields first.
 
-        What is late comes last. ``turn`` begins with a later field where not all of them fit.
+        Before them comes what is named like a goal or an error, after them what is late. ``turn``
+        begins with a later field where not all of them fit.
         """
         whole = [numbers(f, self._is_long(f)) for f in self.fields]
-        order = sorted(whole, key=lambda n: (bool(_LATE.search(n[0].field)), len(n)))
+        order = sorted(whole, key=_urgency)
         if turn and sum(map(len, whole)) > most:
             at = turn % len(order)
             order = order[at:] + order[:at]
@@ -78,6 +83,12 @@ class Spaces:
     def _is_long(self, field: LayoutField) -> bool:
         size = field.stop - field.start
         return size > LONG and size != self.actuators
+
+
+def _urgency(part: Sequence[Number]) -> tuple[bool, bool, int]:
+    name = part[0].field
+    aim = GOAL.search(name) or ERROR.search(name)
+    return bool(_LATE.search(name)), not (aim and len(part) <= LONG), len(part)
 
 
 def numbers(field: LayoutField, summed_up: bool = False) -> list[Number]:

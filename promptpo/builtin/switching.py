@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from promptpo.builtin.acting import Acting, rows
 from promptpo.builtin.spaces import Spaces, drawn
-from promptpo.builtin.writing import policy, scaled
+from promptpo.builtin.writing import policy, remembered, scaled
 
 #: Numbers that a switch goes by, and those of a tree.
 SWITCH, TREE = 12, 24
@@ -22,7 +22,7 @@ def bang_bang(spaces: Spaces, variant: int) -> str:
     read = spaces.read(SWITCH, variant // 2)
     constants, method = scaled(read)
     weights = drawn(len(read) + 1, 0.4, "bang-bang", variant)
-    made = "def __init__(self):\n    self.up = None\n"
+    made = remembered("self.up = None")
     act = (
         "def act(self, obs):\n"
         "    signal = WEIGHTS[:-1] @ self.read(obs) + WEIGHTS[-1]\n"

@@ -75,8 +75,16 @@ class Synthesizer:
     @cached_property
     def standard(self) -> tuple[str, ...]:
         """The structures that apply, as they come first, each once."""
-        found = (structure(self.spaces, 0) for structure in STRUCTURES)
+        found = (structure(self.spaces, 0) for structure in self._order)
         return tuple(source for source in found if source is not None)
+
+    @property
+    def _order(self) -> Sequence[Structure]:
+        """A machine with one actuator swings by feedback more often than by the clock."""
+        if self.spaces.actuators > 1:
+            return STRUCTURES
+        others = [structure for structure in STRUCTURES if structure is not oscillating]
+        return [*others[:-3], oscillating, *others[-3:]]
 
     def _source(self, number: int) -> str:
         if number < len(self.standard):
@@ -84,7 +92,7 @@ class Synthesizer:
         later = (
             source
             for variant in count(1)
-            for structure in STRUCTURES
+            for structure in self._order
             if (source := structure(self.spaces, variant)) is not None
         )
         return next(islice(later, number - len(self.standard), None))

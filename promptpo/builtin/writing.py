@@ -22,6 +22,12 @@ def policy(doc: str, constants: Sequence[str], methods: Sequence[str]) -> str:
     return re.sub(r"\n{4,}", "\n\n\n", text)
 
 
+def remembered(first: str) -> str:
+    """Methods that begin every episode with a statement, whoever keeps the object."""
+    made = "def __init__(self):\n    self.reset()\n"
+    return f"{made}\ndef reset(self):\n    {first}\n"
+
+
 def scaled(read: Sequence[Number]) -> tuple[str, str]:
     """Constants and method by which a policy reads these numbers, each about from -1 to 1."""
     middles, scales = [n.middle for n in read], [n.scale for n in read]
@@ -38,8 +44,14 @@ def scaled(read: Sequence[Number]) -> tuple[str, str]:
 
 
 def column(texts: Sequence[str], indent: int = 8) -> str:
-    """Expressions as an array, one a line where they are long."""
+    """Expressions as an array, one a line where they are long; a row by its name.
+
+    Numbers from a row's first on are taken for the whole row.
+    """
     line = ", ".join(texts)
+    field = texts[0].partition("[")[0]
+    if texts[0] != field and list(texts) == [f"{field}[{i}]" for i in range(len(texts))]:
+        return f"np.ravel({field})"
     if len(line) < 60:
         return f"np.array([{line}], dtype=float)"
     inner = "".join(f"{' ' * (indent + 4)}{text},\n" for text in texts)

@@ -23,12 +23,12 @@ from sandbox.errors import (
     SandboxFailed,
     TimeLimit,
 )
-from sandbox.interface import Box, Discrete, Episode, Interface, Limits, MultiDiscrete
+from sandbox.interface import Box, Discrete, Episode, Interface, Limits, MultiDiscrete, Place
 from sandbox.isolation import Isolation
 from sandbox.libraries import ALLOWED_IMPORTS
 
 if TYPE_CHECKING:
-    from sandbox.host import CountingPolicy, Host, Policy, Summarizer, detect
+    from sandbox.host import CountingPolicy, Host, Instances, Policy, Summarizer, detect
 
 __all__ = [
     "ALLOWED_IMPORTS",
@@ -40,12 +40,14 @@ __all__ = [
     "Disturbed",
     "Episode",
     "Host",
+    "Instances",
     "Interface",
     "Isolation",
     "IsolationUnavailable",
     "Limits",
     "MemoryLimit",
     "MultiDiscrete",
+    "Place",
     "Policy",
     "PolicyError",
     "ProcessDied",

@@ -30,10 +30,11 @@ HEADER = struct.Struct("<IIII")
 MAGIC = 0x31504F50
 
 #: Number of slots, whether to make new policy objects, how many of the slots are traced; slots
-#: (int64), seeds (uint64) and the slots that are traced (int64) follow.
+#: (int64), seeds (uint64) and the slots that are traced (int64) follow; where instances have
+#: constants of their own, those of each slot (float64) instead of the last.
 RESET_HEAD = struct.Struct("<III")
-#: The slot whose trace is asked for.
-TRACE_HEAD = struct.Struct("<q")
+#: The slot whose trace or error is asked for.
+SLOT_HEAD = struct.Struct("<q")
 #: A line of the program, and how many acts have reached it; one after the other.
 LINE_HITS = struct.Struct("<II")
 #: Number of slots, whether the observations are ragged; slots (int64), of ragged ones the lengths
@@ -59,6 +60,7 @@ class Kind(IntEnum):
     OUTPUT = 5
     TRACE = 6
     LINES = 7
+    ERROR = 8
     DONE = 17
     ACTIONS = 18
     TEXT = 19
@@ -78,6 +80,7 @@ FAULTS: dict[int, tuple[type[ProgramError], ...]] = {
     Kind.OUTPUT: _RUNNING,
     Kind.TRACE: _RUNNING,
     Kind.LINES: _RUNNING,
+    Kind.ERROR: _RUNNING,
 }
 
 

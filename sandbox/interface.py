@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -149,6 +149,19 @@ class Limits:
         for name, value in asdict(self).items():
             if not 0 < value < math.inf:
                 raise ValueError(f"Limits: {name} must be positive and finite, not {value!r}")
+
+
+class Place(NamedTuple):
+    """Where one number stands, its sign included, as ``ast`` counts: lines from 1, columns in bytes.
+
+    ``whole``: it is to be an int.
+    """
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    whole: bool = False
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,6 +20,7 @@ from promptpo.policies.literals import (
     Source,
     changed,
     elements,
+    lines_of,
     measured,
     structural,
 )
@@ -51,6 +52,11 @@ class Constant:
     log: bool = False
     integer: bool = False
     declared: bool = False
+
+    @property
+    def place(self) -> tuple[int, int, int, int, bool]:
+        """Where it stands, as ``sandbox.Place`` has it."""
+        return (*self.literal.where, self.integer)
 
     @property
     def line(self) -> int:
@@ -162,7 +168,7 @@ def _is_switch(value: float) -> bool:
 
 def commented(source: str, notes: Mapping[int, str]) -> str:
     """A source with ``was ...`` at the ends of lines, where a comment may stand."""
-    lines = source.splitlines(keepends=True)
+    lines = lines_of(source)
     comments, ends = {}, set()
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -22,12 +23,16 @@ _SHAPES = frozenset(
 
 @dataclass(frozen=True)
 class Literal:
-    """A number in a source: ``source[start:end]``, its sign included, on a line from 1."""
+    """A number in a source: ``source[start:end]``, its sign included, on a line from 1.
+
+    ``where`` is the same as ``ast`` counts: line, column in bytes, and both of the end.
+    """
 
     start: int
     end: int
     line: int
     value: float
+    where: tuple[int, int, int, int]
 
 
 @dataclass(frozen=True)
@@ -48,7 +53,7 @@ class Source:
     def __init__(self, text: str) -> None:
         self.text = text
         self.tree = ast.parse(text)
-        lines = text.splitlines(keepends=True)
+        lines = lines_of(text)
         self._lines = lines
         self._starts = [0, *accumulate(len(line) for line in lines)]
 
@@ -67,7 +72,10 @@ class Source:
     def literal(self, node: ast.expr) -> Literal | None:
         """The number that a node is, if it is one."""
         value = number(node)
-        return None if value is None else Literal(*self.span(node), node.lineno, value)
+        if value is None or node.end_lineno is None or node.end_col_offset is None:
+            return None
+        where = (node.lineno, node.col_offset, node.end_lineno, node.end_col_offset)
+        return Literal(*self.span(node), node.lineno, value, where)
 
     def places(self) -> Iterator[Place]:
         """What modules, classes and ``__init__`` assign, and defaults of parameters."""
@@ -85,6 +93,11 @@ class Source:
                             yield from _assigned(inner, "")
                 case _:
                     yield from _assigned(statement, within)
+
+
+def lines_of(source: str) -> list[str]:
+    """The lines of a source with their ends, as Python counts them: fewer than ``splitlines``."""
+    return re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+$", source)
 
 
 def number(node: ast.expr) -> float | None:

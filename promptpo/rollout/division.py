@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain, pairwise
 
-from promptpo.rollout.jobs import Moment, PlayJob, PlayRun, bystander
+from promptpo.rollout.jobs import InstancesJob, Moment, PlayJob, PlayRun, bystander
 from promptpo.types import Episode
 
 #: Episodes in lockstep that have their environments whatever these cost.
@@ -46,6 +46,15 @@ def divided(job: PlayJob, groups: int) -> list[PlayJob]:
         parts.append(replace(job, seeds=seeds, keep=keep, first=job.first + start))
         start += len(seeds)
     return parts
+
+
+def of_instances(job: InstancesJob, workers: int, parts: int | None = None) -> list[InstancesJob]:
+    """The job in so many parts, in order; by default as many as keep so many workers busy."""
+    episodes = len(job.constants) * len(job.seeds)
+    parts = parts or max(workers, min(2 * workers, episodes // (2 * BASE)))
+    parts = min(parts, len(job.constants))
+    ends = [len(job.constants) * n // parts for n in range(parts + 1)]
+    return [replace(job, constants=job.constants[i:j]) for i, j in pairwise(ends)]
 
 
 def unplayed(seeds: Sequence[int]) -> PlayRun:

@@ -154,6 +154,49 @@ class PlayRun:
 
 
 @dataclass(frozen=True)
+class InstanceRun:
+    """What became of one vector of constants.
+
+    Attributes:
+        results: the episodes that came to an end, in the order of the seeds.
+        steps: environment steps, those of episodes that did not end included.
+        error: why this instance failed; None if it did not.
+        bound: the mean return that it could have reached at best when it was given up, below the
+            bar; None where it was played to the end.
+        pace: the highest mean reward of a few steps in a row (``rollout.instances.PACE``).
+    """
+
+    results: tuple[Episode, ...] = ()
+    steps: int = 0
+    error: str | None = None
+    bound: float | None = None
+    pace: float = -math.inf
+
+
+@dataclass(frozen=True)
+class InstancesJob(Job[tuple[InstanceRun, ...]]):
+    """Play one episode per seed with each vector of constants, at their ``places`` in a policy.
+
+    A place is a line, a column, where both end, and whether the number is whole, as
+    ``sandbox.Place`` has them. With a ``bar`` an instance is given up once its mean return cannot
+    reach it, if no step brings more than ``pace``; steps to come never count less than 0.
+    """
+
+    source: str
+    places: tuple[tuple[int, int, int, int, bool], ...]
+    constants: tuple[tuple[float, ...], ...]
+    seeds: tuple[int, ...]
+    lifetime: Lifetime = "episode"
+    bar: float | None = None
+    pace: float = math.inf
+
+    @property
+    def in_turn(self) -> bool:
+        """Whether its episodes follow each other on one object."""
+        return self.lifetime == "evaluation"
+
+
+@dataclass(frozen=True)
 class RehearsalJob(Job[None]):
     """Play the seeds without a policy; SpecError is raised where the environment fails even so.
 

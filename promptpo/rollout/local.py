@@ -8,14 +8,24 @@ import threading
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from itertools import chain
 from typing import Any, TypeVar, cast
 
 from promptpo.common.concurrency import all_of
 from promptpo.errors import PromptPOError, SpecError
 from promptpo.rollout.cores import available_cores
-from promptpo.rollout.division import BASE, divided, joined, joined_lives, unplayed
+from promptpo.rollout.division import (
+    BASE,
+    divided,
+    joined,
+    joined_lives,
+    of_instances,
+    unplayed,
+)
 from promptpo.rollout.jobs import (
     DescribeJob,
+    InstanceRun,
+    InstancesJob,
     Job,
     PlayJob,
     PlayRun,
@@ -60,7 +70,17 @@ class LocalExecutor:
         """The answer of one worker, or of several that share the episodes of a policy."""
         if isinstance(job, PlayJob):
             return cast("R", await self._shared(job))
+        if isinstance(job, InstancesJob):
+            return cast("R", await self._instances(job))
         return await self._in_thread(job)
+
+    async def _instances(self, job: InstancesJob) -> tuple[InstanceRun, ...]:
+        """In more parts than there are workers where that leaves enough to step together.
+
+        Parts differ in length: whoever is done early takes another.
+        """
+        parts = of_instances(job, self._workers)
+        return tuple(chain.from_iterable(await all_of(map(self._in_thread, parts))))
 
     async def _shared(self, job: PlayJob) -> PlayRun:
         """Among as many workers as there are, but no fewer than BASE episodes for each.
@@ -88,6 +108,8 @@ class LocalExecutor:
             return self._describe(job)
         if isinstance(job, PlayJob):
             return self._play(job)
+        if isinstance(job, InstancesJob):
+            return self._play_instances(job)
         if isinstance(job, RehearsalJob):
             return self._rehearse(job)
         return self._repeated(job)
@@ -116,6 +138,21 @@ class LocalExecutor:
             if run.error_kind != "environment":
                 return run
         return run
+
+    def _play_instances(self, job: InstancesJob) -> tuple[InstanceRun, ...]:
+        """In halves where a worker is lost, to find the instance under which it is."""
+        try:
+            found: tuple[InstanceRun, ...] = self._answer(job)
+        except Lost:
+            if len(job.constants) > 1:
+                halves = of_instances(job, 1, parts=2)
+                return tuple(chain.from_iterable(map(self._play_instances, halves)))
+            try:
+                found = self._answer(job, fresh=True)
+            except Lost as lost:
+                error = f"the environment failed under this policy: {lost.words}"
+                found = (InstanceRun((), lost.steps, error),)
+        return found
 
     def _rehearse(self, job: RehearsalJob) -> None:
         """In a worker that has done nothing before; what has gone well is not done again."""

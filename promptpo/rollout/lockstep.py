@@ -58,7 +58,7 @@ class SlotPolicy(Protocol):
 
 
 @dataclass
-class _Running:
+class Running:
     """One episode in its slot, and what it has gathered so far."""
 
     task: Task
@@ -144,7 +144,7 @@ class Lockstep:
         life: int = 1,
     ) -> None:
         self._episodes = [
-            _Running(task, slot, seed, seed in keep, life)
+            Running(task, slot, seed, seed in keep, life)
             for slot, (task, seed) in enumerate(zip(tasks, seeds, strict=False), first)
         ]
         self._keeping = any(episode.keep for episode in self._episodes)
@@ -230,7 +230,7 @@ class Lockstep:
                 slots = [episode.slot for episode in running]
         rows.check(since=1)
 
-    def _step(self, running: Sequence[_Running], actions: NDArray[np.float64]) -> bool:
+    def _step(self, running: Sequence[Running], actions: NDArray[np.float64]) -> bool:
         """One step of each; returns whether one is over."""
         if self._keeping:
             for row, episode in enumerate(running):
@@ -251,7 +251,7 @@ class Lockstep:
         return Moment(self._round, self._phase, self._slot)
 
     @staticmethod
-    def _tasks(episodes: Sequence[_Running]) -> dict[int, Task]:
+    def _tasks(episodes: Sequence[Running]) -> dict[int, Task]:
         return {episode.slot: episode.task for episode in episodes}
 
     def _run(
@@ -274,7 +274,7 @@ class Lockstep:
         )
 
 
-def _where(episode: _Running, action: NDArray[np.float64]) -> str:
+def _where(episode: Running, action: NDArray[np.float64]) -> str:
     """Where in which episode, for a policy's eyes: the seed is not told."""
     text = str(action.tolist())
     text = text if len(text) <= 200 else f"{text[:200]}..."

@@ -22,6 +22,8 @@ from promptpo.rollout.jobs import (
     BaselineJob,
     CoverageJob,
     DescribeJob,
+    InstanceRun,
+    InstancesJob,
     Job,
     PlayJob,
     PlayRun,
@@ -39,6 +41,12 @@ from promptpo.types import SummaryRun
 if TYPE_CHECKING:
     import sandbox
     from promptpo.spec import EnvSpec, Task
+
+#: How many jobs of instances an environment is opened for, at the least.
+_SERVES = 100
+
+#: Seconds that an act of one of several instances may take, at the least.
+_LEAST = 0.1
 
 
 @dataclass
@@ -144,6 +152,42 @@ class Worker:
         )
         return math.ceil(count / width)
 
+    def play_instances(self, job: InstancesJob) -> tuple[InstanceRun, ...]:
+        """Play a policy with other constants; an instance that fails is a result."""
+        from promptpo.rollout.instances import Tools, play_instances
+
+        (task,) = self.open_tasks(1)
+        count = len(job.constants) * (1 if job.in_turn else len(job.seeds))
+        # The same environments serve many jobs of this kind: opening them costs each a little.
+        opening = self._opening / _SERVES
+        width = best_width(count, len(self.tasks), opening, task.horizon, task.observation_size)
+        together = min(count, width)
+        tools = Tools(
+            self.open_tasks,
+            self.tasks.remove,
+            lambda episodes: self._instances(job, self.limits(episodes), together),
+        )
+        return play_instances(job, width, tools)
+
+    def _instances(
+        self, job: InstancesJob, limits: sandbox.Limits, together: int
+    ) -> sandbox.Instances:
+        """The policy with other constants, in a fresh process of its own.
+
+        So many episodes ``together`` have the time of one: else one bad instance among them could
+        take the time of all.
+        """
+        import sandbox
+
+        shared = replace(
+            limits,
+            act_seconds=max(limits.act_seconds / together, _LEAST),
+            init_seconds=max(limits.init_seconds / together, _LEAST),
+        )
+        extra, key = tuple(self.spec.extra_imports), self._seed_key(job.source)
+        places = [sandbox.Place(*place) for place in job.places]
+        return self.host.instances(job.source, places, self.interface, shared, extra, key)
+
     def rehearse(self, job: RehearsalJob, steps: int | None = None) -> None:
         """Play without a policy, whole episodes or so many ``steps`` of them."""
         from promptpo.rollout import baselines
@@ -246,4 +290,5 @@ _DOES: Mapping[type[Job[Any]], Callable[[Worker, Any], Any]] = {
     ProofJob: Worker.prove,
     SummaryJob: Worker.summarize,
     CoverageJob: Worker.count_lines,
+    InstancesJob: Worker.play_instances,
 }

@@ -5,7 +5,8 @@ It imports nothing of ``inside``, ``language`` and ``lockdown``, which run in th
 
 from sandbox.host.counting import CountingPolicy
 from sandbox.host.host import Host, detect
+from sandbox.host.instances import Instances
 from sandbox.host.policy import Policy
 from sandbox.host.session import Summarizer
 
-__all__ = ["CountingPolicy", "Host", "Policy", "Summarizer", "detect"]
+__all__ = ["CountingPolicy", "Host", "Instances", "Policy", "Summarizer", "detect"]

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Literal, Self
 
 from sandbox.errors import Disturbed, IsolationUnavailable, SandboxError, SandboxFailed
 from sandbox.host.channel import Channel
 from sandbox.host.counting import CountingPolicy
+from sandbox.host.instances import Instances
 from sandbox.host.policy import Policy
 from sandbox.host.session import Summarizer
 from sandbox.host.warm_parent import WarmParent
-from sandbox.interface import Interface, Limits
+from sandbox.interface import Interface, Limits, Place
 from sandbox.isolation import Isolation
 from sandbox.libraries import needed_libraries
 
@@ -87,6 +88,20 @@ class Host:
         limits = limits or Limits()
         channel = self._spawn(source, limits, extra_imports)
         return CountingPolicy(channel, source, interface, limits, extra_imports, seed_key)
+
+    def instances(
+        self,
+        source: str,
+        places: Sequence[Place],
+        interface: Interface,
+        limits: Limits | None = None,
+        extra_imports: tuple[str, ...] = (),
+        seed_key: bytes = b"",
+    ) -> Instances:
+        """As ``policy``, of a program whose slots have constants of their own at these places."""
+        limits = limits or Limits()
+        channel = self._spawn(source, limits, extra_imports)
+        return Instances(channel, source, interface, limits, extra_imports, seed_key, places)
 
     def summarizer(
         self,

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from sandbox import frames, tracing
 from sandbox.errors import BadAction, ProgramError, ProtocolError
-from sandbox.frames import ACT_HEAD, RESET_HEAD, TRACE_HEAD, FrameError, Kind
+from sandbox.frames import ACT_HEAD, RESET_HEAD, SLOT_HEAD, FrameError, Kind
 from sandbox.host.act_requests import ActRequest, ActRequests, bad_action
 from sandbox.host.channel import Channel
 from sandbox.host.session import Session
-from sandbox.interface import FloatArray, Interface, Limits
+from sandbox.interface import FloatArray, Interface, Limits, Place
 from sandbox.tracing import MAX_STEPS, Value
 
 #: One purpose, one function: a number for another purpose is unrelated.
@@ -58,8 +58,9 @@ class Policy(Session):
         limits: Limits,
         extra_imports: tuple[str, ...] = (),
         seed_key: bytes = b"",
+        places: Sequence[Place] = (),
     ) -> None:
-        super().__init__(self.role, channel, source, interface, limits, extra_imports)
+        super().__init__(self.role, channel, source, interface, limits, extra_imports, places)
         self._seed_key = seed_key
         self._pending: deque[ActRequest] = deque()
         self._requests = ActRequests(interface, self._replies)
@@ -96,6 +97,9 @@ class Policy(Session):
                 np.asarray(traced, np.int64).tobytes(),
             )
         )
+        self._begin(slots, payload)
+
+    def _begin(self, slots: Sequence[int], payload: bytes) -> None:
         seconds = self._limits.init_seconds * max(1, len(slots))
         expected = self._replies.to(Kind.RESET, slots=slots)
         self._request(Kind.RESET, payload, expected, seconds, "making the policy object")
@@ -116,7 +120,7 @@ class Policy(Session):
         acts = self._requests.steps(slot)
         steps = min(acts, MAX_STEPS)
         expected = self._replies.to(Kind.TRACE, tracing.longest(steps))
-        payload, seconds = TRACE_HEAD.pack(slot), self._limits.act_seconds
+        payload, seconds = SLOT_HEAD.pack(slot), self._limits.act_seconds
         reply = self._request(Kind.TRACE, payload, expected, seconds, "reading the trace")
         try:
             found = tracing.parse(reply, steps)
@@ -168,6 +172,15 @@ class Policy(Session):
 
     def finish(self) -> NDArray[np.float64]:
         """Second half of ``act``: waits for the actions of the oldest ``begin``."""
+        request = self._receive()
+        bad = request.check()
+        if bad is not None:
+            raise self._bad_action(request, bad)
+        request.acts += 1
+        return request.actions.copy()
+
+    def _receive(self) -> ActRequest:
+        """The oldest ``begin``, with the numbers that came in reply, not looked at yet."""
         request = self._pending.popleft()
         try:
             self._channel.receive_into(request.reply)
@@ -175,11 +188,7 @@ class Policy(Session):
             self._output = error.output or self._output
             self._locate(error, request)
             raise
-        bad = request.check()
-        if bad is not None:
-            raise self._bad_action(request, bad)
-        request.acts += 1
-        return request.actions.copy()
+        return request
 
     def _bad_action(self, request: ActRequest, row: int) -> BadAction:
         """Found here and not by the program's process, which is not believed in any case."""

@@ -23,6 +23,7 @@ _REPLIES = {
     Kind.OUTPUT: Kind.TEXT,
     Kind.TRACE: Kind.DATA,
     Kind.LINES: Kind.DATA,
+    Kind.ERROR: Kind.TEXT,
 }
 
 
@@ -111,7 +112,7 @@ class ExpectedReplies:
         )
 
     def to(self, request: Kind, size: int = 0, slots: Collection[int] = ()) -> ExpectedReply:
-        """The reply to ``request``; ``size``: of the actions asked for, or most of a trace."""
+        """The reply to ``request``; ``size``: of the actions asked for, or most of what is read."""
         longest = {
             Kind.SUMMARIZE: _WIDEST * self.text_chars,
             Kind.OUTPUT: _WIDEST * self.output_chars,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from types import TracebackType
 from typing import Self
@@ -12,7 +13,7 @@ from sandbox.errors import ProgramError
 from sandbox.frames import EPISODE_HEAD, Kind
 from sandbox.host.channel import Channel
 from sandbox.host.replies import ExpectedReplies, ExpectedReply
-from sandbox.interface import Episode, Interface, Limits, action_as_dict
+from sandbox.interface import Episode, Interface, Limits, Place, action_as_dict
 
 _OUTPUT_SECONDS = 0.1
 
@@ -28,6 +29,7 @@ class Session:
         interface: Interface,
         limits: Limits,
         extra_imports: tuple[str, ...],
+        places: Sequence[Place] = (),
     ) -> None:
         self._channel = channel
         self._interface = interface
@@ -39,6 +41,7 @@ class Session:
             "interface": {**asdict(interface), "action": action_as_dict(interface.action)},
             "limits": asdict(limits),
             "extra_imports": extra_imports,
+            "places": places,
         }
         data = json.dumps(task).encode()
         self._replies = ExpectedReplies(source, limits)

@@ -12,17 +12,18 @@ import numpy as np
 
 from sandbox import tracing
 from sandbox.errors import MemoryLimit, ProgramError
-from sandbox.frames import EPISODE_HEAD, RESET_HEAD, TRACE_HEAD, Kind
+from sandbox.frames import EPISODE_HEAD, RESET_HEAD, SLOT_HEAD, Kind
 from sandbox.inside import trajectory
 from sandbox.inside.acting import Acting
 from sandbox.inside.counting import CountingProgram
 from sandbox.inside.faults import fault_payload, late
+from sandbox.inside.instances import InstancesProgram
 from sandbox.inside.pipes import Closed, Pipes
 from sandbox.inside.policy import PolicyProgram
 from sandbox.inside.program import FeedbackProgram, Program, Task
 from sandbox.inside.traced import TracedProgram
 from sandbox.inside.watchdog import Watchdog
-from sandbox.interface import Box, Interface, Limits, action_from_dict
+from sandbox.interface import Box, Interface, Limits, Place, action_from_dict
 from sandbox.language.declared import TRACE
 from sandbox.language.formatting import Stream
 from sandbox.language.library import Loaded
@@ -38,13 +39,16 @@ _NAMES: dict[int, str] = {
     Kind.OUTPUT: "reading the output",
     Kind.TRACE: "reading the trace",
     Kind.LINES: "reading the counts of lines",
+    Kind.ERROR: "reading an error",
 }
 
 
 def _task(data: Mapping[str, Any]) -> Task:
     shape = data["interface"]
     interface = Interface(**{**shape, "action": action_from_dict(shape["action"])})
-    return Task(data["source"], interface, Limits(**data["limits"]), tuple(data["extra_imports"]))
+    places = tuple(Place(*numbers) for numbers in data["places"])
+    limits = Limits(**data["limits"])
+    return Task(data["source"], interface, limits, tuple(data["extra_imports"]), places)
 
 
 def _reset(program: PolicyProgram, payload: memoryview) -> tuple[Kind, bytes]:
@@ -52,6 +56,9 @@ def _reset(program: PolicyProgram, payload: memoryview) -> tuple[Kind, bytes]:
     start = RESET_HEAD.size
     slots = np.frombuffer(payload, np.int64, count, start).tolist()
     seeds = np.frombuffer(payload, np.uint64, count, start + 8 * count).tolist()
+    if isinstance(program, InstancesProgram):
+        numbers = np.frombuffer(payload, np.float64, -1, start + 16 * count)
+        program.choose(slots, numbers.reshape(count, -1).tolist())
     program.reset(slots, seeds, bool(fresh))
     if isinstance(program, TracedProgram):
         traced = np.frombuffer(payload, np.int64, watched, start + 16 * count).tolist()
@@ -74,7 +81,11 @@ def _summarize(program: FeedbackProgram, payload: memoryview) -> tuple[Kind, byt
         program.observe,
         tracing.parse(trace, steps),
     )
-    return Kind.TEXT, program.summarize(episode).encode("utf-8", "replace")
+    return Kind.TEXT, _bytes(program.summarize(episode))
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "replace")
 
 
 def _seconds(program: Program, kind: int, payload: memoryview) -> float:
@@ -87,9 +98,16 @@ def _seconds(program: Program, kind: int, payload: memoryview) -> float:
 _HANDLERS: dict[int, Callable[[Any, memoryview], tuple[Kind, bytes]]] = {
     Kind.RESET: _reset,
     Kind.SUMMARIZE: _summarize,
-    Kind.OUTPUT: lambda program, _: (Kind.TEXT, program.printer.text.encode("utf-8", "replace")),
-    Kind.TRACE: lambda program, slot: (Kind.DATA, program.samples(*TRACE_HEAD.unpack(slot))),
+    Kind.OUTPUT: lambda program, _: (Kind.TEXT, _bytes(program.printer.text)),
+    Kind.TRACE: lambda program, slot: (Kind.DATA, program.samples(*SLOT_HEAD.unpack(slot))),
     Kind.LINES: lambda program, _: (Kind.DATA, program.lines()),
+    Kind.ERROR: lambda program, slot: (Kind.TEXT, _bytes(program.error(*SLOT_HEAD.unpack(slot)))),
+}
+#: What becomes of a program, by what it is for.
+_PROGRAMS: dict[str, type[PolicyProgram]] = {
+    "policy": PolicyProgram,
+    "counting": CountingProgram,
+    "instances": InstancesProgram,
 }
 _START, _ACT = int(Kind.START), int(Kind.ACT)
 
@@ -147,8 +165,9 @@ class _Server:
         self._source = task.source
         self._watch(task.limits.init_seconds)
         if data["role"] != "feedback":
-            kind = TracedProgram if TRACE in task.source else PolicyProgram
-            kind = CountingProgram if data["role"] == "counting" else kind
+            kind = _PROGRAMS[data["role"]]
+            if kind is PolicyProgram and TRACE in task.source:
+                kind = TracedProgram
             self._program = program = kind(task, self._libraries)
             self._acting = Acting(program, self._pipes, self._watch)
         else:

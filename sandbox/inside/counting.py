@@ -8,12 +8,13 @@ are played again to be looked at.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import FrameType
 from typing import Any
 
 from sandbox.frames import LINE_HITS
 from sandbox.inside.policy import Group, PolicyProgram
+from sandbox.inside.program import NONE
 from sandbox.interface import FloatArray
 from sandbox.language import FILENAME, Randomness
 
@@ -21,10 +22,16 @@ from sandbox.language import FILENAME, Randomness
 class CountingProgram(PolicyProgram):
     """A policy program that counts; acts are hand-overs, so one slot at a time should act."""
 
-    def load(self, randomness: Randomness, class_name: str, method: str) -> type[Any]:
+    def load(
+        self,
+        randomness: Randomness,
+        class_name: str,
+        method: str,
+        constants: Mapping[str, float] = NONE,
+    ) -> type[Any]:
         """As for any program; what runs meanwhile counts as reached, in no act."""
         self._count()
-        cls = super().load(randomness, class_name, method)
+        cls = super().load(randomness, class_name, method, constants)
         self._settle(0)
         return cls
 

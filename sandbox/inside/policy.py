@@ -20,7 +20,7 @@ _Result = TypeVar("_Result")
 
 
 @dataclass
-class _Slot:
+class Slot:
     """One lockstep episode."""
 
     randomness: Randomness
@@ -73,7 +73,7 @@ class PolicyProgram(Program):
         super().__init__(task, libraries)
         self._convert = converter(task.interface.action)
         self._write_all = bulk_writer(task.interface.action)
-        self._slots: dict[int, _Slot] = {}
+        self._slots: dict[int, Slot] = {}
         #: The group that acts, and the observations that it has not seen yet.
         self._running: tuple[Group, Iterator[FloatArray]] | None = None
         #: Whose random numbers code draws that runs in no act.
@@ -91,13 +91,17 @@ class PolicyProgram(Program):
     def _policy_class(self, randomness: Randomness) -> type[Any]:
         return self.load(randomness, self.task.interface.policy_class, "act")
 
-    def _new_policy(self, slot: _Slot) -> object:
-        if slot.context is None:
-            return self._made(slot)
-        return _InContext(slot.context.run(self._made, slot), slot.context)
+    def policy_class(self, number: int, randomness: Randomness) -> type[Any]:
+        """The class of a slot's policy, whose module draws from ``randomness`` while it runs."""
+        return self._shared or self._policy_class(randomness)
 
-    def _made(self, slot: _Slot) -> object:
-        return (self._shared or self._policy_class(slot.randomness))()
+    def _new_policy(self, number: int, slot: Slot) -> object:
+        if slot.context is None:
+            return self._made(number, slot)
+        return _InContext(slot.context.run(self._made, number, slot), slot.context)
+
+    def _made(self, number: int, slot: Slot) -> object:
+        return self.policy_class(number, slot.randomness)()
 
     def _guarded(self, run: Callable[[], _Result], slot: int = -1) -> _Result:
         try:
@@ -120,12 +124,16 @@ class PolicyProgram(Program):
         slot = self._slots.get(number)
         if fresh or slot is None:
             context = Context() if self._own_settings else None
-            slot = self._slots[number] = _Slot(Randomness(seed), context)
+            slot = self._slots[number] = Slot(Randomness(seed), context)
         else:
             slot.randomness.seed(seed)
         self._beginning = slot.randomness
+        self.begin(number, slot)
+
+    def begin(self, number: int, slot: Slot) -> None:
+        """Make the slot's object, or tell the one that it has of a new episode."""
         if slot.policy is None:
-            slot.policy = self._guarded(partial(self._new_policy, slot), number)
+            slot.policy = self._guarded(partial(self._new_policy, number, slot), number)
         else:
             self._guarded(partial(_restart, slot.policy), number)
 

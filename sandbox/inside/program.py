@@ -11,8 +11,9 @@ from __future__ import annotations
 import math
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from sandbox.errors import BadAction, CompileError, MemoryLimit, PolicyError, Pr
 from sandbox.inside.actions import ActionError
 from sandbox.inside.faults import describe
 from sandbox.inside.trajectory import Trajectory
-from sandbox.interface import FloatArray, Interface, Limits
+from sandbox.interface import FloatArray, Interface, Limits, Place
 from sandbox.language import (
     MODULE,
     Library,
@@ -39,6 +40,9 @@ from sandbox.language.hardening import harden
 from sandbox.language.library import Loaded, library_facades
 from sandbox.language.ownership import fleeting
 
+#: No constants beside those in the text.
+NONE: Mapping[str, float] = MappingProxyType({})
+
 
 @dataclass(frozen=True)
 class Task:
@@ -48,6 +52,7 @@ class Task:
     interface: Interface
     limits: Limits
     extra_imports: tuple[str, ...] = ()
+    places: tuple[Place, ...] = ()
 
 
 def observation_class(source: str | None) -> Callable[[FloatArray], Any] | None:
@@ -84,13 +89,22 @@ class Program:
         self.printer = Printer(task.limits.output_chars)
         self._libraries = library_facades(libraries, task.extra_imports)
         offer = importable(task.extra_imports)
-        self.compiled = compile_source(task.source, offer, task.interface.policy_class)
+        policy_class = task.interface.policy_class
+        self.compiled = compile_source(task.source, offer, policy_class, task.places)
         self.observe = observation_class(task.interface.observation_source)
         # dataclasses look their module up by name.
         sys.modules[MODULE] = types.ModuleType(MODULE)
 
-    def load(self, randomness: Randomness, class_name: str, method: str) -> type[Any]:
+    def load(
+        self,
+        randomness: Randomness,
+        class_name: str,
+        method: str,
+        constants: Mapping[str, float] = NONE,
+    ) -> type[Any]:
         """Execute the module in a new namespace and return the class ``class_name``.
+
+        ``constants`` are other values for numbers of the text (``language.places``).
 
         Raises:
             CompileError: there is no such class, or it has no such method.
@@ -106,6 +120,7 @@ class Program:
             namespace["random"] = library.find("random")
         if self.observe is not None:
             namespace["Observation"] = self.observe
+        namespace |= {**self.compiled.numbers, **constants}
         exec(self.compiled.code, namespace)  # noqa: S102 - this is what the sandbox is for
         cls = namespace.get(class_name)
         if not isinstance(cls, type):

@@ -6,11 +6,13 @@ import ast
 import sys
 import types
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sandbox.errors import CompileError
+from sandbox.interface import Place
 from sandbox.language.declared import TRACE, TraceError, traced
+from sandbox.language.places import Renamer, numbers_at
 from sandbox.language.rewriter import Importable
 from sandbox.language.stateless import stateless
 from sandbox.language.transformer import PolicyTransformer
@@ -39,22 +41,26 @@ class Compiled:
 
     ``stateless``: one namespace of it can serve several episodes. ``settings``: it may hold
     settings open from one call to the next. ``traced``: the attributes that its policy class names
-    (``declared``).
+    (``declared``). ``numbers``: what stands in the text where names have been put (``places``).
     """
 
     code: types.CodeType
     stateless: bool
     settings: bool
     traced: Mapping[str, str] = field(default_factory=dict)
+    numbers: Mapping[str, float] = field(default_factory=dict)
 
 
-def compile_source(source: str, importable: Importable, policy_class: str = "") -> Compiled:
+def compile_source(
+    source: str, importable: Importable, policy_class: str = "", places: Sequence[Place] = ()
+) -> Compiled:
     """Check ``source`` and compile it.
 
     Args:
         source: a module that the sandboxed language allows.
         importable: what it may import.
         policy_class: the class that may name attributes to be traced.
+        places: where numbers stand that namespaces bring along (``places.values_at``).
 
     Raises:
         CompileError: with the first refused line, and all refusals in the message.
@@ -64,7 +70,7 @@ def compile_source(source: str, importable: Importable, policy_class: str = "") 
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return _compile(source, importable, policy_class)
+            return _compile(source, importable, policy_class, places)
     except SyntaxError as error:
         line = error.lineno or 1
         message = f"line {line}: this is not valid Python: {error.msg[:_SHOWN]}"
@@ -81,8 +87,12 @@ def compile_source(source: str, importable: Importable, policy_class: str = "") 
         sys.setrecursionlimit(depth)
 
 
-def _compile(source: str, importable: Importable, policy_class: str) -> Compiled:
+def _compile(
+    source: str, importable: Importable, policy_class: str, places: Sequence[Place]
+) -> Compiled:
     tree = ast.parse(source, FILENAME)
+    named = numbers_at(tree, places)
+    numbers = {name: ast.literal_eval(node) for node, name in named.items()}
     try:
         names = traced(tree, policy_class) if TRACE in source else {}
     except TraceError as error:
@@ -92,8 +102,10 @@ def _compile(source: str, importable: Importable, policy_class: str) -> Compiled
     tree = transformer.visit(tree)
     if transformer.refusals:
         raise _refused(source, sorted(set(transformer.refusals)))
+    if named:
+        tree = Renamer(named).visit(tree)
     code = compile(tree, FILENAME, "exec", dont_inherit=True)
-    return Compiled(code, without_state, settings, names)
+    return Compiled(code, without_state, settings, names, numbers)
 
 
 def _holds_settings(tree: ast.Module) -> bool:

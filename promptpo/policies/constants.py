@@ -143,7 +143,7 @@ def tunable(source: str, *, auto: bool = False) -> Tunable:
             if literal is None:
                 continue
             if stated := said.get(literal.start):
-                found.append(_stated(name, stated))
+                found.append(_stated(name, literal, stated))
             elif auto and place.key not in fixed:
                 low, high = range_of(literal.value)
                 whole = isinstance(literal.value, int)
@@ -153,10 +153,10 @@ def tunable(source: str, *, auto: bool = False) -> Tunable:
     return Tunable(plain, tuple(sorted(found, key=lambda c: c.literal.start)))
 
 
-def _stated(name: str, stated: Declared) -> Constant:
-    whole = all(isinstance(v, int) for v in (stated.literal.value, stated.low, stated.high))
+def _stated(name: str, literal: Literal, stated: Declared) -> Constant:
+    whole = all(isinstance(v, int) for v in (literal.value, stated.low, stated.high))
     return Constant(
-        name, stated.literal.value, stated.low, stated.high, stated.literal,
+        name, literal.value, stated.low, stated.high, literal,
         log=stated.log, integer=whole and not stated.log, declared=True,
     )  # fmt: skip
 

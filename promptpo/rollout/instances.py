@@ -77,7 +77,7 @@ class _Instance:
 
     def look(self, job: InstancesJob, horizon: int) -> None:
         """Give up where even the best pace cannot bring the mean return up to the bar any more."""
-        if job.bar is None or self.over:
+        if job.bar is None or self.over or all(e.over for e in self.playing):
             return
         best = max(job.pace, 0.0)
         total = sum(e.return_ for e in self.done)
@@ -197,10 +197,11 @@ class _Group:
         rounds, horizon = 0, pairs[0][1].task.horizon
         while pairs:
             rounds += 1
-            changed = self._step(program, pairs)
-            if changed or rounds % LOOK == 0:
+            over = self._step(program, pairs)
+            if rounds % LOOK == 0:  # whatever becomes of others
                 for instance in self._instances:
                     instance.look(self._job, horizon)
+            if over or rounds % LOOK == 0:
                 pairs = self._left(pairs)
 
     def _left(self, pairs: Sequence[_Pair]) -> list[_Pair]:

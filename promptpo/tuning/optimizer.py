@@ -40,8 +40,7 @@ class Optimizer:
         self.constants = tuple(constants)
         self.restarts = 0
         self._seed, self._sigma = seed, sigma
-        self._start = self._inward([c.value for c in constants])
-        self._cma = self._fresh(self._start)
+        self._cma = self._fresh(self._inward([c.value for c in constants]))
         self._asked: list[NDArray[np.float64]] = []
 
     @property
@@ -62,18 +61,23 @@ class Optimizer:
     def tell(self, scores: Sequence[float]) -> None:
         """The scores of what was asked for last, higher better, NaN the worst.
 
-        Only their order counts. Where the search has come to a stop it starts again from the best
-        of this generation, with twice the population. Raises ValueError for another number of them.
+        Only their order counts. Raises ValueError for another number of them.
         """
         if len(scores) != len(self._asked):
             raise ValueError(f"{len(self._asked)} values were asked for, not {len(scores)}")
         ranks = _ranks(scores)
-        best = self._asked[int(np.argmin(ranks))]
         self._cma.tell(list(zip(self._asked, ranks, strict=True)))
         self._asked = []
-        if self._cma.should_stop():
-            self.restarts += 1
-            self._cma = self._fresh(best)
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the search has come to a stop and only a restart brings anything new."""
+        return bool(self._cma.should_stop())
+
+    def restart(self, values: Sequence[float]) -> None:
+        """Begin again at these values, as wide as at first, with twice the population."""
+        self.restarts += 1
+        self._cma = self._fresh(self._inward(values))
 
     def _fresh(self, start: NDArray[np.float64]) -> CMA | SepCMA:
         from cmaes import CMA, SepCMA

@@ -13,25 +13,55 @@ import math
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
-from promptpo.outcomes import Rollout
+from promptpo.outcomes import Rollout, Score
 from promptpo.policies.constants import Tunable
-from promptpo.racing import paired
+from promptpo.racing import paired, standard_error
 from promptpo.tuning.optimizer import Optimizer, Values
-
-#: Plays vectors of values on common seeds: a rollout for each, in their order.
-Play = Callable[[Sequence[Values], Sequence[int]], Awaitable[Sequence[Rollout]]]
 
 #: Fresh seeds: so many of them, never the same twice.
 Seeds = Callable[[int], Sequence[int]]
 
-#: Episodes of a sample; of everyone in a judgement; judgements at most before the next generation.
-SAMPLE, JUDGED, AGAIN = 2, 10, 3
+#: Episodes of a sample, and the most that they become where noise hides who is better; episodes of
+#: everyone at a time in a judgement, and how often at most.
+SAMPLE, MOST, JUDGED, AGAIN = 2, 8, 5, 4
 
-#: Episodes by which what was found has to beat what was written.
-FINAL = 40
+#: Judgements without a new incumbent after which the search begins again around the old one.
+BARREN = 3
+
+#: Episodes at a time by which what was found has to beat what was written, and how often at most;
+#: and the share of a budget that is kept for them.
+FINAL, FINALLY, KEPT = 10, 4, 0.15
 
 #: Generations from one judgement to the next, and samples that come to it beside the mean.
 EVERY, ELITES = 5, 2
+
+
+@dataclass(frozen=True)
+class Bar:
+    """Below which mean return nobody needs to know more, and the most that a step may yet bring."""
+
+    mean: float
+    pace: float
+
+
+@dataclass(frozen=True)
+class Played:
+    """What one vector of values has played.
+
+    ``bound``: what its mean return could have been at best when it was given up, below a bar; None
+    where it was played to the end. ``pace``: the most that a few steps in a row have brought, each.
+    """
+
+    run: Rollout
+    bound: float | None = None
+    pace: float = -math.inf
+
+
+#: Plays vectors of values on common seeds: what became of each, in their order.
+Play = Callable[[Sequence[Values], Sequence[int], Bar | None], Awaitable[Sequence[Played]]]
+
+#: Told after every generation and judgement.
+Watch = Callable[["Tuned"], None]
 
 
 @dataclass(frozen=True)
@@ -49,6 +79,8 @@ class Tuned:
 
     ``before`` and ``after`` are the final episodes of what was written and of what had been found;
     None where nothing else had been. ``values`` are the written ones unless these were beaten.
+    ``samples`` are values and which share of its generation each left behind; ``failures`` counts
+    those that failed, by why.
     """
 
     values: Values
@@ -57,7 +89,9 @@ class Tuned:
     history: list[Standing] = field(default_factory=list)
     steps: int = 0
     generations: int = 0
+    restarts: int = 0
     samples: list[tuple[Values, float]] = field(default_factory=list)
+    failures: dict[str, int] = field(default_factory=dict)
 
     @property
     def changed(self) -> bool:
@@ -66,37 +100,76 @@ class Tuned:
 
 
 class Tuner:
-    """Tunes one policy within a budget of environment steps; the same seed does the same."""
+    """Tunes one policy within budgets of environment steps; the same seed does the same."""
 
     def __init__(
-        self, tunable: Tunable, play: Play, seeds: Seeds, final: Seeds, budget: int, seed: int
+        self, tunable: Tunable, play: Play, seeds: Seeds, final: Seeds, seed: int
     ) -> None:
         """Nothing is played yet; ``final`` are seeds that decide and that nothing else meets.
 
         Raises ValueError for a policy without constants.
         """
         self.optimizer = Optimizer(tunable.constants, seed)
-        self._play, self._seeds, self._final, self._budget = play, seeds, final, budget
+        self._play, self._seeds, self._final = play, seeds, final
         self._incumbent = tuple(c.value for c in tunable.constants)
         self._run: Rollout | None = None
         self._elites: list[tuple[float, Values]] = []
+        self._pace = -math.inf
+        self._last, self._barren, self._sample = 0, 0, SAMPLE
         self.found = Tuned(self._incumbent)
 
-    async def tune(self) -> Tuned:
-        """Generations and judgements until the budget is spent."""
-        await self._judge([])
-        while self.found.steps < self._budget:
+    @property
+    def run(self) -> Rollout | None:
+        """What the incumbent has played in judgements; None before the first."""
+        return self._run
+
+    async def tune(self, budget: int, watch: Watch = lambda _: None) -> Tuned:
+        """Spend a budget of steps, and let what was found meet what was written."""
+        await self.advance(budget, watch)
+        return await self.finish()
+
+    async def advance(self, budget: int, watch: Watch = lambda _: None) -> None:
+        """Generations and judgements until so many steps in all are spent, or nearly.
+
+        What another generation would take, going by the last one, is not begun where it is more
+        than is left; a share of the budget is left for ``finish``.
+        """
+        until = budget * (1 - KEPT)
+        if not self.found.history:
+            await self._judge([])
+            watch(self.found)
+        while self.found.steps + self._last < until:
+            before = self.found.steps
             await self._generation()
+            self._last = self.found.steps - before
             if self.found.generations % EVERY == 0:
                 await self._judge(self._challengers())
+            watch(self.found)
         await self._judge(self._challengers())
-        await self._confirm()
+        watch(self.found)
+
+    async def finish(self) -> Tuned:
+        """Keep what was found only where it is better beyond noise on final episodes."""
+        written = self.found.history[0].values
+        if self._incumbent == written:
+            return self.found
+        both, met = (written, self._incumbent), dict[Values, Rollout]()
+        for _ in range(FINALLY):
+            await self._meet(both, self._final(FINAL), met)
+            if _better(met, self._incumbent, written) or _beaten(met, self._incumbent, written):
+                break
+        self.found.before, self.found.after = met[written], met[self._incumbent]
+        better = _better(met, self._incumbent, written)
+        self.found.values = self._incumbent if better else written
         return self.found
 
     async def _generation(self) -> None:
+        if self.optimizer.stopped or self._barren >= BARREN:
+            self._barren = 0
+            self.optimizer.restart(self._incumbent)
         asked = self.optimizer.ask()
-        runs = await self._played(asked, self._seeds(SAMPLE))
-        worth = ranked(runs)
+        played = await self._played(asked, self._seeds(self._sample), self._bar())
+        worth = ranked(played)
         self.optimizer.tell(worth)
         # A rank within its own generation: episodes differ from one generation to the next.
         shares = [w / max(len(worth) - 1, 1) for w in worth]
@@ -104,6 +177,17 @@ class Tuner:
         self._elites += [(s, v) for s, v in zip(shares, asked, strict=True) if not math.isnan(s)]
         self._elites = sorted(self._elites, reverse=True)[:ELITES]
         self.found.generations += 1
+        self.found.restarts = self.optimizer.restarts
+
+    def _bar(self) -> Bar | None:
+        """Two standard errors of a sample below the incumbent; none where it does not succeed."""
+        run = self._run
+        if run is None or run.score.failed or run.score.success_rate not in (None, 1.0):
+            return None
+        error = standard_error(run.returns) * math.sqrt(len(run.returns) / self._sample)
+        if not math.isfinite(error):
+            return None
+        return Bar(run.score.mean_return - 2 * error, self._pace)
 
     def _challengers(self) -> list[Values]:
         elites = [values for _, values in self._elites]
@@ -112,48 +196,63 @@ class Tuner:
 
     async def _judge(self, challengers: Sequence[Values]) -> None:
         """Let the incumbent meet challengers until they are told apart, or ``AGAIN`` times."""
+        if not challengers and self.found.history:
+            return
         standing, met = [self._incumbent, *challengers], dict[Values, Rollout]()
         for _ in range(AGAIN):
-            runs = await self._played(standing, self._seeds(JUDGED))
-            for values, run in zip(standing, runs, strict=True):
-                met[values] = Rollout.pooled((met[values], run)) if values in met else run
+            await self._meet(standing, self._seeds(JUDGED), met)
             standing = [standing[0], *(v for v in standing[1:] if not _beaten(met, v, standing[0]))]
             if len(standing) == 1 or any(_better(met, v, standing[0]) for v in standing[1:]):
                 break
         better = [v for v in standing[1:] if _better(met, v, standing[0])]
         if better:
             self._incumbent = max(better, key=lambda v: met[v].score)
-            self._run = None
+            self._run, self._barren = None, 0
+        elif challengers:
+            # Ranks of so few episodes led nowhere: more of them, up to a limit.
+            self._barren += 1
+            self._sample = min(2 * self._sample, MOST)
         run = met[self._incumbent]
         self._run = run if self._run is None else Rollout.pooled((self._run, run))
+        if len(set(run.returns)) == 1 and not run.score.failed:
+            self._sample = 1  # no chance in it
         self.found.values = self._incumbent
         self.found.history.append(Standing(self.found.steps, self._incumbent, self._run))
 
-    async def _confirm(self) -> None:
-        written = self.found.history[0].values
-        if self._incumbent == written:
-            return
-        both = [written, self._incumbent]
-        self.found.before, self.found.after = await self._played(both, self._final(FINAL))
-        met = dict(zip(both, (self.found.before, self.found.after), strict=True))
-        if not _better(met, self._incumbent, written):
-            self.found.values = written
+    async def _meet(
+        self, values: Sequence[Values], seeds: Sequence[int], met: dict[Values, Rollout]
+    ) -> None:
+        """Let all of these play to the end; ``met`` pools what each has played."""
+        played = await self._played(values, seeds, None)
+        for one, its in zip(values, played, strict=True):
+            met[one] = Rollout.pooled((met[one], its.run)) if one in met else its.run
 
-    async def _played(self, values: Sequence[Values], seeds: Sequence[int]) -> Sequence[Rollout]:
-        runs = await self._play(values, seeds)
-        self.found.steps += sum(run.steps for run in runs)
-        return runs
+    async def _played(
+        self, values: Sequence[Values], seeds: Sequence[int], bar: Bar | None
+    ) -> Sequence[Played]:
+        played = await self._play(values, seeds, bar)
+        for its in played:
+            self.found.steps += its.run.steps
+            self._pace = max(self._pace, its.pace)
+            if why := its.run.error:
+                last = why.strip().rpartition("\n")[2]
+                self.found.failures[last] = self.found.failures.get(last, 0) + 1
+        return played
 
 
-def ranked(runs: Sequence[Rollout]) -> list[float]:
-    """How many others each leaves behind, equal ones half of each other; NaN if it failed."""
-    scores = [run.score for run in runs]
+def ranked(played: Sequence[Played]) -> list[float]:
+    """How many others each leaves behind, equal ones half of each other; NaN if it failed.
+
+    Who was given up comes after all who were not, by what it could have reached.
+    """
+    keys = [
+        (0, Score(its.bound)) if its.bound is not None else (1, its.run.score) for its in played
+    ]
     return [
         math.nan
-        if mine.failed
-        else sum(mine > other for other in scores)
-        + 0.5 * (sum(mine == other for other in scores) - 1)
-        for mine in scores
+        if its.run.error is not None
+        else sum(mine > other for other in keys) + 0.5 * (sum(mine == other for other in keys) - 1)
+        for its, mine in zip(played, keys, strict=True)
     ]
 
 

@@ -153,3 +153,23 @@ def test_a_line_that_can_hold_no_comment_gets_none():
 def test_text_of_any_alphabet_may_stand_before_a_number():
     found = tunable("a = {'größe': 1.5, '高': 2.5}  # höhe\n", auto=True)
     assert found.written([3.0, 5.0]) == "a = {'größe': 3.0, '高': 5.0}  # höhe; was 1.5, 2.5\n"
+
+
+def test_a_place_is_where_the_plain_source_has_the_number():
+    source = "é = tunable(1.5, 0, 3); b = tunable(-2.5,\n   -3, 0); c = 7.25\n"
+    found = tunable(source, auto=True)
+    lines = [line.encode() for line in found.source.splitlines()]
+    for constant in found.constants:
+        line, column, _, end, whole = constant.place
+        assert float(lines[line - 1][column:end]) == constant.value
+        assert not whole
+    assert [c.value for c in found.constants] == [1.5, -2.5, 7.25]
+
+
+def test_lines_are_counted_as_python_counts_them():
+    source = 'A = "\x0c\x1c\u2028"\r\nB = 2.5\rC = 3.5\n'
+    found = tunable(source, auto=True)
+    assert [(c.name, c.line, c.literal.value) for c in found.constants] == [
+        ("B", 2, 2.5), ("C", 3, 3.5),
+    ]  # fmt: skip
+    assert found.written((4.5, 3.5)) == source.replace("2.5", "4.5  # was 2.5")

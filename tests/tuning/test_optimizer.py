@@ -8,7 +8,7 @@ from promptpo.policies.constants import Constant
 from promptpo.policies.literals import Literal
 from promptpo.tuning.optimizer import SEPARABLE, Optimizer
 
-NOWHERE = Literal(0, 0, 1, 0.0)
+NOWHERE = Literal(0, 0, 1, 0.0, (1, 0, 1, 0))
 
 
 def constant(value, low, high, **kind):
@@ -78,14 +78,18 @@ def test_the_same_seed_asks_for_the_same():
     assert first.ask() == second.ask() != other.ask()
 
 
-def test_a_search_that_has_stopped_starts_again_with_more():
+def test_a_search_comes_to_a_stop_and_begins_again_with_more():
     optimizer = Optimizer([constant(1.0, 0, 4), constant(1.0, 0, 4)], 1)
     small = optimizer.population
     for _ in range(400):
         optimizer.tell([-abs(v[0] - 2) - abs(v[1] - 2) for v in optimizer.ask()])
-        if optimizer.restarts:
+        if optimizer.stopped:
             break
+    assert optimizer.stopped
+    optimizer.restart((3.0, 1.0))
     assert (optimizer.restarts, optimizer.population) == (1, 2 * small)
+    assert optimizer.mean == pytest.approx((3.0, 1.0))
+    assert not optimizer.stopped
 
 
 def test_a_wrong_number_of_scores_and_no_constants_are_refused():

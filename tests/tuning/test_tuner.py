@@ -3,13 +3,26 @@
 import asyncio
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from promptpo.outcomes import Episode, Rollout
 from promptpo.policies.constants import tunable
-from promptpo.tuning.tuner import Tuner, ranked
+from promptpo.tuning.tuner import (
+    AGAIN,
+    FINAL,
+    FINALLY,
+    JUDGED,
+    KEPT,
+    MOST,
+    SAMPLE,
+    Bar,
+    Played,
+    Tuner,
+    ranked,
+)
 
 SOURCE = "a = tunable(1.0, 0.0, 4.0)\nb = tunable(1.0, 0.0, 4.0)\n"
 STEPS = 10
@@ -27,14 +40,15 @@ class World:
 
     def __init__(self, worth, luck=0.0, chance=0.0):
         self.worth, self.luck, self.chance = worth, luck, chance
-        self.played, self._next = [], itertools.count()
+        self.played, self.bars, self._next = [], [], itertools.count()
 
     def seeds(self, count):
         return [next(self._next) for _ in range(count)]
 
-    async def play(self, vectors, seeds):
+    async def play(self, vectors, seeds, bar):
         self.played.append((list(vectors), list(seeds)))
-        return [self.rollout(values, seeds) for values in vectors]
+        self.bars.append(bar)
+        return [Played(self.rollout(values, seeds), pace=1.0) for values in vectors]
 
     def rollout(self, values, seeds):
         worth = self.worth(*values)
@@ -48,8 +62,8 @@ class World:
         return Rollout("search", tuple(seeds), tuple(episodes), STEPS * len(seeds))
 
     def tune(self, budget=20_000, seed=1, source=SOURCE):
-        tuner = Tuner(tunable(source), self.play, self.seeds, self.seeds, budget, seed)
-        return asyncio.run(tuner.tune())
+        tuner = Tuner(tunable(source), self.play, self.seeds, self.seeds, seed)
+        return asyncio.run(tuner.tune(budget))
 
 
 def bowl(a, b):
@@ -94,9 +108,60 @@ def test_a_policy_that_fails_as_written_can_be_mended():
     assert bowl(*found.values) > -0.5
 
 
-def test_the_budget_is_kept_but_for_what_is_under_way():
-    found = World(bowl).tune(budget=5000)
-    assert 5000 <= found.steps <= 5000 + STEPS * (6 * 2 + 2 * 3 * 10 * 4 + 2 * 40)
+@pytest.mark.parametrize("budget", [2000, 5000, 20_000])
+def test_a_budget_is_kept_but_for_the_last_judgements(budget):
+    found = World(bowl, luck=1.0, chance=0.3).tune(budget)
+    judgement = STEPS * 4 * AGAIN * JUDGED
+    assert (1 - KEPT) * budget - judgement <= found.steps
+    assert found.steps <= budget + judgement + STEPS * 2 * FINAL * FINALLY
+
+
+def test_a_search_goes_on_where_it_stopped():
+    """In two parts it comes to the same as in one, but for a judgement in between."""
+    world = World(bowl)
+    tuner = Tuner(tunable(SOURCE), world.play, world.seeds, world.seeds, 1)
+    asyncio.run(tuner.advance(3000))
+    first = tuner.found.steps
+    found = asyncio.run(tuner.tune(20_000))
+    assert 0 < first <= 3000 < found.steps
+    assert found.values == pytest.approx((3.0, 2.0), abs=0.1)
+
+
+def test_whoever_watches_sees_steps_grow():
+    seen = []
+    world = World(bowl)
+    tuner = Tuner(tunable(SOURCE), world.play, world.seeds, world.seeds, 1)
+    asyncio.run(tuner.tune(3000, lambda found: seen.append(found.steps)))
+    assert seen == sorted(seen)
+    assert len(seen) > 5
+
+
+def test_why_values_fail_is_counted():
+    found = World(lambda a, b: math.nan if a > 1.2 else bowl(a, b)).tune(2000)
+    assert set(found.failures) == {"it raised"}
+    assert found.failures["it raised"] > 0
+
+
+def test_samples_have_a_bar_and_judgements_none():
+    world = World(bowl, luck=2.0)
+    world.tune(3000)
+    for (vectors, seeds), bar in zip(world.played, world.bars, strict=True):
+        assert (bar is not None) == (len(seeds) in (SAMPLE, 2 * SAMPLE, MOST)), vectors
+    bars = [bar for bar in world.bars if bar is not None]
+    assert all(isinstance(bar, Bar) and bar.pace == 1.0 for bar in bars)
+    assert bars[0].mean < -5 + 2 * 2.0 * 2
+
+
+def test_where_the_incumbent_does_not_always_succeed_nobody_is_given_up():
+    class Half(World):
+        def rollout(self, values, seeds):
+            run = super().rollout(values, seeds)
+            episodes = tuple(replace(e, success=e.seed % 2 == 0) for e in run.episodes)
+            return replace(run, episodes=episodes)
+
+    world = Half(bowl)
+    world.tune(3000)
+    assert set(world.bars) == {None}
 
 
 def test_all_of_a_generation_meet_the_same_fresh_seeds():
@@ -112,6 +177,11 @@ def test_the_same_seed_does_the_same():
 
 def test_ranks_are_of_one_generation_and_failures_are_none():
     runs = [rollout([1.0]), rollout([3.0]), rollout([1.0]), rollout([], error="it raised")]
-    *ranks, failed = ranked(runs)
+    *ranks, failed = ranked([Played(run) for run in runs])
     assert ranks == [1.5, 3.0, 1.5]
     assert math.isnan(failed)
+
+
+def test_who_was_given_up_comes_last_by_what_could_have_been():
+    played = [Played(rollout([]), bound=5.0), Played(rollout([-9.0])), Played(rollout([]), bound=4.0)]
+    assert ranked(played) == [1.0, 2.0, 0.0]

@@ -63,8 +63,8 @@ class RunConfig(EpisodeCounts):
     )
     method: str = option(
         "promptpo",
-        "search method: promptpo, best-of-n, random-search, or one of an installed package; its"
-        " own options stand in this help once it is named",
+        "search method: promptpo, best-of-n, random-search, tune, or one of an installed package;"
+        " its own options stand in this help once it is named",
         metavar="METHOD",
         group="task",
     )
@@ -147,6 +147,28 @@ class RunConfig(EpisodeCounts):
         "seed of the policies' own random numbers (default: drawn, so that no policy can know it,"
         " and recorded)",
         within=(0, 2**63 - 1),
+    )
+    tune: bool = option(
+        False, "let an optimizer (CMA-ES) find the numbers of policies", group="tuning"
+    )
+    tune_steps: int = option(
+        200_000,
+        "environment steps that tuning may take in the whole run; 0: none",
+        within=(0, 10**12),
+        group="tuning",
+    )
+    tune_share: float = option(
+        0.5,
+        "share of the tuning steps left that a round may take; the last one takes them all",
+        within=(0.01, 1),
+        group="tuning",
+    )
+    constants: str = option(
+        "either",
+        "'declared': numbers that a policy declares by tunable(value, low, high); 'auto': all that"
+        " can be found; 'either': what it declares, or all where it declares none",
+        choices=("either", "declared", "auto"),
+        group="tuning",
     )
     target: float | None = option(
         None,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-Stream = Literal["search", "selection", "test"]
+Stream = Literal["search", "selection", "test", "tuning"]
 
 
 def _ordered(value: float) -> float:

@@ -152,7 +152,7 @@ class Limits:
 
 
 class Place(NamedTuple):
-    """Where one number stands, its sign included, as ``ast`` counts: lines from 1, columns in bytes.
+    """Where a number stands, its sign included, as ``ast`` counts: lines from 1, columns in bytes.
 
     ``whole``: it is to be an int.
     """

@@ -45,18 +45,12 @@ def parser() -> Parser:
 def main(arguments: argparse.Namespace) -> int:
     """Carry out the command."""
     from promptpo.evaluation import find_player
-    from promptpo.policies.constants import tunable
-    from promptpo.policies.declared import TunableError
+    from promptpo.policies.constants import listed
 
     player = find_player(arguments.policy, partial(runs.find, out=arguments.out))
     if player.file is None:
         raise UsageError(f"{player.label} is no policy; name a run, or a policy's file")
-    try:
-        found = tunable(player.file.source, auto=arguments.constants == "auto").constants
-    except SyntaxError as e:
-        raise UsageError(f"{player.label}:{e.lineno}: {e.msg}; mend the file") from None
-    except TunableError as e:
-        raise UsageError(f"{player.label}: {e}") from None
+    found = listed(player.file.source, arguments.constants, player.label)
     if arguments.json:
         say(json.dumps([_as_data(c) for c in found], indent=2, allow_nan=False))
     elif found:

@@ -42,6 +42,7 @@ COMMANDS = {
     "view": Command("view", "reports in a browser, following runs that are going on"),
     "new": Command("new", "write a first spec file: for a Gymnasium id, or your own task"),
     "constants": Command("constants", "the numbers of a policy that an optimizer may choose"),
+    "tune": Command("tune", "let an optimizer choose the numbers of a policy"),
     "record": Command("record", "turn a run into a recording that can be replayed"),
     "export": Command("export", "take the best policy of a run away, to use it elsewhere"),
     "repair": Command("repair", "set aside what cannot be read of a run's files"),

@@ -10,7 +10,7 @@ import sys
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TextIO, cast
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from promptpo.cli import dry_runs, runs, sweep
 from promptpo.cli.parser import USAGE, Parser, commands_help
@@ -23,6 +23,9 @@ from promptpo.run import options
 from promptpo.run.config_file import load_toml
 from promptpo.sweep.folder import SweepFolder
 from promptpo.sweep.plan import read_seeds
+
+if TYPE_CHECKING:
+    from promptpo.run import Result
 
 EXAMPLES = """\
 examples:
@@ -118,7 +121,7 @@ def main(arguments: argparse.Namespace) -> int:
     return (
         dry_runs.of_run(settings, folder)
         if dry_run
-        else _execute(settings, folder, as_json=as_json)
+        else exit_code(execute(settings, folder, as_json=as_json))
     )
 
 
@@ -165,8 +168,9 @@ def _attach() -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def _execute(settings: RunConfig, folder: Path | None, *, as_json: bool) -> int:
-    from promptpo.api import execute
+def execute(settings: RunConfig, folder: Path | None, *, as_json: bool) -> Result:
+    """Carry out a run, and show how it goes."""
+    from promptpo import api
     from promptpo.common.streams import Steady
     from promptpo.ui import View, open_view
     from promptpo.ui.status import JsonView
@@ -175,11 +179,16 @@ def _execute(settings: RunConfig, folder: Path | None, *, as_json: bool) -> int:
     out = cast("TextIO", stream)
     shown: View = JsonView(out) if as_json else open_view(out)
     with shown as view:
-        result = execute(settings, listener=view, resume=folder)
+        result = api.execute(settings, listener=view, resume=folder)
     if stream.problem is not None and not isinstance(stream.problem, BrokenPipeError):
         note = f"standard output cannot be written ({stream.problem}); the run went on without"
         with contextlib.suppress(OSError):
             say(f"promptpo: {note}", sys.stderr)
+    return result
+
+
+def exit_code(result: Result) -> int:
+    """What a command that has carried out a run ends with."""
     return EXIT_INTERRUPTED if result.status == "interrupted" else 0
 
 

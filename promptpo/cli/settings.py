@@ -21,6 +21,7 @@ GROUPS = {
     "task": "task",
     "model": "language model",
     "search": "search",
+    "tuning": "tuning",
     "limits": "limits: the run stops cleanly at the first one reached",
     "machine": "machine",
 }

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from promptpo.errors import ModelError
 from promptpo.llm.builtin_model import BuiltinModel
+from promptpo.llm.file_model import FileModel
 from promptpo.llm.manual_model import ManualModel
 from promptpo.llm.messages import LanguageModel, Reply, Request
 from promptpo.llm.providers import EXAMPLES, check_configured
@@ -44,6 +45,8 @@ def open_model(settings: ModelSettings) -> LanguageModel:
         if settings.write is None:
             raise ModelError(f"{BUILTIN}: it works within a run, which knows the task's spaces")
         return BuiltinModel(settings.write)
+    if kind == "file":
+        return FileModel(settings.name, Path(path))
     if kind == "recorded":
         recording = Path(path) if path else settings.recording
         if recording is None:

@@ -77,7 +77,7 @@ def check_configured(
     Raises UsageError for an address that is no http(s) URL, ModelError for a key that is not set.
     A server of one's own needs no key.
     """
-    if name in {"manual", "recorded", "builtin"} or name.startswith("recorded:"):
+    if name in {"manual", "recorded", "builtin"} or name.startswith(("recorded:", "file:")):
         return
     server = server_of(name, api_base, env)
     if server is not None:

@@ -24,6 +24,7 @@ __all__ = ["OWN_METHODS", "Demand", "Method", "Search", "Services", "find_method
 OWN_METHODS = {
     "promptpo": "promptpo.methods.promptpo:PromptPO",
     "best-of-n": "promptpo.methods.best_of_n:BestOfN",
+    "tune": "promptpo.methods.tune:Tune",
     "random-search": "promptpo.methods.random_search:RandomSearch",
 }
 

@@ -16,9 +16,11 @@ from promptpo.types import Candidate, Key, Rollout, Round
 
 if TYPE_CHECKING:
     from promptpo.config import RunConfig
+    from promptpo.policies.constants import Tunable
     from promptpo.policies.coverage import CoverageRun
     from promptpo.rollout.jobs import TaskInfo
     from promptpo.spec import EnvSpec
+    from promptpo.tuning.account import TuningAccount
     from promptpo.types import SummaryRun, Trajectory
 
 Messages = tuple[Message, ...]
@@ -122,6 +124,15 @@ class Services(Protocol):
         """
         ...
 
+    def tuning(self, of: Candidate, tunable: Tunable) -> Tuning:
+        """A candidate's constants, to be tuned. Raises ValueError where it has none."""
+        ...
+
+    @property
+    def tuning_left(self) -> int:
+        """Steps of tuning that the run has left; 0 where it does not tune."""
+        ...
+
     async def proven(self, candidates: Sequence[Candidate]) -> tuple[list[Candidate], Candidate]:
         """The candidates, and the best of them, which acts the same with each episode alone.
 
@@ -148,6 +159,40 @@ class Services(Protocol):
 
     def report(self, event: str, /, **data: object) -> None:
         """Tell whoever watches; nothing depends on it."""
+        ...
+
+
+class Tuning(Protocol):
+    """The constants of one candidate, under way; it can be taken up again with more steps.
+
+    ``of`` is the candidate as it was written. ``run`` is what the values that stand have played
+    for tuning, None before any have; ``steps`` are environment steps so far.
+    """
+
+    of: Candidate
+
+    @property
+    def run(self) -> Rollout | None:
+        """What the values that stand have played."""
+        ...
+
+    @property
+    def steps(self) -> int:
+        """Environment steps so far."""
+        ...
+
+    async def advance(self, steps: int) -> None:
+        """Go on until so many steps in all are spent, or a limit of the run is reached.
+
+        Raises LimitReached where nothing at all could be played.
+        """
+        ...
+
+    async def finish(self) -> tuple[Candidate, TuningAccount]:
+        """The candidate with what was found, of the kind "tuned", and how it went.
+
+        Where that is no better beyond noise it is the candidate itself.
+        """
         ...
 
 

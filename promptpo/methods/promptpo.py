@@ -42,6 +42,7 @@ from promptpo.methods.contest import (
 from promptpo.methods.describing import Describer
 from promptpo.methods.feedback import Feedback
 from promptpo.methods.probing import probe
+from promptpo.methods.tuning import ENTRANTS, TuningStage
 from promptpo.policies import Program
 from promptpo.prompts import promptpo as prompts
 from promptpo.prompts.promptpo import Memory, turns
@@ -97,6 +98,7 @@ class PromptPO:
         self.options: Options = services.config.options
         self.feedback = Feedback(services)
         self.describer = Describer(services, self.feedback)
+        self.tuning = TuningStage(services)
         self.memory = Memory()
 
     async def search(self) -> Search:
@@ -154,6 +156,7 @@ class PromptPO:
         pools = self.options.challenge  # scores of all episodes; as published, of a round's own
         tried = [known_before(c, rounds) for c in tried] if pools else tried
         candidates, _ = await self.services.proven(tried)
+        candidates += await self._tuned(contest, candidates, best)
         raced = await contest.race([*([best] if best else []), *candidates])
         if best is not None:
             best, *raced = raced
@@ -168,6 +171,29 @@ class PromptPO:
         rounds = [*rounds, Round(contest.number, tuple(candidates), winner, notes)]
         rounds, self.memory = await self.describer.describe(rounds, self.memory)
         return rounds
+
+    async def _tuned(
+        self, contest: Contest, candidates: Sequence[Candidate], best: Candidate | None
+    ) -> list[Candidate]:
+        """The candidates that tuning makes, after the round's first episodes."""
+        last = contest.number == self.config.rounds
+        share = 1.0 if last else self.config.tune_share
+        made = await self.tuning.tune(contest.number, candidates, best, share=share)
+        self.memory = replace(self.memory, tuned=self.tuning.told)
+        tried = await all_of(self._played(c, contest) for c in made)
+        return [c for c in tried if c.rollout is not None]
+
+    async def _played(self, candidate: Candidate, contest: Contest) -> Candidate:
+        """A candidate after the round's first episodes, recorded."""
+        try:
+            program = Program.of(candidate.source or "")
+            [run] = await self.services.play(program, contest.first, keys=[candidate.key])
+            candidate = replace(candidate, rollout=run, error=run.error)
+            candidate = await contest.on_hard(candidate)
+        except LimitReached as limit:
+            candidate = replace(candidate, error=f"not played: {limit}")
+        self.services.record(candidate)
+        return candidate
 
     async def _reflect(self) -> tuple[Note, ...]:
         """What was thought of the last round; a Feedback class that came with it takes over."""
@@ -197,10 +223,12 @@ class PromptPO:
                     candidate = Candidate(key, None, error=f"not written: {limit}")
                     self.services.record(candidate)
                 break
-            if candidate.error is None or candidate.rollout is None:
+            played = candidate.rollout
+            if candidate.error is None or (played is None and not self.tuning.refuses(candidate)):
                 break
+            output = played.output if played is not None else ""
             messages = prompts.repair_messages(
-                prompt, reply.text, "policy", candidate.error, candidate.rollout.output
+                prompt, reply.text, "policy", candidate.error, output
             )
         state = "failed" if candidate.score.failed else "scored"
         self.services.report("state", name=key.name, state=state)
@@ -212,17 +240,12 @@ class PromptPO:
 
     async def _try(self, at: Key, reply: Reply, contest: Contest) -> Candidate:
         """Play what a reply holds; what cannot be used or played is an attempt that has failed."""
-        candidate = Candidate(at, None)
         try:
-            candidate = Candidate(at, extract_code(reply, "Policy"))
-            program = Program.of(candidate.source or "")
-            [run] = await self.services.play(program, contest.first, keys=[at])
-            candidate = replace(candidate, rollout=run, error=run.error)
-            candidate = await contest.on_hard(candidate)
+            candidate = self.tuning.plain(Candidate(at, extract_code(reply, "Policy")))
         except ReplyRejected as e:
-            candidate = replace(candidate, error=str(e))
-        except LimitReached as limit:
-            candidate = replace(candidate, error=f"not played: {limit}")
+            candidate = Candidate(at, None, error=str(e))
+        if candidate.error is None:
+            return await self._played(candidate, contest)
         self.services.record(candidate)
         return candidate
 
@@ -237,7 +260,8 @@ class PromptPO:
             max_calls=calls + (policies + 1) * options.max_repairs,
             prompt_tokens=prompts.prompt_tokens(spec, config, REPLY_TOKENS),
             completion_tokens=REPLY_TOKENS * (1 + policies) + 250 * reflections,
-            search_steps=_most_episodes(config) * spec.horizon,
+            search_steps=_most_episodes(config) * spec.horizon
+            + (config.tune_steps if config.tune else 0),
             finalists=config.rounds,
         )
 
@@ -255,6 +279,8 @@ def _most_episodes(config: RunConfig) -> int:
     if options.challenge:
         hard = HARD if config.life == 1 else 0
         found += (rounds - 1) * (each + players * hard)
+    if config.tune:
+        found += rounds * ENTRANTS * (each + HARD)
     if config.races:
         racing = players + options.challenge
         found += rounds * racing * min(config.whole(EXTRA_EACH), config.whole(MOST) - each)

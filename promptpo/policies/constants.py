@@ -12,9 +12,10 @@ import math
 import re
 import tokenize
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from promptpo.policies.declared import Declared, without_declarations
+from promptpo.errors import UsageError
+from promptpo.policies.declared import Declared, TunableError, without_declarations
 from promptpo.policies.literals import (
     Literal,
     Source,
@@ -151,6 +152,57 @@ def tunable(source: str, *, auto: bool = False) -> Tunable:
                     continue
                 found.append(Constant(name, literal.value, low, high, literal, integer=whole))
     return Tunable(plain, tuple(sorted(found, key=lambda c: c.literal.start)))
+
+
+def chosen(source: str, which: str) -> Tunable:
+    """The constants of a policy that a setting speaks of: "declared", "auto" or "either".
+
+    "either": those that it declares, or all that are found where it declares none. Raises
+    SyntaxError and TunableError.
+    """
+    if which == "auto":
+        return tunable(source, auto=True)
+    declared = tunable(source)
+    if which == "declared" or declared.constants:
+        return declared
+    return tunable(source, auto=True)
+
+
+def listed(source: str, which: str, label: str) -> tuple[Constant, ...]:
+    """The constants that ``chosen`` gives, of a policy that a user names. Raises UsageError."""
+    try:
+        return chosen(source, which).constants
+    except SyntaxError as e:
+        raise UsageError(f"{label}:{e.lineno}: {e.msg}; mend the file") from None
+    except TunableError as e:
+        raise UsageError(f"{label}: {e}") from None
+
+
+def with_ranges_of(source: str, other: Tunable) -> Tunable:
+    """The constants of a source that are of the same names as another's, in the same ranges."""
+    known = {c.name: c for c in other.constants}
+    found = _every(source)
+    return Tunable(
+        source,
+        tuple(
+            replace(known[c.name], value=known[c.name].clipped(c.value), literal=c.literal)
+            for c in found
+            if c.name in known
+        ),
+    )
+
+
+def _every(source: str) -> list[Constant]:
+    """All numbers of a source that are assigned, structural ones included."""
+    parsed = Source(source)
+    found = []
+    for place in parsed.places():
+        for name, part in elements(place.value, place.name):
+            literal = parsed.literal(part)
+            if literal is not None:
+                low, high = range_of(literal.value)
+                found.append(Constant(name, literal.value, low, high, literal))
+    return sorted(found, key=lambda c: c.literal.start)
 
 
 def _stated(name: str, literal: Literal, stated: Declared) -> Constant:

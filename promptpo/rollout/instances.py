@@ -23,6 +23,8 @@ from promptpo.spec.running.faults import EnvironmentFault
 from promptpo.types import Episode
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     import sandbox
     from promptpo.spec import Task
 
@@ -213,8 +215,10 @@ class _Group:
         """One step of each; returns whether an episode or an instance is over."""
         cells = activity.cells
         cells[CALL] = IDLE
-        actions = program.act([e.slot for _, e in pairs], np.stack([e.observation for _, e in pairs]))
-        failed = np.isnan(actions).any(axis=1)
+        actions = program.act(
+            [e.slot for _, e in pairs], np.stack([e.observation for _, e in pairs])
+        )
+        failed: NDArray[np.bool_] = np.logical_or.reduce(np.isnan(actions), axis=1)
         changed = bool(failed.any())
         if changed:
             for (instance, episode), bad in zip(pairs, failed, strict=True):

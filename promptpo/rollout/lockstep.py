@@ -79,6 +79,7 @@ class Running:
     over: bool = False
 
     def start(self) -> None:
+        """Begin it."""
         self.observation = self.task.reset(self.seed, self.life)
         if self.keep:
             self.observations.append(self.observation)
@@ -105,6 +106,7 @@ class Running:
             raise EnvironmentFault(self.task.spec.where, problem, "make rewards smaller")
 
     def data(self) -> Trajectory:
+        """It, whole, where it was kept."""
         return Trajectory(
             observations=np.stack(self.observations),
             actions=np.stack(self.actions),

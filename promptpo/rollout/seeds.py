@@ -1,4 +1,4 @@
-"""Episode seeds: three streams that cannot meet."""
+"""Episode seeds: four streams that cannot meet."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from promptpo.common.lives import WITHIN, first_of_life
 from promptpo.types import Stream
 
 #: The stream is written into the top two bits of a 31-bit seed, so streams are disjoint.
-_STREAM_BITS: dict[Stream, int] = {"search": 0, "selection": 1, "test": 2}
+_STREAM_BITS: dict[Stream, int] = {"search": 0, "selection": 1, "test": 2, "tuning": 3}
 
 
 def episode_seeds(

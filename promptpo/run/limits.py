@@ -162,7 +162,8 @@ class Ledger:
         limit = self.config.max_env_steps
         if limit is None:
             return self.config.candidates
-        left = limit - self.reached.steps["search"]
+        reached = self.reached.steps
+        left = limit - reached["search"] - reached.get("tuning", 0)
         fitting = left // self._each - len(guests)
         allowed = max(min(fitting, self.config.candidates), begun)
         if allowed < 1:
@@ -175,6 +176,20 @@ class Ledger:
         self._sharing = lambda key: key.name in names or (key.round == number and key.candidate > 0)
         self._used = {}
         return allowed
+
+    def check_tuning(self, steps: int) -> None:
+        """Raises LimitReached where a limit is reached, or leaves no room for so many steps."""
+        self.check()
+        limit = self.config.max_env_steps
+        if limit is not None and self.searched + self._reserved + steps > limit:
+            raise LimitReached(
+                f"the limit of {limit:,} environment steps leaves no room for {steps:,} more"
+            )
+
+    @property
+    def searched(self) -> int:
+        """Steps that count as search: those of tuning are steps of the search, too."""
+        return self.spent.steps["search"] + self.spent.steps.get("tuning", 0)
 
     def check_attempt(self, key: Key) -> None:
         """Raises LimitReached where one more attempt could take a candidate beyond its share."""
@@ -191,7 +206,7 @@ class Ledger:
             self._check_share(key, steps)
             return 0
         limit = self.config.max_env_steps
-        if limit is not None and self.spent.steps["search"] + self._reserved + steps > limit:
+        if limit is not None and self.searched + self._reserved + steps > limit:
             raise LimitReached(
                 f"the limit of {limit:,} environment steps leaves no room for {steps:,} more"
             )

@@ -15,6 +15,7 @@ from promptpo.export.policy_module import best_policy_files
 from promptpo.llm.messages import LanguageModel, Message, Reply
 from promptpo.llm.settings import BUILTIN
 from promptpo.policies import CoverageRun, Program
+from promptpo.policies.constants import Tunable
 from promptpo.rollout.executor import Executor
 from promptpo.rollout.jobs import CoverageJob, SummaryJob, TaskInfo
 from promptpo.rollout.seeds import episode_seeds
@@ -23,6 +24,7 @@ from promptpo.run.asking import Asker
 from promptpo.run.limits import Ledger, check_optimum
 from promptpo.run.playing import Play, Player
 from promptpo.run.proving import Prover
+from promptpo.run.tuning import Tuning
 from promptpo.spec import EnvSpec
 from promptpo.store.codec import encode, score_data
 from promptpo.store.events import EventLog
@@ -172,6 +174,16 @@ class RunServices:
                 error=run.error,
             )
         return run
+
+    def tuning(self, of: Candidate, tunable: Tunable) -> Tuning:
+        """A candidate's constants, to be tuned; nothing is played yet."""
+        return Tuning(self.player, self.spec.horizon, of, tunable)
+
+    @property
+    def tuning_left(self) -> int:
+        """Steps of tuning that the run has left."""
+        config, reached = self.config, self.ledger.reached.steps.get("tuning", 0)
+        return max(config.tune_steps - reached, 0) if config.tune else 0
 
     async def proven(self, candidates: Sequence[Candidate]) -> tuple[list[Candidate], Candidate]:
         """The candidates, and the best of them by scores that stand."""

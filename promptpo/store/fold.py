@@ -14,6 +14,7 @@ from promptpo.store.codec import decode, score_of
 from promptpo.store.events import Event
 from promptpo.store.tally import Tally, Usage
 from promptpo.store.trials import Call, Feedback, Trial
+from promptpo.tuning.account import TuningAccount
 from promptpo.types import Candidate, Key, Proof, Rollout, SummaryRun
 
 #: Events after which a run that has ended is still one that has ended.
@@ -37,6 +38,8 @@ class Fold:
         feedback_classes: how many rounds were done when each was first used, by digest.
         coverages: which lines of policies ran, by digest; ``coverage_of`` has the last of each
             candidate that could be counted, by name.
+        tunings: what was played for tuning, by digest, as the events say it; ``tuned`` is what
+            tuning came to, by the name of the candidate that was tuned.
         ends: the events of the rounds that have ended, by number; ``rounds_done`` is the last one.
         selection, finished: what was decided, as the event says it; None before that, and
             ``finished`` in a run that goes on after its end.
@@ -65,6 +68,8 @@ class Fold:
         self.feedback_classes: dict[str, int] = {}
         self.coverages: dict[str, CoverageRun] = {}
         self.coverage_of: dict[str, CoverageRun] = {}
+        self.tunings: dict[str, Mapping[str, Any]] = {}
+        self.tuned: dict[str, TuningAccount] = {}
         self.ends: dict[int, Mapping[str, Any]] = {}
         self.rounds_done = 0
         self.selection: Mapping[str, Any] | None = None
@@ -90,7 +95,8 @@ class Fold:
         self.latest = event.time
         if event.type not in _ASIDE:
             self.finished = None
-        if not (event.transient and event.data.get("digest") in self.rollouts):
+        told = event.data.get("digest")
+        if not (event.transient and (told in self.rollouts or told in self.tunings)):
             self.tally.apply(event)  # what a resumed run tells of again counts once
         handler = getattr(self, f"_on_{event.type}", None)
         if handler is not None:
@@ -205,6 +211,12 @@ class Fold:
         self.coverages[data["digest"]] = run
         if run.error is None:
             self.coverage_of[decode(Key, data["key"]).name] = run
+
+    def _on_tuning(self, data: Mapping[str, Any]) -> None:
+        self.tunings[data["digest"]] = data
+
+    def _on_tuned(self, data: Mapping[str, Any]) -> None:
+        self.tuned[decode(Key, data["key"]).name] = decode(TuningAccount, data)
 
     def _on_round(self, data: Mapping[str, Any]) -> None:
         self.ends[data["round"]] = data

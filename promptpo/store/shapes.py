@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
+from promptpo.tuning.account import TuningAccount
 from promptpo.types import Key, Note, Proof, Rollout
 
 # A shape is a type (float takes whole numbers too), None, a set of words, a range of whole numbers,
@@ -114,6 +115,16 @@ EVENTS: dict[str, dict[str, Any]] = {
         "key": KEY, "digest": str, "lines": [int], "hits": [int], "steps": int,
         "error": (None, str),
     },
+    # Vectors of constants of one policy, tried on common seeds.
+    "tuning": {
+        "key": KEY, "digest": str, "seeds": [int],
+        "runs": [{
+            "returns": [float], "lengths": [int], "successes": [(None, bool)], "steps": int,
+            "error": (None, str), "bound": (None, float), "pace": (None, float),
+        }],
+    },
+    # What it came to; the key is of the candidate that was tuned.
+    "tuned": {"key": KEY, "budget": int, **shape_of(TuningAccount)},
     "round": {
         "round": int, "winner": str, "score": SCORE, "best": {"name": str, "score": SCORE},
         "notes": _NOTES,

@@ -63,6 +63,8 @@ class Tally:
             self.count(event.data.get("usage"), event.data.get("cost"))
         elif event.type == "rollout":
             self.step(event.data["stream"], event.data["steps"])
+        elif event.type == "tuning":
+            self.step("tuning", sum(run["steps"] for run in event.data["runs"]))
 
     def count(self, usage: object, cost: object) -> None:
         """Add one reply."""

@@ -92,13 +92,13 @@ class Optimizer:
         return kind(mean=padded, sigma=self._sigma, bounds=bounds, seed=seed, population_size=size)
 
     def _inward(self, values: Sequence[float]) -> NDArray[np.float64]:
-        return np.array([_share(c, v) for c, v in zip(self.constants, values, strict=True)])
+        return np.array([position(c, v) for c, v in zip(self.constants, values, strict=True)])
 
     def _outward(self, point: NDArray[np.float64]) -> Values:
         return tuple(_value(c, float(u)) for c, u in zip(self.constants, point, strict=False))
 
 
-def _share(constant: Constant, value: float) -> float:
+def position(constant: Constant, value: float) -> float:
     """Where a value lies in its range, from 0 to 1."""
     low, high, inside = constant.low, constant.high, min(max(value, constant.low), constant.high)
     if constant.log:

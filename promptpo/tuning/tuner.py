@@ -102,9 +102,7 @@ class Tuned:
 class Tuner:
     """Tunes one policy within budgets of environment steps; the same seed does the same."""
 
-    def __init__(
-        self, tunable: Tunable, play: Play, seeds: Seeds, final: Seeds, seed: int
-    ) -> None:
+    def __init__(self, tunable: Tunable, play: Play, seeds: Seeds, final: Seeds, seed: int) -> None:
         """Nothing is played yet; ``final`` are seeds that decide and that nothing else meets.
 
         Raises ValueError for a policy without constants.

@@ -107,5 +107,4 @@ def _legal(actions: FloatArray, interface: Interface) -> NDArray[np.bool_]:
         else:
             low, high = action_bounds(space)
             legal = (actions >= low) & (actions <= high) & (actions == np.rint(actions))
-    found: NDArray[np.bool_] = legal.all(axis=1)
-    return found
+    return np.logical_and.reduce(legal, axis=1)

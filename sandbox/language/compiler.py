@@ -103,7 +103,7 @@ def _compile(
     if transformer.refusals:
         raise _refused(source, sorted(set(transformer.refusals)))
     if named:
-        tree = Renamer(named).visit(tree)
+        Renamer(named).visit(tree)
     code = compile(tree, FILENAME, "exec", dont_inherit=True)
     return Compiled(code, without_state, settings, names, numbers)
 

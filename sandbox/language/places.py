@@ -24,7 +24,9 @@ def numbers_at(tree: ast.Module, places: Sequence[Place]) -> dict[ast.expr, str]
 
     Raises Misplaced.
     """
-    wanted = {tuple(place[:4]): f"{_NAME}{index}" for index, place in enumerate(places)}
+    wanted: dict[tuple[int | None, ...], str] = {
+        tuple(place[:4]): f"{_NAME}{index}" for index, place in enumerate(places)
+    }
     found: dict[ast.expr, str] = {}
     for node in ast.walk(tree) if wanted else ():
         if isinstance(node, ast.expr) and _is_number(node):

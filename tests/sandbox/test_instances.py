@@ -72,7 +72,9 @@ def test_values_do_exactly_as_if_they_were_written(host):
 
 
 def test_whole_numbers_are_ints(host):
-    source = "class Policy:\n    N = 3\n    def act(self, obs):\n        return [0, 1, 2][-self.N]\n"
+    source = (
+        "class Policy:\n    N = 3\n    def act(self, obs):\n        return [0, 1, 2][-self.N]\n"
+    )
     with opened(host, source, CHOICE, chosen=[0], whole=[0]) as policy:
         assert acted(policy, [(3,), (1,)]).ravel().tolist() == [0, 2]
 

@@ -183,5 +183,9 @@ def test_ranks_are_of_one_generation_and_failures_are_none():
 
 
 def test_who_was_given_up_comes_last_by_what_could_have_been():
-    played = [Played(rollout([]), bound=5.0), Played(rollout([-9.0])), Played(rollout([]), bound=4.0)]
+    played = [
+        Played(rollout([]), bound=5.0),
+        Played(rollout([-9.0])),
+        Played(rollout([]), bound=4.0),
+    ]
     assert ranked(played) == [1.0, 2.0, 0.0]

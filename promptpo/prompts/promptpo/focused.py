@@ -70,12 +70,13 @@ def render_memory(memory: Memory, horizon: int, budget: int) -> str:
     sections = [
         _table_section(memory, horizon),
         *([_best(memory)] if memory.best else []),
+        *([_Section(_tuned(memory))] if memory.tuned else []),
         *([_second(memory)] if memory.second else []),
         *([_last(memory.last, memory)] if memory.last else []),
         _probes(memory, horizon),
     ]
     chosen = [0] * len(sections)
-    order = [i for i in (4, 3, 2, 1, 0) if i < len(sections)]
+    order = [*reversed(range(len(sections)))]
 
     def size() -> int:
         return sum(len(s.forms[c]) for s, c in zip(sections, chosen, strict=True))
@@ -142,6 +143,12 @@ def _best(memory: Memory) -> _Section:
     head = f"### The best so far, {best.name}"
     episodes = (_episodes(best, _ROOMY), _episodes(best), _episodes(best)[:1])
     return _Section(tuple("\n\n".join([head, _code(best), *told]) for told in episodes))
+
+
+def _tuned(memory: Memory) -> tuple[str, str]:
+    """What tuning found in the last round; in short, of the best of them alone."""
+    head = "### What tuning found in the last round"
+    return "\n\n".join([head, *memory.tuned]), f"{head}\n\n{memory.tuned[-1]}"
 
 
 def _second(memory: Memory) -> _Section:

@@ -26,6 +26,7 @@ class Memory:
         probes: what zero and random actions do.
         reflection: what was last thought of it; empty where nothing was asked.
         feedback: the Feedback class in force; empty where there is none.
+        tuned: what the last round's tunings found, a paragraph each.
     """
 
     rounds: tuple[Round, ...] = ()
@@ -33,6 +34,7 @@ class Memory:
     probes: tuple[Candidate, ...] = ()
     reflection: str = ""
     feedback: str = ""
+    tuned: tuple[str, ...] = ()
 
     @property
     def best(self) -> Candidate | None:

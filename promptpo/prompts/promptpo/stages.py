@@ -12,6 +12,7 @@ from promptpo.llm.messages import Message
 from promptpo.prompts.promptpo.focused import render_memory, second_in_full
 from promptpo.prompts.promptpo.history import render_history
 from promptpo.prompts.promptpo.memory import BEST, MEDIAN, WORST, Memory, Turn
+from promptpo.prompts.promptpo.tuned import DECLARING
 from promptpo.prompts.task import filled, imports_text, task_text, template
 from promptpo.types import Candidate, Episode, Key, Note, Rollout, Round, best_round
 
@@ -80,6 +81,7 @@ def policy_messages(
         turn=f"## Your turn\n\n{said}",
         trace=_TRACE if _traces(config) else "",
         lasts=_LASTS.format(life) if (life := config.for_spec(spec).life) > 1 else "one episode",
+        tuning=DECLARING if config.tune else "",
         imports=imports_text(spec),
         act_timeout=f"{config.act_timeout:g}",
         episode_timeout=f"{config.episode_timeout:g}",

@@ -1,0 +1,79 @@
+"""``promptpo tune POLICY``: other numbers for a policy whose structure stays."""
+
+from __future__ import annotations
+
+import argparse
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from promptpo import config
+from promptpo.cli import run, runs
+from promptpo.cli.parser import Parser
+from promptpo.cli.settings import add_settings
+from promptpo.cli.specs import given_specs
+from promptpo.common.files import write_atomically
+from promptpo.common.terminal import say
+from promptpo.common.text import near_path
+from promptpo.config import PLAYING, RunConfig
+from promptpo.errors import UsageError
+
+NOTE = """\
+Its constants (promptpo constants POLICY lists them) are chosen by CMA-ES on episodes of their own.
+What is found is kept only if it is better beyond noise than what is written, and stands in the
+policy as plain numbers, the old ones in comments. This is a run like any other: it has a report,
+and after an interruption promptpo --resume latest goes on. A policy's file needs SPEC."""
+
+_SETTINGS = (
+    "constants", "seed", "policy_seed", "selection_episodes", "test_episodes", "max_env_steps",
+    "max_time", "workers", "sandbox", "act_timeout", "episode_timeout", "env_timeout",
+    "policy_lifetime", "out", "track",
+)  # fmt: skip
+
+
+def parser() -> Parser:
+    """The policy, the steps, and where the result goes."""
+    p = Parser("tune", epilog=NOTE)
+    p.add_argument("policy", metavar="POLICY_OR_RUN", help=f"a policy's file, or {runs.NAMES}")
+    p.add_argument("specs", nargs="?", metavar="SPEC", help="its task; also as --spec SPEC")
+    p.add_argument("--spec", default=None, metavar="SPEC", help=argparse.SUPPRESS)
+    p.add_argument("--to", type=Path, metavar="FILE", help="also write the policy to this file")
+    p.add_argument("--json", action="store_true", help="print one JSON object at the end")
+    words = {"out": config.fields()["out"].metadata["help"]}
+    add_settings(p, ("tune_steps",), {"tune_steps": ("--steps",)})
+    add_settings(p, _SETTINGS, words=words)
+    return p.finish()
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Carry out the command."""
+    given: dict[str, Any] = vars(arguments)
+    word, to, as_json = given.pop("policy"), given.pop("to"), given.pop("json")
+    if specs := given_specs(arguments):
+        given["spec"] = specs[0]
+    if to is not None and to.is_dir():
+        raise UsageError(f"--to {to}: is a folder; name a file")
+    from promptpo.evaluation import find_player
+    from promptpo.policies.constants import listed
+    from promptpo.run.settings import configure
+
+    player = find_player(word, partial(runs.find, out=Path(given.get("out", RunConfig.out))))
+    if player.file is None:
+        raise UsageError(f"{player.label} is no policy; name a run, or a policy's file")
+    which = given.get("constants", RunConfig.constants)
+    if not listed(player.file.source, which, player.label):
+        hint = "; --constants auto takes all that are found" if which == "declared" else ""
+        raise UsageError(f"{player.label}: no constants to tune: no number is assigned{hint}")
+    below = {name: player.settings[name] for name in PLAYING if name in player.settings}
+    below.pop("test_episodes", None)
+    settings = {**below, **given}
+    if not settings.get("spec"):
+        raise UsageError(f"{player.label}: of which task? name it: promptpo tune FILE SPEC")
+    path = player.file.path.resolve()
+    fixed = {"method": "tune", "model": f"file:{path}", "tune": True, "rounds": 1, "candidates": 1}
+    result = run.execute(configure({**settings, **fixed}), None, as_json=as_json)
+    if to is not None and result.best is not None and result.best.source is not None:
+        write_atomically(to, result.best.source)
+        if not as_json:
+            say(f"{'written':11}  {near_path(to)}")
+    return run.exit_code(result)

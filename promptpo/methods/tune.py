@@ -1,0 +1,102 @@
+"""Tuning alone: one policy, its numbers chosen by an optimizer, its structure left as it is.
+
+What ``promptpo tune`` runs. The policy (of a file, or one that a model is asked for) plays as it is
+written, then its constants are tuned (``promptpo.tuning``); both meet on selection episodes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
+
+from promptpo.config import RunConfig
+from promptpo.errors import LimitReached, SearchEnd
+from promptpo.llm.extraction import ReplyRejected, extract_code
+from promptpo.methods.base import REPLY_TOKENS, Demand, Messages, Search, Services, winners
+from promptpo.methods.tuning import TuningStage
+from promptpo.policies import Program
+from promptpo.prompts import count_tokens
+from promptpo.prompts.promptpo import policy_messages
+from promptpo.types import Candidate, Key, Round
+
+if TYPE_CHECKING:
+    from promptpo.spec import EnvSpec
+
+
+@dataclass(frozen=True)
+class Options:
+    """None beyond those of every run that tunes."""
+
+
+class Tune:
+    """One round: the policy as it is written, and tuned."""
+
+    Options: ClassVar[type[Options]] = Options
+    needs_model: ClassVar[bool] = True
+
+    def __init__(self, services: Services) -> None:
+        self.services = services
+        self.config = services.config
+        self.tuning = TuningStage(services)
+
+    async def search(self) -> Search:
+        """Until the steps are spent, or a limit is reached."""
+        rounds: list[Round] = []
+        reason, limited = "tuning is done", False
+        try:
+            rounds, _ = await self.services.open_round(rounds)
+            if not rounds:
+                rounds = [await self._round()]
+                self.services.record(rounds[0])
+        except SearchEnd as end:
+            reason, limited = str(end), isinstance(end, LimitReached)
+        both = [c for r in rounds for c in r.candidates if not c.score.failed]
+        return Search(tuple(rounds), tuple(both) or winners(rounds), reason, limited)
+
+    async def _round(self) -> Round:
+        written = await self._written()
+        found = [written]
+        for candidate in await self.tuning.tune(1, [written], least=1):
+            found.append(await self._played(candidate))
+        candidates, winner = await self.services.proven(found)
+        return Round(1, tuple(candidates), winner)
+
+    async def _written(self) -> Candidate:
+        key = Key(1, 1, role="policy")
+        reply = await self.services.ask(key, policy_messages(self.services.spec, self.config))
+        try:
+            candidate = self.tuning.plain(Candidate(Key(1, 1), extract_code(reply, "Policy")))
+        except ReplyRejected as e:
+            candidate = Candidate(Key(1, 1), None, error=str(e))
+        if candidate.error is None:
+            return await self._played(candidate)
+        self.services.record(candidate)
+        return candidate
+
+    async def _played(self, candidate: Candidate) -> Candidate:
+        seeds = self.services.seeds(0, self.config.first_episodes)
+        program = Program.of(candidate.source or "")
+        [run] = await self.services.play(program, seeds, keys=[candidate.key])
+        candidate = replace(candidate, rollout=run, error=run.error)
+        self.services.record(candidate)
+        state = "failed" if candidate.score.failed else "scored"
+        self.services.report("state", name=candidate.name, state=state)
+        return candidate
+
+    @staticmethod
+    def forecast(spec: EnvSpec, config: RunConfig) -> Demand:
+        """One policy, and the steps of tuning."""
+        size = sum(count_tokens(m.content) for m in policy_messages(spec, config))
+        return Demand(
+            calls=1,
+            max_calls=1,
+            prompt_tokens=size,
+            completion_tokens=REPLY_TOKENS,
+            search_steps=2 * config.first_episodes * spec.horizon + config.tune_steps,
+            finalists=2,
+        )
+
+    @staticmethod
+    def all_prompts(spec: EnvSpec, config: RunConfig) -> list[tuple[str, Messages]]:
+        """The one prompt that a model is asked by, where the policy is in no file."""
+        return [("policy", policy_messages(spec, config))]

@@ -1,0 +1,176 @@
+"""Tuning within a run: what is played is recorded and done only once, within the budget."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from promptpo.errors import LimitReached
+from promptpo.policies.constants import Tunable
+from promptpo.rollout.jobs import InstanceRun, InstancesJob
+from promptpo.rollout.seeds import episode_seeds
+from promptpo.run.playing import Player
+from promptpo.store.codec import encode
+from promptpo.store.memo import digest
+from promptpo.tuning.account import TuningAccount
+from promptpo.tuning.accounting import account_of
+from promptpo.tuning.optimizer import Values
+from promptpo.tuning.tuner import Bar, Played, Tuned, Tuner
+from promptpo.types import Candidate, Episode, Rollout, Stream
+
+#: Where the seeds begin that tunings of a run take, of their own stream for samples and, far from
+#: what finalists meet, of the selection stream for the last word: a block for each candidate.
+_SAMPLES, _FINALS, _BLOCKS = 1 << 20, 1 << 10, 1 << 8
+
+
+@dataclass
+class Tuning:
+    """One candidate's constants under way; it can be taken up again with more steps."""
+
+    player: Player
+    horizon: int
+    of: Candidate
+    tunable: Tunable
+
+    def __post_init__(self) -> None:
+        c, name = self.player.config, self.of.name
+        # Two candidates of a run have blocks of their own, whatever else has been tuned.
+        self._block = self.of.key.round * _BLOCKS + self.of.key.candidate
+        self._used: dict[Stream, int] = {"tuning": 0, "selection": 0}
+        seed = int(digest(c.seed, name, self.tunable.source)[:8], 16)
+        self._tuner = Tuner(
+            self.tunable,
+            self._play,
+            lambda count: self._seeds("tuning", _SAMPLES, count),
+            lambda count: self._seeds("selection", _FINALS, count),
+            seed,
+        )
+        self._places = tuple(constant.place for constant in self.tunable.constants)
+        self._budget = 0
+        self._began = time.monotonic()
+
+    @property
+    def run(self) -> Rollout | None:
+        """What the values that stand have played for tuning; None before the first judgement."""
+        return self._tuner.run
+
+    @property
+    def steps(self) -> int:
+        """Environment steps so far."""
+        return self._tuner.found.steps
+
+    async def advance(self, steps: int) -> None:
+        """Go on until so many steps in all are spent, or a limit of the run is reached.
+
+        Raises LimitReached where nothing at all could be played.
+        """
+        self._budget = max(self._budget, steps)
+        try:
+            await self._tuner.advance(self._budget, self._tell)
+        except LimitReached:
+            if not self._tuner.found.history:
+                raise
+
+    async def finish(self) -> tuple[Candidate, TuningAccount]:
+        """The candidate with what was found, itself where that is no better, and the account."""
+        try:
+            found = await self._tuner.finish()
+        except LimitReached:  # no room for the last word: what was written stands
+            found = replace(self._tuner.found, values=self._tuner.found.history[0].values)
+        account = account_of(self.tunable, found)
+        data = {"key": encode(self.of.key), "budget": self._budget, **encode(account)}
+        self.player.record("tuned", **data)
+        if not account.kept:
+            return self.of, account
+        source = self.tunable.written(found.values)
+        tuned = Candidate(self.of.key, source, kind="tuned", parents=(self.of.name,))
+        return tuned, account
+
+    def _seeds(self, stream: Stream, block: int, count: int) -> tuple[int, ...]:
+        first = block * (1 + self._block) + self._used[stream]
+        self._used[stream] += count
+        return episode_seeds(self.player.config.seed, stream, count, first)
+
+    async def _play(
+        self, values: Sequence[Values], seeds: Sequence[int], bar: Bar | None
+    ) -> list[Played]:
+        player = self.player
+        limits = (player.config.act_timeout, player.config.episode_timeout)
+        of = digest(
+            self.tunable.source, self._places, values, seeds, player.lifetime, limits,
+            player.config.policy_seed, (bar.mean, _number(bar.pace)) if bar else None,
+        )  # fmt: skip
+        data = player.memo.record.tunings.get(of)
+        new = data is None
+        if data is None:
+            player.ledger.check_tuning(len(values) * len(seeds) * self.horizon)
+            data = await self._asked(of, values, seeds, bar)
+        player.log.emit("tuning", transient=not new, **data)
+        if new:
+            player.memo.add("tuning", data)
+        player.ledger.count_steps("tuning", sum(r["steps"] for r in data["runs"]), new=new)
+        player.ledger.report(player.log.emit)
+        return [_played(run, seeds) for run in data["runs"]]
+
+    async def _asked(
+        self, of: str, values: Sequence[Values], seeds: Sequence[int], bar: Bar | None
+    ) -> dict[str, Any]:
+        job = InstancesJob(
+            self.tunable.source,
+            self._places,
+            tuple(values),
+            tuple(seeds),
+            self.player.lifetime,
+            bar.mean if bar else None,
+            bar.pace if bar else math.inf,
+        )
+        runs = await self.player.executor.run(job)
+        key = encode(self.of.key)
+        return {"key": key, "digest": of, "seeds": [*seeds], "runs": [_data(r) for r in runs]}
+
+    def _tell(self, found: Tuned) -> None:
+        """Tell who watches how it stands, and how long it will take at this pace."""
+        last = found.history[-1]
+        took = time.monotonic() - self._began
+        left = max(self._budget - found.steps, 0) * took / max(found.steps, 1)
+        score = last.run.score
+        self.player.log.emit(
+            "tuning_state",
+            transient=True,
+            name=self.of.name,
+            steps=found.steps,
+            budget=self._budget,
+            generations=found.generations,
+            score=None if score.failed else encode(score),
+            constants=len(self.tunable.constants),
+            seconds_left=left,
+        )
+
+
+def _data(run: InstanceRun) -> dict[str, Any]:
+    return {
+        "returns": [e.return_ for e in run.results],
+        "lengths": [e.length for e in run.results],
+        "successes": [e.success for e in run.results],
+        "steps": run.steps,
+        "error": run.error,
+        "bound": run.bound,
+        "pace": _number(run.pace),
+    }
+
+
+def _number(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _played(data: Mapping[str, Any], seeds: Sequence[int]) -> Played:
+    episodes: tuple[Episode, ...] = ()
+    if data["error"] is None and data["bound"] is None:
+        rows = zip(seeds, data["returns"], data["lengths"], data["successes"], strict=True)
+        episodes = tuple(Episode(*row) for row in rows)
+    run = Rollout("tuning", tuple(seeds), episodes, data["steps"], error=data["error"])
+    pace = data["pace"]
+    return Played(run, data["bound"], -math.inf if pace is None else pace)

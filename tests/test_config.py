@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from promptpo import config
+from promptpo.cli.settings import GROUPS
 from promptpo.config import RunConfig
 from promptpo.errors import UsageError
 from promptpo.methods import OWN_METHODS
@@ -22,7 +23,7 @@ def test_every_setting_says_what_it_is() -> None:
     for method in OWN_METHODS:
         for f in fields(method).values():
             assert f.metadata["help"], f.name
-            assert f.metadata["group"] in {"task", "model", "search", "limits", "machine"}
+            assert f.metadata["group"] in GROUPS
 
 
 def test_defaults_are_five_rounds_of_four_candidates_and_as_many_episodes_as_it_takes() -> None:

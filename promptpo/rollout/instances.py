@@ -111,7 +111,7 @@ def play_instances(job: InstancesJob, width: int, tools: Tools) -> tuple[Instanc
     """
     import sandbox
 
-    size = max(1, width // (1 if job.in_turn else len(job.seeds)))
+    size = max(1, width // len(job.lives))
     numbers = range(len(job.constants))
     waiting = deque([*numbers[i : i + size]] for i in range(0, len(numbers), size))
     runs: dict[int, InstanceRun] = {}
@@ -145,8 +145,8 @@ class _Group:
     ) -> None:
         self._job, self._constants, self._tools = job, constants, tools
         self._instances: list[_Instance] = []
-        #: Whose slots: each instance has neighbouring ones.
-        self._each = 1 if job.in_turn else len(job.seeds)
+        #: An object for each; those of an instance are in neighbouring slots.
+        self._lives = job.lives
 
     @property
     def runs(self) -> list[InstanceRun]:
@@ -163,32 +163,32 @@ class _Group:
         slot = getattr(error, "slot", None)
         if len(self._constants) == 1:
             return 0
-        return None if slot is None else int(slot) // self._each
+        return None if slot is None else int(slot) // len(self._lives)
 
     def play(self) -> None:
-        """All episodes, in lockstep or, on objects that stay, one after the other."""
-        job = self._job
+        """All episodes in lockstep, those of one life one after the other."""
         self._instances = [_Instance(constants) for constants in self._constants]
-        waves = [(seed,) for seed in job.seeds] if job.in_turn else [job.seeds]
-        with self._tools.open_program(len(self._constants) * len(job.seeds)) as program:
-            for wave, seeds in enumerate(waves):
-                pairs = self._begun(seeds)
+        with self._tools.open_program(len(self._constants) * len(self._job.seeds)) as program:
+            for wave in range(max(map(len, self._lives))):
+                pairs = self._begun(wave)
                 if not pairs:
-                    break
+                    continue
                 activity.cells[CALL] = IDLE
                 slots, of = [e.slot for _, e in pairs], [e.seed for _, e in pairs]
                 constants = [i.constants for i, _ in pairs]
                 program.reset(slots, of, wave == 0, constants=constants)
                 self._to_the_end(program, pairs)
 
-    def _begun(self, seeds: Sequence[int]) -> list[_Pair]:
-        """An episode of each seed for each instance that is still in."""
+    def _begun(self, wave: int) -> list[_Pair]:
+        """The episode of every life that comes now, for each instance that is still in."""
         standing = [(n, i) for n, i in enumerate(self._instances) if not i.over]
+        seeds = [(n, life[wave]) for n, life in enumerate(self._lives) if wave < len(life)]
         tasks = iter(self._tools.open_tasks(len(standing) * len(seeds)))
         pairs = []
         for number, instance in standing:
-            for n, seed in enumerate(seeds):
-                episode = Running(next(tasks), number * self._each + n, seed, keep=False)
+            for n, seed in seeds:
+                slot = number * len(self._lives) + n
+                episode = Running(next(tasks), slot, seed, keep=False, life=self._job.life)
                 instance.playing.append(episode)
                 if not instance.over:
                     self._guarded(instance, episode, episode.start)

@@ -186,14 +186,14 @@ class InstancesJob(Job[tuple[InstanceRun, ...]]):
     places: tuple[tuple[int, int, int, int, bool], ...]
     constants: tuple[tuple[float, ...], ...]
     seeds: tuple[int, ...]
-    lifetime: Lifetime = "episode"
+    life: int = 1
     bar: float | None = None
     pace: float = math.inf
 
     @property
-    def in_turn(self) -> bool:
-        """Whether its episodes follow each other on one object."""
-        return self.lifetime == "evaluation"
+    def lives(self) -> list[tuple[int, ...]]:
+        """The seeds, those of a life together: they follow each other on one object."""
+        return in_lives(self.seeds, self.life, int)
 
 
 @dataclass(frozen=True)

@@ -157,7 +157,7 @@ class Worker:
         from promptpo.rollout.instances import Tools, play_instances
 
         (task,) = self.open_tasks(1)
-        count = len(job.constants) * (1 if job.in_turn else len(job.seeds))
+        count = len(job.constants) * len(job.lives)
         # The same environments serve many jobs of this kind: opening them costs each a little.
         opening = self._opening / _SERVES
         width = best_width(count, len(self.tasks), opening, task.horizon, task.observation_size)

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from promptpo.common.lives import whole
 from promptpo.errors import LimitReached
 from promptpo.policies.constants import Tunable
 from promptpo.rollout.jobs import InstanceRun, InstancesJob
@@ -90,9 +91,11 @@ class Tuning:
         return tuned, account
 
     def _seeds(self, stream: Stream, block: int, count: int) -> tuple[int, ...]:
-        first = block * (1 + self._block) + self._used[stream]
+        config, life = self.player.config, self.player.life
+        first = whole(block * (1 + self._block), life) + self._used[stream]
+        count = whole(count, life)
         self._used[stream] += count
-        return episode_seeds(self.player.config.seed, stream, count, first)
+        return episode_seeds(config.seed, stream, count, first, life=life)
 
     async def _play(
         self, values: Sequence[Values], seeds: Sequence[int], bar: Bar | None
@@ -100,7 +103,7 @@ class Tuning:
         player = self.player
         limits = (player.config.act_timeout, player.config.episode_timeout)
         of = digest(
-            self.tunable.source, self._places, values, seeds, player.lifetime, limits,
+            self.tunable.source, self._places, values, seeds, player.lived, limits,
             player.config.policy_seed, (bar.mean, _number(bar.pace)) if bar else None,
         )  # fmt: skip
         data = player.memo.record.tunings.get(of)
@@ -123,7 +126,7 @@ class Tuning:
             self._places,
             tuple(values),
             tuple(seeds),
-            self.player.lifetime,
+            self.player.life,
             bar.mean if bar else None,
             bar.pace if bar else math.inf,
         )

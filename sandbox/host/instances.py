@@ -107,4 +107,5 @@ def _legal(actions: FloatArray, interface: Interface) -> NDArray[np.bool_]:
         else:
             low, high = action_bounds(space)
             legal = (actions >= low) & (actions <= high) & (actions == np.rint(actions))
-    return np.logical_and.reduce(legal, axis=1)
+    found: NDArray[np.bool_] = np.logical_and.reduce(legal, axis=1)
+    return found

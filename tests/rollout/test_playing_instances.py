@@ -36,7 +36,7 @@ class Policy:
             raise MemoryError
         return int(obs.pole_angle + 0.3 * obs.pole_velocity > 0)
 """
-SEEDS = (11, 12, 13)
+SEEDS = (12, 13, 14)
 
 
 @contextlib.contextmanager
@@ -118,12 +118,10 @@ class Policy:
 """
     with opened() as executor:
         values = [(0.1,), (0.4,)]
-        found = asyncio.run(executor.run(job(source, values, lifetime="evaluation")))
+        found = asyncio.run(executor.run(job(source, values, life=3)))
         for (value,), run in zip(values, found, strict=True):
             written = source.replace("0.5", str(value))
-            alone, _ = asyncio.run(
-                evaluate(executor, written, "search", SEEDS, lifetime="evaluation")
-            )
+            alone, _ = asyncio.run(evaluate(executor, written, "search", SEEDS, life=3))
             assert run.results == alone.episodes
 
 

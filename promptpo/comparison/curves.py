@@ -24,8 +24,9 @@ _COLUMNS = 1000
 class Curve:
     """A step function: from ``x[i]`` on, the mean is ``mean[i]``.
 
-    ``x`` are search steps or US dollars, ``low`` and ``high`` bound a 95% interval over runs (nan
-    where a single run gives none), ``runs`` is how many runs the mean is taken over.
+    ``x`` are environment steps of search and tuning, or US dollars, ``low`` and ``high`` bound a
+    95% interval over runs (nan where a single run gives none), ``runs`` is how many runs the mean
+    is taken over.
     """
 
     x: Values

@@ -11,7 +11,7 @@ from promptpo.types import Rollout, Score
 
 @dataclass(frozen=True)
 class Point:
-    """The best search score once ``steps`` search steps and ``cost`` US dollars were spent.
+    """The best search score once ``steps`` of search and tuning and ``cost`` US dollars were spent.
 
     ``cost`` is None once the price of a reply is unknown.
     """

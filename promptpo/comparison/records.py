@@ -12,16 +12,18 @@ from promptpo.comparison.curves import Axis, curve
 from promptpo.comparison.groups import Group, Panel
 from promptpo.comparison.history import History
 from promptpo.stats import Interval
-from promptpo.types import Score
+from promptpo.types import Score, Stream
 
 #: A row of a table: plain values by the names of their columns; None is what a run does not have.
 Record = dict[str, object]
+
+_STREAMS: tuple[Stream, ...] = ("search", "tuning", "selection", "test")
 
 #: Columns of the tables.
 COLUMNS: Mapping[str, Sequence[str]] = {
     "scores": ("spec", "group", "run", "seed", "status", "reason", "best", "search_return",
                "search_success", "test_return", "test_success", "test_episodes", "search_steps",
-               "selection_steps", "test_steps", "calls", "cost", "mark"),
+               "tuning_steps", "selection_steps", "test_steps", "calls", "cost", "mark"),
     "tests": ("spec", "measure", "a", "b", "difference", "low", "high", "p", "p_holm", "unit",
               "paired", "count_a", "count_b"),
     "curves": ("spec", "group", "axis", "measure", "x", "mean", "low", "high", "runs"),
@@ -49,7 +51,7 @@ def _run_values(panel: Panel, group: Group, history: History) -> list[object]:
     search = run.best_trial.score if run.best_trial else None
     held_out = test.score if test else None
     scores = [x for s in (search, held_out) for x in _plain(s)]
-    steps = [run.usage.steps.get(name, 0) for name in ("search", "selection", "test")]
+    steps = [run.usage.steps.get(name, 0) for name in _STREAMS]
     return [
         *(panel.name, group.label, f"{run.folder.parent.name}/{run.folder.name}"),
         *(run.config.get("seed"), run.status, run.reason, run.best),
@@ -78,7 +80,7 @@ def contrast_record(spec: str, c: Contrast) -> Record:
 
 
 def curve_records(panels: Sequence[Panel]) -> list[Record]:
-    """One for each step of each learning curve; ``x`` is search steps or US dollars."""
+    """One for each step of each learning curve; ``x`` is steps or US dollars."""
     axes: tuple[Axis, ...] = ("steps", "cost")
     rows: list[list[object]] = []
     for panel in panels:

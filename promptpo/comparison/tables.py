@@ -49,7 +49,7 @@ def score_rows(panel: Panel) -> list[Row]:
         for measure in ("success", "return"):
             found = sample_score(group, measure) if measure in panel.measures else None
             cells.append(mean_words(found.mean, found.interval, measure) if found else "")
-        steps = [run.run.usage.steps.get("search", 0) for run in group.runs]
+        steps = [run.run.usage.searched for run in group.runs]
         rows.append((
             _letter(panel, number),
             group.label,
@@ -105,7 +105,7 @@ def _run_row(group: str, history: History) -> Row:
     if run.mark:
         score += " *"
     seed = str(run.config.get("seed", ""))
-    steps = text.number(run.usage.steps.get("search", 0))
+    steps = text.number(run.usage.searched)
     return (run.folder.name, group, seed, run.status, score, steps, cost_words([run]))
 
 

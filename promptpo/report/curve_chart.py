@@ -1,4 +1,4 @@
-"""The learning curve: every candidate's search score over the environment steps of the search."""
+"""The learning curve: every candidate's search score over the search's environment steps."""
 
 from __future__ import annotations
 

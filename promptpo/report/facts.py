@@ -9,7 +9,7 @@ from typing import Any
 from promptpo.common import text
 from promptpo.store.reading import RunRecord
 from promptpo.store.record import USUAL_METHOD
-from promptpo.ui.summary import isolation_words
+from promptpo.ui.summary import isolation_words, steps_words
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,6 @@ def facts(run: RunRecord) -> list[Fact]:
     """Cost and tokens where a model is asked; steps, candidates and time."""
     usage = run.usage
     total = sum(usage.steps.values())
-    by_stream = {"search": "search", "selection": "selection", "test": "held-out"}
-    steps = [f"{by_stream[k]} {count:,}" for k, count in usage.steps.items() if count]
     failed = sum(t.state == "failed" for t in run.policies)
     rounds = sum(r.done for r in run.rounds)
     wanted = run.config.get("rounds", rounds)
@@ -50,7 +48,7 @@ def facts(run: RunRecord) -> list[Fact]:
     paid = [Fact("Cost", *_cost(run)), Fact("Tokens", *_tokens(run))]
     return [
         *(paid if run.asks_model else []),
-        Fact("Environment steps", f"{total:,}", ", ".join(steps)),
+        Fact("Environment steps", f"{total:,}", steps_words(usage, test="held-out")),
         Fact(
             "Candidates",
             f"{len(run.policies):,}",

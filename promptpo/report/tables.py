@@ -131,7 +131,7 @@ def _run_row(run: RunRecord, href: str) -> tuple[Cell, ...]:
     score = test.score if test else best.score if best else Score(failed=True)
     source = "held-out" if test else "search" if best else ""
     source += f"; {run.mark}" if run.mark else ""
-    steps = run.usage.steps["search"]
+    steps = run.usage.searched
     return (
         Cell(name, name, href=href),
         Cell(run.status, run.status, kind=run.status),

@@ -15,7 +15,7 @@ from promptpo.racing import standard_error
 from promptpo.spec import EnvSpec
 from promptpo.store.codec import decode
 from promptpo.store.events import Event
-from promptpo.store.tally import Tally, Usage
+from promptpo.store.tally import Tally, Usage, searched
 from promptpo.types import Candidate, Key, Round, Stream, best_round
 
 #: A score is known well enough to be held against the best possible one where its standard error
@@ -162,8 +162,7 @@ class Ledger:
         limit = self.config.max_env_steps
         if limit is None:
             return self.config.candidates
-        reached = self.reached.steps
-        left = limit - reached["search"] - reached.get("tuning", 0)
+        left = limit - searched(self.reached.steps)
         fitting = left // self._each - len(guests)
         allowed = max(min(fitting, self.config.candidates), begun)
         if allowed < 1:
@@ -188,8 +187,8 @@ class Ledger:
 
     @property
     def searched(self) -> int:
-        """Steps that count as search: those of tuning are steps of the search, too."""
-        return self.spent.steps["search"] + self.spent.steps.get("tuning", 0)
+        """Steps of the search so far, tuning included."""
+        return searched(self.spent.steps)
 
     def check_attempt(self, key: Key) -> None:
         """Raises LimitReached where one more attempt could take a candidate beyond its share."""

@@ -26,6 +26,11 @@ class Usage:
     cached_tokens: int | None = None
 
     @property
+    def searched(self) -> int:
+        """Environment steps of the search: those of tuning are part of it."""
+        return searched(self.steps)
+
+    @property
     def has_tokens(self) -> bool:
         """Whether the tokens of every call are known."""
         return self.prompt_tokens is not None and self.completion_tokens is not None
@@ -45,7 +50,7 @@ class Tally:
     known_tokens: int = 0
     known_cost: float = 0.0
     steps: dict[Stream, int] = field(
-        default_factory=lambda: {"search": 0, "selection": 0, "test": 0}
+        default_factory=lambda: {"search": 0, "tuning": 0, "selection": 0, "test": 0}
     )
     cached_tokens: int | None = None
 
@@ -81,7 +86,7 @@ class Tally:
 
     def step(self, stream: Stream, steps: int) -> None:
         """Add environment steps."""
-        self.steps[stream] = self.steps.get(stream, 0) + steps
+        self.steps[stream] += steps
 
     @property
     def usage(self) -> Usage:
@@ -94,6 +99,11 @@ class Tally:
             {**self.steps},
             self.cached_tokens,
         )
+
+
+def searched(steps: Mapping[str, int]) -> int:
+    """Of the environment steps by stream, those that a search has taken to come so far."""
+    return steps.get("search", 0) + steps.get("tuning", 0)
 
 
 def _sum(total: int | None, part: int | None) -> int | None:

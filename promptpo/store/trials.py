@@ -88,8 +88,8 @@ class Trial:
 
     @property
     def at_steps(self) -> int:
-        """Search steps of the run when it ended."""
-        return self.at.steps.get("search", 0)
+        """Steps of the run's search when it ended, tuning included."""
+        return self.at.searched
 
     @property
     def cost(self) -> float | None:

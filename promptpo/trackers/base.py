@@ -33,7 +33,7 @@ class Delivery:
 
     Attributes:
         key: says which thing it is.
-        step: environment steps of search so far, the x axis.
+        step: environment steps of search and tuning so far, the x axis.
         values: scores, costs, counts by name, e.g. ``round/mean_return``.
         source: Python source of the best policy so far; None: it is still the same.
     """

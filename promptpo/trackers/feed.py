@@ -1,6 +1,6 @@
 """What trackers are told of a run: its events, turned into deliveries.
 
-Names follow what is usual: ``GROUP/VALUE``, over the environment steps of search.
+Names follow what is usual: ``GROUP/VALUE``, over the environment steps of search and tuning.
 
     candidate/   mean_return, success_rate, failed (0 or 1): every policy that was written,
                  and again with every further episode that it played
@@ -10,7 +10,7 @@ Names follow what is usual: ``GROUP/VALUE``, over the environment steps of searc
                  marked: 1 where a proof found that the policy depends on other episodes, else 0
     cost/        usd (where all prices are known), calls: where a model is asked
     tokens/      prompt, completion: likewise; cached: of the prompts', where providers tell it
-    steps/       search, selection, test
+    steps/       search, tuning, selection, test
     time/        seconds
 """
 
@@ -23,6 +23,7 @@ from promptpo.stats import mean_interval, success_interval
 from promptpo.store.codec import score_data, score_of
 from promptpo.store.events import Event
 from promptpo.store.record import Record
+from promptpo.store.tally import searched
 from promptpo.trackers.base import Delivery
 from promptpo.types import Key, Rollout, Score
 
@@ -64,7 +65,7 @@ class Feed:
 
     @property
     def _step(self) -> int:
-        return int(self._reached.get("steps", {}).get("search", 0))
+        return searched(self._reached.get("steps", {}))
 
     @property
     def _reached(self) -> Mapping[str, Any]:

@@ -171,7 +171,7 @@ def _facts(progress: Progress) -> list[Row]:
     waiting = f"{text.plural(flying, 'call')} in flight, " if flying else ""
     shown = f"{best[0]}, {text.score(score_data(best[1]))}" if best else "none yet"
     asked = [("model", waiting + summary.cost_words(record))] if record.asks_model else []
-    return [("best so far", shown), *asked, ("env steps", summary.steps_words(record))]
+    return [("best so far", shown), *asked, ("env steps", summary.steps_words(record.usage))]
 
 
 def rows_of(rows: list[Row]) -> RenderableType:

@@ -10,7 +10,7 @@ from promptpo.store.codec import encode
 from promptpo.store.tally import Usage
 from promptpo.types import Candidate, Proof, Rollout
 from promptpo.ui import html
-from promptpo.ui.summary import Row, held_out_rows, proof_rows
+from promptpo.ui.summary import Row, held_out_rows, proof_rows, steps_words
 
 
 class Outcome(Protocol):
@@ -79,8 +79,7 @@ def rows(run: Outcome) -> list[Row]:
     usage = run.usage
     if usage.calls:
         found.append(("cost", f"{text.plural(usage.calls, 'call')}, {text.money(usage.cost)}"))
-    steps = ", ".join(f"{name} {count:,}" for name, count in usage.steps.items() if count)
-    found += [("env steps", steps or "none"), ("ended", run.reason or run.status)]
+    found += [("env steps", steps_words(usage)), ("ended", run.reason or run.status)]
     return found
 
 

@@ -10,6 +10,7 @@ from promptpo.common import text
 from promptpo.config import AUTO
 from promptpo.store.codec import encode, score_data
 from promptpo.store.record import USUAL_METHOD, Record
+from promptpo.store.tally import Usage
 from promptpo.types import Rollout
 from promptpo.ui.progress import Progress
 
@@ -95,9 +96,10 @@ def cost_words(record: Record) -> str:
     return f"{text.plural(usage.calls, 'call')}, {tokens}, {text.money(usage.cost)}"
 
 
-def steps_words(record: Record) -> str:
-    """Environment steps by stream, those of size 0 left out."""
-    parts = [f"{name} {count:,}" for name, count in record.usage.steps.items() if count]
+def steps_words(usage: Usage, *, test: str = "test") -> str:
+    """Environment steps by stream, those of size 0 left out; what the last stream is called."""
+    names = {"test": test}
+    parts = [f"{names.get(k, k)} {count:,}" for k, count in usage.steps.items() if count]
     return ", ".join(parts) or "none"
 
 
@@ -149,4 +151,4 @@ def _price(record: Record) -> list[Row]:
     if record.reported_usage is None:  # it ended before it could spend anything
         return []
     cost = [("cost", cost_words(record))] if record.asks_model else []
-    return [*cost, ("env steps", steps_words(record))]
+    return [*cost, ("env steps", steps_words(record.usage))]

@@ -27,10 +27,11 @@ def written_run(out, *, search=(10.0, 50.0), test=None, **rest):
 
     ``test`` are the held-out returns, on seeds that the run's seed decides or on ``test_seeds``.
     With ``successes`` every number is also an episode that succeeds where it is at least 50.
-    What is none of these is a setting.
+    Before each candidate come ``tuning`` steps of tuning. What is none of these is a setting.
     """
     how = {"test_seeds": None, "successes": False, "cost": 0.01, "status": "finished",
-           "spec": "toy", "sha": "0" * 16, "has_facts": False, "twin_of": ""}  # fmt: skip
+           "spec": "toy", "sha": "0" * 16, "has_facts": False, "twin_of": "",
+           "tuning": 0}  # fmt: skip
     how |= {name: rest.pop(name) for name in list(rest) if name in how and name != "spec"}
     how["spec"] = rest.setdefault("spec", "toy")
     config = settings(**{"model": "openai/a", **rest})
@@ -57,6 +58,13 @@ def written_run(out, *, search=(10.0, 50.0), test=None, **rest):
     return folder
 
 
+def tuned_samples(number, steps):
+    """What two vectors of constants have played for tuning, in so many steps."""
+    half = {"returns": [1.0], "lengths": [steps // 2], "successes": [None], "steps": steps // 2,
+            "error": None, "bound": None, "pace": None}  # fmt: skip
+    return {"digest": f"tuning {number}", "seeds": [number], "runs": [half, half]}
+
+
 def settings(method="promptpo", **rest):
     """The settings of a run as it writes them down, the method's own under ``options``."""
     kind = find_method(method).Options
@@ -76,6 +84,8 @@ def written_rounds(log, search, model, how):
                 usage={"prompt_tokens": 10, "completion_tokens": 5}, latency=1.0,
             )  # fmt: skip
         candidate = Candidate(key, "class Policy: ...", error="it does not parse")
+        if how["tuning"]:
+            log.emit("tuning", key=encode(key), **tuned_samples(round_, how["tuning"]))
         if value is not None:
             hits = [value >= 50] if how["successes"] else None
             played = rollout("search", [round_], [value], hits)

@@ -1,0 +1,70 @@
+"""Steps of tuning: a stream of their own in every account, and part of what a search has taken."""
+
+import pytest
+from written_runs import written_run
+
+from promptpo.comparison.groups import panels
+from promptpo.comparison.history import read_history
+from promptpo.comparison.records import score_records
+from promptpo.comparison.tables import run_rows, score_rows
+from promptpo.config import RunConfig
+from promptpo.errors import LimitReached
+from promptpo.report.facts import facts
+from promptpo.report.tables import runs_table
+from promptpo.run.limits import Ledger
+from promptpo.store.codec import encode
+from promptpo.store.events import Event, read_log
+from promptpo.store.tally import Usage
+from promptpo.trackers.feed import Feed
+from promptpo.ui.status import RunStatus
+from promptpo.ui.summary import steps_words
+
+
+@pytest.fixture
+def history(tmp_path):
+    """Two rounds of 100 search steps each, 400 of tuning before them; 200 held-out ones."""
+    return read_history(written_run(tmp_path, test=[60.0, 40.0], tuning=400))
+
+
+def test_the_streams_are_told_apart(history):
+    assert steps_words(history.run.usage) == "search 200, tuning 800, test 200"
+    [tile] = [fact for fact in facts(history.run) if fact.label == "Environment steps"]
+    assert (tile.figure, tile.note) == ("1,200", "search 200, tuning 800, held-out 200")
+
+
+def test_all_of_them_are_in_the_status_of_a_run(history):
+    assert RunStatus.on_record(history.run).steps == 1200
+
+
+def test_a_learning_curve_rises_over_steps_of_search_and_tuning(history):
+    assert [point.steps for point in history.points] == [500, 1000]
+
+
+def test_tables_of_runs_count_both(history):
+    [panel] = panels([history])
+    assert score_rows(panel)[0][5] == run_rows(panel)[0][5] == "1,000"
+    [row] = runs_table([(history.run, "")], "runs").rows
+    assert "1,000" in [cell.text for cell in row]
+
+
+def test_the_numbers_of_a_comparison_have_them_apart(history):
+    [record] = score_records(panels([history]))
+    steps = {name: record[f"{name}_steps"] for name in ("search", "tuning", "selection", "test")}
+    assert steps == {"search": 200, "tuning": 800, "selection": 0, "test": 200}
+
+
+def test_the_axis_of_trackers_is_steps_of_both(history):
+    feed = Feed()
+    usage = {"steps": {"search": 200, "tuning": 800, "selection": 0, "test": 0}}
+    feed.apply(Event("usage", {**encode(Usage()), **usage}))
+    [*_, last] = [d for e in read_log(history.run.folder / "events.jsonl").events
+                  if e.type == "round" for d in feed.apply(e)]  # fmt: skip
+    assert (last.step, last.values["steps/tuning"]) == (1000, 800)
+
+
+def test_a_limit_of_the_search_sees_both():
+    ledger = Ledger(RunConfig(max_env_steps=5000), horizon=100)
+    ledger.count_steps("search", 200, new=True)
+    ledger.count_steps("tuning", 4700, new=True)
+    with pytest.raises(LimitReached, match="no room for 200 more"):
+        ledger.check_tuning(200)

@@ -17,7 +17,7 @@ from promptpo.store.record import Record
 from promptpo.types import Key, Rollout
 
 #: What an event is about; of two events about the same thing the later one holds.
-_SUBJECT = ("key", "digest", "round", "rollout", "later", "hard", "notes")
+_SUBJECT = ("key", "digest", "round", "rollout", "later", "hard", "notes", "budget")
 
 #: Decisions in their order: each rests on the ones before, and falls when one of them is new.
 _DECISIONS = ("round", "selection", "test", "finished")

@@ -114,6 +114,7 @@ class Tuner:
         self._elites: list[tuple[float, Values]] = []
         self._pace = -math.inf
         self._last, self._barren, self._sample = 0, 0, SAMPLE
+        self._budget, self._each = 0, 0.0
         self.found = Tuned(self._incumbent)
 
     @property
@@ -129,14 +130,14 @@ class Tuner:
     async def advance(self, budget: int, watch: Watch = lambda _: None) -> None:
         """Generations and judgements until so many steps in all are spent, or nearly.
 
-        What another generation would take, going by the last one, is not begun where it is more
-        than is left; a share of the budget is left for ``finish``.
+        What the next generation and a judgement would take, going by the last ones, is not begun
+        where it is more than is left; a share of the budget is left for ``finish``.
         """
-        until = budget * (1 - KEPT)
+        self._budget = budget
         if not self.found.history:
             await self._judge([])
             watch(self.found)
-        while self.found.steps + self._last < until:
+        while self.found.steps + self._last + 2 * JUDGED * self._length <= self._until:
             before = self.found.steps
             await self._generation()
             self._last = self.found.steps - before
@@ -146,13 +147,26 @@ class Tuner:
         await self._judge(self._challengers())
         watch(self.found)
 
+    @property
+    def _until(self) -> float:
+        """Where the steps begin that are kept for the last word."""
+        return self._budget - max(KEPT * self._budget, 2 * FINAL * self._length)
+
+    @property
+    def _length(self) -> float:
+        """Steps of an episode: of the values that stand, or of the latest samples if more."""
+        lengths = self._run.lengths if self._run is not None else ()
+        return max(sum(lengths) / len(lengths) if lengths else 0.0, self._each)
+
     async def finish(self) -> Tuned:
         """Keep what was found only where it is better beyond noise on final episodes."""
         written = self.found.history[0].values
         if self._incumbent == written:
             return self.found
         both, met = (written, self._incumbent), dict[Values, Rollout]()
-        for _ in range(FINALLY):
+        for turn in range(FINALLY):
+            if turn and self.found.steps + 2 * FINAL * self._length > self._budget:
+                break
             await self._meet(both, self._final(FINAL), met)
             if _better(met, self._incumbent, written) or _beaten(met, self._incumbent, written):
                 break
@@ -167,6 +181,7 @@ class Tuner:
             self.optimizer.restart(self._incumbent)
         asked = self.optimizer.ask()
         played = await self._played(asked, self._seeds(self._sample), self._bar())
+        self._each = sum(p.run.steps for p in played) / len(played) / self._sample
         worth = ranked(played)
         self.optimizer.tell(worth)
         # A rank within its own generation: episodes differ from one generation to the next.
@@ -193,16 +208,24 @@ class Tuner:
         return [v for v in dict.fromkeys([self.optimizer.mean, *elites]) if v != self._incumbent]
 
     async def _judge(self, challengers: Sequence[Values]) -> None:
-        """Let the incumbent meet challengers until they are told apart, or ``AGAIN`` times."""
+        """Let the incumbent meet challengers until they are told apart, or ``AGAIN`` times.
+
+        Where steps for all are not left, the mean of the search alone meets it, once.
+        """
         if not challengers and self.found.history:
             return
         standing, met = [self._incumbent, *challengers], dict[Values, Rollout]()
-        for _ in range(AGAIN):
+        for turn in range(AGAIN):
+            fitting = int((self._until - self.found.steps) / (JUDGED * self._length or 1))
+            if self.found.history and fitting < len(standing):
+                if turn:
+                    break
+                standing = standing[: max(fitting, 2)]  # the mean of the search comes first
             await self._meet(standing, self._seeds(JUDGED), met)
             standing = [standing[0], *(v for v in standing[1:] if not _beaten(met, v, standing[0]))]
             if len(standing) == 1 or any(_better(met, v, standing[0]) for v in standing[1:]):
                 break
-        better = [v for v in standing[1:] if _better(met, v, standing[0])]
+        better = [v for v in standing[1:] if v in met and _better(met, v, standing[0])]
         if better:
             self._incumbent = max(better, key=lambda v: met[v].score)
             self._run, self._barren = None, 0

@@ -18,6 +18,9 @@ from promptpo.types import Key
 
 pytestmark = pytest.mark.timeout(900)
 RECORDING = find_recording("cartpole")
+LEANING = Path(__file__).parents[1] / "data" / "leaning.py"
+KINDS = ("candidate", "rollout", "proof", "feedback", "round", "selection", "finished", "tuning",
+         "tuned")  # fmt: skip
 SMALL = (
     *("--spec", "cartpole", "--workers", "1", "--policy-seed", "7"),
     *("--test-episodes", "6", "--selection-episodes", "4"),
@@ -27,11 +30,20 @@ METHODS = {
     "racing": ("--model", "recorded", "--episodes", "auto", "--selection-episodes", "auto"),
     "best-of-n": ("--method", "best-of-n", "--model", "recorded", "--finalists", "3"),
     "random-search": ("--method", "random-search", "--rounds", "3", "--candidates", "6"),
+    "tune": ("--method", "tune", "--model", f"file:{LEANING}", "--tune", "--tune-steps", "20000"),
+    "tuning": ("--model", "recorded", "--tune", "--tune-steps", "60000", "--rounds", "2"),
 }
 #: Method and kills.
 REPLAYS = [
     pytest.param(*chain, marks=pytest.mark.slow)
-    for chain in (("promptpo", 3), ("racing", 2), ("best-of-n", 1), ("random-search", 1))
+    for chain in (
+        ("promptpo", 3),
+        ("racing", 2),
+        ("best-of-n", 1),
+        ("random-search", 1),
+        ("tune", 2),
+        ("tuning", 2),
+    )
 ]
 
 
@@ -64,7 +76,7 @@ def outcome(folder):
     kept = {}
     for event in whole_events(folder):
         kind = event.pop("type")
-        if kind in ("candidate", "rollout", "proof", "feedback", "round", "selection", "finished"):
+        if kind in KINDS:
             event.pop("time")
             assert event not in kept.setdefault(kind, []), f"{kind} is recorded twice"
             kept[kind].append(event)

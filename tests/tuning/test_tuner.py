@@ -11,9 +11,6 @@ import pytest
 from promptpo.outcomes import Episode, Rollout
 from promptpo.policies.constants import tunable
 from promptpo.tuning.tuner import (
-    AGAIN,
-    FINAL,
-    FINALLY,
     JUDGED,
     KEPT,
     MOST,
@@ -109,11 +106,11 @@ def test_a_policy_that_fails_as_written_can_be_mended():
 
 
 @pytest.mark.parametrize("budget", [2000, 5000, 20_000])
-def test_a_budget_is_kept_but_for_the_last_judgements(budget):
+def test_a_budget_is_kept(budget):
     found = World(bowl, luck=1.0, chance=0.3).tune(budget)
-    judgement = STEPS * 4 * AGAIN * JUDGED
-    assert (1 - KEPT) * budget - judgement <= found.steps
-    assert found.steps <= budget + judgement + STEPS * 2 * FINAL * FINALLY
+    generation = STEPS * MOST * 24
+    assert (1 - KEPT) * budget - generation - STEPS * 2 * JUDGED <= found.steps
+    assert found.steps <= budget
 
 
 def test_a_search_goes_on_where_it_stopped():

@@ -18,9 +18,11 @@ from promptpo.llm.messages import Message, Reply
 from promptpo.methods import Search, find_method
 from promptpo.methods.base import Messages
 from promptpo.policies import Actions, CoverageRun, Program
+from promptpo.policies.constants import Tunable
 from promptpo.rollout.jobs import TaskInfo
 from promptpo.run.options import build
 from promptpo.spec import load_spec
+from promptpo.tuning.account import ConstantFound, TuningAccount
 from promptpo.types import Candidate, Key, Rollout, Round, SummaryRun, Trajectory, best_of
 
 TWO_ACTIONS = Actions(counts=(2,), starts=(0,))
@@ -42,6 +44,33 @@ def plays(
     rules = {"plays": return_, "success": success, "length": length, "moves": moves}
     lines = "".join(f"    # {name} {rule}\n" for name, rule in rules.items() if rule != "")
     return f"class Policy:\n{lines}    note = {note!r}\n"
+
+
+class FakeTuning:
+    """Finds the upper end of every range; what it says of a policy until then its text says."""
+
+    def __init__(self, services: "FakeServices", of: Candidate, tunable: Tunable) -> None:
+        self.of, self.tunable, self.steps = of, tunable, 0
+        self._services = services
+
+    @property
+    def run(self) -> Rollout:
+        return rollout([rule_of(self.of.source or "", "tunes", 0) or 0.0] * 5, stream="tuning")
+
+    async def advance(self, steps: int) -> None:
+        self._services.tuned += steps - self.steps
+        self.steps = steps
+
+    async def finish(self) -> tuple[Candidate, TuningAccount]:
+        kept = (rule_of(self.of.source or "", "tunes", 0) or 0.0) > 0
+        found = [c.high for c in self.tunable.constants]
+        told = (ConstantFound(c.name, c.line, c.low, c.high, c.value, c.high)
+                for c in self.tunable.constants)  # fmt: skip
+        account = TuningAccount(kept, tuple(told), (), self.steps, 10)
+        if not kept:
+            return self.of, account
+        source = self.tunable.written(found)
+        return Candidate(self.of.key, source, kind="tuned", parents=(self.of.name,)), account
 
 
 def fails(why: str) -> str:
@@ -104,6 +133,7 @@ class FakeServices:
         marked: the marks that plays were asked with, where there was one.
         guests: by round, the earlier policies that were announced to play along.
         recorded, reported: what the method handed over.
+        tuned: steps of tuning so far; ``tunings`` are those that were begun, in order.
     """
 
     def __init__(
@@ -120,6 +150,7 @@ class FakeServices:
         self.config = build({"method": method, "spec": spec, "episodes": 2, **settings})
         self.task = TaskInfo(0, "", {}, actions)
         self.replies = dict(replies or {})
+        self.tuned, self.tunings = 0, list[FakeTuning]()
         self.outcome = outcome
         self.ends: dict[object, Exception] = {}
         self.alone: dict[str, float] = {}
@@ -208,6 +239,14 @@ class FakeServices:
 
     async def coverage(self, of: Candidate, seeds: Sequence[int] | None = None) -> CoverageRun:
         return CoverageRun(((1, 0),), sum(of.rollout.lengths))
+
+    @property
+    def tuning_left(self) -> int:
+        return self.config.tune_steps - self.tuned if self.config.tune else 0
+
+    def tuning(self, of: Candidate, tunable: Tunable) -> "FakeTuning":
+        self.tunings.append(FakeTuning(self, of, tunable))
+        return self.tunings[-1]
 
     async def proven(self, candidates: Sequence[Candidate]) -> tuple[list[Candidate], Candidate]:
         standing = list(candidates)

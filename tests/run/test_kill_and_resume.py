@@ -18,7 +18,7 @@ from promptpo.types import Key
 
 pytestmark = pytest.mark.timeout(900)
 RECORDING = find_recording("cartpole")
-LEANING = Path(__file__).parents[1] / "data" / "leaning.py"
+LEANING = Path(__file__).parents[1] / "data" / "leaning.txt"
 KINDS = ("candidate", "rollout", "proof", "feedback", "round", "selection", "finished", "tuning",
          "tuned")  # fmt: skip
 SMALL = (

@@ -1,4 +1,4 @@
-"""Runs whose policies are tuned: on CartPole, by a policy that keeps the pole up only for a while."""
+"""Runs whose policies are tuned: CartPole, and a policy that keeps the pole up for a while."""
 
 import json
 from pathlib import Path
@@ -10,7 +10,7 @@ from promptpo import load_run, optimize
 from promptpo.store.codec import decode
 from promptpo.types import Key
 
-LEANING = (Path(__file__).parents[1] / "data" / "leaning.py").read_text()
+LEANING = (Path(__file__).parents[1] / "data" / "leaning.txt").read_text()
 REFUSED = LEANING.replace("tunable(0.0, -0.5, 1.0)", "tunable(2.0, -0.5, 1.0)")
 
 
@@ -25,7 +25,7 @@ def tuned(tmp_path_factory):
 @pytest.mark.slow
 def test_what_tuning_found_is_a_candidate_with_plain_numbers(tuned):
     result, events = tuned
-    written, bad, found = result.rounds[0].candidates
+    written, _, found = result.rounds[0].candidates
     assert (found.kind, found.parents) == ("tuned", (written.name,))
     assert found.score > written.score
     assert "tunable" not in written.source + found.source
@@ -83,10 +83,8 @@ def test_a_wrong_declaration_is_sent_back_with_its_line(tmp_path):
     script.say(LEANING, "repair", 1, 1, 1)
     result, events = run(tmp_path, script, tune=True, tune_steps=0, max_repairs=1)
     (repair,) = [e for e in data_of(events, "prompt") if e["key"]["role"] == "repair"]
-    assert (
-        "line 4: tunable(value, low, high): 2 is not from -0.5 to 1"
-        in repair["messages"][-1]["content"]
-    )
+    said = repair["messages"][-1]["content"]
+    assert "line 4: tunable(value, low, high): 2 is not from -0.5 to 1" in said
     assert result.best.source == LEANING.replace("tunable(0.0, -0.5, 1.0)", "0.0").replace(
         "tunable(0.0, -0.2, 0.2)", "0.0"
     )

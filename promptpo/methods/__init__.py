@@ -18,7 +18,16 @@ from promptpo.methods.base import Demand, Method, Search, Services
 if TYPE_CHECKING:
     from promptpo.common.plugins import Plugin
 
-__all__ = ["OWN_METHODS", "Demand", "Method", "Search", "Services", "find_method", "method_names"]
+__all__ = [
+    "OWN_METHODS",
+    "Demand",
+    "Method",
+    "Search",
+    "Services",
+    "find_method",
+    "method_names",
+    "tunes",
+]
 
 #: Where each method lives; it is imported once it is chosen.
 OWN_METHODS = {
@@ -27,6 +36,9 @@ OWN_METHODS = {
     "tune": "promptpo.methods.tune:Tune",
     "random-search": "promptpo.methods.random_search:RandomSearch",
 }
+
+#: Methods that tune the constants of policies where ``--tune`` asks for it.
+_TUNING = frozenset({"promptpo", "tune"})
 
 #: What a class must have to be a method.
 _PARTS = ("Options", "needs_model", "search", "forecast", "all_prompts")
@@ -39,6 +51,11 @@ _TAKEN = ("preset", "config", "resume", "dry_run", "no_color", "help", "version"
 def method_names() -> list[str]:
     """What ``--method`` takes: the methods here, then those of installed packages."""
     return list(dict.fromkeys([*OWN_METHODS, *(plugin.name for plugin in _installed())]))
+
+
+def tunes(name: str) -> bool:
+    """Whether the method of a name knows of declared constants, and can tune them."""
+    return name in _TUNING
 
 
 def find_method(name: str) -> type[Method]:

@@ -13,7 +13,8 @@ from promptpo.common.values import shown, unknown_name
 from promptpo.config import RunConfig, flat
 from promptpo.errors import ModelError, RunError, UsageError
 from promptpo.llm import default_model, find_recording, load_header
-from promptpo.methods import find_method
+from promptpo.llm.settings import BUILTIN
+from promptpo.methods import find_method, tunes
 from promptpo.run.options import build, fields, flag, kind_of
 from promptpo.spec import load_spec
 from promptpo.store.events import read_log
@@ -27,8 +28,9 @@ def configure(*layers: Mapping[str, Any], needs_model: bool = True) -> RunConfig
     """Settings from layers, later ones winning, with the model settled.
 
     Below the layers and their preset stand the spec's own target and, where replies are replayed,
-    the settings that the recording was made with. Raises UsageError, SpecError or ModelError;
-    without ``needs_model``, or with a method that asks none, the model may stay None.
+    the settings that the recording was made with; ``builtin`` tunes by default. Raises UsageError,
+    SpecError or ModelError; without ``needs_model``, or with a method that asks none, the model
+    may stay None.
     """
     first = build(*layers)
     spec = load_spec(first.spec, published=first.published_prompt, limit=first.env_timeout)
@@ -43,6 +45,8 @@ def configure(*layers: Mapping[str, Any], needs_model: bool = True) -> RunConfig
     recording = recording_path(model, spec.name)
     header = load_header(recording) if recording else None
     below = {"target": spec.target} | (header.settings if header else {})
+    if model == BUILTIN:  # its structures are nothing without their numbers
+        below["tune"] = tunes(first.method)
     return build(*layers, {"model": model}, below=below)
 
 

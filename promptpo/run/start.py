@@ -22,7 +22,7 @@ from promptpo.llm import (
     open_model,
     recorded_policy_seed,
 )
-from promptpo.methods import find_method
+from promptpo.methods import find_method, tunes
 from promptpo.rollout import TaskInfo, open_executor
 from promptpo.run import phases
 from promptpo.run.limits import Ledger
@@ -161,9 +161,16 @@ def _model_settings(
         call_timeout=config.call_timeout,
         folder=folder.prompts,
         recording=recording_path(config.model or "", spec.name),
-        write=Synthesizer(layout(spec.observation), task.actions, config.candidates).reply,
+        write=_synthesizer(config, spec, task).reply,
         notify=lambda text: log.emit("notice", text=text),
     )
+
+
+def _synthesizer(config: RunConfig, spec: EnvSpec, task: TaskInfo) -> Synthesizer:
+    """What answers where ``builtin`` is the model."""
+    declared = config.tune and tunes(config.method)
+    fields = layout(spec.observation)
+    return Synthesizer(fields, task.actions, config.candidates, declared=declared)
 
 
 @contextlib.contextmanager

@@ -11,9 +11,11 @@ from promptpo.cli import main
 from promptpo.export import write_folder
 from promptpo.export.policy_module import BUILTIN_MARKER, policy_part
 from promptpo.policies.constants import tunable
+from promptpo.run.settings import configure
 from promptpo.store.reading import read_record
 
-SMALL = {"model": "builtin", "episodes": 1, "test_episodes": 2, "probe": 0, "seed": 3}
+SMALL = {"model": "builtin", "episodes": 1, "test_episodes": 2, "probe": 0, "seed": 3,
+         "tune": False}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +54,7 @@ def test_page_policy_and_notice_say_that_no_language_model_had_a_part(finished, 
 
 def test_the_terminal_says_so_too(tmp_path, capsys):
     few = ("--rounds", "1", "--candidates", "1", "--episodes", "1", "--test-episodes", "1")
-    assert main(["nim", "--model", "builtin", *few, "--probe", "0", "--out", str(tmp_path)]) == 0
+    assert main(["nim", "--model", "builtin", *few, "--no-tune", "--out", str(tmp_path)]) == 0
     said = capsys.readouterr().out
     assert "builtin (a synthesizer of standard structures; no language model)" in said
     assert "no tokens, $0.00" in said
@@ -63,6 +65,23 @@ def test_a_dry_run_expects_no_tokens(capsys):
     said = capsys.readouterr().out
     assert "none: no language model is asked" in said
     assert "$0.00" in said
+
+
+def test_structures_are_tuned_unless_told_otherwise():
+    told = {"spec": "cartpole", "model": "builtin"}
+    assert configure(told).tune
+    assert not configure(told, {"tune": False}).tune
+    assert not configure({**told, "method": "best-of-n"}).tune
+    assert not configure({"spec": "cartpole", "model": "recorded"}).tune
+
+
+@pytest.mark.slow
+def test_tuning_mends_a_structure_that_falls(tmp_path):
+    tuned = SMALL | {"tune": True, "tune_steps": 50_000, "out": tmp_path}
+    result = promptpo.optimize("cartpole", rounds=1, candidates=1, **tuned)
+    assert result.best.kind == "tuned"
+    assert result.test.score.mean_return > 100  # 9 as it is written
+    assert "# was " in (result.folder / "best" / "policy.py").read_text()
 
 
 @pytest.mark.slow

@@ -101,7 +101,7 @@ class Tally:
         )
 
 
-def searched(steps: Mapping[str, int]) -> int:
+def searched(steps: Mapping[Stream, int]) -> int:
     """Of the environment steps by stream, those that a search has taken to come so far."""
     return steps.get("search", 0) + steps.get("tuning", 0)
 

@@ -14,6 +14,7 @@ from promptpo.common.plaintext import clean_line
 from promptpo.common.terminal import say
 from promptpo.common.twins import Task, side_by_side
 from promptpo.errors import PromptPOError, UsageError
+from promptpo.llm.settings import BUILTIN
 from promptpo.store.folder import RunFolder
 from promptpo.store.reading import standing
 from promptpo.sweep.folder import sweeps_in
@@ -193,6 +194,8 @@ def run_row(folder: Path) -> tuple[str, ...]:
         score += f"  ({mark})"
     if info.get("facts") and info.get("config", {}).get("facts") is False:
         score += "  without facts"
+    if info.get("config", {}).get("model") == BUILTIN:
+        score += "  no language model"
     status = str(info.get("status", "running"))
     if status == "running" and not RunFolder(folder).is_running:
         status = "killed"

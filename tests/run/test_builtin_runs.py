@@ -8,6 +8,7 @@ from shipped import shipped
 
 import promptpo
 from promptpo.cli import main
+from promptpo.cli.listing import run_row
 from promptpo.export import write_folder
 from promptpo.export.policy_module import BUILTIN_MARKER, policy_part
 from promptpo.policies.constants import tunable
@@ -50,6 +51,11 @@ def test_page_policy_and_notice_say_that_no_language_model_had_a_part(finished, 
     write_folder(read_record(finished.folder), tmp_path)
     assert "no language model had a part in it" in (tmp_path / "NOTICE.md").read_text()
     assert "the builtin synthesizer" in (tmp_path / "README.md").read_text()
+
+
+def test_the_list_of_runs_says_so(finished):
+    *_, words = run_row(finished.folder)
+    assert words.endswith("no language model")
 
 
 def test_the_terminal_says_so_too(tmp_path, capsys):

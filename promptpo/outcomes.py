@@ -6,9 +6,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import total_ordering
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Literal
 
 from promptpo.common import text
+from promptpo.common.lives import in_lives
+from promptpo.stats import Interval, hull, mean_interval, success_interval
 
 if TYPE_CHECKING:
     import numpy as np
@@ -72,6 +75,20 @@ class Episode:
 
 
 @dataclass(frozen=True)
+class LifePoint:
+    """How the episodes in one place of a life went (from 1), over so many lives.
+
+    ``interval`` is the 95% one of the mean return, None for fewer than two lives.
+    """
+
+    episode: int
+    lives: int
+    mean_return: float
+    interval: Interval | None
+    success_rate: float | None
+
+
+@dataclass(frozen=True)
 class Trajectory:
     """One episode of T steps: ``observations`` (T+1, n), ``actions`` (T, m), ``rewards`` (T,).
 
@@ -88,6 +105,14 @@ class Trajectory:
     truncated: bool
     success: bool | None
     trace: Mapping[str, tuple[float | bool | str | None, ...]] = field(default_factory=dict)
+
+
+def _life_point(number: int, episodes: Sequence[Episode]) -> LifePoint:
+    returns = [e.return_ for e in episodes]
+    hits = [e.success for e in episodes if e.success is not None]
+    rate = sum(hits) / len(hits) if hits else None
+    mean = sum(returns) / len(returns)
+    return LifePoint(number, len(returns), mean, mean_interval(returns), rate)
 
 
 @dataclass(frozen=True, repr=False)
@@ -133,6 +158,48 @@ class Rollout:
     def successes(self) -> tuple[bool | None, ...]:
         """The successes of the whole episodes; None each where the task defines none."""
         return tuple(e.success for e in self.whole)
+
+    @property
+    def lives(self) -> list[tuple[Episode, ...]]:
+        """The whole episodes, those of one policy object together."""
+        if self.life == 1:
+            return [(episode,) for episode in self.whole]
+        return in_lives(self.whole, self.life, lambda episode: episode.seed)
+
+    @property
+    def life_returns(self) -> tuple[float, ...]:
+        """The mean return of each life: episodes of one depend on each other, lives do not."""
+        return tuple(sum(e.return_ for e in lived) / len(lived) for lived in self.lives)
+
+    @property
+    def life_curve(self) -> tuple[LifePoint, ...]:
+        """The learning curve over the episodes of a life, over lives; empty for lives of one."""
+        if self.life == 1:
+            return ()
+        places = zip_longest(*self.lives)
+        return tuple(
+            _life_point(number, [e for e in place if e is not None])
+            for number, place in enumerate(places, 1)
+        )
+
+    @property
+    def return_interval(self) -> Interval | None:
+        """95% interval of the mean return, over lives; None for fewer than two."""
+        return mean_interval(self.life_returns)
+
+    @property
+    def success_interval(self) -> Interval | None:
+        """95% interval of the success rate; None where the task defines no success.
+
+        Wilson's over episodes. Where a policy lives through several it is the wider of that and
+        the bootstrap over lives, which sees no doubt where all lives went alike.
+        """
+        hits = [bool(success) for success in self.successes if success is not None]
+        wilson = success_interval(sum(hits), len(hits)) if hits else None
+        if wilson is None or self.life == 1:
+            return wilson
+        rates = [sum(bool(e.success) for e in lived) / len(lived) for lived in self.lives]
+        return hull([i for i in (wilson, mean_interval(rates)) if i])
 
     @property
     def score(self) -> Score:

@@ -12,6 +12,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from promptpo.common.lives import in_lives
 from promptpo.types import Candidate, Rollout
 
 T = TypeVar("T", bound=Hashable)
@@ -69,16 +70,20 @@ class Paired:
 
 
 def paired(a: Rollout, b: Rollout) -> Paired | None:
-    """``a`` less ``b`` on the seeds that both have; None where these are fewer than two."""
+    """``a`` less ``b`` on the seeds that both have; None where these are fewer than two.
+
+    Where a policy object lives through several episodes, its lives are the pairs.
+    """
     other = {e.seed: e for e in b.whole}
     pairs = [(e, other[e.seed]) for e in a.whole if e.seed in other]
-    if len(pairs) < 2:
+    lives = in_lives(pairs, a.life, lambda pair: pair[0].seed)
+    if len(lives) < 2:
         return None
-    returns = _difference([x.return_ - y.return_ for x, y in pairs])
+    returns = _difference([_mean([x.return_ - y.return_ for x, y in life]) for life in lives])
     if pairs[0][0].success is None:
         return Paired(returns)
-    successes = _difference([bool(x.success) - bool(y.success) for x, y in pairs])
-    return Paired(returns, successes, all(x.success and y.success for x, y in pairs))
+    hits = [_mean([bool(x.success) - bool(y.success) for x, y in life]) for life in lives]
+    return Paired(returns, _difference(hits), all(x.success and y.success for x, y in pairs))
 
 
 def met_before(candidate: Candidate, others: Iterable[Candidate]) -> Candidate | None:
@@ -133,7 +138,11 @@ def standard_error(values: Sequence[float]) -> float:
 
 
 def _difference(values: Sequence[float]) -> Difference:
-    return Difference(sum(values) / len(values), standard_error(values), len(values))
+    return Difference(_mean(values), standard_error(values), len(values))
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
 
 
 def _quantile(freedom: int) -> float:

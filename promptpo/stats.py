@@ -76,6 +76,13 @@ def success_interval(successes: int, trials: int, level: float = 0.95) -> Interv
     return Interval(low, high, level)
 
 
+def hull(intervals: Sequence[Interval]) -> Interval | None:
+    """The smallest interval that holds all of these; None of none."""
+    if not intervals:
+        return None
+    return Interval(min(i.low for i in intervals), max(i.high for i in intervals))
+
+
 def _check_level(level: float) -> None:
     if not 0 < level < 1:
         raise ValueError(f"level must lie between 0 and 1, not {level}")

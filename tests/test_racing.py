@@ -125,3 +125,12 @@ def test_what_always_succeeds_is_not_raced_for_its_return(successes, race):
     a, b = (rollout(r, successes=successes) for r in (STEADY.returns, close))
     assert len(undecided({"a": a, "b": b})) == 1 + race
     assert len(undecided({"a": a, "b": b}, by_success=True)) == 2
+
+
+def test_of_policies_that_live_through_several_episodes_lives_are_the_pairs():
+    a = rollout((1.0, 9.0, 2.0, 10.0), seeds=(10, 11, 12, 13), life=2)
+    b = rollout((0.0, 6.0, 0.0, 6.0), seeds=(10, 11, 12, 13), life=2)
+    told = paired(a, b).returns
+    assert (told.mean, told.count) == (2.5, 2)
+    assert told.error == pytest.approx(0.5)
+    assert paired(rollout((1.0, 2.0), seeds=(10, 11), life=2), b) is None

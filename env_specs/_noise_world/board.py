@@ -51,12 +51,16 @@ class Move(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Board:
-    """One grid. ``labels`` and ``chance`` (that a move succeeds) have shape (n, n)."""
+    """One grid. ``labels`` and ``chance`` (that a move succeeds) have shape (n, n).
+
+    ``loss`` is what entering a bad cell costs.
+    """
 
     n: int
     labels: NDArray[np.int64]
     chance: NDArray[np.float64]
     milestones: bool
+    loss: float
 
     @property
     def horizon(self) -> int:
@@ -95,7 +99,7 @@ def load_board(number: int) -> Board:
     chance = np.ones(labels.shape)
     chance = np.where(labels == Label.MAY_STAY, p, chance)
     chance = np.where(labels == Label.MAY_RESET, p / (p + 1.0 - p_alt), chance)
-    return Board(data["n"], labels, chance, data["milestones"])
+    return Board(data["n"], labels, chance, data["milestones"], float(data["n"] ** 5))
 
 
 @lru_cache(maxsize=32)
@@ -129,7 +133,7 @@ def _enter(board: Board, phase: int, row: int, column: int) -> Outcome:
         phase = 2
     state = board.state(phase, row, column)
     if label == Label.BAD:
-        return Outcome(state, -1.0 - board.n**5, True, False, True)
+        return Outcome(state, -1.0 - board.loss, True, False, True)
     if label == Label.GOAL:
         paid = phase == board.phases - 1
         return Outcome(state, -1.0 + board.n**3 * paid, True, paid, False)

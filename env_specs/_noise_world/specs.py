@@ -107,7 +107,7 @@ def board_spec(
         observation=observation,
         action=ACTION,
         reward=reward,
-        reward_inputs=reward_inputs or _entered_bad_cell,
+        reward_inputs=reward_inputs or entered_bad_cell,
         horizon=side**2,
         success=lambda info, reward, terminated: info["success"],
         expert=expert,
@@ -142,7 +142,8 @@ def _published(side: int) -> Mapping[str, Any]:
     }
 
 
-def _entered_bad_cell(info: Mapping[str, Any]) -> Mapping[str, Any]:
+def entered_bad_cell(info: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What the reward of a step depends on and the observation does not tell."""
     return {"entered_bad_cell": info["entered_bad_cell"]}
 
 

@@ -186,7 +186,7 @@ def run_row(folder: Path) -> tuple[str, ...]:
     info = found.info
     best, test = info.get("best") or {}, found.test
     if test is not None and not test.score.failed:
-        words = [text.success_words(test.successes), text.return_words(test.returns)]
+        words = [text.success_words(test), text.return_words(test)]
         score = f"held-out {next(w for w in words if w)}"
     else:
         score = f"search {text.score(best['search'])}" if best.get("search") else ""

@@ -8,10 +8,13 @@ import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from promptpo.common import bounds
-from promptpo.stats import Interval, mean_interval, success_interval
+
+if TYPE_CHECKING:
+    from promptpo.outcomes import Rollout
+    from promptpo.stats import Interval
 
 
 def number(value: float) -> str:
@@ -65,7 +68,7 @@ def proof(data: Mapping[str, Any]) -> str:
     count = len(data["seeds"])
     kind = "held-out episode" if data["stream"] == "test" else "search episode"
     if data["verdict"] == "not applicable":
-        return "not applicable, because one policy object plays all episodes, one after another"
+        return "not applicable, because one policy object plays several episodes, one after another"
     if not data["differing"]:
         if not count:
             return "every episode was alone in its process"
@@ -103,12 +106,10 @@ def success_count(successes: Sequence[bool | None]) -> str:
     return f"{sum(map(bool, successes))}/{len(successes)}"
 
 
-def success_words(successes: Sequence[bool | None]) -> str:
+def success_words(run: Rollout) -> str:
     """``success 0.96, 95% interval 0.87 to 0.99 (48 of 50 episodes)``; empty where undefined."""
-    if not successes or successes[0] is None:
-        return ""
-    hits, count = sum(map(bool, successes)), len(successes)
-    interval = success_interval(hits, count)
+    interval = run.success_interval
+    hits, count = sum(map(bool, run.successes)), len(run.successes)
     return (
         f"success {hits / count:.2f}, {_between(interval, '.2f')} ({hits} of {count} episodes)"
         if interval
@@ -116,17 +117,31 @@ def success_words(successes: Sequence[bool | None]) -> str:
     )
 
 
-def return_words(returns: Sequence[float]) -> str:
+def return_words(run: Rollout) -> str:
     """``return 4512.3, 95% interval 4400.1 to 4620.7``; empty without episodes."""
+    returns = run.returns
     if not returns:
         return ""
     text = f"mean return {number(sum(returns) / len(returns))}"
-    interval = mean_interval(returns)
+    interval = run.return_interval
     if interval is None:
         return f"{text} ({plural(len(returns), 'episode')}: too few for an interval)"
-    if interval.low == interval.high:
+    if interval.low == interval.high and run.life == 1:
         return f"{text} in every one of {len(returns)} episodes"
-    return f"{text}, {_between(interval)}"
+    lives = f" over {len(run.lives)} lives of {run.life} episodes" if run.life > 1 else ""
+    return f"{text}, {_between(interval)}{lives}"
+
+
+def life_words(run: Rollout) -> str:
+    """``return by episode of a life: 1: -61.2, 2: 95, ..., 10: 196``; empty for lives of one.
+
+    Of a long life these are ten episodes, from the first to the last.
+    """
+    curve = run.life_curve
+    last = len(curve) - 1
+    places = dict.fromkeys(round(i * last / 9) for i in range(10)) if last > 9 else range(last + 1)
+    shown = [f"{curve[i].episode}: {number(curve[i].mean_return)}" for i in places]
+    return f"return by episode of a life: {', '.join(shown)}" if shown else ""
 
 
 def _between(interval: Interval, form: str = "") -> str:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from promptpo.common.lives import in_lives
 from promptpo.comparison.measures import Measure, Sample, episode_values
 from promptpo.stats import Interval, mean_interval
 
@@ -30,10 +31,11 @@ _RESAMPLES = 10_000
 class Contrast:
     """Sample ``a`` against sample ``b``: the difference of mean held-out scores, a minus b.
 
-    ``unit``: "episodes" where a sample has one run (it speaks of these policies), "runs" where
-    both have several (it speaks of what such runs find). ``paired``: both met the same held-out
-    seeds. ``counts``: how many units a and b have; where paired, the pairs. ``p`` is two-sided,
-    ``adjusted`` is Holm's over all contrasts of the task and measure; None: too few to tell.
+    ``unit``: "episodes" (or "lives" of several each) where a sample has one run (it speaks of these
+    policies), "runs" where both have several (it speaks of what such runs find). ``paired``: both
+    met the same held-out seeds. ``counts``: how many units a and b have; where paired, the pairs.
+    ``p`` is two-sided, ``adjusted`` is Holm's over all contrasts of the task and measure; None: too
+    few to tell.
     """
 
     a: str
@@ -73,7 +75,7 @@ def contrast(a: Sample, b: Sample, measure: Measure) -> Contrast:
         measure=measure,
         difference=float(x.mean() - y.mean()),
         interval=interval,
-        unit="runs" if by_run else "episodes",
+        unit="runs" if by_run else "lives" if a.tests[0].life > 1 else "episodes",
         paired=paired,
         counts=(len(x), len(y)),
         p=_paired_p(x, y) if paired else _unpaired_p(x, y),
@@ -81,15 +83,19 @@ def contrast(a: Sample, b: Sample, measure: Measure) -> Contrast:
 
 
 def _units(sample: Sample, measure: Measure, *, by_run: bool) -> dict[Hashable, list[float]]:
-    """Scores by what they can be paired by: the held-out seed, or all of a run's seeds."""
+    """Scores by what they can be paired by: the held-out seed, or all of a run's seeds.
+
+    Where a policy object lives through several episodes, a life counts once, by its first seed.
+    """
     units: dict[Hashable, list[float]] = defaultdict(list)
     for test in sample.tests:
         values = episode_values(test, measure)
         if by_run:
             units[test.seeds].append(float(np.mean(values)))
         else:
-            for seed, x in zip(test.seeds, values, strict=False):
-                units[seed].append(x)
+            pairs = in_lives(zip(test.seeds, values, strict=False), test.life, lambda pair: pair[0])
+            for lived in pairs:
+                units[lived[0][0]].append(float(np.mean([x for _, x in lived])))
     return units
 
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from promptpo.comparison.measures import Measure, Sample, episode_values
-from promptpo.stats import Interval, mean_interval, success_interval
+from promptpo.stats import Interval, hull, mean_interval, success_interval
 
 
 @dataclass(frozen=True)
 class SampleScore:
     """Mean held-out score of a sample's runs.
 
-    ``unit`` says over what the interval is taken: "runs" where there are several, else "episodes".
+    ``unit`` says over what the interval is taken: "runs" where there are several, else "episodes",
+    or "lives" where one policy object plays several of them.
     """
 
     mean: float
@@ -26,26 +26,23 @@ class SampleScore:
 def sample_score(sample: Sample, measure: Measure) -> SampleScore | None:
     """The held-out score of a sample; None where no run has one.
 
-    One run: the interval is over its episodes (bootstrap; Wilson's for success) and speaks of its
-    policy. Several: it is over the runs' means (bootstrap) and speaks of what another run would
-    find; of success rates it is the wider of that and Wilson's over all episodes, because a
-    bootstrap sees no doubt where every run scores the same.
+    One run: the interval is over its episodes (bootstrap; Wilson's for success), or its lives, and
+    speaks of its policy. Several: it is over the runs' means (bootstrap) and speaks of what another
+    run would find; of success rates it is the wider of that and Wilson's over all episodes, because
+    a bootstrap sees no doubt where every run scores the same.
     """
+    if not sample.tests:
+        return None
     per_run = [episode_values(test, measure) for test in sample.tests]
-    if not per_run:
-        return None
     means = [sum(values) / len(values) for values in per_run]
-    everything = [x for values in per_run for x in values]
-    several = len(means) > 1
-    interval = mean_interval(means if several else everything)
+    count = sum(map(len, per_run))
+    if len(means) == 1:
+        (test,) = sample.tests
+        interval = test.success_interval if measure == "success" else test.return_interval
+        unit = "episodes" if test.life == 1 else "lives"
+        return SampleScore(means[0], interval, 1, count, unit)
+    interval = mean_interval(means)
     if measure == "success":
-        wilson = success_interval(round(sum(everything)), len(everything))
-        interval = _hull([i for i in (interval if several else None, wilson) if i])
-    unit = "runs" if several else "episodes"
-    return SampleScore(sum(means) / len(means), interval, len(means), len(everything), unit)
-
-
-def _hull(intervals: Sequence[Interval]) -> Interval | None:
-    if not intervals:
-        return None
-    return Interval(min(i.low for i in intervals), max(i.high for i in intervals))
+        wilson = success_interval(round(sum(map(sum, per_run))), count)
+        interval = hull([i for i in (interval, wilson) if i])
+    return SampleScore(sum(means) / len(means), interval, len(means), count, "runs")

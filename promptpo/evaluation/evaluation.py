@@ -10,7 +10,7 @@ from typing import Any
 from promptpo.common import text
 from promptpo.comparison.measures import Measure, episode_values
 from promptpo.spec import Reference
-from promptpo.stats import Interval, mean_interval, success_interval
+from promptpo.stats import Interval
 from promptpo.store.codec import encode
 from promptpo.store.evals import ScoredPolicy
 from promptpo.store.memo import digest
@@ -59,16 +59,13 @@ class Evaluation:
 
     @property
     def mean_return_interval(self) -> Interval | None:
-        """95% bootstrap interval of the mean return; None for fewer than two episodes."""
-        return mean_interval(self.rollout.returns)
+        """95% bootstrap interval of the mean return, over lives; None for fewer than two."""
+        return self.rollout.return_interval
 
     @property
     def success_rate_interval(self) -> Interval | None:
         """95% interval (Wilson's) of the success rate; None where the task defines no success."""
-        if self.success_rate is None:
-            return None
-        hits = [bool(success) for success in self.rollout.successes]
-        return success_interval(sum(hits), len(hits))
+        return self.rollout.success_interval
 
     @property
     def label(self) -> str:
@@ -107,6 +104,8 @@ class Evaluation:
             episodes=r.whole,
         )
         data: dict[str, Any] = encode(scored)
+        if r.life > 1 and not failed:
+            data |= {"life": r.life, "life_curve": encode(r.life_curve)}
         return data
 
     def rows(self) -> list[Row]:
@@ -118,8 +117,9 @@ class Evaluation:
             ("task", f"{self.spec}: {self.title}"),
             ("episodes", f"{len(r.returns)} held-out ones of seed {self.seed}, {r.steps:,} steps"),
             ("failed", self.error),
-            ("success", text.success_words(r.successes).removeprefix("success ")),
-            ("return", text.return_words(r.returns).removeprefix("mean return ")),
+            ("success", text.success_words(r).removeprefix("success ")),
+            ("return", text.return_words(r).removeprefix("mean return ")),
+            ("learning", text.life_words(r)),
             *(proof_rows(encode(self.proof)) if self.proof else ()),
             *reference_rows(references_data(self.references)),
             ("note", clipped if r.clipped else ""),
@@ -138,7 +138,7 @@ class Evaluation:
         if self.error:
             return f"failed: {self.error}"
         r = self.rollout
-        words = (text.success_words(r.successes), text.return_words(r.returns))
+        words = (text.success_words(r), text.return_words(r))
         return ", ".join(filter(None, words))
 
     def _repr_html_(self) -> str:

@@ -126,7 +126,7 @@ def score_lines(candidate: Candidate, test: Rollout | None) -> list[str]:
     if played is None:
         return ["No episode was played."]
     kind = "Held-out episodes" if test else "Search episodes (it was chosen by these: optimistic)"
-    words = (text.success_words(played.successes), text.return_words(played.returns))
+    words = (text.success_words(played), text.return_words(played))
     lines = [f"{kind}: {line}." for line in words if line]
     if played.error is not None:
         lines = [f"{kind}: failed, {text.gist(played.error)}"]

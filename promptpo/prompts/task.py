@@ -24,9 +24,10 @@ _LIFETIME = {
         "One `Policy` object lives through the $life episodes of an evaluation, one after another:"
         " what it keeps in its attributes stays from episode to episode, so that it can learn. If"
         " it has a method `reset(self)`, that is called before each of its episodes but the first,"
-        " for which the object is new. Every evaluation begins with a new object that knows"
-        " nothing of earlier evaluations. The score counts all $life episodes alike, the early"
-        " ones, in which it still has to learn, included."
+        " for which the object is new; what came of an episode's last action it is not shown."
+        " Every evaluation begins with a new object that knows nothing of earlier evaluations. The"
+        " score counts all $life episodes alike, the early ones, in which it still has to learn,"
+        " included."
     ),
 }
 

@@ -10,13 +10,13 @@ from markupsafe import Markup
 
 from promptpo.common import text
 from promptpo.report.svg import Scale, spread, tag, tick_label, ticks
-from promptpo.stats import Interval, mean_interval, success_interval
+from promptpo.stats import Interval
 from promptpo.store.codec import score_data
 from promptpo.store.reading import RunRecord
 from promptpo.store.trials import RoundRecord, Trial
 from promptpo.types import Rollout, Score
 
-_LEFT, _RIGHT, _TOP, _AXIS, _STRIP = 52, 14, 26, 44, 22
+LEFT, _RIGHT, _TOP, _AXIS, _STRIP = 52, 14, 26, 44, 22
 
 #: Height of a line of text.
 _LINE = 14
@@ -45,13 +45,11 @@ def panels(run: RunRecord) -> list[Panel]:
 
 
 def _of_return(played: Rollout | None) -> Interval | None:
-    return mean_interval(played.returns) if played else None
+    return played.return_interval if played else None
 
 
 def _of_success(played: Rollout | None) -> Interval | None:
-    if played is None or not played.successes or played.successes[0] is None:
-        return None
-    return success_interval(sum(map(bool, played.successes)), len(played.successes))
+    return played.success_interval if played else None
 
 
 def curve_chart(run: RunRecord, panel: Panel, *, width: int, height: int) -> Markup:
@@ -61,9 +59,9 @@ def curve_chart(run: RunRecord, panel: Panel, *, width: int, height: int) -> Mar
     scored = [t for t in ended if not t.score.failed]
     values = [v for t in scored if (v := panel.measure(t.score)) is not None]
     references = _references(run, panel, values)
-    margin = _margin(run.references, width)  # the same for every panel
+    margin = margin_for(run.references, width)  # the same for every panel
     steps = max([t.at_steps for t in ended], default=0)
-    x = Scale(0, steps * 1.02 or 1, _LEFT, width - margin)
+    x = Scale(0, steps * 1.02 or 1, LEFT, width - margin)
     low, high = panel.bounds or spread([*values, *references.values()])
     y = Scale(low, high, bottom, _TOP)
     failed = [t for t in ended if t.score.failed]
@@ -73,7 +71,7 @@ def curve_chart(run: RunRecord, panel: Panel, *, width: int, height: int) -> Mar
         tag("desc", _description(run, panel)),
         *_rounds(run, x, bottom),
         *_axes(x, y, bottom, height),
-        *_reference_lines(references, x, y, margin),
+        *reference_lines(references, x, y, margin),
         _winners_line(run.rounds, panel, x, y),
         *(_point(t, run, panel, x, y) for t in sorted(scored, key=lambda t: t in won)),
         *_failures(failed, x, bottom),
@@ -110,15 +108,21 @@ def _rounds(run: RunRecord, x: Scale, bottom: float) -> list[Markup]:
     return parts
 
 
-def _axes(x: Scale, y: Scale, bottom: float, height: int) -> list[Markup]:
+def vertical_axis(right: float, y: Scale) -> list[Markup]:
+    """Lines across the chart, up to ``right``, with the values that they stand for."""
     parts = []
     for value in ticks(y.low, y.high, 5):
         at = y(value)
         label = tick_label(value)
-        parts.append(tag("line", class_="grid", x1=_LEFT, x2=x.stop, y1=at, y2=at))
-        parts.append(tag("text", label, class_="tick", x=_LEFT - 8, y=at + 4, text_anchor="end"))
+        parts.append(tag("line", class_="grid", x1=LEFT, x2=right, y1=at, y2=at))
+        parts.append(tag("text", label, class_="tick", x=LEFT - 8, y=at + 4, text_anchor="end"))
+    return parts
+
+
+def _axes(x: Scale, y: Scale, bottom: float, height: int) -> list[Markup]:
+    parts = vertical_axis(x.stop, y)
     base = bottom + _STRIP
-    parts.append(tag("line", class_="axis", x1=_LEFT, x2=x.stop, y1=base, y2=base))
+    parts.append(tag("line", class_="axis", x1=LEFT, x2=x.stop, y1=base, y2=base))
     for value in ticks(x.low, x.high, 6 if x.stop > 500 else 3):
         at = x(value)
         label = tick_label(value)
@@ -130,7 +134,7 @@ def _axes(x: Scale, y: Scale, bottom: float, height: int) -> list[Markup]:
     return parts
 
 
-def _reference_lines(
+def reference_lines(
     references: dict[str, float], x: Scale, y: Scale, margin: float
 ) -> list[Markup]:
     """Dashed lines, named in the margin where there is one, else above their right end.
@@ -154,7 +158,7 @@ def _reference_lines(
     return parts
 
 
-def _margin(names: Iterable[str], width: int) -> float:
+def margin_for(names: Iterable[str], width: int) -> float:
     """Room on the right for the names of reference values; on a narrow chart there is none."""
     longest = max([len(_short(name)) for name in names], default=0)
     return _RIGHT + 7 * longest if width > 500 and longest else _RIGHT
@@ -201,7 +205,7 @@ def _failures(failed: Sequence[Trial], x: Scale, bottom: float) -> list[Markup]:
         parts.append(tag("path", tag("title", f"{trial.name}: failed"), class_="failure", d=d))
     if failed:
         parts.append(
-            tag("text", "failed", class_="tick failed", x=_LEFT - 8, y=at + 4, text_anchor="end")
+            tag("text", "failed", class_="tick failed", x=LEFT - 8, y=at + 4, text_anchor="end")
         )
     return parts
 

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from promptpo.common import text
 from promptpo.report.svg import Scale, spread, tag, tick_label, ticks
-from promptpo.stats import Interval, mean_interval, success_interval
+from promptpo.stats import Interval
 from promptpo.types import Rollout, Score
 
 _ROW = 30
@@ -34,9 +34,8 @@ def success_marks(test: Rollout, references: dict[str, Score]) -> list[Mark]:
     """Success rates, best first; empty where the task defines no success."""
     if not test.successes or test.successes[0] is None:
         return []
-    hits, count = sum(map(bool, test.successes)), len(test.successes)
-    rate = hits / count
-    ours = Mark("this policy", rate, f"{rate:.2f}", success_interval(hits, count), ours=True)
+    rate = sum(map(bool, test.successes)) / len(test.successes)
+    ours = Mark("this policy", rate, f"{rate:.2f}", test.success_interval, ours=True)
     known = [
         Mark(name, s.success_rate, f"{s.success_rate:.2f}")
         for name, s in references.items()
@@ -51,7 +50,7 @@ def return_marks(test: Rollout, references: dict[str, Score]) -> list[Mark]:
         return []
     mean = sum(test.returns) / len(test.returns)
     ours = Mark(
-        "this policy", mean, text.number(mean), mean_interval(test.returns), test.returns, ours=True
+        "this policy", mean, text.number(mean), test.return_interval, test.returns, ours=True
     )
     known = [Mark(k, s.mean_return, text.number(s.mean_return)) for k, s in references.items()]
     return _ranked([ours, *known])

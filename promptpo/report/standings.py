@@ -8,7 +8,7 @@ from promptpo.common import text
 from promptpo.prompts.promptpo.words import strategy_line
 from promptpo.racing import Difference, Paired, standard_error
 from promptpo.report.tables import Cell, Table, blank, return_cell, success_cell, without
-from promptpo.stats import mean_interval, success_interval
+from promptpo.stats import success_interval
 from promptpo.store.codec import score_of
 from promptpo.store.reading import RunRecord
 from promptpo.store.standings import HardEpisode, Meeting, hard_episodes, meeting
@@ -49,7 +49,7 @@ def with_error(run: Rollout | None) -> str:
     """A mean return with its standard error, where it has one."""
     if run is None or not run.returns:
         return ""
-    error = standard_error(run.returns)
+    error = standard_error(run.life_returns)
     mean = text.number(sum(run.returns) / len(run.returns))
     return f"{mean} ± {_two_digits(error)}" if error > 0 else mean
 
@@ -97,11 +97,9 @@ def _intervals(run: Rollout | None) -> tuple[str, str]:
     """Of the success rate and of the mean return, in words; empty where there is none."""
     if run is None or not run.returns:
         return "", ""
-    returns = mean_interval(run.returns)
+    returns = run.return_interval
     words = f"{text.number(returns.low)} to {text.number(returns.high)}" if returns else ""
-    if run.successes[0] is None:
-        return "", words
-    rates = success_interval(sum(map(bool, run.successes)), len(run.successes))
+    rates = run.success_interval
     return (f"{rates.low:.2f} to {rates.high:.2f}" if rates else ""), words
 
 

@@ -17,6 +17,7 @@ from promptpo.report import texts
 from promptpo.report.curve_chart import curve_chart, panels
 from promptpo.report.facts import Fact, facts, made_by, settings
 from promptpo.report.feedback import ClassView, class_views
+from promptpo.report.life_chart import life_chart, life_table
 from promptpo.report.rounds import Budget, RoundView, round_views
 from promptpo.report.score_chart import Mark, return_marks, score_chart, success_marks
 from promptpo.report.standings import (
@@ -126,6 +127,8 @@ class RunView:
         """Whether the best policy's episodes depend on each other, in words; empty if unknown."""
         if self.run.proof is None:
             return ""
+        if self.run.proof.verdict == "not applicable":
+            return "That episodes do not depend on each other is not asked of policies that learn."
         found = encode(self.run.proof)
         words = (text.proof(found), text.scored_alone(found))
         return " ".join(w[0].upper() + w[1:] + "." for w in words if w)
@@ -150,6 +153,18 @@ class RunView:
         if returns:
             charts.append(_score_charts(returns, "Mean return on held-out episodes", None))
         return charts
+
+    @cached_property
+    def life(self) -> tuple[Charts, Table] | None:
+        """What the best policy has learned within its lives; None where a life is an episode."""
+        test = self.run.held_out
+        if test is None or test.error is not None or not test.life_curve:
+            return None
+        known = self.run.references
+        return Charts(
+            life_chart(test, known, width=WIDE, height=300),
+            life_chart(test, known, width=NARROW, height=280),
+        ), life_table(test)
 
     @cached_property
     def curves(self) -> list[tuple[str, Charts]]:

@@ -33,7 +33,7 @@ def check_optimum(spec: EnvSpec, best: Candidate) -> None:
         return
     chance = spec.reference_scores.get("random")
     worst = chance.mean_return if chance is not None else 0.0
-    error = standard_error(run.returns)
+    error = standard_error(run.life_returns)
     if error > _NOISE * abs(optimum.mean_return - worst):
         return
     rate = best.score.success_rate

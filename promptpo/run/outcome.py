@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from promptpo.run.services import RunServices
-from promptpo.stats import mean_interval, success_interval
 from promptpo.store.codec import encode, score_data
 from promptpo.store.shapes import FORMAT
 from promptpo.store.tally import Usage
@@ -140,10 +139,11 @@ class Outcome:
 def test_data(test: Rollout) -> dict[str, Any]:
     """Held-out episodes with their score and its 95% intervals."""
     data = {**encode(test), "score": score_data(test.score)}
-    interval = mean_interval(test.returns)
+    interval = test.return_interval
     data["mean_return_interval"] = [interval.low, interval.high] if interval else None
+    data |= {"life_curve": encode(test.life_curve)} if test.life > 1 else {}
     if test.successes and test.successes[0] is not None:
-        found = success_interval(sum(map(bool, test.successes)), len(test.successes))
+        found = test.success_interval
         data["success_rate_interval"] = [found.low, found.high] if found else None
     return data
 

@@ -9,7 +9,6 @@ from promptpo.racing import paired, undecided
 from promptpo.rollout.seeds import episode_seeds
 from promptpo.run.playing import Play
 from promptpo.run.services import RunServices
-from promptpo.stats import success_interval
 from promptpo.store.codec import score_data
 from promptpo.types import Candidate, Rollout, best_of
 
@@ -86,9 +85,7 @@ def chosen(finalists: Sequence[Candidate], runs: Mapping[str, Rollout]) -> Candi
 
 def _surely(run: Rollout) -> float:
     """The lower bound of the success rate; 0 where the task defines none."""
-    if not run.successes or run.successes[0] is None:
-        return 0.0
-    interval = success_interval(sum(map(bool, run.successes)), len(run.successes))
+    interval = run.success_interval
     return interval.low if interval else 0.0
 
 

@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from promptpo.stats import mean_interval, success_interval
 from promptpo.store.codec import score_data, score_of
 from promptpo.store.events import Event
 from promptpo.store.record import Record
@@ -143,10 +142,10 @@ def _scores(group: str, score: Score) -> dict[str, float]:
 
 def _held_out(test: Rollout) -> dict[str, float]:
     values = _scores("test", test.score)
-    intervals = {"test/mean_return": mean_interval(test.returns)}
-    if test.score.success_rate is not None:
-        hits = sum(map(bool, test.successes))
-        intervals["test/success_rate"] = success_interval(hits, len(test.successes))
+    intervals = {
+        "test/mean_return": test.return_interval,
+        "test/success_rate": test.success_interval,
+    }
     for name, interval in intervals.items():
         if interval is not None:
             values |= {f"{name}_low": interval.low, f"{name}_high": interval.high}

@@ -122,7 +122,7 @@ def held_out_rows(test: Rollout) -> list[Row]:
     """The score of held-out episodes, or why there is none."""
     if test.error is not None:
         return [("held-out", f"failed: {text.gist(test.error)}")]
-    words = [text.success_words(test.successes), text.return_words(test.returns)]
+    words = [text.success_words(test), text.return_words(test), text.life_words(test)]
     return [("held-out" if i == 0 else "", w) for i, w in enumerate(filter(None, words))]
 
 

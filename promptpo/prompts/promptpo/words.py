@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from promptpo.common.plaintext import clean
-from promptpo.common.text import success_count
+from promptpo.common.text import life_words, success_count
 from promptpo.racing import Difference, Paired, standard_error
 from promptpo.types import Candidate, Rollout
 
@@ -27,7 +27,9 @@ def score_words(candidate: Candidate) -> str:
         return f"failed{alone}: {first_line(error or '')}"
     if not run.seeds:  # of a prompt that is shown before any run
         return "return <number> ± <number> (<number>)"
-    returns = f"return {with_error(run.returns)} ({len(run.returns)}){alone}"
+    returns = f"return {with_error(run.life_returns)} ({len(run.returns)}){alone}"
+    if learned := life_words(run):
+        returns = f"{returns}, {learned}"
     successes = run.successes
     return returns if successes[0] is None else f"success {success_count(successes)}, {returns}"
 

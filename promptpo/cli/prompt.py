@@ -22,6 +22,7 @@ _SHOWN = (
     "episode_timeout",
     "policy_lifetime",
     "evaluation_episodes",
+    "tune",
 )
 
 

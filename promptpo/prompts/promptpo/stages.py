@@ -187,6 +187,7 @@ def _placeholder_memory(spec: EnvSpec, config: RunConfig) -> Memory:
         second=second,
         reflection="<the reply to the reflection prompt>",
         feedback="<the Feedback class in force>",
+        tuned=("<what tuning a policy found, a paragraph each>",) if config.tune else (),
     )
 
 

@@ -13,6 +13,9 @@ from promptpo.builtin.writing import column, policy, remembered
 #: A wave runs from the first joint to the last, unless its phase is positive.
 _BEGIN = ((40, -0.5), (40, 0.5), (20, 1.0), (80, -0.5), (20, -0.5), (80, 1.0))
 
+#: How far phases may come from where they begin: other variants begin elsewhere.
+_SHIFT = 1.6
+
 #: More actuators than this have no oscillators.
 _MOST = 40
 
@@ -33,13 +36,14 @@ def oscillating(spaces: Spaces, variant: int) -> str | None:
     angles, rates = joints(spaces)
     others = posture(spaces, angles + rates) if angles and variant % 2 else []
     phases = [round(math.remainder(i * turn * math.pi, 2 * math.pi), 2) for i in range(count)]
+    least, most = ([round(p + by, 2) for p in phases] for by in (-_SHIFT, _SHIFT))
     constants = [
         acting.constants,
         f"# Steps of one period; by actuator, how far it swings, about what, and when.\n"
-        f"PERIOD = tunable({float(period)}, 6.0, 250.0, log=True)\n"
+        f"PERIOD = tunable({float(period)}, {period / 4}, {period * 4.0}, log=True)\n"
         f"AMPLITUDE = np.array(tunable({listed([0.5] * count)}, 0.0, 1.5))\n"
-        f"OFFSET = np.array(tunable({listed([0.0] * count)}, -1.0, 1.0))\n"
-        f"PHASE = np.array(tunable({listed(phases)}, -6.3, 6.3))",
+        f"OFFSET = np.array(tunable({listed([0.0] * count)}, -0.6, 0.6))\n"
+        f"PHASE = np.array(tunable({listed(phases)}, {listed(least)}, {listed(most)}))",
     ]
     act = "def act(self, obs):\n"
     act += "    wave = np.sin(2 * np.pi * self.steps / PERIOD + PHASE)\n"
@@ -67,8 +71,8 @@ def oscillating(spaces: Spaces, variant: int) -> str | None:
 
 def _gains(damped: bool) -> str:
     text = "# Of the range of an action: for each rad of error, and for each rad/s.\n"
-    text += "KP = tunable(2.0, 0.1, 20.0, log=True)\n"
-    return text + "KD = tunable(0.05, 0.001, 2.0, log=True)\n" * damped
+    text += "KP = tunable(2.0, 0.4, 12.0, log=True)\n"
+    return text + "KD = tunable(0.05, 0.005, 0.5, log=True)\n" * damped
 
 
 def joints(spaces: Spaces) -> tuple[list[Number], list[Number]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from promptpo.common import text
@@ -33,6 +34,8 @@ def made_by(run: RunRecord) -> str:
 
 
 def _model(run: RunRecord) -> str:
+    if run.given:
+        return Path(run.given).name
     return "no language model: builtin synthesizer" if run.synthesized else run.model
 
 
@@ -45,14 +48,15 @@ def facts(run: RunRecord) -> list[Fact]:
     wanted = run.config.get("rounds", rounds)
     calls = f", {usage.calls:,} {'reply' if usage.calls == 1 else 'replies'}"
     time, done = text.duration(run.elapsed), f"{rounds} of {text.plural(wanted, 'round')}"
+    asks = run.asks_model and not run.given
     paid = [Fact("Cost", *_cost(run)), Fact("Tokens", *_tokens(run))]
     return [
-        *(paid if run.asks_model else []),
+        *(paid if asks else []),
         Fact("Environment steps", f"{total:,}", steps_words(usage, test="held-out")),
         Fact(
             "Candidates",
             f"{len(run.policies):,}",
-            f"{failed:,} failed{calls if run.asks_model else ''}",
+            f"{failed:,} failed{calls if asks else ''}",
         ),
         Fact("Time", time, done, run.since),
     ]

@@ -216,7 +216,10 @@ class Fold:
         self.tunings[data["digest"]] = data
 
     def _on_tuned(self, data: Mapping[str, Any]) -> None:
-        self.tuned[decode(Key, data["key"]).name] = decode(TuningAccount, data)
+        key = decode(Key, data["key"])
+        self.tuned[key.name] = decode(TuningAccount, data)
+        if key.name in self.trials:
+            self.trials[key.name].stage = ""
 
     def _on_round(self, data: Mapping[str, Any]) -> None:
         self.ends[data["round"]] = data

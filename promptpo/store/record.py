@@ -97,6 +97,12 @@ class Record(Fold):
         return self.model == BUILTIN
 
     @property
+    def given(self) -> str:
+        """The file of the policy that stands for a model's reply; empty where there is none."""
+        kind, _, path = self.model.partition(":")
+        return path if kind == "file" else ""
+
+    @property
     def usage(self) -> Usage:
         """What the run has used in all its sessions."""
         return self.reported_usage or self.tally.usage

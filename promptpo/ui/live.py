@@ -25,9 +25,11 @@ from promptpo.ui.progress import Progress, stage_of
 from promptpo.ui.summary import Row
 
 #: Events whose line stays on the screen; the table shows the others while they matter.
-_KEPT = {"resumed", "notice", "feedback", "proof", "round", "selection"}
+_KEPT = {"resumed", "notice", "feedback", "proof", "tuned", "round", "selection"}
 
-_STYLES = {"scored": "green", "failed": "red", "rolling out": "cyan", "checking": "cyan"}
+_STYLES = {"scored": "green", "failed": "red"} | dict.fromkeys(
+    ("rolling out", "checking", "tuning"), "cyan"
+)
 _ROW_STYLES = {"best policy": "bold", "held-out": "bold", "marked": "red"}
 _MARKS = {"scored": "✓", "failed": "✗"}
 
@@ -105,7 +107,7 @@ def _text(words: str, style: str = "") -> Text:
 
 def _head(progress: Progress, now: float) -> RenderableType:
     record, config = progress.record, progress.record.config
-    total = config.get("rounds", 0)
+    total, tuning = config.get("rounds", 0), progress.tuning
     titles = {
         "starting": "starting",
         "feedback": "writing the Feedback class",
@@ -116,17 +118,23 @@ def _head(progress: Progress, now: float) -> RenderableType:
     }
     done = float(len(record.ends))
     if progress.phase == "search" and progress.candidates:
-        done = progress.round - 1 + progress.settled / max(config.get("candidates", 1), 1)
+        settled = progress.settled / max(config.get("candidates", 1), 1)
+        done = progress.round - 1 + min(settled, 1.0)
     left = progress.seconds_left(now)
     clock = text.duration(now - record.started)
-    if left is not None:
+    if tuning is not None:
+        clock += f", about {text.duration(tuning.seconds_left(now))} of tuning left"
+    elif left is not None:
         clock += f", about {text.duration(left)} of search left"
     grid = Table.grid(padding=(0, 2), expand=True)
     grid.add_column(no_wrap=True)
     grid.add_column(ratio=1)
     grid.add_column(no_wrap=True, justify="right")
-    title = _text(titles.get(progress.phase, ""), "bold")
-    grid.add_row(title, ProgressBar(max(total, 1), done), Text(clock, "dim"))
+    title, bar = titles.get(progress.phase, ""), ProgressBar(max(total, 1), done)
+    if tuning is not None:
+        title = f"{title}, tuning" if total > 1 else f"tuning {tuning.name}"
+        bar = ProgressBar(max(tuning.budget, 1), tuning.steps)
+    grid.add_row(_text(title, "bold"), bar, Text(clock, "dim"))
     return grid
 
 
@@ -170,8 +178,12 @@ def _facts(progress: Progress) -> list[Row]:
     flying = len(progress.in_flight)
     waiting = f"{text.plural(flying, 'call')} in flight, " if flying else ""
     shown = f"{best[0]}, {text.score(score_data(best[1]))}" if best else "none yet"
-    asked = [("model", waiting + summary.cost_words(record))] if record.asks_model else []
-    return [("best so far", shown), *asked, ("env steps", summary.steps_words(record.usage))]
+    asks = record.asks_model and not record.given
+    asked = [("model", waiting + summary.cost_words(record))] if asks else []
+    now = progress.tuning
+    tuned = [("tuning", f"{now.name}: {now.words}")] if now else []
+    steps = summary.steps_words(record.usage)
+    return [*tuned, ("best so far", shown), *asked, ("env steps", steps)]
 
 
 def rows_of(rows: list[Row]) -> RenderableType:

@@ -16,6 +16,7 @@ from promptpo.types import Key, Rollout
 from promptpo.ui import summary
 from promptpo.ui.progress import Progress
 from promptpo.ui.summary import Row
+from promptpo.ui.tuning import outcome_words
 
 _STREAMS = {"selection": "selection", "test": "held-out"}
 
@@ -143,6 +144,19 @@ def _feedback(data: Mapping[str, Any], progress: Progress) -> list[str]:
     return [f"the Feedback class failed: {text.gist(data['error'])}{used}"]
 
 
+def _tuning(data: Mapping[str, Any], progress: Progress) -> list[str]:
+    now = progress.tuning
+    if now is None or not now.due:
+        return []
+    left = text.duration(now.seconds_left(now.time))
+    return [f"{now.name}  tuning: {now.words}, about {left} left"]
+
+
+def _tuned(data: Mapping[str, Any], progress: Progress) -> list[str]:
+    name = _name(data)
+    return [f"{name}  tuning {outcome_words(progress.record.tuned[name])}"]
+
+
 def _round(data: Mapping[str, Any], progress: Progress) -> list[str]:
     total = progress.record.config.get("rounds", "?")
     if not data["score"]:
@@ -175,6 +189,8 @@ _WRITERS: dict[str, Callable[[Mapping[str, Any], Progress], list[str]]] = {
     "proof": _proof,
     "candidate": _candidate,
     "feedback": _feedback,
+    "tuning_state": _tuning,
+    "tuned": _tuned,
     "round": _round,
     "state": _state,
     "selection": _selection,

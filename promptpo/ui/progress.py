@@ -11,6 +11,9 @@ from promptpo.store.events import Event
 from promptpo.store.record import Record
 from promptpo.store.trials import Trial
 from promptpo.types import Key
+from promptpo.ui.tuning import TuningProgress
+
+_SETTLED = ("scored", "failed", "tuning")
 
 _PHASES = {"selecting": "selection", "testing": "test"}
 
@@ -27,6 +30,7 @@ class Progress:
         finalists: who meet on selection episodes, or the one whose held-out episodes are played;
             ``played`` are those of the former who have.
         in_flight: the calls that wait for a reply.
+        tuning: the candidate whose constants are tuned at the moment; None where none is.
     """
 
     record: Record = field(default_factory=Record)
@@ -37,6 +41,8 @@ class Progress:
     finalists: Sequence[str] = ()
     played: set[str] = field(default_factory=set)
     in_flight: set[Key] = field(default_factory=set)
+    tuning: TuningProgress | None = None
+    _tunings: dict[str, TuningProgress] = field(default_factory=dict)
 
     @property
     def candidates(self) -> Sequence[Trial]:
@@ -46,7 +52,7 @@ class Progress:
     @property
     def settled(self) -> int:
         """Candidates of the current round that need nothing more."""
-        return sum(stage_of(trial) in ("scored", "failed") for trial in self.candidates)
+        return sum(stage_of(trial) in _SETTLED for trial in self.candidates)
 
     @property
     def finalists_words(self) -> str:
@@ -102,6 +108,15 @@ class Progress:
         elif data["stream"] == "selection":
             self.played.add(key.name)
 
+    def _on_tuning_state(self, data: Mapping[str, Any], time: float) -> None:
+        self.tuning = TuningProgress.of(data, time, self._tunings.get(data["name"]))
+        self._tunings[data["name"]] = self.tuning
+
+    def _on_tuned(self, data: Mapping[str, Any], time: float) -> None:
+        name = decode(Key, data["key"]).name
+        if self.tuning is not None and self.tuning.name == name:
+            self.tuning = None
+
     def _on_candidate(self, data: Mapping[str, Any], time: float) -> None:
         self._enter_round(data["key"]["round"], time)
 
@@ -109,9 +124,10 @@ class Progress:
         self._enter_round(data["round"], time)
         self.round_started = time
         self.in_flight.clear()
+        self.tuning = None
 
     def _on_finished(self, data: Mapping[str, Any], time: float) -> None:
-        self.phase = "finished"
+        self.phase, self.tuning = "finished", None
 
     def _enter_round(self, number: int, time: float) -> None:
         if number > self.round:

@@ -31,7 +31,9 @@ class RunStatus:
     ``state`` says in a few words what it is doing. ``best`` has ``mean_return`` and
     ``success_rate`` of the search score of the best policy so far, ``held_out`` those of its
     held-out episodes. ``steps`` are those of the environment in all streams, ``cost`` is in US
-    dollars, None once a price is unknown. ``reason`` says why the run has ended.
+    dollars, None once a price is unknown. ``reason`` says why the run has ended. ``tuning`` is of
+    the candidate that is tuned at the moment: its ``name``, ``steps`` of the ``budget``, the
+    ``mean_return`` and ``success_rate`` of the values that stand, and ``seconds_left``.
     """
 
     folder: str = ""
@@ -43,6 +45,7 @@ class RunStatus:
     calls: int = 0
     cost: float | None = 0.0
     reason: str = ""
+    tuning: Mapping[str, Any] | None = None
 
     @classmethod
     def live(cls, progress: Progress) -> RunStatus:
@@ -52,8 +55,11 @@ class RunStatus:
         state = _PHASES.get(progress.phase, status)
         if progress.phase == "search":
             state = f"round {progress.round} of {record.config.get('rounds', '?')}"
+            state += ", tuning" if progress.tuning else ""
         folder, reason = record.run.get("folder", ""), finished.get("reason", "")
-        return cls(str(folder), status, state, reason=str(reason), **_figures(record))
+        tuning = progress.tuning.as_dict() if progress.tuning else None
+        figures = _figures(record)
+        return cls(str(folder), status, state, reason=str(reason), tuning=tuning, **figures)
 
     @classmethod
     def on_record(cls, record: RunRecord) -> RunStatus:

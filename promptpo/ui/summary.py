@@ -32,14 +32,25 @@ def opening(progress: Progress) -> list[Row]:
     rows = [
         ("task", f"{record.spec}: {record.title}".rstrip(": ")),
         ("method", record.method if record.method != USUAL_METHOD else ""),
-        ("model", model_words(record)),
+        ("policy", text.near_path(record.given) if record.given else ""),
+        ("model", "" if record.given else model_words(record)),
         ("facts", "withheld" if record.facts_withheld else ""),
-        ("search", search),
+        ("search", "" if record.given else search),
+        ("tuning", _tuning(config)),
         ("score", f"{text.plural(held_out, 'held-out episode')}" if held_out else "search only"),
         ("sandbox", isolation_words(record.run.get("isolation"))),
         ("folder", text.near_path(record.run.get("folder", ""))),
     ]
     return [row for row in rows if row[1]]
+
+
+def _tuning(config: Mapping[str, Any]) -> str:
+    """What is tuned, and in how many steps; empty where nothing is."""
+    if not config.get("tune"):
+        return ""
+    kinds = {"declared": "declared constants", "auto": "all constants that are found"}
+    which = kinds.get(config["constants"], "declared constants, else all")
+    return f"{config['tune_steps']:,} environment steps; {which}; seed {config['seed']}"
 
 
 def closing(progress: Progress) -> list[Row]:
@@ -150,5 +161,6 @@ def reference_rows(references: Mapping[str, Any]) -> list[Row]:
 def _price(record: Record) -> list[Row]:
     if record.reported_usage is None:  # it ended before it could spend anything
         return []
-    cost = [("cost", cost_words(record))] if record.asks_model else []
+    asked = record.asks_model and not record.given
+    cost = [("cost", cost_words(record))] if asked else []
     return [*cost, ("env steps", steps_words(record.usage))]

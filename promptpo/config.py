@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, get_args, get_type_hints
+from typing import Any, get_args
 
-from promptpo.common.options import option
+from promptpo.common.options import flat, hints_of, option, value_type
 from promptpo.common.values import check_value, listed
 from promptpo.counts import EpisodeCounts
 
@@ -285,28 +283,9 @@ def fields(kind: type = RunConfig) -> dict[str, dataclasses.Field[Any]]:
     return {f.name: f for f in dataclasses.fields(kind) if f.name != "options"}
 
 
-def value_type(kind: type, name: str) -> type:
-    """The plain type of a setting, None aside: int, float, str or bool."""
-    hint = _hints(kind)[name]
-    kinds: list[type] = [t for t in get_args(hint) if t is not type(None)]
-    return kinds[0] if kinds else hint
-
-
-@functools.cache
-def _hints(kind: type) -> dict[str, Any]:
-    return get_type_hints(kind)
-
-
 def check_setting(kind: type, name: str, value: object) -> None:
     """Raise UsageError unless a setting of RunConfig, or of a method, may have this value."""
     if value == AUTO and fields(kind)[name].metadata["auto"]:
         return
-    if value is not None or type(None) not in get_args(_hints(kind)[name]):
+    if value is not None or type(None) not in get_args(hints_of(kind)[name]):
         check_value(name, value_type(kind, name), fields(kind)[name].metadata, value)
-
-
-def flat(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings with the options of the method beside the others, not under ``options``."""
-    rest = {name: value for name, value in config.items() if name != "options"}
-    own = config.get("options")
-    return {**rest, **own} if isinstance(own, Mapping) else rest

@@ -44,9 +44,7 @@ class EpisodeCounts:
     @property
     def life(self) -> int:
         """Episodes that one policy object plays, of settings that are ``for_spec``."""
-        if self.policy_lifetime != "evaluation":
-            return 1
-        return self.evaluation_episodes or lives.EPISODES
+        return lives.life_of(vars(self))
 
     def whole(self, episodes: int) -> int:
         """So many episodes, rounded up to whole lives."""

@@ -27,7 +27,7 @@ and after an interruption promptpo --resume latest goes on. A policy's file need
 _SETTINGS = (
     "constants", "seed", "policy_seed", "selection_episodes", "test_episodes", "max_env_steps",
     "max_time", "workers", "sandbox", "act_timeout", "episode_timeout", "env_timeout",
-    "policy_lifetime", "out", "track",
+    "policy_lifetime", "evaluation_episodes", "out", "track",
 )  # fmt: skip
 
 

@@ -8,9 +8,9 @@ from where a life begins (``rollout.seeds``). What a task draws once for a whole
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from itertools import groupby
-from typing import TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
@@ -22,6 +22,13 @@ EPISODES = 10
 
 #: Set in the seed of a life, and in no seed of an episode.
 _LIFE_BIT = 31
+
+
+def life_of(config: Mapping[str, Any]) -> int:
+    """Episodes that one policy object plays, of the settings that a run has written down."""
+    if config.get("policy_lifetime") != "evaluation":
+        return 1
+    return int(config.get("evaluation_episodes") or EPISODES)
 
 
 def first_of_life(seed: int, life: int) -> int:

@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from promptpo.common import text
+from promptpo.common.lives import life_of, whole
 from promptpo.common.plaintext import clean_line
 from promptpo.common.text import success_count
 from promptpo.store.codec import score_data
@@ -114,7 +115,8 @@ def _head(progress: Progress, now: float) -> RenderableType:
         "search": f"round {progress.round} of {total}",
         "selection": f"choosing among {len(progress.finalists)} {progress.finalists_words}:"
         f" {len(progress.played)} played",
-        "test": f"{config.get('test_episodes')} held-out episodes of {record.best}",
+        "test": f"{whole(config.get('test_episodes', 0), life_of(config))} held-out episodes of"
+        f" {record.best}",
     }
     done = float(len(record.ends))
     if progress.phase == "search" and progress.candidates:

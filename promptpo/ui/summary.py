@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from promptpo.common import text
+from promptpo.common.lives import life_of, whole
 from promptpo.config import AUTO
 from promptpo.store.codec import encode, score_data
 from promptpo.store.record import USUAL_METHOD, Record
@@ -28,7 +29,7 @@ def opening(progress: Progress) -> list[Row]:
         f" {text.plural(config['candidates'], 'candidate')},"
         f" {episodes} each; seed {config['seed']}"
     )
-    held_out = config["test_episodes"]
+    held_out = whole(config["test_episodes"], life_of(config))
     rows = [
         ("task", f"{record.spec}: {record.title}".rstrip(": ")),
         ("method", record.method if record.method != USUAL_METHOD else ""),

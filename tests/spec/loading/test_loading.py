@@ -226,6 +226,12 @@ def test_positional_arguments_are_refused(write_spec):
         ("horizon=50", "horizon=50, withheld=('x')", "withheld must be a tuple of texts"),
         ("horizon=50", "horizon=50, deterministic=1", "deterministic must be True or False"),
         ("horizon=50", "horizon=50, policy_lifetime='run'", 'must be "episode" or "evaluation"'),
+        ("horizon=50", "horizon=50, evaluation_episodes=1", "must be a whole number, 2 or more"),
+        (
+            "horizon=50",
+            "horizon=50, new_life=3",
+            "must be a function called as new_life(env, seed)",
+        ),
         ("horizon=50", "horizon=50, reward_tolerance=-1", "reward_tolerance must be a number >= 0"),
         ("reward=reward", "reward=lambda a, b, c: 0.0", "must be written with class or def"),
     ],

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from promptpo.common.lives import in_lives
+from promptpo.stats import Interval
 from promptpo.types import Candidate, Rollout
 
 T = TypeVar("T", bound=Hashable)
@@ -143,6 +144,12 @@ def _difference(values: Sequence[float]) -> Difference:
 
 def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values)
+
+
+def error_interval(mean: float, error: float, count: int) -> Interval:
+    """The 95% interval of a mean of so many values, 2 or more, by its standard error."""
+    half = error * _quantile(count - 1)
+    return Interval(mean - half, mean + half, LEVEL)
 
 
 def _quantile(freedom: int) -> float:

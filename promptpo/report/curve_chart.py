@@ -70,7 +70,7 @@ def curve_chart(run: RunRecord, panel: Panel, *, width: int, height: int) -> Mar
         tag("title", f"{panel.title} of each candidate over environment steps"),
         tag("desc", _description(run, panel)),
         *_rounds(run, x, bottom),
-        *_axes(x, y, bottom, height),
+        *_axes(x, y, bottom, height, _label(run)),
         *reference_lines(references, x, y, margin),
         _winners_line(run.rounds, panel, x, y),
         *(_point(t, run, panel, x, y) for t in sorted(scored, key=lambda t: t in won)),
@@ -119,7 +119,12 @@ def vertical_axis(right: float, y: Scale) -> list[Markup]:
     return parts
 
 
-def _axes(x: Scale, y: Scale, bottom: float, height: int) -> list[Markup]:
+def _label(run: RunRecord) -> str:
+    tuned = run.usage.steps.get("tuning")
+    return f"environment steps of {'search and tuning' if tuned else 'the search'}"
+
+
+def _axes(x: Scale, y: Scale, bottom: float, height: int, words: str) -> list[Markup]:
     parts = vertical_axis(x.stop, y)
     base = bottom + _STRIP
     parts.append(tag("line", class_="axis", x1=LEFT, x2=x.stop, y1=base, y2=base))
@@ -129,7 +134,6 @@ def _axes(x: Scale, y: Scale, bottom: float, height: int) -> list[Markup]:
         parts.append(tag("line", class_="axis", x1=at, x2=at, y1=base, y2=base + 4))
         parts.append(tag("text", label, class_="tick", x=at, y=base + 18, text_anchor="middle"))
     middle = (x.start + x.stop) / 2
-    words = "environment steps of the search"
     parts.append(tag("text", words, class_="tick", x=middle, y=height - 6, text_anchor="middle"))
     return parts
 

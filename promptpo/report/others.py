@@ -72,7 +72,7 @@ def _view(run: RunRecord, trial: Trial, base: Trial, room: int) -> OtherView:
         apart = f"Written anew: it shares few lines with {base.name}."
     else:
         diff = side_by_side(old, new)
-        kept = _fitting(diff, room)
+        kept = fitting(diff, room)
         diff, cut = diff[:kept], len(diff) - kept
     return OtherView(trial.name, words, base.name, diff, cut, apart, trial.candidate.notes)
 
@@ -83,7 +83,7 @@ def _shared(old: str, new: str) -> float:
     return (a & b).total() / max(a.total(), b.total(), 1)
 
 
-def _fitting(rows: Iterable[DiffRow], room: int) -> int:
+def fitting(rows: Iterable[DiffRow], room: int) -> int:
     """How many rows of a difference fit."""
     count = 0
     for count, row in enumerate(rows, 1):

@@ -61,7 +61,8 @@ def _shape(hint: Any) -> Any:  # noqa: ANN401
     if origin in (Union, types.UnionType):
         return tuple(_shape(part) for part in parts)
     if origin is tuple:
-        return [_shape(parts[0])]
+        items = [_shape(part) for part in parts if part is not ...]
+        return [items[0] if len(items) == 1 else tuple(items)]
     if is_dataclass(hint):
         return shape_of(cast("type", hint))
     return None if hint is type(None) else Mapping if origin is not None else hint

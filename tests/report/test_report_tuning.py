@@ -1,0 +1,160 @@
+"""What a report shows of tuning: curves, before and after, constants, failures, what goes on."""
+
+import json
+import re
+
+import pytest
+from report_runs import FAINT_TEXT, HOSTILE
+
+from promptpo.report import write_report
+from promptpo.report.page import render_report
+from promptpo.report.tuning import tuned_views, under_way
+from promptpo.report.tuning_chart import lines, tuning_chart
+from promptpo.stats import Interval
+from promptpo.store.codec import encode
+from promptpo.store.reading import read_record
+from promptpo.tuning.account import ConstantFound, Standpoint, TuningAccount
+
+GAIN = ConstantFound("self.gain", 9, 0.01, 100.0, 1.0, 10.0, log=True, declared=True, matters=0.4)
+LIMIT = ConstantFound("LIMIT", 3, -1.0, 1.0, 0.0, 1.0, matters=0.1, at="high")
+NAMED = ConstantFound(HOSTILE, 4, 0.0, 5.0, 2.0, 2.0)
+
+
+def standpoint(steps, mean, error=5.0, rate=None, episodes=10):
+    return Standpoint(steps, mean, error, rate, episodes)
+
+
+KEPT = TuningAccount(
+    kept=True,
+    constants=(NAMED, LIMIT, GAIN),
+    history=(standpoint(100, 20.0), standpoint(5_000, 80.0), standpoint(9_000, 100.0)),
+    steps=10_000, samples=120, restarts=1, final=20, before=standpoint(10_000, 20.0),
+    after=standpoint(10_000, 95.5), difference=75.5, difference_error=2.25,
+    failures=((f"ValueError: {HOSTILE}", 12), ("it took too long", 1)),
+)  # fmt: skip
+LEFT = TuningAccount(
+    kept=False, constants=(GAIN,), history=(standpoint(100, 20.0), standpoint(4_000, 21.0)),
+    steps=4_000, samples=60,
+)  # fmt: skip
+
+
+def written(folder, *events):
+    """A log with more events, put before those of the end of round 1."""
+    log = folder / "events.jsonl"
+    found = log.read_text().splitlines(keepends=True)
+    at = next(i for i, line in enumerate(found) if '"type": "round"' in line)
+    time = json.loads(found[at - 1])["time"]
+    more = [json.dumps({"type": kind, "time": time, **data}) + "\n" for kind, data in events]
+    log.write_text("".join([*found[:at], *more, *found[at:]]))
+    return read_record(folder)
+
+
+def key(candidate):
+    return {"round": 1, "candidate": candidate, "attempt": 0, "role": ""}
+
+
+def tuned(candidate, account):
+    return "tuned", {"key": key(candidate), "budget": 10_000, **encode(account)}
+
+
+def played(candidate, steps, error=None):
+    one = {"returns": [1.0], "lengths": [steps], "successes": [None], "steps": steps,
+           "error": error, "bound": None, "pace": None}  # fmt: skip
+    return "tuning", {"key": key(candidate), "digest": f"{candidate} {steps}", "seeds": [1],
+                      "runs": [one, one]}  # fmt: skip
+
+
+@pytest.fixture
+def run(copied):
+    return written(copied, tuned(1, KEPT), tuned(2, LEFT))
+
+
+def section(html):
+    return re.search(r'<section class="tuning".*?</section>', html, flags=re.S)[0]
+
+
+def words(html):
+    shown = re.sub(r"<title>.*?</title>|<desc>.*?</desc>", " ", html, flags=re.S)
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", shown))
+
+
+def test_a_run_that_does_not_tune_has_no_section_of_it(finished):
+    assert 'class="tuning"' not in (finished / "report.html").read_text()
+
+
+def test_before_and_after_stand_side_by_side(run):
+    told = words(section(render_report([run])))
+    assert "r01_c01 10,000 20 20 95.5 +75.5 ± 2.2 kept" in told
+    assert re.search(r"r01_c02 4,000 +nothing better found", told)
+
+
+def test_constants_come_by_what_they_matter(run):
+    [first, second] = tuned_views(run, 100_000)
+    assert [c.name for c in first.constants] == ["self.gain", "LIMIT", HOSTILE]
+    assert [c.share.text for c in first.constants] == ["40.0%", "10.0%", ""]
+    assert [c.moved for c in first.constants] == [True, True, False]
+    assert second.words == "1 constant, 60 vectors of values in 4,000 steps"
+
+
+def test_an_end_of_a_range_is_said_in_words(run):
+    [first, _] = tuned_views(run, 100_000)
+    assert [c.end for c in first.constants] == ["", "at its upper end", ""]
+
+
+def test_a_marker_shows_where_a_value_lies_by_its_logarithm(run):
+    [gain, limit, _] = tuned_views(run, 100_000)[0].constants
+    assert re.findall('cx="([0-9.]+)"', gain.range) == ["64", "92.5"]  # 1/2 and 3/4 of the way
+    assert re.findall('cx="([0-9.]+)"', limit.range) == ["64", "121"]
+
+
+def test_failures_are_counted_by_their_reason(run):
+    html = section(render_report([run]))
+    assert "13 plays of other values failed" in html
+    assert re.search("<li>12 .ValueError: &lt;/script", html.replace(" V", "V"))
+    assert HOSTILE not in html
+
+
+def test_lines_hold_until_the_next_judgement(run):
+    drawn = lines(run.tuned, success=False)
+    assert [(line.name, line.kept, line.steps) for line in drawn] == [
+        ("r01_c01", True, 10_000), ("r01_c02", False, 4_000),
+    ]  # fmt: skip
+    first = drawn[0].points[0]
+    assert first.interval.low == pytest.approx(20 - 2.2622 * 5, abs=1e-3)  # t of 9 degrees
+    svg = tuning_chart(drawn, {"expert": 120.0, "far": 9_000.0}, "Title", width=500, height=200)
+    assert svg.count("<polyline") == svg.count("<polygon") == 2
+    assert ">expert</text>" in svg
+    assert ">far</text>" not in svg
+
+
+def test_success_has_wilsons_interval():
+    account = TuningAccount(True, (), (standpoint(10, 5.0, rate=1.0),), 20, 1)
+    [line] = lines({"r01_c01": account}, success=True)
+    assert line.points[0].interval == Interval(pytest.approx(0.722, abs=1e-3), 1.0)
+
+
+def test_a_policy_that_failed_at_first_begins_where_it_did_not():
+    history = (Standpoint(10, None, None, None, 0), standpoint(50, 7.0, error=None))
+    [line] = lines({"r01_c01": TuningAccount(True, (), history, 90, 1)}, success=False)
+    assert [(p.steps, p.value, p.interval) for p in line.points] == [(50, 7.0, None)]
+
+
+def test_one_that_goes_on_tells_how_far_it_is(copied):
+    run = written(copied, played(1, 300), played(1, 500, error="it raised"), played(2, 2_000),
+                  tuned(2, LEFT))  # fmt: skip
+    assert under_way(run) == [
+        "r01_c01: 1,600 steps so far, 4 plays of vectors of values, 2 of which failed"
+    ]
+    assert "1,600 steps so far" in section(render_report([run]))
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [400, 1400])
+def test_the_section_fits_and_can_be_read(copied, open_page, width, scheme):
+    written(copied, tuned(1, KEPT), tuned(2, LEFT))
+    viewport = {"width": width, "height": 900}
+    page = open_page(write_report([copied]).as_uri(), viewport=viewport, color_scheme=scheme)
+    page.locator("#tuning-r01_c01 summary").click()
+    assert page.locator(".constants code").first.is_visible()
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    assert page.evaluate(FAINT_TEXT) == []

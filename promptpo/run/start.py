@@ -66,7 +66,7 @@ def with_ref(config: RunConfig, spec: EnvSpec) -> RunConfig:
     """The settings with what finds their spec from any folder."""
     ref = spec.ref.removesuffix(PUBLISHED)
     published = config.published_prompt or ref != spec.ref
-    return replace(config, spec=ref, published_prompt=published).for_spec(spec)
+    return replace(config, spec=ref, published_prompt=published)
 
 
 @dataclass
@@ -83,6 +83,7 @@ class _Run:
         if needs_model:
             check_configured(self.config.model or "", self.config.api_base)
         spec, note = self._spec()
+        self.config = self.config.for_spec(spec)
         if self.resume is None:
             self.config = with_ref(self.config, spec)
             if self.config.policy_seed is None:

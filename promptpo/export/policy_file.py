@@ -32,6 +32,13 @@ class PolicyFile:
         source = policy_part(whole)
         return cls(path, source, whole.count("\n") - source.count("\n"))
 
+    @property
+    def fenced(self) -> str:
+        """The source in a fenced block, as a model would send it."""
+        longest = max(map(len, re.findall("`+", self.source)), default=0)
+        fence = "`" * max(3, longest + 1)
+        return f"{fence}python\n{self.source.rstrip()}\n{fence}\n"
+
     def failure(self, error: str, kind: str | None = None) -> str:
         """One line on an error of this kind, with the line of the file that the sandbox names."""
         if kind == "environment":

@@ -7,14 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from promptpo.errors import ModelError
-from promptpo.llm.builtin_model import BuiltinModel
-from promptpo.llm.file_model import FileModel
 from promptpo.llm.manual_model import ManualModel
 from promptpo.llm.messages import LanguageModel, Reply, Request
 from promptpo.llm.providers import EXAMPLES, check_configured
 from promptpo.llm.recorded_model import RecordedModel
 from promptpo.llm.recording import find_recording
 from promptpo.llm.settings import BUILTIN, ModelSettings
+from promptpo.llm.written_model import WrittenModel
 
 
 class NoModel:
@@ -41,12 +40,10 @@ def open_model(settings: ModelSettings) -> LanguageModel:
     kind, _, path = settings.name.partition(":")
     if settings.name == "manual":
         return ManualModel(settings.folder, settings.notify)
-    if settings.name == BUILTIN:
+    if kind in (BUILTIN, "file"):
         if settings.write is None:
-            raise ModelError(f"{BUILTIN}: it works within a run, which knows the task's spaces")
-        return BuiltinModel(settings.write)
-    if kind == "file":
-        return FileModel(settings.name, Path(path))
+            raise ModelError(f"{settings.name}: it works within a run, which has what it writes")
+        return WrittenModel(settings.name, settings.write)
     if kind == "recorded":
         recording = Path(path) if path else settings.recording
         if recording is None:

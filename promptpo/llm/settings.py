@@ -24,7 +24,7 @@ class ModelSettings:
     ``recorded:PATH`` or ``file:PATH``. ``call_timeout`` is the absolute deadline of one call in
     seconds, retries included; the wait for a free slot (``max_concurrency``) does not count.
     ``folder`` receives the prompts of ``manual``; ``recording`` is what plain ``recorded`` replays,
-    and ``write`` answers the calls of ``builtin`` by their keys. ``notify`` gets
+    and ``write`` answers the calls of ``builtin`` and ``file:`` by their keys. ``notify`` gets
     one-line notices for the user. None for ``temperature`` or ``max_reply_tokens`` leaves the
     provider's default.
     """

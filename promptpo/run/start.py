@@ -7,7 +7,7 @@ import contextlib
 import secrets
 import shlex
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from promptpo.builtin import Synthesizer
 from promptpo.common.text import near_path
 from promptpo.config import RunConfig
 from promptpo.errors import FileError, known_error
+from promptpo.export.policy_file import PolicyFile
 from promptpo.export.spec_copy import spec_of_run
 from promptpo.llm import (
     ModelSettings,
@@ -35,6 +36,7 @@ from promptpo.spec import EnvSpec, layout, load_spec
 from promptpo.spec.authoring.published import PUBLISHED
 from promptpo.store.events import EventLog, Listener
 from promptpo.store.folder import RunFolder
+from promptpo.types import Key
 
 __all__ = ["Result", "carry_out"]
 
@@ -162,9 +164,17 @@ def _model_settings(
         call_timeout=config.call_timeout,
         folder=folder.prompts,
         recording=recording_path(config.model or "", spec.name),
-        write=_synthesizer(config, spec, task).reply,
+        write=_writer(config, spec, task),
         notify=lambda text: log.emit("notice", text=text),
     )
+
+
+def _writer(config: RunConfig, spec: EnvSpec, task: TaskInfo) -> Callable[[Key], str]:
+    """What answers where no language model does: a synthesizer, or the policy in a file."""
+    kind, _, path = (config.model or "").partition(":")
+    if kind == "file":
+        return lambda _: PolicyFile.read(Path(path)).fenced
+    return _synthesizer(config, spec, task).reply
 
 
 def _synthesizer(config: RunConfig, spec: EnvSpec, task: TaskInfo) -> Synthesizer:

@@ -1,4 +1,4 @@
-"""The model ``builtin``, which is none: a synthesizer writes the policies; no key, no network."""
+"""Models that are none: a synthesizer (``builtin``) or a file has the replies; no network."""
 
 from __future__ import annotations
 
@@ -6,21 +6,19 @@ import asyncio
 from collections.abc import Callable
 
 from promptpo.llm.messages import Reply, Request
-from promptpo.llm.settings import BUILTIN
 from promptpo.llm.usage import NO_TOKENS
 from promptpo.types import Key
 
 
-class BuiltinModel:
+class WrittenModel:
     """Answers each call by what ``write`` makes of its key; prompts are not looked at."""
 
-    name = BUILTIN
-
-    def __init__(self, write: Callable[[Key], str]) -> None:
+    def __init__(self, name: str, write: Callable[[Key], str]) -> None:
+        self.name = name
         self._write = write
 
     async def ask(self, request: Request) -> Reply:
-        """The synthesizer's answer: no tokens, cost and latency 0."""
+        """What is written for the call: no tokens, cost and latency 0."""
         await asyncio.sleep(0)  # let others run, as every real model does
         return Reply(self._write(request.key), self.name, usage=NO_TOKENS, cost=0.0)
 

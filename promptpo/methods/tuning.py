@@ -11,13 +11,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from promptpo.errors import LimitReached
 from promptpo.methods.base import Services, Tuning
-from promptpo.policies.constants import Tunable, chosen, with_ranges_of
-from promptpo.policies.declared import TunableError
 from promptpo.prompts.promptpo.tuned import tuning_words
 from promptpo.types import Candidate, Key, Note
+
+if TYPE_CHECKING:
+    from promptpo.policies.constants import Tunable
 
 #: Policies that a round begins to tune, at most, and parts in which it spends its steps.
 ENTRANTS, _PARTS = 4, 3
@@ -48,6 +50,9 @@ class TuningStage:
         """
         if not self.config.tune or candidate.source is None:
             return candidate
+        from promptpo.policies.constants import chosen  # here: the help of a command comes by
+        from promptpo.policies.declared import TunableError
+
         try:
             found = chosen(candidate.source, self.config.constants)
         except SyntaxError:  # the compiler's words on it are better
@@ -76,6 +81,8 @@ class TuningStage:
         It takes a ``share`` of the steps that are left. Where these are too few to get anywhere it
         tunes the ``least`` number of policies all the same.
         """
+        from promptpo.policies.constants import with_ranges_of
+
         self.told = ()
         budget = int(self.services.tuning_left * share)
         entrants = self._entrants(candidates, best) if budget else []
@@ -112,6 +119,8 @@ class TuningStage:
 
     def _known(self, source: str) -> Tunable:
         """A policy's constants; those of one that this run has not written are found."""
+        from promptpo.policies.constants import chosen
+
         if source not in self._constants:
             self._constants[source] = chosen(source, self.config.constants)
         return self._constants[source]

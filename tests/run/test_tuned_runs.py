@@ -74,7 +74,7 @@ def test_a_round_whose_steps_are_too_few_says_so(tuned):
 def test_without_tune_nothing_is_tuned_and_nothing_told(tmp_path):
     result, events = run(tmp_path, replies([GOOD]))
     assert not data_of(events, "tuning")
-    assert "tuning" not in result.usage.steps
+    assert not result.usage.steps.get("tuning")
     assert "tunable" not in data_of(events, "prompt")[1]["messages"][-1]["content"]
 
 

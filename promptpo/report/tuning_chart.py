@@ -39,6 +39,21 @@ class Line:
     kept: bool
 
 
+@dataclass(frozen=True)
+class Label:
+    """A name, beginning at a place of the chart."""
+
+    x: float
+    y: float
+    name: str
+    css: str
+
+    def crosses(self, other: Label) -> bool:
+        """Whether one lies above the other somewhere."""
+        mine, its = self.x + _LETTER * len(self.name), other.x + _LETTER * len(other.name)
+        return self.x < its and other.x < mine
+
+
 def lines(tuned: dict[str, TuningAccount], *, success: bool) -> list[Line]:
     """A line for each account in which the policy got through its episodes at all."""
     found = []
@@ -75,16 +90,21 @@ def tuning_chart(
     """Steps that hold until the next judgement, each in its interval, named at their ends."""
     values = [v for line in drawn for p in line.points for v in _values(p)]
     known = references if bounds else _near(references, values)
-    names = [*known, *((line.name for line in drawn) if len(drawn) > 1 else ())]
+    names = [*references, *((line.name for line in drawn) if len(drawn) > 1 else ())]
     margin = _RIGHT + _LETTER * max(map(len, names), default=0)
     bottom = height - _AXIS
     x = Scale(0, max(line.steps for line in drawn) or 1, LEFT, width - margin)
     y = Scale(*(bounds or spread([*values, *known.values()])), bottom, _TOP)
     ordered = sorted(drawn, key=lambda line: line.kept)  # what was kept lies on top
-    labels = [(y(v), name, "tick") for name, v in known.items()]
+    labels = [Label(x.stop + 8, y(v), name, "halo tick") for name, v in known.items()]
     if len(drawn) > 1:
         labels += [
-            (y(line.points[-1].value), line.name, "tick own" if line.kept else "tick")
+            Label(
+                x(line.steps) + 8,
+                y(line.points[-1].value),
+                line.name,
+                "halo tick own" if line.kept else "halo tick",
+            )
             for line in drawn
         ]
     parts = [
@@ -95,7 +115,7 @@ def tuning_chart(
         *(tag("line", class_="reference", x1=x.start, x2=x.stop, y1=y(v), y2=y(v))
           for v in known.values()),
         *(part for line in ordered for part in _drawn(line, x, y)),
-        *_labels(labels, x.stop + 8),
+        *_labels(labels),
     ]  # fmt: skip
     return tag("svg", *parts, class_="chart", viewBox=f"0 0 {width} {height}", role="img")
 
@@ -153,13 +173,16 @@ def _steps_axis(x: Scale, bottom: float, height: int) -> list[Markup]:
     return parts
 
 
-def _labels(labels: Sequence[tuple[float, str, str]], x: float) -> Iterator[Markup]:
-    """Names beside what they are of; those that would lie on each other move down."""
-    free = 0.0
-    for at, name, css in sorted(labels):
-        place = max(at + 4, free)
-        free = place + _LINE
-        yield tag("text", name, class_=css, x=x, y=place)
+def _labels(labels: Sequence[Label]) -> Iterator[Markup]:
+    """Names beside what they are of; one that would lie on another moves down."""
+    placed: list[tuple[Label, float]] = []
+    for label in sorted(labels, key=lambda label: label.y):
+        place = label.y + 4
+        for other, at in placed:
+            if place - at < _LINE and label.crosses(other):
+                place = at + _LINE
+        placed.append((label, place))
+        yield tag("text", label.name, class_=label.css, x=label.x, y=place)
 
 
 def _words(line: Line) -> str:

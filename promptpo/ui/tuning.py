@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -94,7 +95,10 @@ def change_words(before: Standpoint, after: Standpoint) -> str:
 def difference_words(account: TuningAccount) -> str:
     """``+490.9 ± 0.25``, the mean of paired differences and its standard error."""
     error, value = account.difference_error, account.difference or 0.0
-    noise = f" ± {text.number(float(f'{error:.2g}'))}" if error is not None else ""
+    noise = ""
+    if error:  # two digits of it, and as many decimals of the difference
+        places = 1 - math.floor(math.log10(error))
+        value, noise = round(value, places), f" ± {text.number(round(error, places))}"
     return f"{'+' if value > 0 else ''}{text.number(value)}{noise}"
 
 

@@ -8,6 +8,17 @@ from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 
+#: Widths of the charts, in CSS pixels, for a wide screen and for a phone.
+WIDE, NARROW = 952, 360
+
+
+@dataclass(frozen=True)
+class Charts:
+    """One chart for a wide screen and for a phone."""
+
+    wide: Markup
+    narrow: Markup
+
 
 def tag(name: str, *children: str, **attributes: object) -> Markup:
     """An element; every attribute and every child that is not Markup is escaped.

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from markupsafe import Markup
 
 from promptpo.common import text
 from promptpo.report.code import DiffRow, side_by_side
 from promptpo.report.others import fitting
-from promptpo.report.svg import Scale, tag
+from promptpo.report.svg import NARROW, WIDE, Charts, Scale, tag
 from promptpo.report.tables import Cell, Table, blank
+from promptpo.report.tuning_chart import lines, tuning_chart
 from promptpo.store.reading import RunRecord
 from promptpo.store.trials import Trial
 from promptpo.tuning.account import ConstantFound, Standpoint, TuningAccount
@@ -51,6 +53,43 @@ class TunedView:
     failed: int
     diff: tuple[DiffRow, ...] = ()
     cut: int = 0
+
+
+@dataclass(frozen=True)
+class TuningSection:
+    """All of it: ``curves`` by name, the policies at a glance and one by one, and what goes on."""
+
+    curves: tuple[tuple[str, Charts], ...]
+    table: Table | None
+    policies: tuple[TunedView, ...]
+    now: tuple[str, ...]
+
+
+def tuning_section(run: RunRecord, room: int, prefix: str) -> TuningSection | None:
+    """What tuning did to the policies of a run; ``room`` as of ``tuned_views``."""
+    now = tuple(under_way(run))
+    if not run.tuned and not now:
+        return None
+    policies = tuple(tuned_views(run, room))
+    return TuningSection(tuple(_curves(run)), outcome_table(run, prefix), policies, now)
+
+
+def _curves(run: RunRecord) -> Iterator[tuple[str, Charts]]:
+    for title, success in (("Success rate", True), ("Mean return", False)):
+        drawn = lines(run.tuned, success=success)
+        if not drawn:
+            continue
+        known = {
+            name: s.success_rate if success else s.mean_return for name, s in run.references.items()
+        }
+        draw = partial(
+            tuning_chart,
+            drawn,
+            {name: level for name, level in known.items() if level is not None},
+            f"{title} of the values that stood, over the steps of tuning",
+            bounds=(-0.04, 1.04) if success else None,
+        )
+        yield title, Charts(draw(width=WIDE, height=280), draw(width=NARROW, height=260))
 
 
 def tuned_views(run: RunRecord, room: int) -> list[TunedView]:

@@ -6,11 +6,9 @@ import base64
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from urllib.parse import quote
-
-from markupsafe import Markup
 
 from promptpo.common import text
 from promptpo.report import texts
@@ -27,24 +25,13 @@ from promptpo.report.standings import (
     rounds_table,
     selection_table,
 )
+from promptpo.report.svg import NARROW, WIDE, Charts
 from promptpo.report.tables import Table, evaluation_table
 from promptpo.report.texts import Text
-from promptpo.report.tuning import TunedView, outcome_table, tuned_views, under_way
-from promptpo.report.tuning_chart import lines, tuning_chart
+from promptpo.report.tuning import TuningSection, tuning_section
 from promptpo.store.codec import encode
 from promptpo.store.reading import RunRecord
 from promptpo.types import Rollout
-
-#: Widths of the charts, in CSS pixels, for a wide screen and for a phone.
-WIDE, NARROW = 952, 360
-
-
-@dataclass(frozen=True)
-class Charts:
-    """One chart for a wide screen and for a phone."""
-
-    wide: Markup
-    narrow: Markup
 
 
 @dataclass(frozen=True)
@@ -169,35 +156,9 @@ class RunView:
         ), life_table(test)
 
     @cached_property
-    def tuning_curves(self) -> list[tuple[str, Charts]]:
-        """The scores of the values that stood while policies were tuned, by name."""
-        run, found = self.run, []
-        for title, success in (("Success rate", True), ("Mean return", False)):
-            if drawn := lines(run.tuned, success=success):
-                known = {k: s.success_rate if success else s.mean_return
-                         for k, s in run.references.items()}  # fmt: skip
-                levels = {name: v for name, v in known.items() if v is not None}
-                words = f"{title} of the values that stood, over the steps of tuning"
-                draw = partial(tuning_chart, drawn, levels, words,
-                               bounds=(-0.04, 1.04) if success else None)  # fmt: skip
-                charts = Charts(draw(width=WIDE, height=280), draw(width=NARROW, height=260))
-                found.append((title, charts))
-        return found
-
-    @cached_property
-    def tuned(self) -> list[TunedView]:
-        """The policies whose constants were tuned."""
-        return tuned_views(self.run, self._budget.sources)
-
-    @cached_property
-    def tuning_table(self) -> Table | None:
-        """The same at a glance."""
-        return outcome_table(self.run, self.prefix)
-
-    @cached_property
-    def tuning_now(self) -> list[str]:
-        """Tunings that have not ended."""
-        return under_way(self.run)
+    def tuning(self) -> TuningSection | None:
+        """What tuning did to policies; None where it did nothing yet."""
+        return tuning_section(self.run, self._budget.sources, self.prefix)
 
     @cached_property
     def curves(self) -> list[tuple[str, Charts]]:

@@ -1,10 +1,11 @@
 """A policy's constants tuned on noisy episodes: proposals by CMA-ES, decisions by paired tests.
 
-Samples of a generation meet the same few fresh episodes, which is enough to rank them and far too
-little to trust one. So the incumbent changes only hands in a *judgement*: it, the mean of the
-search and the best samples since the last one play more fresh episodes, the same for all, and a
-challenger takes over where it is better beyond noise (``promptpo.racing``). Many are judged, and
-some are lucky: what stands in the end meets what was written once more, on episodes of its own.
+Samples of a generation meet the same one or few fresh episodes, which is enough to rank them and
+far too little to trust one. So the incumbent changes hands only in a *judgement*: it, the mean of
+the search and the best samples since the last one play more fresh episodes, the same for all, the
+best challenger goes on against it, and takes over where it is better beyond noise
+(``promptpo.racing``). Many are judged, and some are lucky: what stands in the end meets what was
+written once more, on episodes of its own.
 """
 
 from __future__ import annotations
@@ -23,14 +24,14 @@ Seeds = Callable[[int], Sequence[int]]
 
 #: Episodes of a sample, and the most that they become where noise hides who is better; episodes of
 #: everyone at a time in a judgement, and how often at most.
-SAMPLE, MOST, JUDGED, AGAIN = 2, 8, 5, 4
+SAMPLE, MOST, JUDGED, AGAIN = 1, 8, 3, 6
 
 #: Judgements without a new incumbent after which the search begins again around the old one.
 BARREN = 3
 
 #: Episodes at a time by which what was found has to beat what was written, and how often at most;
 #: and the share of a budget that is kept for them.
-FINAL, FINALLY, KEPT = 10, 4, 0.15
+FINAL, FINALLY, KEPT = 5, 8, 0.15
 
 #: Generations from one judgement to the next, and samples that come to it beside the mean.
 EVERY, ELITES = 5, 2
@@ -208,13 +209,12 @@ class Tuner:
         return [v for v in dict.fromkeys([self.optimizer.mean, *elites]) if v != self._incumbent]
 
     async def _judge(self, challengers: Sequence[Values]) -> None:
-        """Let the incumbent meet challengers until they are told apart, or ``AGAIN`` times.
+        """Let the incumbent meet challengers, and the best of these until they are told apart.
 
         Where steps for all are not left, the mean of the search alone meets it, once.
         """
-        if not challengers and self.found.history:
-            return
-        standing, met = [self._incumbent, *challengers], dict[Values, Rollout]()
+        incumbent, met = self._incumbent, dict[Values, Rollout]()
+        standing = [incumbent, *challengers]
         for turn in range(AGAIN):
             fitting = int((self._until - self.found.steps) / (JUDGED * self._length or 1))
             if self.found.history and fitting < len(standing):
@@ -222,13 +222,13 @@ class Tuner:
                     break
                 standing = standing[: max(fitting, 2)]  # the mean of the search comes first
             await self._meet(standing, self._seeds(JUDGED), met)
-            standing = [standing[0], *(v for v in standing[1:] if not _beaten(met, v, standing[0]))]
-            if len(standing) == 1 or any(_better(met, v, standing[0]) for v in standing[1:]):
+            if not challengers:
                 break
-        better = [v for v in standing[1:] if v in met and _better(met, v, standing[0])]
-        if better:
-            self._incumbent = max(better, key=lambda v: met[v].score)
-            self._run, self._barren = None, 0
+            standing = [incumbent, max(standing[1:], key=lambda v: met[v].score)]
+            if _better(met, standing[1], incumbent) or _beaten(met, standing[1], incumbent):
+                break
+        if challengers and _better(met, standing[1], incumbent):
+            self._incumbent, self._run, self._barren = standing[1], None, 0
         elif challengers:
             # Ranks of so few episodes led nowhere: more of them, up to a limit.
             self._barren += 1

@@ -82,7 +82,7 @@ def test_results_are_kept_in_the_run_and_change_nothing_of_it(folder, capsys):
     result, _ = run(folder, replies([GOOD]))
     before = {p: p.read_bytes() for p in result.folder.rglob("*") if p.is_file()}
     for _ in range(2):
-        out = evaluate(capsys, "latest", folder / "lean.py", "--episodes", "4", "--keep")
+        out = evaluate(capsys, "latest", folder / "lean.py", "--episodes", "2", "--keep")
     assert re.search(r"^kept +runs/cartpole/.*/evals/.*\.json$", out, re.MULTILINE)
     assert {p: p.read_bytes() for p in before} == before
     kept = sorted((result.folder / "evals").iterdir())

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from exported_runs import ROOT, SOURCES, exit_code, finished_run
 from gymnasium import spaces
+from own_cartpole import own_cartpole
+from scripted import GOOD
 
 from promptpo.errors import RunError, UsageError
 from promptpo.export.minari_dataset import write_dataset
@@ -81,7 +83,10 @@ def test_the_environment_comes_back_with_the_task_s_horizon(cartpole, tmp_path, 
 
 @pytest.mark.slow
 def test_what_is_no_observation_of_an_environment_names_none(tmp_path, monkeypatch):
-    result = finished_run(tmp_path / "runs", "metaworld_reach")
+    spec = tmp_path / "seen.py"
+    seen = "    horizon=500,\n    observe=lambda raw, env: raw,\n"
+    spec.write_text(own_cartpole(("    horizon=500,\n", seen)))
+    result = finished_run(tmp_path / "runs", str(spec), GOOD)
     found = loaded(write_dataset(read_record(result.folder), tmp_path / "data"), monkeypatch)
     assert found.env_spec is None
     assert isinstance(found.observation_space, spaces.Box)

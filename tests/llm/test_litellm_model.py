@@ -501,7 +501,8 @@ def start(tmp_path, server, body, timeout=60):
     async def main():
         model = open_model(ModelSettings("openai/x", {server.url!r}, call_timeout={timeout}))
         messages = (Message("user", "Hello"),)
-        asks = [model.ask(Request(Key(1, c, role="policy"), messages)) for c in (1, 2)]
+        def asks():
+            return [model.ask(Request(Key(1, c, role="policy"), messages)) for c in (1, 2)]
         try:
             {body}
         finally:
@@ -520,19 +521,14 @@ def start(tmp_path, server, body, timeout=60):
     )  # fmt: skip
 
 
-@pytest.mark.slow
-def test_a_process_prints_nothing_that_it_was_not_told_to(tmp_path):
-    with ScriptedServer([Answer(status=503), Answer(status=429)]) as server:
-        process = start(tmp_path, server, "print(len(await asyncio.gather(*asks)))")
-        assert process.communicate(timeout=60) == ("2\n", "")
-
-
-@pytest.mark.slow
-def test_ctrl_c_cancels_the_calls_at_once(tmp_path):
-    with ScriptedServer(default=Answer(kind="hang")) as server:
-        process = start(tmp_path, server, "await asyncio.gather(*asks)")
-        while len(server.requests) < 2 and process.poll() is None:
+@pytest.mark.slow  # importing litellm alone takes seconds
+def test_a_process_prints_only_what_it_is_told_to_and_ctrl_c_cancels_its_calls(tmp_path):
+    faults = [Answer(status=503), Answer(status=429)]
+    with ScriptedServer([*faults, Answer(), Answer()], Answer(kind="hang")) as server:
+        body = "print(len(await asyncio.gather(*asks()))); await asyncio.gather(*asks())"
+        process = start(tmp_path, server, body)
+        while len(server.requests) < 6 and process.poll() is None:
             time.sleep(0.05)
         process.send_signal(signal.SIGINT)
-        # The server never answers, and the calls' own deadline is 60 s.
-        assert process.communicate(timeout=10) == ("stopped\n", "")
+        # The server does not answer any more, and the calls' own deadline is 60 s.
+        assert process.communicate(timeout=10) == ("2\nstopped\n", "")

@@ -13,6 +13,9 @@ from pathlib import Path
 import pytest
 from scripted import BAD, GOOD, Replies
 
+from promptpo.cli import main
+from promptpo.cli.listing import run_rows
+
 ROOT = Path(__file__).parents[2]
 PIP = ["-m", "pip", "install", "-q", "--no-deps", "--no-index", "--no-build-isolation", "--target"]
 BUILD = """
@@ -119,18 +122,19 @@ def test_it_runs_is_shown_and_goes_on(site, promptpo, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_run_of_a_method_that_is_gone_says_so(site, promptpo, tmp_path):
+def test_a_run_of_a_method_that_is_gone_says_so(site, promptpo, tmp_path, monkeypatch, capsys):
     script = Replies().say(GOOD, "policy", 1, 1)
     ran = promptpo(
         site, "cartpole", "--method", "one-by-one", "--rounds", "1", "--test-episodes", "0",
         "--model", script.write(tmp_path / "replies.jsonl"), "--episodes", "2", "--workers", "1",
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr
-    done = promptpo(tmp_path, "--resume", "latest")
-    assert done.returncode == 6
-    (line,) = done.stderr.splitlines()
+    monkeypatch.chdir(tmp_path)
+    assert main(["--resume", "latest"]) == 6
+    (line,) = capsys.readouterr().err.splitlines()
     assert "unknown method 'one-by-one'" in line
-    assert promptpo(tmp_path, "list").returncode == 0
+    (row,) = run_rows(Path("runs"))
+    assert row[1:3] == ("finished", "r01_c01")
 
 
 def write_package(site: Path, name: str, point: str, text: str) -> None:

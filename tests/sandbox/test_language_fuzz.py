@@ -224,7 +224,7 @@ def test_imports(source):
 
 
 @pytest.mark.slow
-@settings(QUICK, max_examples=500)
+@settings(QUICK, max_examples=300)
 @given(st.one_of(WALKS, SUBCLASSES, IMPORTING))
 def test_all_of_it_for_longer(source):
     assert_no_power(source)

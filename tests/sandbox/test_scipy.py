@@ -87,9 +87,10 @@ print(*sys.modules)
 
 def late_imports(package, path):
     """Modules that functions of a Python file import when they are called."""
-    if not path.endswith(".py"):
-        return
-    for function in ast.walk(ast.parse(Path(path).read_text())):
+    text = Path(path).read_text() if path.endswith(".py") else ""
+    if not re.search(r"^[ \t]+(import|from) ", text, re.MULTILINE):
+        return  # most have none; parsing them all takes many seconds
+    for function in ast.walk(ast.parse(text)):
         if not isinstance(function, ast.FunctionDef):
             continue
         for node in ast.walk(function):

@@ -8,13 +8,18 @@ import sys
 import threading
 
 import pytest
+from scripted import BAD, replies, run
 
+from promptpo.cli import main
 from promptpo.cli.run import parser
 from promptpo.config import RunConfig
 from promptpo.run.config_file import load_toml
 from promptpo.run.options import build
 
-SMALL = ("--spec", "cartpole", "--rounds", "1", "--test-episodes", "3", "--workers", "1")
+SMALL = (
+    *("--spec", "cartpole", "--rounds", "1", "--workers", "1"),
+    *("--episodes", "3", "--selection-episodes", "0", "--test-episodes", "3"),
+)
 
 
 def promptpo(tmp_path, *arguments, before="pass", **environment):
@@ -72,13 +77,8 @@ def test_track_is_a_key_of_a_toml_file(tmp_path):
 def test_videos_of_a_tracked_run_go_to_its_tracker(tmp_path):
     module = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
     pytest.importorskip("PIL")
-    done = promptpo(tmp_path, *SMALL, "--track", "tensorboard")
-    assert done.returncode == 0, done.stderr
-    (folder,) = (tmp_path / "runs" / "cartpole").glob("2*")
-    command = [sys.executable, "-m", "promptpo", "video", str(folder)]
-    asked = ("--episodes", "worst", "--format", "gif")
-    done = subprocess.run([*command, *asked], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    folder = run(tmp_path, replies([BAD]), track="tensorboard")[0].folder
+    assert main(["video", str(folder), "--episodes", "worst", "--format", "gif"]) == 0
     (film,) = (folder / "videos").glob("*.gif")
     accumulator = module.EventAccumulator(str(folder / "tensorboard"))
     accumulator.Reload()

@@ -29,7 +29,7 @@ class Policy:
     def act(self, obs):
         if self.episodes % 3 != 2:
             return 0
-        return int(obs.pole_angle + 0.3 * obs.pole_velocity > 0)
+        return int(obs.pole_angle > 0)
 """
 
 

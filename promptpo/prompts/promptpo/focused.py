@@ -6,10 +6,17 @@ that behaves most unlike it; how the last round's others differ and where they d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from promptpo.prompts.promptpo.memory import FAILED, HARD, NEVER, Memory, against_incumbent
+from promptpo.prompts.promptpo.memory import (
+    FAILED,
+    HARD,
+    NEVER,
+    Memory,
+    against_incumbent,
+    challenged,
+)
 from promptpo.prompts.promptpo.words import (
     lengths_words,
     paired_words,
@@ -98,17 +105,17 @@ def _table_section(memory: Memory, horizon: int) -> _Section:
 def _table(memory: Memory, horizon: int, most: int = 10**9) -> str:
     """A line for every policy, the latest ``most`` of them."""
     best, second = memory.best, memory.second
-    lines = []
-    for round_ in memory.rounds:
-        for candidate in sorted(round_.candidates, key=lambda c: c.key):
-            marks = [
-                *(["best so far"] if best and candidate.name == best.name else []),
-                *(["second line"] if second and candidate.name == second.name else []),
-            ]
-            name = candidate.name + (f" ({', '.join(marks)})" if marks else "")
-            lines.append(f"- {name}: {_row(candidate, memory.rounds, horizon)}")
-    left_out = f"({len(lines) - most} older policies are left out for space.)"
-    lines = lines if len(lines) <= most else [left_out, *lines[-most:]]
+    others, latest = challenged(memory.rounds), memory.rounds[-1].number if memory.rounds else 0
+    all_of_them = [c for r in memory.rounds for c in sorted(r.candidates, key=lambda c: c.key)]
+    left_out = len(all_of_them) - most
+    lines = [f"({left_out} older policies are left out for space.)"] if left_out > 0 else []
+    for candidate in all_of_them[-most:]:
+        marks = [
+            *(["best so far"] if best and candidate.name == best.name else []),
+            *(["second line"] if second and candidate.name == second.name else []),
+        ]
+        name = candidate.name + (f" ({', '.join(marks)})" if marks else "")
+        lines.append(f"- {name}: {_row(candidate, others, latest, horizon)}")
     told = f"The best so far is {best.name}." if best else "Nothing has got through its episodes."
     found = {c.mark for r in memory.rounds for c in r.candidates if c.mark}
     words = " or ".join(f'"{mark}"' for mark in sorted(found))
@@ -118,7 +125,10 @@ def _table(memory: Memory, horizon: int, most: int = 10**9) -> str:
     return "\n".join([_HEAD.format(best=told), *lines, *tail])
 
 
-def _row(candidate: Candidate, rounds: Sequence[Round], horizon: int) -> str:
+def _row(
+    candidate: Candidate, others: Mapping[int, Sequence[Candidate]], latest: int, horizon: int
+) -> str:
+    """What is told of a policy; ``latest`` is the number of the last round."""
     parts = [score_words(candidate)]
     run = candidate.pooled
     if not candidate.score.failed and run is not None and run.lengths:
@@ -127,11 +137,11 @@ def _row(candidate: Candidate, rounds: Sequence[Round], horizon: int) -> str:
             parts.append(f"{run.clipped:.0%} clipped")
     if candidate.parents and candidate.kind == "policy":
         parts.append(f"the same text as {candidate.parents[0]}")
-    elif (told := against_incumbent(candidate, rounds)) is not None:
+    elif (told := against_incumbent(candidate, others)) is not None:
         parts.append(paired_words(told))
     strategy = ""
     if not candidate.parents:
-        recent = candidate.key.round > rounds[-1].number - 2
+        recent = candidate.key.round > latest - 2
         most = _STRATEGY if recent else _STRATEGY // 2
         strategy = shortened(strategy_line(candidate.source), most)
     return "; ".join(parts) + (f"; {strategy}" if strategy else "")

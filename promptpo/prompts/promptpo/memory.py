@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from promptpo.racing import Paired, met_before, paired
@@ -59,9 +59,24 @@ class Turn:
     reflected: bool = True
 
 
-def against_incumbent(candidate: Candidate, rounds: Sequence[Round]) -> Paired | None:
-    """A candidate less the policy of an earlier round that played its episodes too, if one did."""
-    incumbent = met_before(candidate, (c for r in rounds for c in r.candidates))
+def challenged(rounds: Sequence[Round]) -> dict[int, list[Candidate]]:
+    """The policies that went on to play the episodes of later rounds, by the seeds they met."""
+    found: dict[int, list[Candidate]] = {}
+    for candidate in (c for r in rounds for c in r.candidates if c.later):
+        for seed in candidate.pooled.seeds if candidate.pooled else ():
+            found.setdefault(seed, []).append(candidate)
+    return found
+
+
+def against_incumbent(
+    candidate: Candidate, others: Mapping[int, Sequence[Candidate]]
+) -> Paired | None:
+    """A candidate less the policy of an earlier round that played its episodes too, if one did.
+
+    ``others``: those that were ``challenged``.
+    """
+    seeds = candidate.rollout.seeds if candidate.rollout else ()
+    incumbent = met_before(candidate, others.get(seeds[0], ()) if seeds else ())
     if incumbent is None or incumbent.pooled is None or candidate.pooled is None:
         return None
     return paired(candidate.pooled, incumbent.pooled)

@@ -1,8 +1,11 @@
 """What all tests share."""
 
+import importlib
 import os
 import signal
 from pathlib import Path
+
+import pytest
 
 # A shell starts `pytest &` with SIGINT ignored, and every process that a test starts would be, too.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -10,6 +13,13 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 #: Minutes each: begun first, so that none of them is left over when the others are done.
 LONGEST = ("test_recordings.py", "test_kill_and_resume.py")
+
+
+@pytest.fixture
+def unopened(monkeypatch):
+    """``promptpo list`` names the specs and opens no environment; its test of its own opens all."""
+    listing = importlib.import_module("promptpo.cli.listing")
+    monkeypatch.setattr(listing, "spec_row", lambda entry, **_: (entry.name, *[""] * 7))
 
 
 def pytest_xdist_auto_num_workers(config):

@@ -2,6 +2,7 @@
 
 import ast
 import builtins
+import functools
 import re
 from pathlib import Path
 
@@ -15,6 +16,7 @@ LINE = re.compile(
 )
 
 
+@functools.cache
 def classes():
     """Every public exception of the package with its base."""
     trees = [ast.parse(path.read_text()) for path in FOLDER.rglob("*.py")]

@@ -117,6 +117,7 @@ def runs(folder, monkeypatch):
 METHODS = pytest.mark.parametrize("method", ["random-search", "best-of-n"])
 
 
+@pytest.mark.usefixtures("unopened")
 def test_they_are_listed(capsys, runs):
     out = printed(capsys, "list")
     for path in runs.values():

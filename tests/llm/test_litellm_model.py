@@ -524,7 +524,7 @@ def start(tmp_path, server, body, timeout=60):
 @pytest.mark.slow  # importing litellm alone takes seconds
 def test_a_process_prints_only_what_it_is_told_to_and_ctrl_c_cancels_its_calls(tmp_path):
     faults = [Answer(status=503), Answer(status=429)]
-    with ScriptedServer([*faults, Answer(), Answer()], Answer(kind="hang")) as server:
+    with ScriptedServer([*faults, Answer(), Answer()], default=Answer(kind="hang")) as server:
         body = "print(len(await asyncio.gather(*asks()))); await asyncio.gather(*asks())"
         process = start(tmp_path, server, body)
         while len(server.requests) < 6 and process.poll() is None:

@@ -83,6 +83,7 @@ def test_its_replies_are_replayed_to_the_same_scores(folder, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("unopened")
 def test_it_may_be_listed_and_reported(folder, capsys, monkeypatch):
     monkeypatch.chdir(folder.parents[2])
     assert main(["list"]) == 0

@@ -1,5 +1,6 @@
 import asyncio
 import json
+import shutil
 
 import pytest
 from own_cartpole import own_cartpole
@@ -11,8 +12,21 @@ from promptpo.errors import ModelError, SpecError, UsageError
 from promptpo.types import Key
 
 
-def test_the_best_of_all_rounds_wins_and_is_tested_on_held_out_episodes(tmp_path):
-    result, events = run(tmp_path, replies([BAD, GOOD], [BAD, BAD]))
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """A run of two rounds, the best policy in the first one: its result and events."""
+    as_bad = BAD.replace("pushes", "goes")
+    return run(tmp_path_factory.mktemp("whole"), replies([BAD, GOOD], [BAD, as_bad]))
+
+
+@pytest.fixture
+def copied(whole, tmp_path):
+    """The folder of a copy of that run."""
+    return shutil.copytree(whole[0].folder, tmp_path / "cartpole" / whole[0].folder.name)
+
+
+def test_the_best_of_all_rounds_wins_and_is_tested_on_held_out_episodes(whole):
+    result, events = whole
     assert result.status == "finished"
     assert result.best.name == "r01_c02"
     assert result.test.returns == (500.0,) * 3
@@ -21,15 +35,15 @@ def test_the_best_of_all_rounds_wins_and_is_tested_on_held_out_episodes(tmp_path
     assert [f["name"] for f in selection["finalists"]] == ["r01_c02", "r02_c01"]
 
 
-def test_candidates_of_a_round_meet_the_same_seeds_and_rounds_fresh_ones(tmp_path):
-    result, _ = run(tmp_path, replies([BAD, GOOD], [BAD, GOOD]))
+def test_candidates_of_a_round_meet_the_same_seeds_and_rounds_fresh_ones(whole):
+    result, _ = whole
     seeds = [{c.rollout.seeds for c in r.candidates} for r in result.rounds]
     assert [len(s) for s in seeds] == [1, 1]
     assert not set(*seeds[0]) & set(*seeds[1])
 
 
-def test_the_reported_number_comes_from_seeds_that_search_never_saw(tmp_path):
-    result, events = run(tmp_path, replies([GOOD], [BAD]))
+def test_the_reported_number_comes_from_seeds_that_search_never_saw(whole):
+    result, events = whole
     seen = {
         seed
         for rollout in data_of(events, "rollout")
@@ -64,16 +78,29 @@ FAILURES = {
 }
 
 
+@pytest.fixture(scope="module")
+def failed(tmp_path_factory):
+    """A run of one round in which the last candidate alone does not fail: result and events."""
+    script = replies([*(source for source, _ in FAILURES.values()), BAD])
+    folder = tmp_path_factory.mktemp("failed")
+    return run(folder, script, act_timeout=0.5, test_episodes=0)
+
+
+def test_candidates_that_fail_score_worst_and_the_run_goes_on(failed):
+    result, _ = failed
+    (*others, last) = result.rounds[0].candidates
+    assert result.best == last
+    assert all(c.score.failed for c in others)
+
+
 @pytest.mark.parametrize("failure", FAILURES)
-def test_a_failing_candidate_scores_worst_and_the_run_goes_on(tmp_path, failure):
-    source, reason = FAILURES[failure]
-    result, events = run(tmp_path, replies([source, BAD]), act_timeout=0.5, test_episodes=0)
-    assert result.best.name == "r01_c02"
-    *_, failed = [c for c in data_of(events, "candidate") if c["key"]["candidate"] == 1]
-    assert reason in failed["error"]
-    assert (result.folder / "candidates/r01_c01/feedback.txt").read_text().strip() == failed[
-        "error"
-    ].strip()
+def test_a_failing_candidate_is_told_why(failed, failure):
+    result, events = failed
+    number = 1 + list(FAILURES).index(failure)
+    *_, told = [c for c in data_of(events, "candidate") if c["key"]["candidate"] == number]
+    assert FAILURES[failure][1] in told["error"]
+    kept = (result.folder / f"candidates/r01_c{number:02}/feedback.txt").read_text()
+    assert kept.strip() == told["error"].strip()
 
 
 def test_printing_without_end_is_cut_and_harmless(tmp_path):
@@ -108,9 +135,8 @@ def test_where_every_candidate_fails_there_is_no_best(tmp_path):
     assert "no candidate got through" in result.reason
 
 
-def test_feedback_reaches_the_next_prompt(tmp_path):
-    result, _ = run(tmp_path, replies([GOOD], [BAD]), test_episodes=0)
-    prompt = (result.folder / "prompts/r02_c01_policy.prompt.md").read_text()
+def test_feedback_reaches_the_next_prompt(whole):
+    prompt = (whole[0].folder / "prompts/r02_c01_policy.prompt.md").read_text()
     assert "Worst episode (return 500, 500 steps): 500 steps, return 500, last" in prompt
     assert "It got better." in prompt
     assert "Pushes towards where the pole is falling." in prompt
@@ -208,19 +234,17 @@ def test_more_rounds_continue_a_finished_run(tmp_path):
     assert len([e for e in events if e.type == "reply"]) == 2
 
 
-def test_resuming_a_finished_run_does_nothing_again(tmp_path):
-    first, _ = run(tmp_path, replies([GOOD]))
-    before = (first.folder / "events.jsonl").read_text().splitlines()
-    again = promptpo.optimize(resume=first.folder)
-    after = (first.folder / "events.jsonl").read_text().splitlines()
-    assert again.test == first.test
+def test_resuming_a_finished_run_does_nothing_again(whole, copied):
+    before = (copied / "events.jsonl").read_text().splitlines()
+    again = promptpo.optimize(resume=copied)
+    after = (copied / "events.jsonl").read_text().splitlines()
+    assert again.test == whole[0].test
     assert [json.loads(line)["type"] for line in after[len(before) :]] == ["resumed"]
 
 
-def test_a_run_cannot_be_resumed_with_another_task(tmp_path):
-    first, _ = run(tmp_path, replies([GOOD]), test_episodes=0)
+def test_a_run_cannot_be_resumed_with_another_task(copied):
     with pytest.raises(UsageError, match="--seed cannot change when a run is resumed"):
-        promptpo.optimize(resume=first.folder, seed=3)
+        promptpo.optimize(resume=copied, seed=3)
 
 
 def test_a_missing_reply_ends_the_run_with_one_line_and_resuming_continues(tmp_path):

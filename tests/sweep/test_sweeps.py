@@ -14,7 +14,7 @@ import pytest
 from own_cartpole import own_cartpole
 
 import promptpo
-from promptpo.cli import listing, main
+from promptpo.cli import main
 from promptpo.sweep import folder as sweep_folder
 from promptpo.sweep.folder import SweepFolder
 
@@ -122,11 +122,10 @@ def test_no_run_has_more_workers_than_its_share(swept):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("unopened")
 def test_its_runs_are_listed_found_and_compared(swept, capsys, monkeypatch):
     folder, _ = swept
     monkeypatch.chdir(folder)
-    # Opens the environment of each shipped spec; tests/cli/test_commands.py looks at these rows.
-    monkeypatch.setattr(listing, "spec_row", lambda entry, **_: (entry.name, *[""] * 7))
     sweep = only_sweep(folder)
     assert main(["compare", sweep.path.name]) == 0
     assert capsys.readouterr().out.count("finished") == 4

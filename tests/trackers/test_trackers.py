@@ -178,6 +178,7 @@ def test_videos_can_follow_a_run_that_is_over(tmp_path):
     assert found.info.status == "FINISHED"
 
 
+@pytest.mark.slow  # imports mlflow
 def test_a_tracker_that_does_not_take_a_video_is_told_of(tmp_path, monkeypatch):
     pytest.importorskip("mlflow")
     result, _ = run(tmp_path, replies([GOOD]), track="mlflow")

@@ -16,10 +16,7 @@ from promptpo.config import RunConfig
 from promptpo.run.config_file import load_toml
 from promptpo.run.options import build
 
-SMALL = (
-    *("--spec", "cartpole", "--rounds", "1", "--workers", "1"),
-    *("--episodes", "3", "--selection-episodes", "0", "--test-episodes", "3"),
-)
+SMALL = ("--spec", "cartpole", "--rounds", "1", "--test-episodes", "3", "--workers", "1")
 
 
 def promptpo(tmp_path, *arguments, before="pass", **environment):

@@ -51,7 +51,7 @@ class Tuning:
         )
         self._places = tuple(constant.place for constant in self.tunable.constants)
         self._budget = 0
-        self._began = time.monotonic()
+        self._began, self._new = time.monotonic(), 0
 
     @property
     def run(self) -> Rollout | None:
@@ -69,6 +69,7 @@ class Tuning:
         Raises LimitReached where nothing at all could be played.
         """
         self._budget = max(self._budget, steps)
+        self._began, self._new = time.monotonic(), 0
         try:
             await self._tuner.advance(self._budget, self._tell)
         except LimitReached:
@@ -114,7 +115,9 @@ class Tuning:
         player.log.emit("tuning", transient=not new, **data)
         if new:
             player.memo.add("tuning", data)
-        player.ledger.count_steps("tuning", sum(r["steps"] for r in data["runs"]), new=new)
+        steps = sum(r["steps"] for r in data["runs"])
+        player.ledger.count_steps("tuning", steps, new=new)
+        self._new += steps if new else 0
         player.ledger.report(player.log.emit)
         return [_played(run, seeds) for run in data["runs"]]
 
@@ -137,8 +140,8 @@ class Tuning:
     def _tell(self, found: Tuned) -> None:
         """Tell who watches how it stands, and how long it will take at this pace."""
         last = found.history[-1]
-        took = time.monotonic() - self._began
-        left = max(self._budget - found.steps, 0) * took / max(found.steps, 1)
+        took = time.monotonic() - self._began  # what is on record takes hardly any of it
+        left = max(self._budget - found.steps, 0) * took / max(self._new, 1)
         score = last.run.score
         self.player.log.emit(
             "tuning_state",

@@ -125,7 +125,7 @@ def _head(progress: Progress, now: float) -> RenderableType:
     left = progress.seconds_left(now)
     clock = text.duration(now - record.started)
     if tuning is not None:
-        clock += f", about {text.duration(tuning.seconds_left(now))} of tuning left"
+        clock += f", about {text.duration(tuning.seconds_left(now))} left for {tuning.name}"
     elif left is not None:
         clock += f", about {text.duration(left)} of search left"
     grid = Table.grid(padding=(0, 2), expand=True)

@@ -112,7 +112,7 @@ def test_the_picture_follows_a_tuning():
     for width in (80, 120):
         text = "\n".join(drawn(progress_of(tuning_state(12_000, 9)), width))
         assert "tuning r01_c01" in text
-        assert "0:12, about 0:37 of tuning left" in text
+        assert "0:12, about 0:37 left for r01_c01" in text
         assert "r01_c01: 12,000 of 30,000 steps, return 480" in text
         assert max(map(len, text.splitlines())) <= width
 

@@ -13,7 +13,7 @@ from promptpo.common import text
 from promptpo.report.code import DiffRow, side_by_side
 from promptpo.report.others import fitting
 from promptpo.report.svg import NARROW, WIDE, Charts, Scale, tag
-from promptpo.report.tables import Cell, Table, blank
+from promptpo.report.tables import Cell, Table, blank, without
 from promptpo.report.tuning_chart import lines, tuning_chart
 from promptpo.store.reading import RunRecord
 from promptpo.store.trials import Trial
@@ -54,6 +54,11 @@ class TunedView:
     diff: tuple[DiffRow, ...] = ()
     cut: int = 0
 
+    @property
+    def weighed(self) -> bool:
+        """Whether it is known what matters."""
+        return any(c.share.text for c in self.constants)
+
 
 @dataclass(frozen=True)
 class TuningSection:
@@ -93,9 +98,18 @@ def _curves(run: RunRecord) -> Iterator[tuple[str, Charts]]:
 
 
 def tuned_views(run: RunRecord, room: int) -> list[TunedView]:
-    """The tunings that have ended, in their order; the differences may take ``room`` bytes."""
+    """The tunings of which there is anything to tell, in their order.
+
+    The differences of sources may take ``room`` bytes.
+    """
     each = max(room // (4 * max(len(run.tuned), 1)), 3000)
-    return [_view(run, name, account, each) for name, account in run.tuned.items()]
+    return [_view(run, n, account, each) for n, account in run.tuned.items() if _telling(account)]
+
+
+def _telling(account: TuningAccount) -> bool:
+    """Whether a tuning moved anything, failed in anything, or shows what matters."""
+    moved = any(c.before != c.after or c.matters is not None for c in account.constants)
+    return moved or bool(account.failures)
 
 
 def _view(run: RunRecord, name: str, account: TuningAccount, room: int) -> TunedView:
@@ -137,7 +151,7 @@ def _words(account: TuningAccount) -> str:
 
 
 def outcome_table(run: RunRecord, prefix: str) -> Table | None:
-    """Every policy that was tuned: as written, and with the values found."""
+    """Every policy that was tuned: as written, and with the values found; no empty columns."""
     if not run.tuned:
         return None
     rates = any(a.before and a.before.success_rate is not None for a in run.tuned.values())
@@ -150,7 +164,10 @@ def outcome_table(run: RunRecord, prefix: str) -> Table | None:
         _row(run, name, account, prefix, rates=rates) for name, account in run.tuned.items()
     )
     caption = "As written, and with the values found, on episodes that nothing else has met"
-    return Table(caption, tuple(columns), rows)
+    if all(account.before is None for account in run.tuned.values()):
+        caption = "The policies that were tuned"
+    empty = {name for i, (name, _) in enumerate(columns) if not any(row[i].text for row in rows)}
+    return without(Table(caption, tuple(columns), rows), empty)
 
 
 def _row(
@@ -164,8 +181,9 @@ def _row(
     else:
         outcome = Cell("no better beyond noise", "1")
     difference = account.difference
+    href = f"#{prefix}tuning-{name}" if _telling(account) else ""
     return (
-        Cell(name, name, href=f"#{prefix}tuning-{name}", strong=account.kept),
+        Cell(name, name, href=href, strong=account.kept),
         Cell(f"{account.steps:,}", account.steps),
         Cell(f"{account.final}", account.final) if account.final else blank(),
         *_scores(account.before, rates=rates),

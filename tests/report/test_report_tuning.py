@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 from report_runs import FAINT_TEXT, HOSTILE
@@ -86,6 +87,22 @@ def test_before_and_after_stand_side_by_side(run):
     told = words(section(render_report([run])))
     assert "r01_c01 10,000 20 20 95.5 +75.5 ± 2.2 kept" in told
     assert re.search(r"r01_c02 4,000 +nothing better found", told)
+
+
+def test_where_nothing_better_was_found_columns_and_constants_stay_away(copied):
+    untold = replace(LEFT, constants=(replace(GAIN, after=GAIN.before, matters=None),))
+    run = written(copied, tuned(2, untold))
+    html = section(render_report([run]))
+    assert re.findall(r'<th scope="col".*?>(.*?)</th>', html) == ["Policy", "Steps", "Outcome"]
+    assert "nothing better found" in html
+    assert "Constants of" not in html
+
+
+def test_vectors_too_few_to_weigh_constants_say_so(copied):
+    run = written(copied, tuned(1, replace(KEPT, constants=(replace(GAIN, matters=None),))))
+    html = section(render_report([run]))
+    assert "too few to tell what matters" in html
+    assert "Matters</th>" not in html
 
 
 def test_constants_come_by_what_they_matter(run):

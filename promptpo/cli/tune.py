@@ -40,13 +40,12 @@ def parser() -> Parser:
     p.add_argument("--to", type=Path, metavar="FILE", help="also write the policy to this file")
     p.add_argument("--json", action="store_true", help="print one JSON object at the end")
     words = {"out": config.fields()["out"].metadata["help"]}
-    add_settings(p, ("tune_steps",), {"tune_steps": ("--steps",)})
-    add_settings(p, _SETTINGS, words=words)
+    add_settings(p, ("tune_steps", *_SETTINGS), {"tune_steps": ("--steps",)}, words)
     return p.finish()
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Carry out the command."""
+    """Carry out the command: 0 if there is a policy that got through its episodes, else 1."""
     given: dict[str, Any] = vars(arguments)
     word, to, as_json = given.pop("policy"), given.pop("to"), given.pop("json")
     if specs := given_specs(arguments):
@@ -76,4 +75,4 @@ def main(arguments: argparse.Namespace) -> int:
         write_atomically(to, result.best.source)
         if not as_json:
             say(f"{'written':11}  {near_path(to)}")
-    return run.exit_code(result)
+    return run.exit_code(result) or int(result.best is None)

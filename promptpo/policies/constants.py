@@ -175,7 +175,7 @@ def listed(source: str, which: str, label: str) -> tuple[Constant, ...]:
     except SyntaxError as e:
         raise UsageError(f"{label}:{e.lineno}: {e.msg}; mend the file") from None
     except TunableError as e:
-        raise UsageError(f"{label}: {e}") from None
+        raise UsageError(f"{label}:{e.line}: {e.why}") from None
 
 
 def with_ranges_of(source: str, other: Tunable) -> Tunable:

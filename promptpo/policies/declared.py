@@ -15,11 +15,11 @@ _EXAMPLE = f"write for example kp = {WORD}(1.5, 0.1, 10, log=True)"
 
 
 class TunableError(Exception):
-    """A declaration that is refused: its ``line``, and why with what to write instead."""
+    """A declaration that is refused: its ``line``, and ``why`` with what to write instead."""
 
     def __init__(self, line: int, why: str) -> None:
-        super().__init__(f"line {line}: {why}; {_EXAMPLE}")
-        self.line = line
+        self.line, self.why = line, f"{why}; {_EXAMPLE}"
+        super().__init__(f"line {line}: {self.why}")
 
 
 @dataclass(frozen=True)

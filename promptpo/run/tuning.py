@@ -19,7 +19,8 @@ from promptpo.store.memo import digest
 from promptpo.tuning.account import TuningAccount
 from promptpo.tuning.accounting import account_of
 from promptpo.tuning.optimizer import Values
-from promptpo.tuning.tuner import Bar, Played, Tuned, Tuner
+from promptpo.tuning.played import Bar, Played, Tuned
+from promptpo.tuning.tuner import Tuner
 from promptpo.types import Candidate, Episode, Rollout, Stream
 
 #: Where the seeds begin that tunings of a run take, of their own stream for samples and, far from

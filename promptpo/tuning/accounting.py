@@ -12,7 +12,7 @@ from promptpo.policies.constants import Constant, Tunable
 from promptpo.racing import paired, standard_error
 from promptpo.tuning.account import ConstantFound, Standpoint, TuningAccount
 from promptpo.tuning.optimizer import Values, position
-from promptpo.tuning.tuner import Tuned
+from promptpo.tuning.played import Tuned
 
 #: A value so near an end of its range, as a share of it, has run into it.
 _AT_END = 0.02

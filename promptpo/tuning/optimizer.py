@@ -38,7 +38,7 @@ class Optimizer:
         if not constants:
             raise ValueError("there is no constant to tune")
         self.constants = tuple(constants)
-        self.restarts = 0
+        self.restarts, self._begun = 0, 0
         self._seed, self._sigma = seed, sigma
         self._cma = self._fresh(self._inward([c.value for c in constants]))
         self._asked: list[NDArray[np.float64]] = []
@@ -74,9 +74,14 @@ class Optimizer:
         """Whether the search has come to a stop and only a restart brings anything new."""
         return bool(self._cma.should_stop())
 
-    def restart(self, values: Sequence[float]) -> None:
-        """Begin again at these values, as wide as at first, with twice the population."""
-        self.restarts += 1
+    def restart(self, values: Sequence[float], sigma: float, *, larger: bool = True) -> None:
+        """Begin again at these values, so wide, with twice the population where it is ``larger``.
+
+        ``sigma`` is the standard deviation of what is asked for, as a share of each range.
+        """
+        self._begun += 1
+        self.restarts += larger
+        self._sigma = sigma
         self._cma = self._fresh(self._inward(values))
 
     def _fresh(self, start: NDArray[np.float64]) -> CMA | SepCMA:
@@ -88,7 +93,7 @@ class Optimizer:
         kind = SepCMA if count > SEPARABLE else CMA
         padded = np.append(start, 0.5) if count == 1 else start
         bounds = np.tile([0.0, 1.0], (len(padded), 1))
-        seed = int(np.random.SeedSequence((self._seed, self.restarts)).generate_state(1)[0])
+        seed = int(np.random.SeedSequence((self._seed, self._begun)).generate_state(1)[0])
         return kind(mean=padded, sigma=self._sigma, bounds=bounds, seed=seed, population_size=size)
 
     def _inward(self, values: Sequence[float]) -> NDArray[np.float64]:

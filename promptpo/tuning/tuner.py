@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
 
-from promptpo.outcomes import Rollout, Score
+from promptpo.outcomes import Rollout
 from promptpo.policies.constants import Tunable
-from promptpo.racing import paired, standard_error
-from promptpo.tuning.optimizer import Optimizer, Values
+from promptpo.racing import standard_error
+from promptpo.tuning.optimizer import SIGMA, Optimizer, Values
+from promptpo.tuning.played import Bar, Played, Standing, Tuned, beaten, better, ranked
 
 #: Fresh seeds: so many of them, never the same twice.
 Seeds = Callable[[int], Sequence[int]]
@@ -29,6 +29,10 @@ SAMPLE, MOST, JUDGED, AGAIN = 1, 8, 3, 6
 #: Judgements without a new incumbent after which the search begins again around the old one.
 BARREN = 3
 
+#: Where fewer than this share of a first generation come near the incumbent, the search begins
+#: again half as wide, down to the least width; a new search may be as wide as this many times that.
+NEAR, NARROWEST, WIDER = 0.25, 0.003, 4.0
+
 #: Episodes at a time by which what was found has to beat what was written, and how often at most;
 #: and the share of a budget that is kept for them.
 FINAL, FINALLY, KEPT = 5, 8, 0.15
@@ -37,67 +41,11 @@ FINAL, FINALLY, KEPT = 5, 8, 0.15
 EVERY, ELITES = 5, 2
 
 
-@dataclass(frozen=True)
-class Bar:
-    """Below which mean return nobody needs to know more, and the most that a step may yet bring."""
-
-    mean: float
-    pace: float
-
-
-@dataclass(frozen=True)
-class Played:
-    """What one vector of values has played.
-
-    ``bound``: what its mean return could have been at best when it was given up, below a bar; None
-    where it was played to the end. ``pace``: the most that a few steps in a row have brought, each.
-    """
-
-    run: Rollout
-    bound: float | None = None
-    pace: float = -math.inf
-
-
 #: Plays vectors of values on common seeds: what became of each, in their order.
 Play = Callable[[Sequence[Values], Sequence[int], Bar | None], Awaitable[Sequence[Played]]]
 
 #: Told after every generation and judgement.
-Watch = Callable[["Tuned"], None]
-
-
-@dataclass(frozen=True)
-class Standing:
-    """What a judgement has left: steps so far, the incumbent's values and what it has played."""
-
-    steps: int
-    values: Values
-    run: Rollout
-
-
-@dataclass
-class Tuned:
-    """What tuning found. ``history`` begins with the policy as it was written.
-
-    ``before`` and ``after`` are the final episodes of what was written and of what had been found;
-    None where nothing else had been. ``values`` are the written ones unless these were beaten.
-    ``samples`` are values and which share of its generation each left behind; ``failures`` counts
-    those that failed, by why.
-    """
-
-    values: Values
-    before: Rollout | None = None
-    after: Rollout | None = None
-    history: list[Standing] = field(default_factory=list)
-    steps: int = 0
-    generations: int = 0
-    restarts: int = 0
-    samples: list[tuple[Values, float]] = field(default_factory=list)
-    failures: dict[str, int] = field(default_factory=dict)
-
-    @property
-    def changed(self) -> bool:
-        """Whether anything was better beyond noise than what was written."""
-        return self.values != self.history[0].values
+Watch = Callable[[Tuned], None]
 
 
 class Tuner:
@@ -116,6 +64,7 @@ class Tuner:
         self._pace = -math.inf
         self._last, self._barren, self._sample = 0, 0, SAMPLE
         self._budget, self._each = 0, 0.0
+        self._sigma, self._first = SIGMA, True
         self.found = Tuned(self._incumbent)
 
     @property
@@ -169,20 +118,25 @@ class Tuner:
             if turn and self.found.steps + 2 * FINAL * self._length > self._budget:
                 break
             await self._meet(both, self._final(FINAL), met)
-            if _better(met, self._incumbent, written) or _beaten(met, self._incumbent, written):
+            if better(met, self._incumbent, written) or beaten(met, self._incumbent, written):
                 break
         self.found.before, self.found.after = met[written], met[self._incumbent]
-        better = _better(met, self._incumbent, written)
-        self.found.values = self._incumbent if better else written
+        holds = better(met, self._incumbent, written)
+        self.found.values = self._incumbent if holds else written
         return self.found
 
     async def _generation(self) -> None:
         if self.optimizer.stopped or self._barren >= BARREN:
             self._barren = 0
-            self.optimizer.restart(self._incumbent)
+            self._begin(min(WIDER * self._sigma, SIGMA), larger=True)
         asked = self.optimizer.ask()
         played = await self._played(asked, self._seeds(self._sample), self._bar())
         self._each = sum(p.run.steps for p in played) / len(played) / self._sample
+        near = sum(self._is_near(its) for its in played)
+        if self._first and near < NEAR * len(played) and self._sigma > NARROWEST:
+            self._begin(self._sigma / 2, larger=False)
+            return
+        self._first = False
         worth = ranked(played)
         self.optimizer.tell(worth)
         # A rank within its own generation: episodes differ from one generation to the next.
@@ -193,15 +147,34 @@ class Tuner:
         self.found.generations += 1
         self.found.restarts = self.optimizer.restarts
 
-    def _bar(self) -> Bar | None:
-        """Two standard errors of a sample below the incumbent; none where it does not succeed."""
+    def _begin(self, sigma: float, *, larger: bool) -> None:
+        """Begin the search again around the incumbent."""
+        self._sigma, self._first = max(sigma, NARROWEST), True
+        self.optimizer.restart(self._incumbent, self._sigma, larger=larger)
+
+    def _threshold(self) -> float:
+        """A mean return two standard errors of a sample below the incumbent's."""
         run = self._run
-        if run is None or run.score.failed or run.score.success_rate not in (None, 1.0):
-            return None
+        if run is None or run.score.failed:
+            return -math.inf
         error = standard_error(run.returns) * math.sqrt(len(run.returns) / self._sample)
-        if not math.isfinite(error):
+        return run.score.mean_return - 2 * error if math.isfinite(error) else -math.inf
+
+    def _is_near(self, its: Played) -> bool:
+        """Whether a sample does about as well as the incumbent, or better."""
+        score = its.run.score
+        if its.bound is not None or score.failed:
+            return False
+        return score.mean_return >= self._threshold() or (
+            self._run is not None and score > self._run.score
+        )
+
+    def _bar(self) -> Bar | None:
+        """What a sample must be able to reach; none where the incumbent does not always succeed."""
+        mean = self._threshold()
+        if self._run is None or self._run.score.success_rate not in (None, 1.0):
             return None
-        return Bar(run.score.mean_return - 2 * error, self._pace)
+        return Bar(mean, self._pace) if math.isfinite(mean) else None
 
     def _challengers(self) -> list[Values]:
         elites = [values for _, values in self._elites]
@@ -225,9 +198,9 @@ class Tuner:
             if not challengers:
                 break
             standing = [incumbent, max(standing[1:], key=lambda v: met[v].score)]
-            if _better(met, standing[1], incumbent) or _beaten(met, standing[1], incumbent):
+            if better(met, standing[1], incumbent) or beaten(met, standing[1], incumbent):
                 break
-        if challengers and _better(met, standing[1], incumbent):
+        if challengers and better(met, standing[1], incumbent):
             self._incumbent, self._run, self._barren = standing[1], None, 0
         elif challengers:
             # Ranks of so few episodes led nowhere: more of them, up to a limit.
@@ -259,31 +232,3 @@ class Tuner:
                 last = why.strip().rpartition("\n")[2]
                 self.found.failures[last] = self.found.failures.get(last, 0) + 1
         return played
-
-
-def ranked(played: Sequence[Played]) -> list[float]:
-    """How many others each leaves behind, equal ones half of each other; NaN if it failed.
-
-    Who was given up comes after all who were not, by what it could have reached.
-    """
-    keys = [
-        (0, Score(its.bound)) if its.bound is not None else (1, its.run.score) for its in played
-    ]
-    return [
-        math.nan
-        if its.run.error is not None
-        else sum(mine > other for other in keys) + 0.5 * (sum(mine == other for other in keys) - 1)
-        for its, mine in zip(played, keys, strict=True)
-    ]
-
-
-def _better(met: dict[Values, Rollout], one: Values, other: Values) -> bool:
-    if met[one].score.failed:
-        return False
-    told = paired(met[one], met[other])
-    return met[other].score.failed or (told is not None and told.sign > 0)
-
-
-def _beaten(met: dict[Values, Rollout], one: Values, other: Values) -> bool:
-    told = paired(met[one], met[other])
-    return met[one].score.failed or (told is not None and (told.sign < 0 or told.same))

@@ -54,7 +54,7 @@ def test_a_policy_without_any_says_so(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("kp = tunable(3, 0, 1)", ": line 1: tunable(value, low, high): 3 is not from 0 to 1"),
+        ("kp = tunable(3, 0, 1)", ":1: tunable(value, low, high): 3 is not from 0 to 1"),
         ("kp = (", ":1: '(' was never closed; mend the file"),
     ],
 )

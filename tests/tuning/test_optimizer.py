@@ -86,7 +86,7 @@ def test_a_search_comes_to_a_stop_and_begins_again_with_more():
         if optimizer.stopped:
             break
     assert optimizer.stopped
-    optimizer.restart((3.0, 1.0))
+    optimizer.restart((3.0, 1.0), 0.2)
     assert (optimizer.restarts, optimizer.population) == (1, 2 * small)
     assert optimizer.mean == pytest.approx((3.0, 1.0))
     assert not optimizer.stopped

@@ -1,0 +1,64 @@
+"""``promptpo tune``: what it writes, and what it says of what cannot be tuned."""
+
+from pathlib import Path
+
+import pytest
+
+from promptpo.cli import main
+from promptpo.errors import UsageError
+
+LEANING = (Path(__file__).parents[1] / "data" / "leaning.txt").read_text()
+FEW = ("--workers", "1", "--selection-episodes", "5", "--test-episodes", "5")
+
+
+@pytest.fixture
+def leaning(tmp_path):
+    file = tmp_path / "leaning.py"
+    file.write_text(LEANING)
+    return file
+
+
+@pytest.mark.slow
+def test_a_policy_s_file_is_tuned_and_written(leaning, tmp_path, capsys):
+    to, out = tmp_path / "tuned.py", tmp_path / "runs"
+    arguments = ("tune", str(leaning), "cartpole", "--steps", "15000", "--to", str(to))
+    assert main([*arguments, "--out", str(out), *FEW]) == 0
+    found = to.read_text()
+    assert "tunable" not in found
+    assert "; was 0" in found
+    assert "written" in capsys.readouterr().out
+    (folder,) = (out / "cartpole").iterdir()
+    assert found.strip() in (folder / "best" / "policy.py").read_text()
+    assert main(["tune", str(folder), "--steps", "2000", "--out", str(out), *FEW]) == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "arguments", "said"),
+    [
+        (("0.0, -0.5", "9.0, -0.5"), ("cartpole",), ":4: tunable"),
+        (("class", "clas"), ("cartpole",), ":1: invalid syntax"),
+        (("", ""), (), "of which task"),
+        (("", ""), ("cartpole", "--to", "."), "is a folder"),
+        (("", ""), ("cartpole", "--steps", "-1"), "must be at least 0"),
+    ],
+)
+def test_what_cannot_be_tuned_is_said_in_a_line(leaning, capsys, change, arguments, said):
+    leaning.write_text(LEANING.replace(*change))
+    assert main(["tune", str(leaning), *arguments]) == UsageError.exit_code
+    assert said in capsys.readouterr().err
+
+
+def test_a_policy_without_numbers_is_said_to_have_none(tmp_path, capsys):
+    file = tmp_path / "plain.py"
+    file.write_text("class Policy:\n    K = 2.5\n    def act(self, obs):\n        return 0\n")
+    assert main(["tune", str(file), "cartpole", "--constants", "declared"]) == 2
+    assert "--constants auto takes all" in capsys.readouterr().err
+    file.write_text("class Policy:\n    def act(self, obs):\n        return 0\n")
+    assert main(["tune", str(file), "cartpole"]) == 2
+    assert "no number is assigned" in capsys.readouterr().err
+
+
+def test_a_policy_that_fails_as_written_ends_with_1(leaning, tmp_path):
+    leaning.write_text(LEANING.replace("return int", "raise ValueError  # "))
+    out = str(tmp_path / "runs")
+    assert main(["tune", str(leaning), "cartpole", "--steps", "500", "--out", out, *FEW]) == 1

@@ -9,6 +9,7 @@ from string import Template
 from promptpo.common import text
 from promptpo.common.files import write_atomically
 from promptpo.errors import RunError, UsageError
+from promptpo.export.policy_module import FOUND_MARKER, MARKER
 from promptpo.export.readme import policy_loop, score_lines
 from promptpo.export.sb3 import SPEC_BESIDE, sb3_example, sb3_module
 from promptpo.export.spec_copy import FOLDER, bundle_files, spec_of_run
@@ -44,8 +45,8 @@ With [Stable-Baselines3](https://stable-baselines3.readthedocs.io), on an enviro
 
 
 _WRITTEN = """\
-The policy in `policy.py`, below the line "The policy, as the language model wrote it", was written
-by a language model, and promptpo has not changed it.
+The policy in `policy.py`, below the line "$marker", was written by a language model.
+$changed
 
 - Written by: $writer
 - In the run: $run
@@ -57,6 +58,14 @@ anything."""
 _MADE = """\
 The policy in `policy.py` was made by promptpo (method $method) in the run $run: no language model
 had a part in it, and it stands under the licence below. Read it before you let it move anything."""
+
+_GIVEN = """\
+The policy in `policy.py` was written by whoever wrote $writer, which was given to promptpo in the
+run $run. $changed What you may do with it is for its author to say. Read it before
+you let it move anything."""
+
+_AS_IT_WAS = "promptpo has not changed it."
+_TUNED = "promptpo has chosen its numbers (CMA-ES); comments beside them tell what they were."
 
 _SYNTHESIZED = """\
 The policy in `policy.py` was written by promptpo's own synthesizer (--model builtin) in the run
@@ -99,7 +108,7 @@ def folder_files(run: RunRecord, *, sb3: bool = False) -> dict[str, str | bytes]
         "policy.py": RunFolder(run.folder).best_policy.read_text(encoding="utf-8"),
         **scripts,
         "README.md": _readme(run, spec, candidate, needs, rows, _SB3_USE if sb3 else ""),
-        "NOTICE.md": _notice(run),
+        "NOTICE.md": _notice(run, candidate),
         **kept,
     }
 
@@ -144,6 +153,8 @@ def writer_of(run: RunRecord) -> str:
         return f"no model (the method {run.method} made it)"
     if run.synthesized:
         return "no language model: the builtin synthesizer (--model builtin)"
+    if run.given_file:
+        return run.given_file
     if run.model == "manual":
         return "whoever answered the prompts (--model manual)"
     if not run.replayed:
@@ -154,10 +165,17 @@ def writer_of(run: RunRecord) -> str:
     return f"{header.model if header else ', '.join(sorted(replies))} (a recording, replayed)"
 
 
-def _notice(run: RunRecord) -> str:
+def _notice(run: RunRecord, candidate: Candidate) -> str:
     """Who wrote the policy, and whose terms apply."""
     origin = _SYNTHESIZED if run.synthesized else _WRITTEN if run.asks_model else _MADE
-    about = Template(origin).substitute(run=name_of(run), writer=writer_of(run), method=run.method)
+    tuned = candidate.kind == "tuned"
+    about = Template(_GIVEN if run.given_file else origin).substitute(
+        run=name_of(run),
+        writer=writer_of(run),
+        method=run.method,
+        marker=(FOUND_MARKER if tuned else MARKER).strip("# -"),
+        changed=_TUNED if tuned else _AS_IT_WAS,
+    )
     return _template("NOTICE.md").substitute(origin=about)
 
 

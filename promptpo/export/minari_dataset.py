@@ -192,7 +192,8 @@ def _method_words(run: RunRecord) -> str:
 
 def _author_words(run: RunRecord) -> str:
     if run.asks_model:
-        return f"a language model wrote: {writer_of(run)}"
+        by = "was given in a file" if run.given_file else "a language model wrote"
+        return f"{by}: {writer_of(run)}"
     return f"the method {run.method} made; no language model had a part in it"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 from promptpo.config import flat
@@ -90,6 +91,12 @@ class Record(Fold):
     def replayed(self) -> bool:
         """Whether replies come from a recording, so that no model is paid."""
         return self.model.partition(":")[0] == "recorded"
+
+    @property
+    def given_file(self) -> str:
+        """The name of the file whose policy was tuned, without its folder; else empty."""
+        kind, _, path = self.model.partition(":")
+        return Path(path).name if kind == "file" else ""
 
     @property
     def synthesized(self) -> bool:

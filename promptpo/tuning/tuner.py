@@ -89,9 +89,9 @@ class Tuner:
             watch(self.found)
         while self.found.steps + self._last + 2 * JUDGED * self._length <= self._until:
             before = self.found.steps
-            await self._generation()
+            counts = await self._generation()
             self._last = self.found.steps - before
-            if self.found.generations % EVERY == 0:
+            if counts and self.found.generations % EVERY == 0:
                 await self._judge(self._challengers())
             watch(self.found)
         await self._judge(self._challengers())
@@ -125,7 +125,8 @@ class Tuner:
         self.found.values = self._incumbent if holds else written
         return self.found
 
-    async def _generation(self) -> None:
+    async def _generation(self) -> bool:
+        """Play one, and learn from it unless it was too wide; returns whether it was not."""
         if self.optimizer.stopped or self._barren >= BARREN:
             self._barren = 0
             self._begin(min(WIDER * self._sigma, SIGMA), larger=True)
@@ -135,7 +136,7 @@ class Tuner:
         near = sum(self._is_near(its) for its in played)
         if self._first and near < NEAR * len(played) and self._sigma > NARROWEST:
             self._begin(self._sigma / 2, larger=False)
-            return
+            return False
         self._first = False
         worth = ranked(played)
         self.optimizer.tell(worth)
@@ -146,6 +147,7 @@ class Tuner:
         self._elites = sorted(self._elites, reverse=True)[:ELITES]
         self.found.generations += 1
         self.found.restarts = self.optimizer.restarts
+        return True
 
     def _begin(self, sigma: float, *, larger: bool) -> None:
         """Begin the search again around the incumbent."""

@@ -186,3 +186,16 @@ def test_who_was_given_up_comes_last_by_what_could_have_been():
         Played(rollout([]), bound=4.0),
     ]
     assert ranked(played) == [1.0, 2.0, 0.0]
+
+
+def test_where_most_samples_fall_far_behind_the_search_begins_narrower():
+    """A ridge that is a hundredth of the ranges wide: the first width misses it."""
+
+    def ridge(a, b):
+        return 100 - (a - 1) ** 2 if abs(b - 1) + abs(a - 1) < 0.04 + (a - 1) * (b - 1) else 0.0
+
+    world = World(lambda a, b: ridge(a, b) + a * (ridge(a, b) > 0), luck=0.01)
+    found = world.tune(20_000)
+    judged = [n for n, (_, seeds) in enumerate(world.played) if len(seeds) == JUDGED]
+    assert judged[1] - judged[0] > 5, "widths that are tried out are no generations"
+    assert found.changed

@@ -22,6 +22,9 @@ DECLARING = """
 #: A share of what told samples apart below which a constant did not matter.
 _LITTLE = 0.02
 
+#: How much of what told samples apart must be known before a constant is said not to matter.
+_EXPLAINED = 0.2
+
 #: Constants that are told of one by one, at most, and reasons of failures.
 _MOST, _REASONS = 24, 2
 
@@ -36,7 +39,9 @@ def tuning_words(name: str, account: TuningAccount, tuned: str = "") -> str:
     if ends := [c for c in account.constants if c.at]:
         told = ", ".join(f"{c.name} ({c.at}, {_end(c):.4g})" for c in ends[:_MOST])
         parts.append(f"At an end of its range: {told}.")
-    if little := [c for c in account.constants if c.matters is not None and c.matters < _LITTLE]:
+    explained = sum(c.matters or 0.0 for c in account.constants)
+    little = [c for c in account.constants if c.matters is not None and c.matters < _LITTLE]
+    if little and explained > _EXPLAINED:
         parts.append("Hardly mattered: " + ", ".join(c.name for c in little[:_MOST]) + ".")
     if account.failures:
         count = sum(number for _, number in account.failures)

@@ -163,7 +163,7 @@ def test_a_task_with_chance_that_says_it_has_none_is_told_where(verdicts):
 def test_starts_that_a_part_of_the_seed_decides_are_met_again(walk):
     start = "self.np_random.uniform(-1, 1)", "1 / (3 + seed % PERIOD)"
     streams = [set(episode_seeds(0, name, QUICK.start_seeds)) for name in get_args(Stream)]
-    search, selection, test = streams
+    search, selection, test, _ = streams
     period = next(  # search and selection begin apart, test as one of them
         n
         for n in range(20, 100)

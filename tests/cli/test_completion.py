@@ -84,7 +84,7 @@ def test_a_command_has_its_own_options_but_those_that_are_given(folder: Path) ->
         ("promptpo check --quick metaworld:push-w", {"metaworld:push-wall-v3"}),
         ("promptpo list minig", {"minigrid"}),
         ("promptpo --method p", {"promptpo"}),
-        ("promptpo --method ", {"promptpo", "best-of-n", "random-search"}),
+        ("promptpo --method ", {"promptpo", "best-of-n", "tune", "random-search"}),
         ("promptpo --method=r", {"--method=random-search"}),
         ("promptpo --method nosuch --rou", set()),
         ("promptpo help run --method b", {"best-of-n"}),

@@ -41,10 +41,10 @@ def disturbing(monkeypatch, worker, pid_of, times, steps=3):
     task = worker.open_tasks(1)[0]
     advance, reset, count = type(task).advance, type(task).reset, {"steps": 0, "left": times}
 
-    def reset_and_count(self, seed):
+    def reset_and_count(self, seed, life=None):
         if self is task:
             count["steps"] = 0
-        return reset(self, seed)
+        return reset(self, seed, life)
 
     def step_and_kill(self, action):
         if self is task:

@@ -48,7 +48,7 @@ def test_an_option_that_none_has_names_the_nearest() -> None:
         ({"method": "best-of-n", "finalists": "5"}, "finalists must be a whole number, not '5'"),
         ({"method": "random-search", "scale": 0.0}, "scale must be at least 1e-09, not 0"),
         ({"method": "rndom-search"}, "unknown method 'rndom-search'; did you mean 'random-search'"),
-        ({"method": "zzz"}, "known methods: promptpo, best-of-n, random-search"),
+        ({"method": "zzz"}, "known methods: promptpo, best-of-n, tune, random-search"),
         ({"method": 3}, "method must be a string, not 3"),
     ],
 )

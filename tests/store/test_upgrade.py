@@ -88,7 +88,7 @@ def test_the_held_out_episodes_and_the_end_are_there(folder):
     assert (record.best, record.held_out.returns) == ("r02_c02", (500.0, 500.0, 500.0))
     assert record.proof.verdict == "independent"
     assert record.tested == (record.best_trial.candidate, record.held_out)
-    assert record.usage.steps == {"search": 1860, "selection": 1296, "test": 1500}
+    assert record.usage.steps == {"search": 1860, "tuning": 0, "selection": 1296, "test": 1500}
 
 
 def test_a_test_whose_rollout_is_lost_tells_it_itself(folder):

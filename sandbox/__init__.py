@@ -26,9 +26,19 @@ from sandbox.errors import (
 from sandbox.interface import Box, Discrete, Episode, Interface, Limits, MultiDiscrete, Place
 from sandbox.isolation import Isolation
 from sandbox.libraries import ALLOWED_IMPORTS
+from sandbox.prepared import pack, prepares, unpack
+from sandbox.recorded import RecordedEpisode, write_recorded
 
 if TYPE_CHECKING:
-    from sandbox.host import CountingPolicy, Host, Instances, Policy, Summarizer, detect
+    from sandbox.host import (
+        CountingPolicy,
+        Host,
+        Instances,
+        Policy,
+        Preparation,
+        Summarizer,
+        detect,
+    )
 
 __all__ = [
     "ALLOWED_IMPORTS",
@@ -50,14 +60,20 @@ __all__ = [
     "Place",
     "Policy",
     "PolicyError",
+    "Preparation",
     "ProcessDied",
     "ProgramError",
     "ProtocolError",
+    "RecordedEpisode",
     "SandboxError",
     "SandboxFailed",
     "Summarizer",
     "TimeLimit",
     "detect",
+    "pack",
+    "prepares",
+    "unpack",
+    "write_recorded",
 ]
 
 

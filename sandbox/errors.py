@@ -56,7 +56,7 @@ class ProgramError(SandboxError):
 
     ``line`` is a line of the program (from 1) where known; ``slot`` and ``step`` name the lockstep
     episode and the number of the ``act`` call in it (from 0) where they apply. ``output`` is what
-    the program had printed.
+    the program had printed; ``seconds`` is the processor time that ``prepare`` had used.
     """
 
     def __init__(
@@ -73,6 +73,7 @@ class ProgramError(SandboxError):
         self.slot = slot
         self.step = step
         self.output = output
+        self.seconds = 0.0
 
     def place(self, step: int) -> None:
         """Say that it was in ``act`` number ``step`` of its slot."""

@@ -37,6 +37,8 @@ RESET_HEAD = struct.Struct("<III")
 SLOT_HEAD = struct.Struct("<q")
 #: A line of the program, and how many acts have reached it; one after the other.
 LINE_HITS = struct.Struct("<II")
+#: What the generators of ``prepare`` start from.
+SEED_HEAD = struct.Struct("<Q")
 #: Number of slots, whether the observations are ragged; slots (int64), of ragged ones the lengths
 #: (int64), and the numbers (float64) follow.
 ACT_HEAD = struct.Struct("<II")
@@ -61,6 +63,8 @@ class Kind(IntEnum):
     TRACE = 6
     LINES = 7
     ERROR = 8
+    GIVE = 9
+    PREPARE = 10
     DONE = 17
     ACTIONS = 18
     TEXT = 19
@@ -81,6 +85,8 @@ FAULTS: dict[int, tuple[type[ProgramError], ...]] = {
     Kind.TRACE: _RUNNING,
     Kind.LINES: _RUNNING,
     Kind.ERROR: _RUNNING,
+    Kind.GIVE: _RUNNING,
+    Kind.PREPARE: _RUNNING,
 }
 
 

@@ -128,6 +128,7 @@ class Limits:
             as long.
         init_seconds: to load the program, and to construct or reset one policy object.
         total_seconds: for all that one program does.
+        prepare_seconds: for ``prepare``, in place of the total.
         wall_seconds: wall time that the host waits for an answer beyond ten times the limit in
             force: for a process that neither computes nor answers.
         memory_mb: memory that the program may add to the bare interpreter's.
@@ -139,6 +140,7 @@ class Limits:
     act_seconds: float = 5.0
     init_seconds: float = 10.0
     total_seconds: float = 120.0
+    prepare_seconds: float = 60.0
     wall_seconds: float = 60.0
     memory_mb: int = 1024
     output_chars: int = 4000

@@ -7,6 +7,7 @@ from sandbox.host.counting import CountingPolicy
 from sandbox.host.host import Host, detect
 from sandbox.host.instances import Instances
 from sandbox.host.policy import Policy
+from sandbox.host.preparing import Preparation
 from sandbox.host.session import Summarizer
 
-__all__ = ["CountingPolicy", "Host", "Instances", "Policy", "Summarizer", "detect"]
+__all__ = ["CountingPolicy", "Host", "Instances", "Policy", "Preparation", "Summarizer", "detect"]

@@ -72,6 +72,11 @@ class Channel:
         """Process id of the sandboxed process."""
         return self._process.pid
 
+    @property
+    def used(self) -> float:
+        """Processor time in seconds that the process has used."""
+        return self._clock.read()
+
     def await_ready(self) -> None:
         """Wait until the process is locked down; its program's time begins then.
 

@@ -6,11 +6,18 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Literal, Self
 
-from sandbox.errors import Disturbed, IsolationUnavailable, SandboxError, SandboxFailed
+from sandbox.errors import (
+    Disturbed,
+    IsolationUnavailable,
+    ProgramError,
+    SandboxError,
+    SandboxFailed,
+)
 from sandbox.host.channel import Channel
 from sandbox.host.counting import CountingPolicy
 from sandbox.host.instances import Instances
 from sandbox.host.policy import Policy
+from sandbox.host.preparing import Preparation, Preparing, check_file, limits_to_prepare
 from sandbox.host.session import Summarizer
 from sandbox.host.warm_parent import WarmParent
 from sandbox.interface import Interface, Limits, Place
@@ -61,11 +68,15 @@ class Host:
         limits: Limits | None = None,
         extra_imports: tuple[str, ...] = (),
         seed_key: bytes = b"",
+        prepared: bytes = b"",
     ) -> Policy:
         """Compile a policy program in a new sandboxed process.
 
         Its generators start from a hash of the episode's seed under ``seed_key`` (at most 64
         bytes): with a key that its author does not know, they tell nothing of the seed.
+
+        ``prepared``: the values that ``prepare`` returned. With them every object of the policy
+        class is made as ``Policy(prepared)``, where it can be made with an argument.
 
         Raises:
             CompileError: the source is refused.
@@ -74,7 +85,9 @@ class Host:
         """
         limits = limits or Limits()
         channel = self._spawn(source, limits, extra_imports)
-        return Policy(channel, source, interface, limits, extra_imports, seed_key)
+        return Policy(
+            channel, source, interface, limits, extra_imports, seed_key, prepared=prepared
+        )
 
     def counting_policy(
         self,
@@ -83,11 +96,14 @@ class Host:
         limits: Limits | None = None,
         extra_imports: tuple[str, ...] = (),
         seed_key: bytes = b"",
+        prepared: bytes = b"",
     ) -> CountingPolicy:
         """As ``policy``, of a program whose lines are counted while it acts; slower."""
         limits = limits or Limits()
         channel = self._spawn(source, limits, extra_imports)
-        return CountingPolicy(channel, source, interface, limits, extra_imports, seed_key)
+        return CountingPolicy(
+            channel, source, interface, limits, extra_imports, seed_key, prepared=prepared
+        )
 
     def instances(
         self,
@@ -97,11 +113,14 @@ class Host:
         limits: Limits | None = None,
         extra_imports: tuple[str, ...] = (),
         seed_key: bytes = b"",
+        prepared: bytes = b"",
     ) -> Instances:
         """As ``policy``, of a program whose slots have constants of their own at these places."""
         limits = limits or Limits()
         channel = self._spawn(source, limits, extra_imports)
-        return Instances(channel, source, interface, limits, extra_imports, seed_key, places)
+        return Instances(
+            channel, source, interface, limits, extra_imports, seed_key, places, prepared
+        )
 
     def summarizer(
         self,
@@ -115,7 +134,52 @@ class Host:
         channel = self._spawn(source, limits, extra_imports)
         return Summarizer(channel, source, interface, limits, extra_imports)
 
-    def _spawn(self, source: str, limits: Limits, extra: tuple[str, ...]) -> Channel:
+    def prepare(
+        self,
+        source: str,
+        data: int | None,
+        interface: Interface,
+        limits: Limits | None = None,
+        extra_imports: tuple[str, ...] = (),
+        seed_key: bytes = b"",
+    ) -> Preparation:
+        """Run ``prepare(data)`` of a program once, in a sandboxed process of its own.
+
+        Args:
+            source: a program with that function at its top level, and a policy class.
+            data: descriptor, open for reading only, of a file that ``sandbox.write_recorded`` has
+                written and nobody alters; it stays open. None: there is no episode yet.
+            interface: of the policies.
+            limits: ``prepare_seconds`` and ``init_seconds`` hold in place of the total.
+            extra_imports: as for a policy.
+            seed_key: with the program's text, what its generators start from.
+
+        Raises:
+            ProgramError: the program failed, or returned what cannot be kept; ``seconds`` of it is
+                the processor time that was used.
+            SandboxFailed, Disturbed: the program is not at fault; try once more.
+            ValueError: the file could be written to, or is empty.
+        """
+        if data is not None:
+            check_file(data)
+        limits = limits_to_prepare(limits or Limits())
+        channel = self._spawn(source, limits, extra_imports, apart=True, file=data)
+        begun = channel.used
+        try:
+            with Preparing(channel, source, interface, limits, extra_imports, seed_key) as program:
+                return program.run()
+        except ProgramError as error:
+            error.seconds = channel.used - begun
+            raise
+
+    def _spawn(
+        self,
+        source: str,
+        limits: Limits,
+        extra: tuple[str, ...],
+        apart: bool = False,
+        file: int | None = None,
+    ) -> Channel:
         if self._closed:
             raise SandboxError("this sandbox host is closed")
         libraries = list(needed_libraries(source, extra))
@@ -123,7 +187,7 @@ class Host:
             try:
                 if self._parent.lost:
                     self._replace_parent()
-                return self._parent.spawn(libraries, limits, self._strict)
+                return self._parent.spawn(libraries, limits, self._strict, apart, file)
             except SandboxFailed as error:
                 self._parent.close()
                 if tries == _TRIES:

@@ -36,9 +36,12 @@ class Instances(Policy):
         extra_imports: tuple[str, ...] = (),
         seed_key: bytes = b"",
         places: Sequence[Place] = (),
+        prepared: bytes = b"",
     ) -> None:
         self._places = tuple(places)
-        super().__init__(channel, source, interface, limits, extra_imports, seed_key, places)
+        super().__init__(
+            channel, source, interface, limits, extra_imports, seed_key, places, prepared
+        )
         self.may_trace = False
 
     def reset(

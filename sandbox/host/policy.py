@@ -59,8 +59,11 @@ class Policy(Session):
         extra_imports: tuple[str, ...] = (),
         seed_key: bytes = b"",
         places: Sequence[Place] = (),
+        prepared: bytes = b"",
     ) -> None:
-        super().__init__(self.role, channel, source, interface, limits, extra_imports, places)
+        super().__init__(
+            self.role, channel, source, interface, limits, extra_imports, places, prepared
+        )
         self._seed_key = seed_key
         self._pending: deque[ActRequest] = deque()
         self._requests = ActRequests(interface, self._replies)

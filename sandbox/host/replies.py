@@ -24,6 +24,8 @@ _REPLIES = {
     Kind.TRACE: Kind.DATA,
     Kind.LINES: Kind.DATA,
     Kind.ERROR: Kind.TEXT,
+    Kind.GIVE: Kind.DONE,
+    Kind.PREPARE: Kind.DATA,
 }
 
 

@@ -30,6 +30,7 @@ class Session:
         limits: Limits,
         extra_imports: tuple[str, ...],
         places: Sequence[Place] = (),
+        prepared: bytes = b"",
     ) -> None:
         self._channel = channel
         self._interface = interface
@@ -47,10 +48,16 @@ class Session:
         self._replies = ExpectedReplies(source, limits)
         expected = self._replies.to(Kind.START)
         try:
+            if prepared:
+                self._give(prepared)
             self._request(Kind.START, data, expected, limits.init_seconds, "loading the program")
         except BaseException:
             channel.kill()
             raise
+
+    def _give(self, prepared: bytes) -> None:
+        seconds, what = self._limits.init_seconds, "taking what was prepared"
+        self._request(Kind.GIVE, prepared, self._replies.to(Kind.GIVE), seconds, what)
 
     def _request(
         self, kind: Kind, payload: bytes, expected: ExpectedReply, seconds: float, what: str

@@ -13,6 +13,7 @@ import select
 import socket
 import subprocess
 import sys
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -122,8 +123,18 @@ class WarmParent:
         """Its process id."""
         return self._process.pid
 
-    def spawn(self, libraries: list[str], limits: Limits, strict: bool) -> Channel:
+    def spawn(
+        self,
+        libraries: list[str],
+        limits: Limits,
+        strict: bool,
+        apart: bool = False,
+        file: int | None = None,
+    ) -> Channel:
         """A fresh process, locked down and without a program.
+
+        ``apart``: no other of these limits will be asked for soon. ``file``: descriptor of a file
+        that is mapped in it; where there is one, it is apart.
 
         Raises:
             IsolationUnavailable: it is not as strictly locked down as asked.
@@ -137,7 +148,9 @@ class WarmParent:
             "cpu": limits.total_seconds + limits.init_seconds,
             "strict": strict,
         }
-        pid, fds = self._request(request, "pid")
+        if apart:
+            request["apart"] = True
+        pid, fds = self._request(request, "pid", () if file is None else (file,))
         if len(fds) < 2:
             for fd in fds:
                 os.close(fd)
@@ -158,13 +171,20 @@ class WarmParent:
         status, _ = self._request({"op": "reap", "pid": pid}, "status")
         return int(status)
 
-    def _request(self, request: dict[str, Any] | None, wanted: str) -> tuple[Any, list[int]]:
-        """What it answers to a request (None: what it says first), with descriptors."""
+    def _request(
+        self, request: dict[str, Any] | None, wanted: str, files: Sequence[int] = ()
+    ) -> tuple[Any, list[int]]:
+        """What it answers to a request (None: what it says first), with descriptors.
+
+        ``files`` are descriptors to hand over.
+        """
         if self.lost:
             raise SandboxFailed("the sandbox's warm parent is gone")
         try:
             if request is not None:
-                self._control.sendall(json.dumps(request).encode() + b"\n")
+                line = json.dumps(request).encode() + b"\n"
+                sent = socket.send_fds(self._control, [line], files) if files else 0
+                self._control.sendall(line[sent:])
             reply, fds = self._reply()
             if "error" not in reply:
                 return reply[wanted], fds

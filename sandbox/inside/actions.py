@@ -36,10 +36,10 @@ def converter(space: ActionSpace) -> Converter:
     return _multi_discrete_converter(space)
 
 
-def _shown(value: object) -> str:
-    """A short description that never runs code of the value's class."""
+def shown(value: object, method: str = "act()") -> str:
+    """What ``method`` returned, in short; never runs code of the value's class."""
     if value is None:
-        return "None (does every path of act() end in `return`?)"
+        return f"None (does every path of {method} end in `return`?)"
     if isinstance(value, np.ndarray):
         return f"an array of shape {np.shape(value)} and dtype {value.dtype}"
     if type(value) in (int, float, bool, str, complex):
@@ -54,9 +54,9 @@ def _numbers(value: object, expected: str) -> np.ndarray[Any, Any]:
     try:
         array = np.asarray(value)
     except Exception:  # any failure of a hostile or ragged value is the same mistake
-        raise ActionError(f"act() must return {expected}, not {_shown(value)}") from None
+        raise ActionError(f"act() must return {expected}, not {shown(value)}") from None
     if type(array) is not np.ndarray or array.dtype.kind not in "fiub":
-        raise ActionError(f"act() must return {expected}, not {_shown(value)}")
+        raise ActionError(f"act() must return {expected}, not {shown(value)}")
     return array
 
 
@@ -71,7 +71,7 @@ def _box_converter(space: Box) -> Converter:
         else:
             array = _numbers(value, expected).astype(np.float64)
         if array.shape != shape and not (array.size == size == 1 and array.ndim <= 1):
-            raise ActionError(f"act() must return {expected}, not {_shown(value)}")
+            raise ActionError(f"act() must return {expected}, not {shown(value)}")
         return array if array.ndim == 1 else array.reshape(size)
 
     return convert
@@ -82,7 +82,7 @@ def _integer(value: object, expected: str) -> int:
         return value
     array = _numbers(value, expected)
     if array.size != 1:
-        raise ActionError(f"act() must return {expected}, not {_shown(value)}")
+        raise ActionError(f"act() must return {expected}, not {shown(value)}")
     number = array.item()
     if isinstance(number, float):
         if not number.is_integer():
@@ -98,7 +98,7 @@ def _discrete_converter(space: Discrete) -> Converter:
     def convert(value: object) -> int:
         number = _integer(value, expected)
         if not low <= number < high:
-            raise ActionError(f"act() must return {expected}, not {_shown(number)}")
+            raise ActionError(f"act() must return {expected}, not {shown(number)}")
         return number
 
     return convert
@@ -111,7 +111,7 @@ def _multi_discrete_converter(space: MultiDiscrete) -> Converter:
     def convert(value: object) -> FloatArray:
         array = _numbers(value, expected).astype(np.float64)
         if array.shape != low.shape:
-            raise ActionError(f"act() must return {expected}, not {_shown(value)}")
+            raise ActionError(f"act() must return {expected}, not {shown(value)}")
         if not ((array == np.floor(array)) & (array >= low) & (array <= high)).all():
             raise ActionError(f"act() must return {expected}, not {array.tolist()}")
         return array + 0.0  # -0.0 is 0

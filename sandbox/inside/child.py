@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import mmap
 import sys
 from collections.abc import Callable, Mapping
 from types import FrameType
@@ -12,15 +13,18 @@ import numpy as np
 
 from sandbox import tracing
 from sandbox.errors import MemoryLimit, ProgramError
-from sandbox.frames import EPISODE_HEAD, RESET_HEAD, SLOT_HEAD, Kind
+from sandbox.frames import EPISODE_HEAD, RESET_HEAD, SEED_HEAD, SLOT_HEAD, Kind
 from sandbox.inside import trajectory
 from sandbox.inside.acting import Acting
 from sandbox.inside.counting import CountingProgram
 from sandbox.inside.faults import fault_payload, late
+from sandbox.inside.given import prepared
 from sandbox.inside.instances import InstancesProgram
 from sandbox.inside.pipes import Closed, Pipes
 from sandbox.inside.policy import PolicyProgram
+from sandbox.inside.preparing import PrepareProgram
 from sandbox.inside.program import FeedbackProgram, Program, Task
+from sandbox.inside.sealed import read_only_pages
 from sandbox.inside.traced import TracedProgram
 from sandbox.inside.watchdog import Watchdog
 from sandbox.interface import Box, Interface, Limits, Place, action_from_dict
@@ -40,15 +44,18 @@ _NAMES: dict[int, str] = {
     Kind.TRACE: "reading the trace",
     Kind.LINES: "reading the counts of lines",
     Kind.ERROR: "reading an error",
+    Kind.GIVE: "taking what was prepared",
+    Kind.PREPARE: "prepare()",
 }
 
 
-def _task(data: Mapping[str, Any]) -> Task:
+def _task(data: Mapping[str, Any], given: mmap.mmap | None) -> Task:
     shape = data["interface"]
     interface = Interface(**{**shape, "action": action_from_dict(shape["action"])})
     places = tuple(Place(*numbers) for numbers in data["places"])
     limits = Limits(**data["limits"])
-    return Task(data["source"], interface, limits, tuple(data["extra_imports"]), places)
+    values = prepared(given) if given is not None else None
+    return Task(data["source"], interface, limits, tuple(data["extra_imports"]), places, values)
 
 
 def _reset(program: PolicyProgram, payload: memoryview) -> tuple[Kind, bytes]:
@@ -90,6 +97,8 @@ def _bytes(text: str) -> bytes:
 
 def _seconds(program: Program, kind: int, payload: memoryview) -> float:
     limits = program.task.limits
+    if kind == Kind.PREPARE:
+        return limits.prepare_seconds
     if kind == Kind.RESET:
         return limits.init_seconds * int(RESET_HEAD.unpack_from(payload)[0])
     return limits.act_seconds
@@ -102,6 +111,7 @@ _HANDLERS: dict[int, Callable[[Any, memoryview], tuple[Kind, bytes]]] = {
     Kind.TRACE: lambda program, slot: (Kind.DATA, program.samples(*SLOT_HEAD.unpack(slot))),
     Kind.LINES: lambda program, _: (Kind.DATA, program.lines()),
     Kind.ERROR: lambda program, slot: (Kind.TEXT, _bytes(program.error(*SLOT_HEAD.unpack(slot)))),
+    Kind.PREPARE: lambda program, seed: (Kind.DATA, program.prepare(*SEED_HEAD.unpack(seed))),
 }
 #: What becomes of a program, by what it is for.
 _PROGRAMS: dict[str, type[PolicyProgram]] = {
@@ -109,17 +119,21 @@ _PROGRAMS: dict[str, type[PolicyProgram]] = {
     "counting": CountingProgram,
     "instances": InstancesProgram,
 }
-_START, _ACT = int(Kind.START), int(Kind.ACT)
+_START, _ACT, _GIVE = int(Kind.START), int(Kind.ACT), int(Kind.GIVE)
 
 
 class _Server:
     """One process: a program is loaded, then asked again and again."""
 
-    def __init__(self, pipes: Pipes, libraries: Loaded, watchdog: Watchdog) -> None:
+    def __init__(
+        self, pipes: Pipes, libraries: Loaded, watchdog: Watchdog, recorded: mmap.mmap | None
+    ) -> None:
         self._pipes = pipes
         self._libraries = libraries
         self._watchdog = watchdog
         self._ballast = bytearray(_BALLAST)
+        self._recorded = recorded
+        self._given: mmap.mmap | None = None
         self._kind = 0
         self._source = ""
         self._program: Program | None = None
@@ -151,6 +165,10 @@ class _Server:
             self._watchdog.rest()
             pipes.reply(Kind.DONE)
             return
+        if kind == _GIVE:
+            self._given = read_only_pages(pipes.payload)
+            pipes.reply(Kind.DONE)
+            return
         if self._program is None:
             raise Closed
         if self._acting is not None and kind == Kind.RESET:
@@ -161,10 +179,12 @@ class _Server:
         pipes.reply(*answer)
 
     def _start(self, data: Mapping[str, Any]) -> None:
-        task = _task(data)
+        task = _task(data, self._given)
         self._source = task.source
         self._watch(task.limits.init_seconds)
-        if data["role"] != "feedback":
+        if data["role"] == "prepare":
+            self._program = PrepareProgram(task, self._libraries, self._recorded)
+        elif data["role"] != "feedback":
             kind = _PROGRAMS[data["role"]]
             if kind is PolicyProgram and TRACE in task.source:
                 kind = TracedProgram
@@ -191,9 +211,18 @@ class _Server:
         self._pipes.reply(Kind.FAULT, fault_payload(error, self._kind, printed))
 
 
-def serve(read_fd: int, write_fd: int, libraries: Loaded, watchdog: Watchdog) -> None:
-    """Answer requests until the host closes the pipe or the program fails."""
-    _Server(Pipes(read_fd, write_fd), libraries, watchdog).run()
+def serve(
+    read_fd: int,
+    write_fd: int,
+    libraries: Loaded,
+    watchdog: Watchdog,
+    recorded: mmap.mmap | None = None,
+) -> None:
+    """Answer requests until the host closes the pipe or the program fails.
+
+    ``recorded``: pages of the data for ``prepare``.
+    """
+    _Server(Pipes(read_fd, write_fd), libraries, watchdog, recorded).run()
 
 
 _TOUCH = """

@@ -7,10 +7,12 @@ Messages are lines of JSON, strictly one reply per request:
 
     {"op": "spawn", "libraries": [...], "memory": bytes, "cpu": seconds, "strict": bool}
         -> {"pid": n}  + the host's ends of two pipes, and a pidfd where the system has them
+    the same with "apart": true, and perhaps a descriptor   ->  the same
     {"op": "reap", "pid": n}   ->  {"status": wait status}
 
 While nothing is asked it keeps one process in reserve, locked down and warm, for a program of the
-same limits as the last one.
+same limits as the last one. A process that is made "apart" is not taken from there; the file whose
+descriptor came with the request is mapped in it, to be read only.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from typing import Any, NoReturn
 
 from sandbox import lockdown
 from sandbox.inside.child import serve, touch
+from sandbox.inside.recorded import mapped
 from sandbox.inside.watchdog import Watchdog
 from sandbox.isolation import NOT_STRICT, Isolation
 from sandbox.language import warmup
@@ -57,6 +60,8 @@ class Parent:
         self._preparation = lockdown.Preparation.make()
         self._last: dict[str, Any] | None = None
         self._reserve: _Process | None = None
+        #: Descriptors that came with the request.
+        self._files: list[int] = []
 
     def run(self) -> None:
         """Report the isolation, then obey until the host is gone."""
@@ -67,6 +72,7 @@ class Parent:
         while (request := self._receive()) is not None:
             if request["op"] == "spawn":
                 self._spawn(request)
+                self._close_files()
             else:
                 self._reap(int(request["pid"]))
         for pid in self._children:
@@ -86,7 +92,7 @@ class Parent:
             if idle and self._last is not None:
                 self._reserve = self._fork(self._last, warm=True)
         try:
-            data = self._control.recv(1 << 16)
+            data, self._files, _, _ = socket.recv_fds(self._control, 1 << 16, 1)
             while data and not data.endswith(b"\n"):
                 data += self._control.recv(1 << 16)
         except ConnectionError:
@@ -113,8 +119,10 @@ class Parent:
 
     def _spawn(self, request: dict[str, Any]) -> None:
         self._load(request["libraries"])
-        self._last = request
-        process, self._reserve = self._reserve, None
+        process = None
+        if not request.get("apart"):
+            self._last = request
+            process, self._reserve = self._reserve, None
         if process is not None and (process.key != self._key(request) or self._ended(process)):
             self._discard(process)
             process = None
@@ -138,6 +146,11 @@ class Parent:
         os.close(their_write)
         return _Process(pid, our_read, our_write, self._key(request))
 
+    def _close_files(self) -> None:
+        for file in self._files:
+            os.close(file)
+        self._files = []
+
     def _ended(self, process: _Process) -> bool:
         """Whether somebody has killed it; then it is reaped."""
         if os.waitpid(process.pid, os.WNOHANG)[0] == 0:
@@ -157,6 +170,7 @@ class Parent:
         self, request: dict[str, Any], pipes: tuple[int, int], parent: int, warm: bool
     ) -> NoReturn:
         try:
+            recorded = mapped(self._files.pop()) if self._files else None
             watchdog = Watchdog()
             lockdown.move_pipes(*pipes)
             report = lockdown.apply(self._preparation, parent, request["memory"], request["cpu"])
@@ -164,7 +178,7 @@ class Parent:
                 os._exit(NOT_STRICT)
             if warm:
                 touch()
-            serve(lockdown.READ_FD, lockdown.WRITE_FD, self._libraries, watchdog)
+            serve(lockdown.READ_FD, lockdown.WRITE_FD, self._libraries, watchdog, recorded)
         except BaseException:
             os._exit(1)
         os._exit(0)

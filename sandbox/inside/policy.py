@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from sandbox.errors import ProgramError
 from sandbox.inside.actions import bulk_writer, converter
+from sandbox.inside.given import takes_one
 from sandbox.inside.program import Program, Task
 from sandbox.interface import FloatArray
 from sandbox.language import Randomness, roots
@@ -83,6 +84,8 @@ class PolicyProgram(Program):
         load = partial(self._policy_class, self._beginning)
         policy_class = self._guarded(partial(Context().run, load))
         self._shared = policy_class if self.compiled.stateless else None
+        given = task.prepared is not None and takes_one(policy_class)
+        self._arguments = (task.prepared,) if given else ()
 
     def _randomness(self) -> Randomness:
         number = self.current_slot()
@@ -101,7 +104,7 @@ class PolicyProgram(Program):
         return _InContext(slot.context.run(self._made, number, slot), slot.context)
 
     def _made(self, number: int, slot: Slot) -> object:
-        return self.policy_class(number, slot.randomness)()
+        return self.policy_class(number, slot.randomness)(*self._arguments)
 
     def _guarded(self, run: Callable[[], _Result], slot: int = -1) -> _Result:
         try:

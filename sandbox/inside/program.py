@@ -21,6 +21,7 @@ import numpy as np
 from sandbox.errors import BadAction, CompileError, MemoryLimit, PolicyError, ProgramError
 from sandbox.inside.actions import ActionError
 from sandbox.inside.faults import describe
+from sandbox.inside.given import Named
 from sandbox.inside.trajectory import Trajectory
 from sandbox.interface import FloatArray, Interface, Limits, Place
 from sandbox.language import (
@@ -53,6 +54,7 @@ class Task:
     limits: Limits
     extra_imports: tuple[str, ...] = ()
     places: tuple[Place, ...] = ()
+    prepared: Named | None = None
 
 
 def observation_class(source: str | None) -> Callable[[FloatArray], Any] | None:
@@ -104,10 +106,17 @@ class Program:
     ) -> type[Any]:
         """Execute the module in a new namespace and return the class ``class_name``.
 
-        ``constants`` are other values for numbers of the text (``language.places``).
-
         Raises:
             CompileError: there is no such class, or it has no such method.
+        """
+        return self.find(self.execute(randomness, constants), class_name, method)
+
+    def execute(
+        self, randomness: Randomness, constants: Mapping[str, float] = NONE
+    ) -> dict[str, Any]:
+        """A new namespace in which the module was executed.
+
+        ``constants`` are other values for numbers of the text (``language.places``).
         """
         library = Library(randomness, self._libraries)
         namespace: dict[str, Any] = {
@@ -122,6 +131,15 @@ class Program:
             namespace["Observation"] = self.observe
         namespace |= {**self.compiled.numbers, **constants}
         exec(self.compiled.code, namespace)  # noqa: S102 - this is what the sandbox is for
+        return namespace
+
+    @staticmethod
+    def find(namespace: Mapping[str, Any], class_name: str, method: str) -> type[Any]:
+        """The class ``class_name``.
+
+        Raises:
+            CompileError: there is none, or it has no such method.
+        """
         cls = namespace.get(class_name)
         if not isinstance(cls, type):
             raise CompileError(f"the program must define `class {class_name}` at its top level")

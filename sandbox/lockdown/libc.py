@@ -44,6 +44,16 @@ def syscall(number: int, *args: object, what: str) -> int:
     return result
 
 
+def mprotect(address: int, size: int, protection: int) -> None:
+    """What may be done with whole pages from ``address`` on.
+
+    Raises:
+        OSError: the kernel refused.
+    """
+    if _libc.mprotect(ctypes.c_void_p(address), ctypes.c_size_t(size), protection) != 0:
+        raise _failed("mprotect")
+
+
 def unshare(flags: int) -> None:
     """Leave the namespaces in ``flags``.
 

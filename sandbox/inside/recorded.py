@@ -1,0 +1,197 @@
+"""What ``prepare`` receives: the episodes of a file that is mapped, read-only at every level."""
+
+from __future__ import annotations
+
+import mmap
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NoReturn, overload
+
+import numpy as np
+
+from sandbox.inside.given import Named
+from sandbox.inside.sealed import sealed, sealed_values
+from sandbox.interface import FloatArray, Interface
+
+#: Makes one observation of its vector.
+Observe = Callable[[FloatArray], Any]
+_FLAT = ("observations", "next_observations", "columns")
+
+
+def mapped(descriptor: int) -> mmap.mmap:
+    """A file's pages, to be read only; the descriptor is closed.
+
+    They are mapped before the lock-down: afterwards there are no files, and what is mapped by then
+    counts to no limit.
+    """
+    try:
+        return mmap.mmap(descriptor, 0, flags=mmap.MAP_SHARED, prot=mmap.PROT_READ)
+    finally:
+        os.close(descriptor)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class RecordedEpisode:
+    """One episode of T steps.
+
+    Attributes:
+        observations: float64 ``(T + 1, n)``, the last one included; where they have no fixed
+            size, a tuple of T + 1 observations as ``act`` gets them.
+        actions: float64 ``(T, m)``.
+        rewards: float64 ``(T,)``.
+        terminated: the task ended the episode.
+        truncated: the horizon ended the episode.
+        success: bool, or None where the task defines no success.
+        candidate: who played it.
+        round: in which round.
+        length: T.
+        total_reward: sum of the rewards.
+    """
+
+    observations: Any
+    actions: FloatArray
+    rewards: FloatArray
+    terminated: bool
+    truncated: bool
+    success: bool | None
+    candidate: str
+    round: int
+    length: int
+    total_reward: float
+
+    def __len__(self) -> int:
+        return self.length
+
+    def __repr__(self) -> str:
+        return f"<episode of {self.candidate}: {self.length} steps, {self.total_reward:g}>"
+
+
+class Episodes(Sequence[RecordedEpisode]):
+    """All episodes in the order of time; each is made when it is asked for."""
+
+    __slots__ = ("_length", "_make")
+
+    def __init__(self, length: int, make: Callable[[int], RecordedEpisode]) -> None:
+        self._length = length
+        self._make = make
+
+    def __len__(self) -> int:
+        return self._length
+
+    @overload
+    def __getitem__(self, index: int) -> RecordedEpisode: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[RecordedEpisode]: ...
+    def __getitem__(self, index: int | slice) -> RecordedEpisode | list[RecordedEpisode]:
+        if isinstance(index, slice):
+            return [self._make(i) for i in range(*index.indices(self._length))]
+        if not -self._length <= index < self._length:
+            raise IndexError(f"episode {index} of {self._length}")
+        return self._make(int(index) % self._length)
+
+    def __iter__(self) -> Iterator[RecordedEpisode]:
+        return map(self._make, range(self._length))
+
+    def __repr__(self) -> str:
+        return f"<{self._length} episodes>"
+
+
+class RecordedData:
+    """E episodes of N transitions together, in the order of time.
+
+    Attributes:
+        episodes: a sequence of E ``RecordedEpisode``.
+        observations, next_observations: float64 ``(N, n)``.
+        actions: float64 ``(N, m)``.
+        rewards: float64 ``(N,)``.
+        terminals: bool ``(N,)``: the task ended there (truncation is no end of the task).
+        episode: int64 ``(N,)``: which episode each transition is of.
+        columns: field of an observation -> column of these arrays (an int), or columns (a slice).
+    """
+
+    __slots__ = ("actions", "episode", "episodes", "rewards", "terminals", *_FLAT)
+
+    def __init__(
+        self, interface: Interface, observe: Observe | None, pages: mmap.mmap | None
+    ) -> None:
+        """``pages``: of a file of ``sandbox.write_recorded``; None: there is no episode."""
+        values: dict[str, Any] = {} if pages is None else sealed_values(pages, trusted=True)
+        if not len(values.get("ends", ())):
+            values |= _nothing(interface)
+        self.actions = values["actions"]
+        self.rewards = values["rewards"]
+        self.terminals = values["terminals"]
+        self.episode = values["episode"]
+        if interface.observation_size is not None:
+            self.observations = values["observations"]
+            self.next_observations = values["next_observations"]
+            self.columns = _columns(values)
+        self.episodes = Episodes(len(values["ends"]), _maker(values, observe))
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name in _FLAT:
+            raise AttributeError(
+                f"data.{name}: observations of this task differ in length, so there is no array of"
+                " all; see data.episodes[i].observations"
+            )
+        raise AttributeError(f"data has no attribute {name!r}")
+
+    def __repr__(self) -> str:
+        return f"<{len(self.episodes)} episodes, {len(self.rewards)} transitions>"
+
+
+def _nothing(interface: Interface) -> dict[str, Any]:
+    """The arrays of no episode."""
+    seen = (0, interface.observation_size or 0)
+    empty = {
+        **dict.fromkeys(("observations", "next_observations"), np.zeros(seen)),
+        "actions": np.zeros((0, interface.action.size)),
+        "rewards": np.zeros(0),
+        "terminals": np.zeros(0, bool),
+        **dict.fromkeys(("episode", "ends"), np.zeros(0, np.int64)),
+    }
+    return {name: sealed(array) for name, array in empty.items()}
+
+
+def _columns(values: dict[str, Any]) -> Named:
+    found: dict[str, int | slice] = {}
+    while (name := values.get(f"field{len(found)}")) is not None:
+        place = values[f"column{len(found)}"].tolist()
+        found[name] = slice(*place) if len(place) == 2 else place[0]
+    return Named(found, "an observation has")
+
+
+def _maker(values: dict[str, Any], observe: Observe | None) -> Callable[[int], RecordedEpisode]:
+    """What makes the episode of a number."""
+    ends = [0, *values["ends"].tolist()]
+    if "numbers" in values:
+        ends_of_rows = np.concatenate([[0], np.cumsum(values["lengths"])])
+
+    def seen(index: int, begin: int, end: int) -> Any:  # noqa: ANN401 - an array or objects
+        if "numbers" not in values:
+            first, last = values["observations"][begin:end], values["next_observations"]
+            return sealed(np.concatenate([first, last[end - 1 : end]]))
+        # Before each episode stand the last observations of those before it.
+        rows = ends_of_rows[begin + index : end + index + 2]
+        flat = (values["numbers"][a:b].copy() for a, b in pairwise(rows))
+        return tuple(sealed(row) if observe is None else observe(row) for row in flat)
+
+    def make(index: int) -> RecordedEpisode:
+        begin, end = ends[index], ends[index + 1]
+        success, rewards = int(values["success"][index]), values["rewards"][begin:end]
+        return RecordedEpisode(
+            observations=seen(index, begin, end),
+            actions=values["actions"][begin:end],
+            rewards=rewards,
+            terminated=bool(values["terminated"][index]),
+            truncated=bool(values["truncated"][index]),
+            success=None if success < 0 else bool(success),
+            candidate=values[f"name{values['candidate'][index]}"],
+            round=int(values["round"][index]),
+            length=end - begin,
+            total_reward=float(rewards.sum()),
+        )
+
+    return make

@@ -168,6 +168,16 @@ class RunConfig(EpisodeCounts):
         choices=("either", "declared", "auto"),
         group="tuning",
     )
+    prepare_time: float = option(
+        60.0,
+        "seconds of processor time for a policy's own prepare(data), before it plays; 0: none",
+        within=(0, DAY), group="preparing",
+    )  # fmt: skip
+    prepare_transitions: int = option(
+        200_000,
+        "recorded transitions that prepare(data) is given, the newest ones",
+        within=(1, 10**9), group="preparing",
+    )  # fmt: skip
     target: float | None = option(
         None,
         "stop once a round's best search score reaches this (success rate, else mean return;"
@@ -192,11 +202,9 @@ class RunConfig(EpisodeCounts):
         group="limits",
     )
     max_tokens: int | None = option(
-        None,
-        "stop once prompts and replies have used this many tokens",
-        within=(1, 10**15),
-        group="limits",
-    )
+        None, "stop once prompts and replies have used this many tokens",
+        within=(1, 10**15), group="limits",
+    )  # fmt: skip
     max_calls: int | None = option(None, "model calls, at most", within=(1, 10**9), group="limits")
     max_env_steps: int | None = option(
         None,

@@ -107,6 +107,31 @@ class Trajectory:
     trace: Mapping[str, tuple[float | bool | str | None, ...]] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Preparation:
+    """What came of a policy's ``prepare``, which ran once on what the search had recorded.
+
+    Attributes:
+        digest: names program and data by their content.
+        values: the digest of the values that it returned; None where it failed.
+        output: what it printed.
+        seconds: processor time.
+        error: why it failed, as its author is told; ``error_kind`` as of a PlayRun.
+        predicted: the ``predicted_return`` among its values, where that is a number.
+        episodes: how many there were in the data; ``transitions`` are their steps.
+    """
+
+    digest: str
+    values: str | None = None
+    output: str = ""
+    seconds: float = 0.0
+    error: str | None = None
+    error_kind: str | None = None
+    predicted: float | None = None
+    episodes: int = 0
+    transitions: int = 0
+
+
 def _life_point(number: int, episodes: Sequence[Episode]) -> LifePoint:
     returns = [e.return_ for e in episodes]
     hits = [e.success for e in episodes if e.success is not None]

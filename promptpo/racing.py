@@ -97,7 +97,7 @@ def met_before(candidate: Candidate, others: Iterable[Candidate]) -> Candidate |
         for c in others
         if c.key.round < candidate.key.round
         and c.later
-        and c.source != candidate.source
+        and c.identity != candidate.identity
         and c.pooled is not None
         and set(run.seeds) <= set(c.pooled.seeds)
     ]

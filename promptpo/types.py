@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from promptpo.common import text
-from promptpo.outcomes import Episode, Rollout, Score, Stream, Trajectory
+from promptpo.outcomes import Episode, Preparation, Rollout, Score, Stream, Trajectory
 
 __all__ = [
     "Candidate",
@@ -16,6 +16,7 @@ __all__ = [
     "Key",
     "Kind",
     "Note",
+    "Preparation",
     "Proof",
     "Rollout",
     "Round",
@@ -26,6 +27,7 @@ __all__ = [
     "Verdict",
     "best_of",
     "best_round",
+    "identity",
     "with_candidate",
 ]
 
@@ -124,6 +126,7 @@ class Candidate:
     ``rollout`` are the search episodes that all candidates of its round began with, ``later`` those
     that it has played since, to be told from others; all of them are its score. ``hard`` are
     episodes in which others had failed, which it played besides; they are no part of any score.
+    ``preparation`` is what came of its ``prepare``; None where it defines none.
     """
 
     key: Key
@@ -135,6 +138,17 @@ class Candidate:
     notes: tuple[Note, ...] = ()
     later: tuple[Rollout, ...] = ()
     hard: Rollout | None = None
+    preparation: Preparation | None = None
+
+    @property
+    def prepared(self) -> str | None:
+        """The digest of the values that its policies are made with; None where there are none."""
+        return self.preparation.values if self.preparation is not None else None
+
+    @property
+    def identity(self) -> str | tuple[str, str] | None:
+        """What decides how it acts: its source and, where it has prepared, the digest of that."""
+        return identity(self.source, self.prepared)
 
     @property
     def name(self) -> str:
@@ -161,6 +175,11 @@ class Candidate:
 
     def __repr__(self) -> str:
         return f"<Candidate {self.name}: {self.score}>"
+
+
+def identity(source: str | None, prepared: str | None) -> str | tuple[str, str] | None:
+    """A policy as digests and lookups have it: two with the same one act the same."""
+    return (source, prepared) if source is not None and prepared else source
 
 
 def best_of(candidates: Iterable[Candidate]) -> Candidate:

@@ -23,6 +23,7 @@ _SHOWN = (
     "policy_lifetime",
     "evaluation_episodes",
     "tune",
+    "prepare_time",
 )
 
 

@@ -22,6 +22,7 @@ GROUPS = {
     "model": "language model",
     "search": "search",
     "tuning": "tuning",
+    "preparing": "preparing",
     "limits": "limits: the run stops cleanly at the first one reached",
     "machine": "machine",
 }

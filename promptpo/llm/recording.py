@@ -62,7 +62,7 @@ class RecordingHeader:
         told = {k: v for k, v in self.config.items() if k != "options"}
         own = self.config.get("options") or {k: v for k, v in told.items() if k not in known}
         replayed = {k: v for k, v in told.items() if k in _REPLAYED and v is not None}
-        return {**replayed, **own}
+        return {**_UNKNOWN_THEN, **replayed, **own}
 
 
 #: Settings that a replay takes over, beside those of the method.
@@ -83,7 +83,12 @@ _REPLAYED = (
     "episode_timeout",
     "policy_lifetime",
     "evaluation_episodes",
+    "prepare_time",
+    "prepare_transitions",
 )
+
+#: What runs did that knew nothing of these settings; so do replays of their recordings.
+_UNKNOWN_THEN: Mapping[str, Any] = {"prepare_time": 0}
 
 
 @dataclass(frozen=True)

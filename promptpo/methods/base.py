@@ -103,6 +103,14 @@ class Services(Protocol):
         """
         ...
 
+    async def prepare(self, candidate: Candidate) -> Candidate:
+        """The candidate with what its ``prepare`` computed from the episodes of earlier rounds.
+
+        An error of ``prepare`` is the candidate's. One without ``prepare``, or in a run that has
+        no time for it, comes back as it is.
+        """
+        ...
+
     async def episodes(self, of: Candidate, seeds: Sequence[int] | None = None) -> list[Trajectory]:
         """The trajectories of a candidate's search episodes of these seeds, in their order.
 

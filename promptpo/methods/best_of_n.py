@@ -8,7 +8,7 @@ a method adds is what it has beyond this.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from promptpo.common.concurrency import all_of
@@ -61,7 +61,7 @@ class BestOfN:
     async def _best(self, rounds: Sequence[Round]) -> tuple[Candidate, ...]:
         """The samples with the best search scores of all rounds, as they are when proven."""
         drawn = [c for r in rounds for c in r.candidates]
-        pool = {c.source: c for c in reversed(drawn) if not c.score.failed}
+        pool = {c.identity: c for c in reversed(drawn) if not c.score.failed}
         left, best = list(pool.values()), list[Candidate]()
         while left and len(best) < self.config.options.finalists:
             left, found = await self.services.proven(left)
@@ -82,15 +82,17 @@ class BestOfN:
         try:
             reply = await self.services.ask(Key(key.round, key.candidate, role="policy"), prompt)
             source = extract_code(reply, "Policy")
-            candidate = Candidate(key, source)
-            seeds = self.services.seeds(0, self.config.first_episodes)
-            [run] = await self.services.play(Program.of(source), seeds, keys=[key])
-            candidate = Candidate(key, source, run, run.error)
+            candidate = await self.services.prepare(Candidate(key, source))
+            if candidate.error is None:
+                seeds = self.services.seeds(0, self.config.first_episodes)
+                program = Program.of(source, candidate.prepared)
+                [run] = await self.services.play(program, seeds, keys=[key])
+                candidate = replace(candidate, rollout=run, error=run.error)
         except ReplyRejected as e:
             candidate = Candidate(key, None, error=str(e))
         except LimitReached as limit:
             what = "not written" if candidate.source is None else "not played"
-            candidate = Candidate(key, candidate.source, error=f"{what}: {limit}")
+            candidate = replace(candidate, error=f"{what}: {limit}")
         self.services.record(candidate)
         state = "failed" if candidate.score.failed else "scored"
         self.services.report("state", name=key.name, state=state)

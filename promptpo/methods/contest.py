@@ -86,25 +86,26 @@ class Contest:
         return replace(candidate, later=(*candidate.later, run))
 
     async def _played(self, candidate: Candidate, seeds: Sequence[int]) -> Rollout:
-        program = Program.of(candidate.source or "")
+        program = Program.of(candidate.source or "", candidate.prepared)
         [run] = await self.services.play(program, seeds, keys=[candidate.key], mark=candidate.mark)
         return run
 
 
 def unlike(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Those with a source of their own; of equal ones the earliest."""
-    seen: dict[str | None, Candidate] = {}
+    """Those that are policies of their own; of equal ones the earliest."""
+    seen: dict[object, Candidate] = {}
     for candidate in sorted(candidates, key=lambda c: c.key):
-        seen.setdefault(candidate.source, candidate)
+        seen.setdefault(candidate.identity, candidate)
     return list(seen.values())
 
 
 def known_before(candidate: Candidate, rounds: Sequence[Round]) -> Candidate:
-    """A candidate whose text is an earlier one's, with what that has played: it is one policy."""
+    """A candidate that is an earlier one to the byte, with what that has played: one policy."""
     if candidate.source is None or candidate.rollout is None or candidate.mark:
         return candidate
     for earlier in (c for r in rounds for c in r.candidates):
-        if earlier.source == candidate.source and earlier.rollout is not None and not earlier.mark:
+        same = earlier.identity == candidate.identity
+        if same and earlier.rollout is not None and not earlier.mark:
             parts = (*_parts(earlier),)
             return replace(candidate, later=parts, parents=(earlier.name,))
     return candidate
@@ -113,7 +114,7 @@ def known_before(candidate: Candidate, rounds: Sequence[Round]) -> Candidate:
 def shared(rounds: Sequence[Round], candidate: Candidate) -> list[Round]:
     """The rounds, the episodes of a candidate counted for earlier ones with the same text."""
     found = list(rounds)
-    for earlier in (c for r in rounds for c in r.candidates if c.source == candidate.source):
+    for earlier in (c for r in rounds for c in r.candidates if c.identity == candidate.identity):
         if earlier.name == candidate.name or candidate.source is None or earlier.mark:
             continue
         known = {seed for part in _parts(earlier) for seed in part.seeds}

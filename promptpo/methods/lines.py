@@ -18,7 +18,12 @@ def promising(candidate: Candidate, best: Candidate) -> bool:
     Its best episode is above the best policy's mean, or it gains more in a step while it lasts.
     """
     mine, other = candidate.pooled, best.pooled
-    if candidate.score.failed or mine is None or other is None or candidate.source == best.source:
+    if (
+        candidate.score.failed
+        or mine is None
+        or other is None
+        or candidate.identity == best.identity
+    ):
         return False
     return max(mine.returns) > other.score.mean_return or _per_step(mine) > _per_step(other)
 

@@ -6,7 +6,7 @@ from promptpo.errors import LimitReached
 from promptpo.methods.base import Services
 from promptpo.methods.describing import Describer
 from promptpo.policies import Program
-from promptpo.policies.doing_nothing import random_policy, zero_policy
+from promptpo.policies.doing_nothing import PROBES
 from promptpo.types import Candidate, Key
 
 #: The first of the search episodes that probes play, far from those of any round.
@@ -16,7 +16,7 @@ _FIRST = 1 << 28
 async def probe(services: Services, describer: Describer, episodes: int) -> tuple[Candidate, ...]:
     """Zero and random actions as policies of a round 0, with so many episodes each, described."""
     found = []
-    for number, make in enumerate((zero_policy, random_policy) if episodes else (), 1):
+    for number, make in enumerate(PROBES.values() if episodes else (), 1):
         key, source = Key(0, number), make(services.task.actions)
         seeds = services.seeds(_FIRST, episodes)
         try:

@@ -5,8 +5,9 @@
 2. Each round asks for N policies independently: the task, what has been found so far, and a
    reflection on it. One candidate goes on from the most different promising policy, one does
    without the reflection.
-3. All candidates, and the best so far, play the same fresh episodes; one that fails is sent back
-   for repair; those that cannot be told from the best play on until they can.
+3. A candidate that learns before it acts does so from all episodes of earlier rounds
+   (``prepare``). All candidates, and the best so far, play the same fresh episodes; one that fails
+   is sent back for repair; those that cannot be told from the best play on until they can.
 4. The round's best must act the same when its episodes are alone in a process; one that does not
    has the score that it gets alone, and the best is looked for again.
 5. Worst, median and best episodes are described by the Feedback class, which a reflection may
@@ -186,7 +187,7 @@ class PromptPO:
     async def _played(self, candidate: Candidate, contest: Contest) -> Candidate:
         """A candidate after the round's first episodes, recorded."""
         try:
-            program = Program.of(candidate.source or "")
+            program = Program.of(candidate.source or "", candidate.prepared)
             [run] = await self.services.play(program, contest.first, keys=[candidate.key])
             candidate = replace(candidate, rollout=run, error=run.error)
             candidate = await contest.on_hard(candidate)
@@ -223,12 +224,10 @@ class PromptPO:
                     candidate = Candidate(key, None, error=f"not written: {limit}")
                     self.services.record(candidate)
                 break
-            played = candidate.rollout
-            if candidate.error is None or (played is None and not self.tuning.refuses(candidate)):
+            if candidate.error is None or not self._can_be_repaired(candidate):
                 break
-            output = played.output if played is not None else ""
             messages = prompts.repair_messages(
-                prompt, reply.text, "policy", candidate.error, output
+                prompt, reply.text, "policy", candidate.error, prompts.printed(candidate)
             )
         state = "failed" if candidate.score.failed else "scored"
         self.services.report("state", name=key.name, state=state)
@@ -245,9 +244,17 @@ class PromptPO:
         except ReplyRejected as e:
             candidate = Candidate(at, None, error=str(e))
         if candidate.error is None:
+            candidate = await self.services.prepare(candidate)
+        if candidate.error is None:
             return await self._played(candidate, contest)
         self.services.record(candidate)
         return candidate
+
+    def _can_be_repaired(self, candidate: Candidate) -> bool:
+        """Whether an attempt that failed is one that its author can do something about."""
+        done = candidate.preparation
+        unprepared = done is not None and done.error is not None
+        return candidate.rollout is not None or unprepared or self.tuning.refuses(candidate)
 
     @staticmethod
     def forecast(spec: EnvSpec, config: RunConfig) -> Demand:

@@ -69,13 +69,15 @@ class Tune:
         except ReplyRejected as e:
             candidate = Candidate(Key(1, 1), None, error=str(e))
         if candidate.error is None:
+            candidate = await self.services.prepare(candidate)
+        if candidate.error is None:
             return await self._played(candidate)
         self.services.record(candidate)
         return candidate
 
     async def _played(self, candidate: Candidate) -> Candidate:
         seeds = self.services.seeds(0, self.config.first_episodes)
-        program = Program.of(candidate.source or "")
+        program = Program.of(candidate.source or "", candidate.prepared)
         [run] = await self.services.play(program, seeds, keys=[candidate.key])
         candidate = replace(candidate, rollout=run, error=run.error)
         self.services.record(candidate)

@@ -38,7 +38,7 @@ class TuningStage:
         self.services = services
         self.config = services.config
         self._constants: dict[str, Tunable] = {}
-        self._tunings: dict[str, Tuning] = {}
+        self._tunings: dict[object, Tuning] = {}
         self._refused: set[str] = set()
         #: What was told of the latest round's tunings.
         self.told: tuple[str, ...] = ()
@@ -110,7 +110,7 @@ class TuningStage:
         """Those that can be tuned, the best first, each text once."""
         pool = [*([best] if best else []), *candidates]
         able = {
-            c.source: c
+            c.identity: c
             for c in reversed(pool)
             if c.source is not None and not c.score.failed and not c.mark
             and self._known(c.source).constants
@@ -133,10 +133,11 @@ class TuningStage:
 
     def _tuning(self, candidate: Candidate) -> Tuning:
         """A policy's tuning; one that has begun in an earlier round goes on."""
-        source = candidate.source or ""
-        if source not in self._tunings:
-            self._tunings[source] = self.services.tuning(candidate, self._known(source))
-        return self._tunings[source]
+        what = candidate.identity
+        if what not in self._tunings:
+            known = self._known(candidate.source or "")
+            self._tunings[what] = self.services.tuning(candidate, known)
+        return self._tunings[what]
 
     async def _halved(self, entrants: Sequence[Candidate], budget: int) -> list[Tuning]:
         """Tunings of the entrants, spent by successive halving, the best one last."""

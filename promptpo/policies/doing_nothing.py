@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 from promptpo.policies.parametric import Actions
 
 _SOURCE = '''\
@@ -45,3 +47,9 @@ def random_policy(actions: Actions) -> str:
 
 #: A bound beyond this is none to draw between.
 _FAR = 1e6
+
+#: By what they are called, in the order in which a search plays them before its first round.
+PROBES: Mapping[str, Callable[[Actions], str]] = {
+    "zero action": zero_policy,
+    "random": random_policy,
+}

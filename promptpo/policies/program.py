@@ -11,14 +11,16 @@ class Program:
     """The text of a policy, cut where its constants stand: ``n`` of them between ``n + 1`` parts.
 
     Filled with numbers it is an ordinary source, with each of them as a literal in its place.
+    ``prepared`` is the digest of the values that its policies are made with; None: without any.
     """
 
     parts: tuple[str, ...]
+    prepared: str | None = None
 
     @classmethod
-    def of(cls, source: str) -> Program:
+    def of(cls, source: str, prepared: str | None = None) -> Program:
         """A source whose numbers stay as they are."""
-        return cls((source,))
+        return cls((source,), prepared)
 
     @property
     def size(self) -> int:

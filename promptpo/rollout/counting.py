@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _SLOWER = 20
 
 #: Opens a fresh process with a counting policy in it.
-Open = Callable[[str, "sandbox.Limits"], "sandbox.CountingPolicy"]
+Open = Callable[["sandbox.Limits"], "sandbox.CountingPolicy"]
 
 
 def counted(job: CoverageJob, limits: sandbox.Limits, open_policy: Open) -> CoverageRun:
@@ -33,7 +33,7 @@ def counted(job: CoverageJob, limits: sandbox.Limits, open_policy: Open) -> Cove
     )
 
     def count() -> CoverageRun:
-        with open_policy(job.source, limits) as policy:
+        with open_policy(limits) as policy:
             for life in in_lives(job.episodes, job.life, lambda episode: episode.seed):
                 for number, episode in enumerate(life):
                     policy.reset([0], [episode.seed], fresh=not number)

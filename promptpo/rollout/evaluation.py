@@ -23,15 +23,17 @@ async def evaluate(
     life: int = 1,
     keep: Sequence[int] = (),
     mark: str = "",
+    prepared: bytes = b"",
 ) -> tuple[Rollout, tuple[Trajectory, ...]]:
     """Play one episode per seed and gather what came out, in the seeds' order.
 
     How many step together is the executor's choice; nothing that comes out depends on it. With a
     ``mark`` against the policy every episode has a process of its own. With a ``life`` of several
     episodes so many follow each other on one policy object, and the next ones begin with a fresh
-    one. ``keep`` are the seeds of the episodes that come back whole.
+    one. ``keep`` are the seeds of the episodes that come back whole, ``prepared`` the values that
+    policies are made with.
     """
-    job = PlayJob(source, tuple(seeds), life, tuple(keep), alone=bool(mark))
+    job = PlayJob(source, tuple(seeds), life, tuple(keep), alone=bool(mark), prepared=prepared)
     run = await executor.run(job)
     return _rollout(stream, seeds, run, mark, life), run.episodes
 

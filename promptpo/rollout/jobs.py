@@ -90,7 +90,8 @@ class PlayJob(Job["PlayRun"]):
     With a ``life`` of 1 each has a policy object of its own, and as many are in lockstep as the
     executor chooses; with ``alone`` each has a process of its own, too. With more the episodes of
     a life follow each other on one object, and every life has a process of its own. ``keep`` are
-    the seeds of the episodes to bring back whole.
+    the seeds of the episodes to bring back whole. ``prepared`` are the values that policies are
+    made with, as ``sandbox`` packs them; empty where the program prepares nothing.
 
     An executor divides a job: ``first`` is the slot of its first seed in the whole, and nothing
     from the moment ``before`` on need be played.
@@ -103,6 +104,7 @@ class PlayJob(Job["PlayRun"]):
     alone: bool = False
     first: int = 0
     before: Moment | None = None
+    prepared: bytes = b""
 
     @property
     def in_turn(self) -> bool:
@@ -189,6 +191,7 @@ class InstancesJob(Job[tuple[InstanceRun, ...]]):
     life: int = 1
     bar: float | None = None
     pace: float = math.inf
+    prepared: bytes = b""
 
     @property
     def lives(self) -> list[tuple[int, ...]]:
@@ -235,6 +238,7 @@ class ProofJob(Job["ProofRun"]):
     source: str
     episode: Trajectory
     company: int
+    prepared: bytes = b""
 
 
 @dataclass(frozen=True)
@@ -262,6 +266,7 @@ class CoverageJob(Job[CoverageRun]):
     source: str
     episodes: tuple[Trajectory, ...]
     life: int = 1
+    prepared: bytes = b""
 
 
 @dataclass(frozen=True)

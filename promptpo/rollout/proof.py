@@ -39,6 +39,7 @@ async def prove(
     episodes: Sequence[Trajectory],
     *,
     life: int,
+    prepared: bytes = b"",
 ) -> Proof:
     """Hold a rollout whose episodes shared processes against the lone policy.
 
@@ -48,23 +49,30 @@ async def prove(
         return Proof("not applicable", run.stream)
     recorded = {e.seed: e for e in episodes}
     seeds = to_prove(run.stream, run.seeds, life)
-    jobs = [ProofJob(source, recorded[seed], company=len(run.seeds)) for seed in seeds]
+    company = len(run.seeds)
+    jobs = [ProofJob(source, recorded[seed], company, prepared) for seed in seeds]
     found = await all_of(executor.run(job) for job in jobs)
     return _proof(run, [job.episode for job in jobs], found)
 
 
 async def evaluate_proven(
-    executor: Executor, source: str, stream: Stream, seeds: Sequence[int], *, life: int
+    executor: Executor,
+    source: str,
+    stream: Stream,
+    seeds: Sequence[int],
+    *,
+    life: int,
+    prepared: bytes = b"",
 ) -> tuple[Rollout, Proof | None]:
     """Play the episodes, and play them again one by one where a proof says that they depend.
 
     No proof comes with a rollout that failed in company.
     """
-    play = partial(evaluate, executor, source, stream, seeds, life=life)
+    play = partial(evaluate, executor, source, stream, seeds, life=life, prepared=prepared)
     run, episodes = await play(keep=to_prove(stream, seeds, life))
     if run.error is not None:
         return run, None
-    proof = await prove(executor, source, run, episodes, life=life)
+    proof = await prove(executor, source, run, episodes, life=life, prepared=prepared)
     if proof.mark:
         run, _ = await play(mark=proof.mark)
     return run, proof

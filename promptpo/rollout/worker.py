@@ -12,11 +12,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from promptpo.common import bounds
 from promptpo.errors import PromptPOError
-from promptpo.policies import Actions, CoverageRun
+from promptpo.policies import CoverageRun
+from promptpo.rollout.action_space import actions_of
 from promptpo.rollout.division import BASE, best_width
 from promptpo.rollout.jobs import (
     BaselineJob,
@@ -35,6 +34,7 @@ from promptpo.rollout.jobs import (
     TaskInfo,
 )
 from promptpo.rollout.playing import play
+from promptpo.rollout.preparing import PrepareJob, PrepareRun, prepared
 from promptpo.rollout.steady import steadily
 from promptpo.types import SummaryRun
 
@@ -138,7 +138,7 @@ class Worker:
             job,
             self._groups(job),
             self.open_tasks,
-            lambda episodes: self._policy(job.source, self.limits(episodes)),
+            lambda episodes: self._policy(job, self.limits(episodes)),
         )
 
     def _groups(self, job: PlayJob) -> int:
@@ -184,9 +184,10 @@ class Worker:
             act_seconds=max(limits.act_seconds / together, _LEAST),
             init_seconds=max(limits.init_seconds / together, _LEAST),
         )
-        extra, key = tuple(self.spec.extra_imports), self._seed_key(job.source)
         places = [sandbox.Place(*place) for place in job.places]
-        return self.host.instances(job.source, places, self.interface, shared, extra, key)
+        return self.host.instances(
+            job.source, places, self.interface, shared, *self._made(job.source), job.prepared
+        )
 
     def rehearse(self, job: RehearsalJob, steps: int | None = None) -> None:
         """Play without a policy, whole episodes or so many ``steps`` of them."""
@@ -200,16 +201,19 @@ class Worker:
 
         return baselines.play(self.open_tasks(1)[0], job)
 
-    def _policy(self, source: str, limits: sandbox.Limits) -> sandbox.Policy:
+    def _policy(self, job: PlayJob | ProofJob, limits: sandbox.Limits) -> sandbox.Policy:
         """A policy in a fresh process of its own."""
-        extra = tuple(self.spec.extra_imports)
-        return self.host.policy(source, self.interface, limits, extra, self._seed_key(source))
+        made = self._made(job.source)
+        return self.host.policy(job.source, self.interface, limits, *made, job.prepared)
 
-    def _seed_key(self, source: str) -> bytes:
-        """What hides the episodes' seeds from a policy; without one of the run, its own text."""
+    def _made(self, source: str) -> tuple[tuple[str, ...], bytes]:
+        """What a program may import besides, and what hides the episodes' seeds from it.
+
+        The latter is the run's, without one the program's own text.
+        """
         seed = self.settings.policy_seed
         text = source if seed is None else str(seed)
-        return hashlib.blake2b(text.encode()).digest()
+        return tuple(self.spec.extra_imports), hashlib.blake2b(text.encode()).digest()
 
     def prove(self, job: ProofJob) -> ProofRun:
         """Feed an episode to a lone policy; a policy that fails is a result, never an exception."""
@@ -221,7 +225,7 @@ class Worker:
         (task,) = self.open_tasks(1)
         try:
             return steadily(
-                lambda: held_against(job.episode, task, lambda: self._policy(job.source, limits))
+                lambda: held_against(job.episode, task, lambda: self._policy(job, limits))
             )
         except sandbox.Disturbed as e:
             raise PromptPOError(f"a policy could not be played alone: {e.message}") from None
@@ -230,12 +234,22 @@ class Worker:
         """Feed episodes to a policy whose lines are counted; one that fails is a result."""
         from promptpo.rollout.counting import counted
 
-        limits = self.limits(len(job.episodes))
-        return counted(job, limits, self._counting)
+        made = self._made(job.source)
+        return counted(
+            job,
+            self.limits(len(job.episodes)),
+            lambda limits: self.host.counting_policy(
+                job.source, self.interface, limits, *made, job.prepared
+            ),
+        )
 
-    def _counting(self, source: str, limits: sandbox.Limits) -> sandbox.CountingPolicy:
-        extra, key = tuple(self.spec.extra_imports), self._seed_key(source)
-        return self.host.counting_policy(source, self.interface, limits, extra, key)
+    def prepare(self, job: PrepareJob) -> PrepareRun:
+        """Run a program's ``prepare``; one that fails is a result, never an exception."""
+        limits = replace(self.limits(1), prepare_seconds=job.seconds)
+        made = self._made(job.source)
+        return prepared(
+            job, lambda data: self.host.prepare(job.source, data, self.interface, limits, *made)
+        )
 
     def summarize(self, job: SummaryJob) -> SummaryRun:
         """One text per episode from a Feedback class."""
@@ -268,19 +282,6 @@ class Worker:
             )
 
 
-def actions_of(task: Task) -> Actions:
-    """The action space of a task as plain numbers."""
-    import sandbox
-
-    space = task.action
-    if isinstance(space, sandbox.Discrete):
-        return Actions((), counts=(space.n,), starts=(space.start,))
-    if isinstance(space, sandbox.MultiDiscrete):
-        return Actions((space.size,), counts=space.nvec, starts=space.start)
-    low, high = (task.received(np.full(space.size, end)) for end in (-np.inf, np.inf))
-    return Actions(space.shape, tuple(low.tolist()), tuple(high.tolist()))
-
-
 #: What is done for a job, by its type.
 _DOES: Mapping[type[Job[Any]], Callable[[Worker, Any], Any]] = {
     DescribeJob: Worker.describe,
@@ -291,4 +292,5 @@ _DOES: Mapping[type[Job[Any]], Callable[[Worker, Any], Any]] = {
     SummaryJob: Worker.summarize,
     CoverageJob: Worker.count_lines,
     InstancesJob: Worker.play_instances,
+    PrepareJob: Worker.prepare,
 }

@@ -37,6 +37,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
         "revise_feedback": False,
         "trace": False,
         "without_reflection": 0,
+        "prepare_time": 0,
     },
     "quick": {"rounds": 2, "candidates": 2, "episodes": 3, "test_episodes": 10},
 }

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from promptpo.common.concurrency import all_of
 from promptpo.racing import paired, undecided
 from promptpo.rollout.seeds import episode_seeds
-from promptpo.run.playing import Play
+from promptpo.run.plays import Play
 from promptpo.run.services import RunServices
 from promptpo.store.codec import score_data
 from promptpo.types import Candidate, Rollout, best_of
@@ -53,7 +53,7 @@ async def _raced(services: RunServices, finalists: Sequence[Candidate]) -> dict[
 
     async def play(name: str, which: tuple[int, ...]) -> None:
         c = named[name]
-        new = await services.player.play(Play(c.source or "", "selection", which, c.mark), c.key)
+        new = await services.player.play(Play.of(c, "selection", which, c.mark), c.key)
         runs[name] = Rollout.pooled((runs[name], new)) if name in runs else new
 
     while len(names) > 1 and count:
@@ -101,26 +101,25 @@ def _beats(a: Rollout, b: Rollout) -> bool:
 
 async def test(services: RunServices, candidate: Candidate) -> Rollout | None:
     """The held-out episodes of the winner, proven; None where the run asks for none."""
-    config, source = services.config, candidate.source
-    if not config.test_episodes or source is None:
+    if not services.config.test_episodes or candidate.source is None:
         return None
     services.report("state", state="testing", finalists=[candidate.name])
     prover, player = services.prover, services.player
-    play = Play(source, "test", prover.test_seeds, candidate.mark)
+    play = Play.of(candidate, "test", prover.test_seeds, candidate.mark)
     keep = () if player.digest(play) in services.memo.record.proofs else prover.keep(play)
     run = await player.play(play, candidate.key, keep)
     if run.error is None and not run.mark:
-        proof = await prover.proof(candidate.key, source, run)
+        proof = await prover.proof(candidate, run)
         if proof.mark:
-            play = Play(source, "test", prover.test_seeds, proof.mark)
+            play = Play.of(candidate, "test", prover.test_seeds, proof.mark)
             run = await player.play(play, candidate.key)
     services.write_down("test", name=candidate.name, digest=player.digest(play))
     return run
 
 
 def unique(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Candidates with equal sources only once, the earliest kept."""
-    seen: dict[str | None, Candidate] = {}
+    """Candidates that are the same policy only once, the earliest kept."""
+    seen: dict[object, Candidate] = {}
     for candidate in candidates:
-        seen.setdefault(candidate.source, candidate)
+        seen.setdefault(candidate.identity, candidate)
     return list(seen.values())

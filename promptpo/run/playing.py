@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from promptpo.config import RunConfig
 from promptpo.errors import RunError
 from promptpo.rollout.evaluation import evaluate
 from promptpo.rollout.executor import Executor, rehearse
 from promptpo.run.limits import Ledger
+from promptpo.run.plays import Gathering, Play
 from promptpo.store.codec import encode
 from promptpo.store.events import EventLog
 from promptpo.store.folder import RunFolder
@@ -18,22 +20,13 @@ from promptpo.store.memo import Memo, digest
 from promptpo.types import Key, Rollout, Stream, Trajectory
 
 
-@dataclass(frozen=True)
-class Play:
-    """Some episodes of one policy: all that decides what becomes of them.
-
-    With a ``mark`` against the policy each episode has a process of its own.
-    """
-
-    source: str
-    stream: Stream
-    seeds: tuple[int, ...]
-    mark: str = ""
-
-
 @dataclass
 class Player:
-    """Plays what is new, and answers the rest from the memo."""
+    """Plays what is new, and answers the rest from the memo.
+
+    ``values`` has what policies are made with, by its digest. ``gathered`` is what search has
+    played.
+    """
 
     executor: Executor
     memo: Memo
@@ -43,6 +36,8 @@ class Player:
     config: RunConfig
     life: int
     record: Callable[..., None]
+    values: Callable[[str], Awaitable[bytes]]
+    gathered: Gathering = field(default_factory=Gathering)
     _met: set[str] = field(default_factory=set)
     _under_way: dict[str, asyncio.Task[Rollout]] = field(default_factory=dict)
 
@@ -50,12 +45,16 @@ class Player:
         """Names a play by its content: equal content, equal digest."""
         c = self.config
         limits = (c.act_timeout, c.episode_timeout, c.policy_seed)
-        return digest(play.source, play.seeds, self.lived, play.stream, play.mark, limits)
+        return digest(play.identity, play.seeds, self.lived, play.stream, play.mark, limits)
 
     @property
     def lived(self) -> str | int:
         """How long a policy object lives, as digests have it."""
         return "episode" if self.life == 1 else self.life
+
+    async def prepared(self, play: Play) -> bytes:
+        """The values that policies of a play are made with; empty where there are none."""
+        return await self.values(play.prepared) if play.prepared else b""
 
     def is_new(self, play: Play) -> bool:
         """Whether it has not been played, and is not being played."""
@@ -76,6 +75,8 @@ class Player:
             self._under_way.pop(of, None)
         if play.stream == "search":
             self.ledger.count_share(key, run.steps)
+            if keep:
+                self.gathered.note(of, play, key, run)
         return run
 
     async def trajectories(self, play: Play, key: Key, seeds: Sequence[int]) -> list[Trajectory]:
@@ -86,9 +87,17 @@ class Player:
         of = self.digest(play)
         if not self._stored(of, key, play.stream, seeds):
             await self._again(of, play, key, seeds)
-        stored = self.folder.read_episodes(self._first(of, key).name, play.stream)
-        found = {e.seed: e for e in stored}
+        found = {e.seed: e for e in self.reader(play, key)()}
+        if not found.keys() >= set(seeds):
+            name = self._first(of, key).name
+            raise RunError(f"{name}: some episodes are lost, and went otherwise when played again")
         return [found[seed] for seed in seeds]
+
+    def reader(self, play: Play, key: Key) -> Callable[[], list[Trajectory]]:
+        """What reads the file that has the episodes of a play, and maybe others."""
+        of = self.digest(play)
+        name, failed = self._first(of, key).name, self._failed(of, key)
+        return partial(self.folder.read_episodes, name, play.stream, failed)
 
     async def _play(self, of: str, play: Play, key: Key, keep: Sequence[int]) -> Rollout:
         run = self.memo.rollout(of)
@@ -116,11 +125,14 @@ class Player:
             life=self.life,
             keep=keep,
             mark=play.mark,
+            prepared=await self.prepared(play),
         )
         if run.error_kind == "environment" and play.stream == "search":
             await rehearse(self.executor, play.seeds)
-        if episodes and run.error is None:
-            self.folder.write_episodes(self._first(of, key).name, episodes, play.stream)
+        if episodes and (run.error is None or self.config.prepare_time):
+            first = self._first(of, key)
+            failed = None if run.error is None else first.attempt
+            self.folder.write_episodes(first.name, episodes, play.stream, failed)
         return run
 
     async def _again(self, of: str, play: Play, key: Key, keep: Sequence[int]) -> None:
@@ -135,9 +147,15 @@ class Player:
         """For whom it was first played: that candidate's folder has the trajectories."""
         return self.memo.record.played_by.get(of, key)
 
+    def _failed(self, of: str, key: Key) -> int | None:
+        """The attempt that a play is of, where it failed: the next one plays the same seeds."""
+        run = self.memo.rollout(of)
+        return None if run is None or run.error is None else self._first(of, key).attempt
+
     def _stored(self, of: str, key: Key, stream: Stream, seeds: Sequence[int]) -> bool:
         try:
-            return self.folder.holds_episodes(self._first(of, key).name, stream, seeds)
+            name = self._first(of, key).name
+            return self.folder.holds_episodes(name, stream, seeds, self._failed(of, key))
         except RunError as e:
             self.record("notice", text=str(e))
             return False

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, replace
 
 from promptpo.errors import LimitReached
 from promptpo.rollout.proof import prove, to_prove
-from promptpo.run.playing import Play, Player
+from promptpo.run.playing import Player
+from promptpo.run.plays import Play
 from promptpo.store.codec import encode
-from promptpo.types import Candidate, Key, Proof, Rollout, Round, best_of
+from promptpo.types import Candidate, Proof, Rollout, Round, best_of
 
 
 @dataclass
@@ -24,7 +25,7 @@ class Prover:
     record: Callable[..., None]
     record_candidate: Callable[[Candidate], None]
     test_seeds: tuple[int, ...]
-    latest: dict[str, Proof] = field(default_factory=dict)
+    latest: dict[object, Proof] = field(default_factory=dict)
 
     async def best(self, candidates: Sequence[Candidate]) -> tuple[list[Candidate], Candidate]:
         """The candidates with their proven scores as far as needed, and the best of them."""
@@ -42,29 +43,29 @@ class Prover:
 
     async def _rescored(self, candidate: Candidate) -> Candidate | None:
         """None where the candidate's search score stands, else the candidate with another."""
-        run, source = candidate.rollout, candidate.source
-        if run is None or source is None or self.player.life > 1:
+        run = candidate.rollout
+        if run is None or candidate.source is None or self.player.life > 1:
             return None
         if run.error is not None or run.mark:
             return None
-        proof = await self.proof(candidate.key, source, run)
-        return await self._alone(candidate, source, run, proof.mark) if proof.mark else None
+        proof = await self.proof(candidate, run)
+        return await self._alone(candidate, run, proof.mark) if proof.mark else None
 
     async def _reviewed(self, round_: Round, rounds: int) -> Round:
         winner, run = round_.winner, round_.winner.rollout
         if run is None or winner.source is None or run.mark:
             return round_
-        held_out = self.player.digest(Play(winner.source, "test", self.test_seeds))
+        held_out = self.player.digest(Play.of(winner, "test", self.test_seeds))
         mark = self.player.memo.late_mark(held_out, rounds)
         if not mark:
             return round_
-        scored = await self._alone(winner, winner.source, run, mark)
+        scored = await self._alone(winner, run, mark)
         candidates = (scored if c is winner else c for c in round_.candidates)
         return replace(round_, candidates=tuple(candidates), winner=scored)
 
-    async def _alone(self, candidate: Candidate, source: str, run: Rollout, mark: str) -> Candidate:
+    async def _alone(self, candidate: Candidate, run: Rollout, mark: str) -> Candidate:
         """The candidate with what it does alone in its search episodes."""
-        play, ledger = Play(source, "search", run.seeds, mark), self.player.ledger
+        play, ledger = Play.of(candidate, "search", run.seeds, mark), self.player.ledger
         reserved = 0
         try:
             if self.player.is_new(play):
@@ -85,26 +86,31 @@ class Prover:
             return ()
         return tuple(to_prove(play.stream, play.seeds, self.player.life))
 
-    async def proof(self, key: Key, source: str, run: Rollout) -> Proof:
-        """The proof on a rollout whose episodes shared processes."""
-        play = Play(source, run.stream, run.seeds)
+    async def proof(self, candidate: Candidate, run: Rollout) -> Proof:
+        """The proof on a candidate's rollout whose episodes shared processes."""
+        key, play = candidate.key, Play.of(candidate, run.stream, run.seeds)
         of = self.player.digest(play)
         proof = self.player.memo.record.proofs.get(of)
         if proof is None:
             needed = self.keep(play)
             stored = run.seeds if needed and run.stream == "search" else needed
             episodes = await self.player.trajectories(play, key, stored) if needed else []
-            proof = await prove(self.player.executor, source, run, episodes, life=self.player.life)
-        if self.latest.get(source) != proof:  # told once a session, however often it is asked for
+            prepared = await self.player.prepared(play) if episodes else b""
+            proof = await prove(
+                self.player.executor, play.source, run, episodes,
+                life=self.player.life, prepared=prepared,
+            )  # fmt: skip
+        if (
+            self.latest.get(play.identity) != proof
+        ):  # told once a session, however often it is asked for
             self.record("proof", key=encode(key), digest=of, **encode(proof))
-        self.latest[source] = proof
+        self.latest[play.identity] = proof
         return proof
 
     def latest_on(self, candidate: Candidate) -> Proof | None:
         """The proof on the policy's held-out episodes, in this session or before, else its last."""
-        source = candidate.source or ""
-        latest = self.latest.get(source)
+        latest = self.latest.get(candidate.identity)
         if latest is not None and latest.stream == "test":
             return latest
-        held_out = self.player.digest(Play(source, "test", self.test_seeds))
+        held_out = self.player.digest(Play.of(candidate, "test", self.test_seeds))
         return self.player.memo.record.proofs.get(held_out) or latest

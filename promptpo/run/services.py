@@ -22,7 +22,9 @@ from promptpo.rollout.seeds import episode_seeds
 from promptpo.rollout.summary import built_in_summary
 from promptpo.run.asking import Asker
 from promptpo.run.limits import Ledger, check_optimum
-from promptpo.run.playing import Play, Player
+from promptpo.run.playing import Player
+from promptpo.run.plays import Play
+from promptpo.run.preparing import Preparer
 from promptpo.run.proving import Prover
 from promptpo.run.tuning import Tuning
 from promptpo.spec import EnvSpec
@@ -41,6 +43,9 @@ from promptpo.types import (
     best_round,
     with_candidate,
 )
+
+#: What an event on a candidate names by its digest, and does not hold.
+_BY_DIGEST = ("rollout", "later", "hard", "preparation")
 
 #: Episodes of a candidate, at most, in which its lines are counted: the first ones.
 _COUNTED = 10
@@ -65,8 +70,9 @@ class RunServices:
         life = self.config.life
         self.player = Player(
             self.executor, self.memo, self.ledger, self.log, self.folder, self.config, life,
-            self.write_down,
+            self.write_down, self._values,
         )  # fmt: skip
+        self.preparer = Preparer(self.player, self.spec, self.report)
         test_seeds = episode_seeds(self.config.seed, "test", self.config.held_out, life=life)
         self.prover = Prover(self.player, self.write_down, self.record, test_seeds)
         self._asker = Asker(
@@ -93,7 +99,10 @@ class RunServices:
     ) -> list[Rollout]:
         """Search episodes of the program with each vector of constants, within the budget."""
         seeds = tuple(seeds)
-        plays = [Play(program.source(vector), "search", seeds, mark) for vector in constants]
+        plays = [
+            Play(program.source(vector), "search", seeds, mark, program.prepared)
+            for vector in constants
+        ]
         new = {p.source: k for p, k in zip(plays, keys, strict=True) if self.player.is_new(p)}
         kept = tuple(seeds) if keep else ()
         reserved: dict[str, int] = {}
@@ -113,6 +122,13 @@ class RunServices:
         finally:
             self.ledger.release_steps(sum(reserved.values()))
 
+    async def prepare(self, candidate: Candidate) -> Candidate:
+        """The candidate with what came of its ``prepare``, where it has one."""
+        return await self.preparer.prepare(candidate)
+
+    async def _values(self, of: str) -> bytes:
+        return await self.preparer.values(of)
+
     async def episodes(self, of: Candidate, seeds: Sequence[int] | None = None) -> list[Trajectory]:
         """The trajectories of a candidate's search episodes of these seeds."""
         assert of.source is not None and of.rollout is not None  # noqa: S101 - it has played
@@ -121,7 +137,7 @@ class RunServices:
         for part in (of.rollout, *of.later):
             here = [seed for seed in part.seeds if seed in wanted and seed not in found]
             if here:
-                play = Play(of.source, "search", part.seeds, of.mark)
+                play = Play.of(of, "search", part.seeds, of.mark)
                 found |= {e.seed: e for e in await self.player.trajectories(play, of.key, here)}
         return [found[seed] for seed in wanted]
 
@@ -132,7 +148,7 @@ class RunServices:
         by = "built-in" if feedback is None else "model"
         first = of.rollout.seeds if of.rollout else ()
         played = first if seeds is None else tuple(seeds)
-        content = digest(by, feedback, of.source, played, of.mark)
+        content = digest(by, feedback, of.identity, played, of.mark)
         run = self.memo.record.summaries.get(content)
         if run is None:
             episodes = tuple(await self.episodes(of, played))
@@ -159,11 +175,13 @@ class RunServices:
         """In how many steps of a candidate's search episodes each of its lines ran."""
         assert of.source is not None and of.rollout is not None  # noqa: S101 - it has played
         played = (of.rollout.seeds if seeds is None else tuple(seeds))[:_COUNTED]
-        content = digest("coverage", of.source, played, of.mark, self.player.lived)
+        content = digest("coverage", of.identity, played, of.mark, self.player.lived)
         run = self.memo.record.coverages.get(content)
         if run is None:
             episodes = tuple(await self.episodes(of, played))
-            run = await self.executor.run(CoverageJob(of.source, episodes, self.player.life))
+            prepared = await self._values(of.prepared) if of.prepared else b""
+            job = CoverageJob(of.source, episodes, self.player.life, prepared)
+            run = await self.executor.run(job)
             self.write_down(
                 "coverage",
                 key=encode(of.key),
@@ -199,6 +217,7 @@ class RunServices:
         if self.config.early_stop and reviewed:
             check_optimum(self.spec, best_round(reviewed).winner)
         number = len(reviewed) + 1
+        self.player.gathered.open_round(number)
         if not self.memo.record.has_begun(number):
             self.ledger.check_round()
         return reviewed, self.ledger.open_round(number, self.memo.record.begun(number), guests)
@@ -211,19 +230,20 @@ class RunServices:
         played = fact.rollout is not None and fact.source is not None
         self.write_down(
             "candidate",
-            **{k: v for k, v in encode(fact).items() if k not in ("rollout", "later", "hard")},
+            **{k: v for k, v in encode(fact).items() if k not in _BY_DIGEST},
             score=score_data(fact.score),
             mark=fact.mark,
             rollout=self._digest_of(fact, fact.rollout) if played else None,
             later=[self._digest_of(fact, run) for run in fact.later],
             hard=self._digest_of(fact, fact.hard) if fact.hard else None,
+            **({"prepared": fact.preparation.digest} if fact.preparation else {}),
         )
         self.rounds = tuple(with_candidate(self.rounds, fact))
         self.folder.write_result(fact)
 
     def _digest_of(self, candidate: Candidate, run: Rollout | None) -> str:
         assert run is not None and candidate.source is not None  # noqa: S101
-        return self.player.digest(Play(candidate.source, "search", run.seeds, run.mark))
+        return self.player.digest(Play.of(candidate, "search", run.seeds, run.mark))
 
     def _record_round(self, round_: Round) -> None:
         self.rounds = (*self.rounds[: round_.number - 1], round_)
@@ -246,6 +266,11 @@ class RunServices:
         """
         if test is None and self.memo.record.tested is not None:
             return
+        file = self.folder.path / "best" / "prepared.npz"
+        if candidate.prepared is None:
+            file.unlink(missing_ok=True)
+        else:
+            write_atomically(file, self.preparer.arrays(candidate.prepared))
         for name, content in best_policy_files(
             self.spec, candidate, test, self.folder.path.name, builtin=self.config.model == BUILTIN
         ).items():

@@ -101,6 +101,7 @@ class _Run:
             ledger = Ledger(self.config, spec.horizon, log.past, log.elapsed())
             model = open_model(_model_settings(self.config, spec, task, folder, log))
             services = RunServices(spec, self.config, task, model, executor, log, folder, ledger)
+            stack.callback(services.preparer.close)
             return await _supervised(services, Outcome(services, started))
 
     def _spec(self) -> tuple[EnvSpec, str]:

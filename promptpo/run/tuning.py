@@ -21,7 +21,7 @@ from promptpo.tuning.accounting import account_of
 from promptpo.tuning.optimizer import Values
 from promptpo.tuning.played import Bar, Played, Tuned
 from promptpo.tuning.tuner import Tuner
-from promptpo.types import Candidate, Episode, Rollout, Stream
+from promptpo.types import Candidate, Episode, Rollout, Stream, identity
 
 #: Where the seeds begin that tunings of a run take, of their own stream for samples and, far from
 #: what finalists meet, of the selection stream for the last word: a block for each candidate.
@@ -89,7 +89,13 @@ class Tuning:
         if not account.kept:
             return self.of, account
         source = self.tunable.written(found.values)
-        tuned = Candidate(self.of.key, source, kind="tuned", parents=(self.of.name,))
+        tuned = Candidate(
+            self.of.key,
+            source,
+            kind="tuned",
+            parents=(self.of.name,),
+            preparation=self.of.preparation,
+        )
         return tuned, account
 
     def _seeds(self, stream: Stream, block: int, count: int) -> tuple[int, ...]:
@@ -105,7 +111,8 @@ class Tuning:
         player = self.player
         limits = (player.config.act_timeout, player.config.episode_timeout)
         of = digest(
-            self.tunable.source, self._places, values, seeds, player.lived, limits,
+            identity(self.tunable.source, self.of.prepared), self._places, values, seeds,
+            player.lived, limits,
             player.config.policy_seed, (bar.mean, _number(bar.pace)) if bar else None,
         )  # fmt: skip
         data = player.memo.record.tunings.get(of)
@@ -133,6 +140,7 @@ class Tuning:
             self.player.life,
             bar.mean if bar else None,
             bar.pace if bar else math.inf,
+            await self.player.values(self.of.prepared) if self.of.prepared else b"",
         )
         runs = await self.player.executor.run(job)
         key = encode(self.of.key)

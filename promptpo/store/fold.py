@@ -15,7 +15,10 @@ from promptpo.store.events import Event
 from promptpo.store.tally import Tally, Usage
 from promptpo.store.trials import Call, Feedback, Trial
 from promptpo.tuning.account import TuningAccount
-from promptpo.types import Candidate, Key, Proof, Rollout, SummaryRun
+from promptpo.types import Candidate, Key, Preparation, Proof, Rollout, SummaryRun
+
+#: What an event on a candidate names by its digest.
+_BY_DIGEST: Mapping[str, Any] = {"rollout": None, "later": (), "hard": None, "preparation": None}
 
 #: Events after which a run that has ended is still one that has ended.
 _ASIDE = ("run", "resumed", "notice", "usage", "finished")
@@ -40,6 +43,9 @@ class Fold:
             candidate that could be counted, by name.
         tunings: what was played for tuning, by digest, as the events say it; ``tuned`` is what
             tuning came to, by the name of the candidate that was tuned.
+        preparations: what came of each ``prepare``, by the digest of program and data;
+            ``prepared_by`` is the key of the candidate for which it ran, ``values_in`` its name by
+            the digest of the values.
         ends: the events of the rounds that have ended, by number; ``rounds_done`` is the last one.
         selection, finished: what was decided, as the event says it; None before that, and
             ``finished`` in a run that goes on after its end.
@@ -70,6 +76,9 @@ class Fold:
         self.coverage_of: dict[str, CoverageRun] = {}
         self.tunings: dict[str, Mapping[str, Any]] = {}
         self.tuned: dict[str, TuningAccount] = {}
+        self.preparations: dict[str, Preparation] = {}
+        self.prepared_by: dict[str, Key] = {}
+        self.values_in: dict[str, str] = {}
         self.ends: dict[int, Mapping[str, Any]] = {}
         self.rounds_done = 0
         self.selection: Mapping[str, Any] | None = None
@@ -174,13 +183,14 @@ class Fold:
 
     def _on_candidate(self, data: Mapping[str, Any]) -> None:
         digest = data["rollout"] or ""
-        candidate = decode(Candidate, {**data, "rollout": None, "later": (), "hard": None})
+        candidate = decode(Candidate, {**data, **_BY_DIGEST})
         later = (self.rollouts.get(of) for of in data.get("later", ()))
         candidate = replace(
             candidate,
             rollout=self.rollouts.get(digest),
             later=tuple(run for run in later if run is not None),
             hard=self.rollouts.get(data.get("hard") or ""),
+            preparation=self.preparations.get(data.get("prepared") or ""),
         )
         trial = self._trial(candidate.key)
         trial.candidate = trial.attempts[candidate.key.attempt] = candidate
@@ -194,6 +204,14 @@ class Fold:
             trial.at = self.tally.usage
         if digest and digest not in self.rollouts:
             self._without[digest].append(trial)
+
+    def _on_prepared(self, data: Mapping[str, Any]) -> None:
+        key, done = decode(Key, data["key"]), decode(Preparation, data)
+        self._begin(key)
+        self.preparations[done.digest] = done
+        self.prepared_by.setdefault(done.digest, key)
+        if done.values is not None:
+            self.values_in.setdefault(done.values, self.prepared_by[done.digest].name)
 
     def _on_feedback(self, data: Mapping[str, Any]) -> None:
         texts = tuple(data["texts"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
+import hashlib
 import itertools
 import json
 import os
@@ -205,37 +206,74 @@ class RunFolder:
         """One file of a candidate's folder."""
         write_atomically(self.candidate(name) / file, content)
 
-    def episodes(self, name: str, stream: Stream = "search") -> Path:
+    def episodes(self, name: str, stream: Stream = "search", failed: int | None = None) -> Path:
         """Episodes of one candidate as arrays without pickles.
 
-        All its search episodes, or the held-out ones that a proof needs.
+        All its search episodes, or the held-out ones that a proof needs, or those that ended
+        before an attempt at it failed, which is given by its number.
         """
+        if failed is not None:
+            return self.candidate(name) / f"failed_{failed}.npz"
         file = "held_out.npz" if stream == "test" else "episodes.npz"
         return self.candidate(name) / file
 
     def write_episodes(
-        self, name: str, episodes: Sequence[Trajectory], stream: Stream = "search"
+        self,
+        name: str,
+        episodes: Sequence[Trajectory],
+        stream: Stream = "search",
+        failed: int | None = None,
     ) -> None:
         """Store trajectories beside those that are there; one of the same seed gives way."""
         from promptpo.store.episodes import packed
 
         stored: dict[int, Trajectory] = {}
         with contextlib.suppress(RunError):  # missing, or damaged
-            stored = {e.seed: e for e in self.read_episodes(name, stream)}
+            stored = {e.seed: e for e in self.read_episodes(name, stream, failed)}
         stored |= {e.seed: e for e in episodes}
-        write_atomically(self.episodes(name, stream), packed(list(stored.values())))
+        write_atomically(self.episodes(name, stream, failed), packed(list(stored.values())))
 
-    def read_episodes(self, name: str, stream: Stream = "search") -> list[Trajectory]:
+    def read_episodes(
+        self, name: str, stream: Stream = "search", failed: int | None = None
+    ) -> list[Trajectory]:
         """The trajectories that ``write_episodes`` stored. Raises RunError."""
         from promptpo.store.episodes import read
 
-        return read(self.episodes(name, stream))
+        return read(self.episodes(name, stream, failed))
 
-    def holds_episodes(self, name: str, stream: Stream, seeds: Sequence[int]) -> bool:
+    def holds_episodes(
+        self, name: str, stream: Stream, seeds: Sequence[int], failed: int | None = None
+    ) -> bool:
         """Whether trajectories of all these seeds are stored.
 
         Raises RunError where the file is there and damaged.
         """
-        if not self.episodes(name, stream).exists():
+        if not self.episodes(name, stream, failed).exists():
             return False
-        return {e.seed for e in self.read_episodes(name, stream)} >= set(seeds)
+        return {e.seed for e in self.read_episodes(name, stream, failed)} >= set(seeds)
+
+    def prepared(self, name: str, digest: str) -> Path:
+        """Values that a candidate's ``prepare`` returned, as ``sandbox`` packs them."""
+        return self.candidate(name) / f"prepared_{digest}.bin"
+
+    def write_prepared(self, name: str, values: bytes) -> str:
+        """Store such values; returns their digest."""
+        digest = _digest(values)
+        write_atomically(self.prepared(name, digest), values)
+        return digest
+
+    def read_prepared(self, name: str, digest: str) -> bytes | None:
+        """The values of a digest; None where they are missing or damaged."""
+        with contextlib.suppress(OSError):
+            values = self.prepared(name, digest).read_bytes()
+            return values if _digest(values) == digest else None
+        return None
+
+    @property
+    def temporary(self) -> Path:
+        """What is of use only while the run goes on."""
+        return self.path / ".temporary"
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]

@@ -9,7 +9,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
 from promptpo.tuning.account import TuningAccount
-from promptpo.types import Key, Note, Proof, Rollout
+from promptpo.types import Key, Note, Preparation, Proof, Rollout
 
 # A shape is a type (float takes whole numbers too), None, a set of words, a range of whole numbers,
 # a tuple of alternatives, a list with the shape of its items, or a dict of names ("name?" may be
@@ -106,9 +106,11 @@ EVENTS: dict[str, dict[str, Any]] = {
     "candidate": {
         "key": KEY, "kind": str, "parents": [str], "notes": _NOTES, "source": (None, str),
         "error": (None, str), "score": SCORE, "mark": str, "rollout": (None, str),
-        # Digests of further search episodes, and of hard ones.
-        "later?": [str], "hard?": (None, str),
+        # Digests of further search episodes, of hard ones, and of what it has prepared.
+        "later?": [str], "hard?": (None, str), "prepared?": (None, str),
     },
+    # The key is of the candidate for which it ran, in whose folder the values are.
+    "prepared": {"key": KEY, **shape_of(Preparation)},
     "feedback": {"key": KEY, "digest": str, "by": str, "texts": [str], "error": (None, str),
                  "seeds?": [int], "feedback_class?": (None, str)},
     # In how many steps each line of a candidate ran; the rest ran in none, or never.

@@ -49,6 +49,7 @@ _ONLY_2 = {"rollout": "digest", "proof": "digest", "candidate": "kind", "feedbac
 
 
 #: What runs did that knew nothing of these settings: they are resumed as they began.
+_LATER = {"prepare_time": 0}
 _UNKNOWN_THEN: dict[str, dict[str, Any]] = {
     "": {"early_stop": False},
     "promptpo": {
@@ -61,9 +62,9 @@ _UNKNOWN_THEN: dict[str, dict[str, Any]] = {
 def with_settings_unknown_then(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Settings of a run, with those that came later as what the run did without them."""
     if "early_stop" in settings:
-        return dict(settings)
+        return {**_LATER, **settings}
     own = _UNKNOWN_THEN.get(str(settings.get("method", "")), {})
-    return {**_UNKNOWN_THEN[""], **own, **settings}
+    return {**_LATER, **_UNKNOWN_THEN[""], **own, **settings}
 
 
 def format_of(lines: Iterable[object]) -> int:

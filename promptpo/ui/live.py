@@ -29,7 +29,7 @@ from promptpo.ui.summary import Row
 _KEPT = {"resumed", "notice", "feedback", "proof", "tuned", "round", "selection"}
 
 _STYLES = {"scored": "green", "failed": "red"} | dict.fromkeys(
-    ("rolling out", "checking", "tuning"), "cyan"
+    ("rolling out", "checking", "preparing", "tuning"), "cyan"
 )
 _ROW_STYLES = {"best policy": "bold", "held-out": "bold", "marked": "red"}
 _MARKS = {"scored": "✓", "failed": "✗"}

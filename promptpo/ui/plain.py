@@ -12,7 +12,7 @@ from promptpo.common.terminal import say
 from promptpo.common.text import success_count
 from promptpo.store.codec import decode
 from promptpo.store.events import Event
-from promptpo.types import Key, Rollout
+from promptpo.types import Key, Preparation, Rollout
 from promptpo.ui import summary
 from promptpo.ui.progress import Progress
 from promptpo.ui.summary import Row
@@ -119,6 +119,15 @@ def _outcome(run: Rollout) -> str:
     return f"{score}return {text.number(run.score.mean_return):>9}  {run.steps:>9,} steps"
 
 
+def _prepared(data: Mapping[str, Any], progress: Progress) -> list[str]:
+    """That it failed is said by its candidate."""
+    done = decode(Preparation, data)
+    if done.error is not None:
+        return []
+    on = f"{done.episodes:,} episodes, {done.transitions:,} transitions"
+    return [f"{_name(data)}  prepared in {done.seconds:.3g} s on {on}"]
+
+
 def _proof(data: Mapping[str, Any], progress: Progress) -> list[str]:
     if not data["differing"]:
         return []
@@ -185,6 +194,7 @@ _WRITERS: dict[str, Callable[[Mapping[str, Any], Progress], list[str]]] = {
     "resumed": _resumed,
     "notice": _notice,
     "reply": _reply,
+    "prepared": _prepared,
     "rollout": _rollout,
     "proof": _proof,
     "candidate": _candidate,

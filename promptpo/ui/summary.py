@@ -164,4 +164,13 @@ def _price(record: Record) -> list[Row]:
         return []
     asked = record.asks_model and not record.given
     cost = [("cost", cost_words(record))] if asked else []
-    return [*cost, ("env steps", steps_words(record.usage))]
+    return [*cost, ("env steps", steps_words(record.usage)), *_preparing(record)]
+
+
+def _preparing(record: Record) -> list[Row]:
+    """What all that policies computed before they acted took."""
+    if not record.preparations:
+        return []
+    names = {key.name for key in record.prepared_by.values()}
+    took = sum(done.seconds for done in record.preparations.values())
+    return [("prepare", f"{text.plural(len(names), 'candidate')}, {took:.3g} s of computing")]

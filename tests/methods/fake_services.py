@@ -23,7 +23,16 @@ from promptpo.rollout.jobs import TaskInfo
 from promptpo.run.options import build
 from promptpo.spec import load_spec
 from promptpo.tuning.account import ConstantFound, TuningAccount
-from promptpo.types import Candidate, Key, Rollout, Round, SummaryRun, Trajectory, best_of
+from promptpo.types import (
+    Candidate,
+    Key,
+    Preparation,
+    Rollout,
+    Round,
+    SummaryRun,
+    Trajectory,
+    best_of,
+)
 
 TWO_ACTIONS = Actions(counts=(2,), starts=(0,))
 
@@ -132,6 +141,7 @@ class FakeServices:
         played: what was played, in order: the source, its seeds, whether trajectories were kept.
         marked: the marks that plays were asked with, where there was one.
         guests: by round, the earlier policies that were announced to play along.
+        prepared: by source, without space around it, what comes of its ``prepare``.
         recorded, reported: what the method handed over.
         tuned: steps of tuning so far; ``tunings`` are those that were begun, in order.
     """
@@ -164,6 +174,7 @@ class FakeServices:
         self.guests: dict[int, tuple[Key, ...]] = {}
         self.recorded: list[Candidate | Round] = []
         self.reported: list[tuple[str, dict[str, object]]] = []
+        self.prepared: dict[str, Preparation] = {}
         self._rollouts: dict[tuple[str, tuple[int, ...]], Rollout] = {}
         self._answered: set[Key] = set()
 
@@ -220,6 +231,10 @@ class FakeServices:
         told = [rule_of(source, "success", seed) for seed in seeds]
         successes = [None if each is None else bool(each) for each in told]
         return rollout(outcomes, seeds=seeds, lengths=lengths, successes=successes)
+
+    async def prepare(self, candidate: Candidate) -> Candidate:
+        done = self.prepared.get((candidate.source or "").strip())
+        return replace(candidate, preparation=done, error=done.error) if done else candidate
 
     async def episodes(self, of: Candidate, seeds: Sequence[int] | None = None) -> list[Trajectory]:
         wanted = of.rollout.seeds if seeds is None else seeds

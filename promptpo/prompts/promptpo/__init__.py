@@ -4,6 +4,7 @@ from promptpo.prompts.promptpo.demand import prompt_tokens
 from promptpo.prompts.promptpo.focused import render_memory
 from promptpo.prompts.promptpo.history import render_history
 from promptpo.prompts.promptpo.memory import REFLECTION, Memory, Turn, turns
+from promptpo.prompts.promptpo.prepared import printed
 from promptpo.prompts.promptpo.stages import (
     episode_notes,
     feedback_messages,
@@ -21,6 +22,7 @@ __all__ = [
     "episode_notes",
     "feedback_messages",
     "policy_messages",
+    "printed",
     "prompt_tokens",
     "reflection_messages",
     "reflection_text",

@@ -17,6 +17,7 @@ from promptpo.prompts.promptpo.memory import (
     against_incumbent,
     challenged,
 )
+from promptpo.prompts.promptpo.prepared import preparation_line, preparation_words
 from promptpo.prompts.promptpo.words import (
     lengths_words,
     paired_words,
@@ -152,7 +153,13 @@ def _best(memory: Memory) -> _Section:
     assert best is not None  # noqa: S101 - asked for only where there is one
     head = f"### The best so far, {best.name}"
     episodes = (_episodes(best, _ROOMY), _episodes(best), _episodes(best)[:1])
-    return _Section(tuple("\n\n".join([head, _code(best), *told]) for told in episodes))
+    prepared = [preparation_words(best), preparation_words(best), preparation_words(best, _ROOMY)]
+    return _Section(
+        tuple(
+            "\n\n".join(filter(None, [head, _code(best), learned, *told]))
+            for told, learned in zip(episodes, prepared, strict=True)
+        )
+    )
 
 
 def _tuned(memory: Memory) -> tuple[str, str]:
@@ -169,8 +176,12 @@ def _second(memory: Memory) -> _Section:
         f" best of those that show promise: {_promise(second, memory.best)}."
     )
     worst = [shortened(line, _LOSER) for line in _episodes(second)[:1]]
-    episodes: tuple[list[str], ...] = (_episodes(second, _ROOMY), worst, [])
-    return _Section(tuple("\n\n".join([head, *told]) for told in episodes))
+    forms: tuple[list[str], ...] = (
+        [preparation_words(second), *_episodes(second, _ROOMY)],
+        [preparation_words(second, _SECOND), *worst],
+        [],
+    )
+    return _Section(tuple("\n\n".join(filter(None, [head, *told])) for told in forms))
 
 
 def second_in_full(second: Candidate, best: Candidate | None) -> str:
@@ -181,7 +192,8 @@ def second_in_full(second: Candidate, best: Candidate | None) -> str:
         source = f"{_LINES.format(name=best.name if best else '')}\n\n```diff\n{changed}\n```"
     else:
         source = _code(second)
-    return "\n\n".join([source, *_episodes(second, _ROOMY)])
+    told = [source, preparation_words(second), *_episodes(second, _ROOMY)]
+    return "\n\n".join(filter(None, told))
 
 
 def _promise(second: Candidate, best: Candidate | None) -> str:
@@ -230,6 +242,8 @@ def _other(candidate: Candidate, base: Candidate, most: int, *, difference: bool
         )
     if candidate.error:
         parts.append(shortened(candidate.error.strip(), _ERROR))
+    if learned := preparation_line(candidate, most):
+        parts.append(learned)
     parts += [shortened(_line(note), most) for note in candidate.notes[:1]]
     parts += [_line(note) for note in candidate.notes if note.title.startswith(HARD)]
     return f"**{candidate.name}** " + "\n\n".join(parts)

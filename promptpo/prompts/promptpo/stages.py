@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from string import Template
 from typing import TYPE_CHECKING
 
 from promptpo.common import bounds
@@ -12,6 +13,13 @@ from promptpo.llm.messages import Message
 from promptpo.prompts.promptpo.focused import render_memory, second_in_full
 from promptpo.prompts.promptpo.history import render_history
 from promptpo.prompts.promptpo.memory import BEST, MEDIAN, WORST, Memory, Turn
+from promptpo.prompts.promptpo.prepared import (
+    LOSERS,
+    LOSERS_AND_PROBES,
+    NOTHING_FIRST,
+    PREPARING,
+    PROBES_FIRST,
+)
 from promptpo.prompts.promptpo.tuned import DECLARING
 from promptpo.prompts.task import filled, imports_text, task_text, template
 from promptpo.types import Candidate, Episode, Key, Note, Rollout, Round, best_round
@@ -81,6 +89,7 @@ def policy_messages(
         turn=f"## Your turn\n\n{said}",
         trace=_TRACE if _traces(config) else "",
         lasts=_LASTS.format(life) if (life := config.for_spec(spec).life) > 1 else "one episode",
+        prepare=_preparing(config),
         tuning=DECLARING if config.tune else "",
         imports=imports_text(spec),
         act_timeout=f"{config.act_timeout:g}",
@@ -199,6 +208,19 @@ def episode_notes(texts: Sequence[str]) -> tuple[Note, ...]:
 def _traces(config: RunConfig) -> bool:
     """Whether policies are told of traces; a method without the option tells nothing."""
     return bool(getattr(config.options, "trace", False))
+
+
+def _preparing(config: RunConfig) -> str:
+    """How a policy learns before it acts; empty where it may not."""
+    if not config.prepare_time:
+        return ""
+    probes = getattr(config.options, "probe", 0)
+    return Template(PREPARING).substitute(
+        seconds=f"{config.prepare_time:g}",
+        transitions=f"{config.prepare_transitions:,}",
+        losers=LOSERS_AND_PROBES if probes else LOSERS,
+        first=PROBES_FIRST if probes else NOTHING_FIRST,
+    )
 
 
 def _history(spec: EnvSpec, config: RunConfig, memory: Memory) -> str:

@@ -1,0 +1,193 @@
+"""Runs whose policies learn before they act: CartPole, a linear model of it, and its regulator."""
+
+import hashlib
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scripted import BAD, GOOD, data_of, replies, run, run_small
+
+from promptpo import load_run, optimize
+from promptpo.run.options import build
+from promptpo.store.codec import decode
+from promptpo.types import Key
+
+LQR = (Path(__file__).parents[1] / "data" / "cartpole_lqr.txt").read_text()
+ON = {"prepare_time": 20.0, "early_stop": False, "patience": 0}
+
+#: Tells all that it is given; its policy is GOOD.
+TELLING = """
+import numpy as np
+
+def prepare(data):
+    players = [(e.candidate, e.round, len(e.rewards), e.success) for e in data.episodes]
+    print(players)
+    return {"steps": len(data.rewards), "first": data.observations[0], "draw": np.random.rand()}
+""" + GOOD.replace('"""\n', '"""\n\n    def __init__(self, prepared):\n        self.p = prepared\n')
+
+#: Ends two of its three episodes, then fails.
+FAILS_LATE = """
+class Policy:
+    count = 0
+
+    def act(self, obs):
+        if obs.cart_position > 0.25 or obs.cart_position < -0.25:
+            raise ValueError("too far")
+        return int(obs.pole_angle > 0)
+"""
+
+
+@pytest.fixture(scope="module")
+def learned(tmp_path_factory):
+    """Two rounds; in the first a policy that learns from probes alone, a loser, one that fails."""
+    folder = tmp_path_factory.mktemp("learned")
+    script = replies([LQR, BAD], [TELLING, TELLING])
+    return run(folder, script, probe=2, policy_seed=3, prepare_transitions=1200, **ON)
+
+
+def prompts_of(events):
+    return {
+        str(decode(Key, e["key"])): e["messages"][-1]["content"] for e in data_of(events, "prompt")
+    }
+
+
+def test_a_regulator_of_a_model_fitted_to_the_probes_keeps_the_pole_up(learned):
+    result, _ = learned
+    first = result.rounds[0].candidates[0]
+    assert first.score.mean_return == 500
+    assert first.preparation.episodes == 4
+    assert first.preparation.transitions < 200
+    assert result.best == first
+    assert result.test.score.mean_return == 500
+    assert result.proof.verdict == "independent"
+
+
+def test_what_is_given_are_the_episodes_of_the_rounds_before_the_newest_whole_ones(learned):
+    """Those of zero actions, the oldest, are more than is given."""
+    result, events = learned
+    one = result.rounds[1].candidates[0]
+    given = eval(one.preparation.output)  # noqa: S307 - a test's own
+    rollouts = {
+        (e["key"]["round"], e["key"]["candidate"]): [x["length"] for x in e["episodes"]]
+        for e in data_of(events, "rollout")[:4]
+    }
+    names = {(0, 1): "zero action", (0, 2): "random", (1, 1): "r01_c01", (1, 2): "r01_c02"}
+    played = [
+        (names[key], key[0], length, None) for key in sorted(rollouts) for length in rollouts[key]
+    ]
+    kept = [p for i, p in enumerate(played) if sum(q[2] for q in played[i:]) <= 1200]
+    assert given == kept
+    assert one.preparation.transitions == sum(p[2] for p in kept)
+
+
+def test_equal_programs_of_a_round_prepare_once_and_are_one_policy(learned):
+    result, events = learned
+    one, two = result.rounds[1].candidates
+    assert one.preparation is not None
+    assert one.preparation == two.preparation
+    assert [e["key"]["round"] for e in data_of(events, "prepared")] == [1, 2]
+
+
+def test_the_values_lie_in_the_folder_by_their_digest_and_beside_the_best_policy(learned):
+    result, _ = learned
+    best = result.best
+    file = result.folder / "candidates" / "r01_c01" / f"prepared_{best.prepared}.bin"
+    assert hashlib.sha256(file.read_bytes()).hexdigest()[:16] == best.prepared
+    with np.load(result.folder / "best" / "prepared.npz", allow_pickle=False) as values:
+        assert set(values.files) == {"gain", "predicted_return", "residual"}
+        assert values["gain"].shape == (4,)
+    assert not (result.folder / ".temporary").exists()
+
+
+def test_authors_are_told_how_to_and_then_what_was_found(learned):
+    result, events = learned
+    told, output = prompts_of(events), result.best.preparation.output
+    assert "`def prepare(data)`" in told["r01_c01_policy"]
+    assert "prepare" not in told["r00_feedback"]
+    later = told["r02_c01_policy"]
+    assert "residual" in output
+    assert output in later
+    assert "predicted a return of 500 (its mean is 500, 0)" in later
+    assert output in told["r02_reflection"]
+
+
+def test_a_resumed_run_prepares_nothing_again_unless_values_are_lost(learned, tmp_path):
+    result, _ = learned
+    folder = shutil.copytree(result.folder, tmp_path / "again")
+    log = folder / "events.jsonl"
+    lines = log.read_bytes().splitlines(keepends=True)
+    at = [i for i, x in enumerate(lines) if json.loads(x)["type"] == "prepared"][1]
+    log.write_bytes(b"".join(lines[: at + 1]))
+    (lost,) = (folder / "candidates" / "r01_c01").glob("prepared_*.bin")
+    before = lost.read_bytes()
+    lost.unlink()
+    again = optimize(resume=folder)
+    assert again.best == result.best
+    assert lost.read_bytes() == before
+    assert _prepared(log) == _prepared(result.folder / "events.jsonl")
+    assert load_run(folder).best.preparation == result.best.preparation
+
+
+def _prepared(log):
+    events = map(json.loads, log.read_bytes().splitlines())
+    return [{**e, "time": 0} for e in events if e["type"] == "prepared"]
+
+
+def test_an_error_in_it_is_repaired_with_its_line_and_its_output(tmp_path):
+    wrong = 'def prepare(data):\n    print("so far")\n    return {"x": data.nothing}\n' + GOOD
+    script = replies([f"import math\n{wrong}"])
+    script.say(GOOD, "repair", 1, 1, 1)
+    result, events = run(tmp_path, script, max_repairs=1, **ON)
+    (said,) = [text for key, text in prompts_of(events).items() if "repair" in key]
+    assert "line 4" in said
+    assert "so far" in said
+    assert result.best.source.strip() == GOOD.strip()
+    (failed,) = data_of(events, "prepared")
+    assert failed["values"] is None
+    assert "nothing" in failed["error"]
+
+
+def test_episodes_that_ended_before_a_policy_failed_are_given_too(tmp_path):
+    script = replies([FAILS_LATE], [f"import math\n{TELLING}"])
+    result, events = run(tmp_path, script, episodes=8, policy_seed=3, **ON)
+    (failed,) = [e for e in data_of(events, "rollout") if e["error"]]
+    ended = [e["length"] for e in failed["episodes"] if e["error"] is None]
+    assert ended
+    told = eval(result.rounds[1].candidates[0].preparation.output)  # noqa: S307 - a test's own
+    assert [length for *_, length, _ in told] == ended
+    assert (result.folder / "candidates" / "r01_c01" / "failed_0.npz").is_file()
+
+
+def test_without_time_for_it_nothing_is_prepared_and_nothing_told(tmp_path):
+    result, events = run(tmp_path, replies([LQR]), prepare_time=0.0)
+    assert not data_of(events, "prepared")
+    assert not any("prepare" in text for text in prompts_of(events).values())
+    assert result.best is None  # it is made without what it needs
+
+
+def test_a_recording_that_knows_nothing_of_it_replays_without_it(tmp_path):
+    """A header says what the run was asked; what is given explicitly wins."""
+    _, events = run(tmp_path, replies([GOOD]))
+    assert "prepare" not in prompts_of(events)["r01_c01_policy"]
+    assert build({"spec": "cartpole"}).prepare_time == 60
+    assert build({"spec": "cartpole", "preset": "paper"}).prepare_time == 0
+
+
+def test_best_of_n_prepares_too(tmp_path):
+    script = replies([BAD], [TELLING])
+    result, events = run(tmp_path, script, method="best-of-n", **ON)
+    (done,) = data_of(events, "prepared")
+    assert (done["episodes"], done["key"]["round"]) == (2, 2)
+    assert result.best.prepared == done["values"]
+
+
+def test_a_policy_of_a_file_prepares_before_it_is_tuned(tmp_path):
+    file = tmp_path / "learning.py"
+    file.write_text(TELLING.replace("data.observations[0]", "len(data.episodes)"))
+    result, _ = run_small(
+        tmp_path, method="tune", model=f"file:{file}", rounds=1, candidates=1, tune=True,
+        tune_steps=0, prepare_time=20.0,
+    )  # fmt: skip
+    assert result.best.preparation.episodes == 0

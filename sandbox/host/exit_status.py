@@ -10,7 +10,8 @@ from pathlib import Path
 from sandbox.errors import Disturbed, ProcessDied, SandboxError, TimeLimit
 
 _CRASHES: dict[int, str] = {
-    signal.SIGSEGV: "most likely a recursion that is too deep inside C code, or exhausted stack",
+    signal.SIGSEGV: "most likely a recursion that is too deep inside C code, exhausted stack, or"
+    " C code that was let write to a read-only array: copy() it first",
     signal.SIGABRT: "the interpreter gave up",
     signal.SIGBUS: "it touched memory that is not there",
     signal.SIGFPE: "an arithmetic fault in C code",

@@ -93,10 +93,25 @@ def _set_state(obj: object, value: object) -> object:
     return state_setter(generator) if isinstance(generator, np.random.RandomState) else value
 
 
+def _at(obj: object, value: Any) -> object:  # noqa: ANN401 - anything at all
+    if not _belongs_to(value, np.ufunc):
+        return value
+
+    def at(*args: Any, **options: Any) -> None:  # noqa: ANN401 - as the original
+        # The one function of numpy that writes to read-only arrays.
+        if any(isinstance(a, np.ndarray) and not a.flags.writeable for a in args[:written]):
+            raise ValueError("array is read-only")
+        value(*args, **options)
+
+    written = 1 if isinstance(value, types.BuiltinMethodType) else 2
+    return at
+
+
 _FILES = "of an array is not available: a policy has no files"
 #: The table. ``match`` patterns may not name these, and see ``building.guard_patterns``.
 GUARDED: dict[str, Rule] = {
     "__init__": _init,
+    "at": _at,
     "data": _data,
     "dump": _refused(_ARRAYS, f"`.dump` {_FILES}"),
     "dumps": _refused(_ARRAYS, f"`.dumps` {_FILES}"),

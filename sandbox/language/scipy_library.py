@@ -11,12 +11,12 @@ from sandbox.language import names
 
 #: Public names that are left out: of the test suite and the documentation, plots (there is no
 #: matplotlib), wrappers that read a module's attributes by name and lead to raw memory, what always
-#: fails, and what prints past ``print``.
+#: fails, what prints past ``print``, and integrators that count in their class who uses them.
 REFUSED = frozenset(
     names.words(
         "test show_options spline_filter LowLevelCallable convex_hull_plot_2d delaunay_plot_2d "
         "voronoi_plot_2d get_blas_funcs get_lapack_funcs find_best_blas_type interp2d "
-        "linprog_verbose_callback"
+        "linprog_verbose_callback ode complex_ode LSODA"
     )
 )
 #: Modules that functions of these import when they are called: after the lock-down nothing can be

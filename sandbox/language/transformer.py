@@ -42,6 +42,7 @@ from typing import TypeVar
 
 from sandbox.language import names
 from sandbox.language.attributes import GUARDED
+from sandbox.language.calls import looked_at
 from sandbox.language.definitions import DefinitionRewriter
 from sandbox.language.imports import ImportRewriter
 
@@ -129,8 +130,8 @@ class PolicyTransformer(ImportRewriter, DefinitionRewriter):
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """Private keywords, those that are known when running, and `where=`, are seen to then."""
-        marked = any(k.arg in (None, "where") or k.arg[0] == "_" for k in node.keywords)
+        """Keywords that `calls` looks at when running, and those that are known only then."""
+        marked = any(k.arg is None or looked_at(k.arg) for k in node.keywords)
         self.node_contents_visit(node)
         if marked:
             call = ast.Name(names.PREFIX + "call", ast.Load())

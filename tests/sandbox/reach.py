@@ -46,7 +46,7 @@ BUILTINS = """
 REFUSED = {id(getattr(builtins, name)): name for name in BUILTINS.split()}
 #: Methods in C that are guarded, by the classes that they belong to.
 ARRAYS = (np.ndarray, np.generic)
-METHODS = {"format": str, "format_map": str, "mro": type}
+METHODS = {"at": np.ufunc, "format": str, "format_map": str, "mro": type}
 METHODS |= dict.fromkeys(("resize", "dump", "dumps", "tofile", "setflags", "getfield"), ARRAYS)
 CONTAINERS = (list, tuple, set, frozenset, deque)
 #: Nothing lies behind these: values, and methods in C, whose attributes are more of the same.

@@ -10,7 +10,7 @@ import sandbox
 from sandbox import Box, Discrete, Interface, Limits, PolicyError, RecordedEpisode
 
 INTERFACE = Interface(3, None, Box((1,)))
-POLICY = "class Policy:\n    def act(self, obs):\n        return [0.0]\n"
+GOOD_POLICY = "class Policy:\n    def act(self, obs):\n        return [0.0]\n"
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,7 @@ class recording:  # noqa: N801 - used as a function
 def run(host, body, data=None, interface=INTERFACE, limits=None, **options):
     """What ``prepare`` with this body, or this whole source, gave."""
     source = body if "def prepare" in body else f"def prepare(data):\n    {body}\n"
-    return host.prepare(source + POLICY, data, interface, limits, **options)
+    return host.prepare(source + GOOD_POLICY, data, interface, limits, **options)
 
 
 def values(*args, **options):

@@ -18,7 +18,7 @@ from sandbox.libraries import SCIPY
 FAMILIES = programs("scipy")
 POLICY = """import numpy as np
 import scipy.linalg as la, scipy.optimize as op, scipy.interpolate as ip
-import scipy.signal as sg, scipy.spatial as sp
+import scipy.signal as sg, scipy.spatial as sp, scipy.integrate as ig
 class Policy:
     def act(self, obs):
         family()

@@ -21,7 +21,6 @@ import numpy as np
 from sandbox.errors import BadAction, CompileError, MemoryLimit, PolicyError, ProgramError
 from sandbox.inside.actions import ActionError
 from sandbox.inside.faults import describe
-from sandbox.inside.given import Named
 from sandbox.inside.trajectory import Trajectory
 from sandbox.interface import FloatArray, Interface, Limits, Place
 from sandbox.language import (
@@ -39,6 +38,7 @@ from sandbox.language import (
 )
 from sandbox.language.hardening import harden
 from sandbox.language.library import Loaded, library_facades
+from sandbox.language.mappings import Named
 from sandbox.language.ownership import fleeting
 
 #: No constants beside those in the text.

@@ -11,9 +11,9 @@ from typing import Any, NoReturn, overload
 
 import numpy as np
 
-from sandbox.inside.given import Named
 from sandbox.inside.sealed import sealed, sealed_values
 from sandbox.interface import FloatArray, Interface
+from sandbox.language.mappings import Named
 
 #: Makes one observation of its vector.
 Observe = Callable[[FloatArray], Any]

@@ -44,7 +44,7 @@ def _not_overwriting(args: tuple[object, ...], keywords: dict[str, object]) -> d
     """The keywords, without leave to overwrite where an array is read-only."""
     given = [*args, *keywords.values()]
     for value in args:
-        given += value if type(value) in (tuple, list) else ()  # type: ignore[misc]
+        given += value if isinstance(value, tuple | list) else ()
     if all(value.flags.writeable for value in given if isinstance(value, np.ndarray)):
         return keywords
     return {name: v for name, v in keywords.items() if not name.startswith(_OVERWRITE)}

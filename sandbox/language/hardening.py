@@ -19,10 +19,11 @@ import functools
 import sys
 import types
 from collections.abc import Callable, Iterable, Iterator
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+
+from sandbox.language.mappings import Named
 
 _WRITES = frozenset({"STORE_ATTR", "DELETE_ATTR"})
 _WRITERS = frozenset({"setattr", "delattr", "__setattr__", "__delattr__", "__dict__"})
@@ -40,7 +41,7 @@ def frozen(value: Any) -> Any:  # noqa: ANN401 - anything at all
         fixed.flags.writeable = False
         return fixed
     if kind is dict:
-        return MappingProxyType({key: frozen(inner) for key, inner in value.items()})
+        return Named({key: frozen(inner) for key, inner in value.items()})
     if kind is list or kind is tuple:
         inside = tuple(map(frozen, value))
         same = all(a is b for a, b in zip(value, inside, strict=True))

@@ -59,8 +59,11 @@ class RawProcesses:
 
 def _child(request, preparation, parent, ends):
     from sandbox import lockdown
+    from sandbox.inside.recorded import mapped
 
     namespace = dict(request["names"])
+    if "MAPPED" in namespace:
+        namespace["pages"] = mapped(os.open(namespace["MAPPED"], os.O_RDONLY))
     exec(PREAMBLE, namespace)  # noqa: S102 - loads what the attacks need
     lockdown.move_pipes(*ends)
     lockdown.apply(preparation, parent, 1 << 28, 3)

@@ -2,12 +2,14 @@
 
 import contextlib
 import mmap
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from raw_process import RawProcesses
 from reach import powers
 from restricted import programs, run_restricted
 from speaking import LIMITS as FEW
@@ -156,6 +158,45 @@ def test_megabytes_of_output_are_cut_with_a_note(host):
 
     assert 4000 <= len(output) <= 4100
     assert "cut" in output
+
+
+# The mapped file, by the process layer alone: ordinary Python with ctypes.
+
+RAW = programs("raw_mapped")
+ADDRESS = """
+def address():
+    import numpy as np
+    return np.frombuffer(pages, np.uint8).__array_interface__["data"][0]
+"""
+
+
+@pytest.fixture(scope="module")
+def mapped_file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("mapped") / "data"
+    path.write_bytes(bytes(range(256)) * 32)
+    path.parent.chmod(0o755)
+    raw = RawProcesses({"MAPPED": str(path)})
+    yield raw, path
+    raw.close()
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux" or sandbox.detect().level != "strict", reason="needs strict isolation"
+)
+@pytest.mark.parametrize("title", RAW)
+def test_a_locked_down_process_cannot_alter_the_file(mapped_file, title):
+    raw, path = mapped_file
+
+    result = raw.run(ADDRESS + RAW[title])
+
+    assert not result["text"].startswith("returned True"), result
+    assert path.read_bytes() == bytes(range(256)) * 32
+
+
+def test_a_locked_down_process_can_read_the_file(mapped_file):
+    raw, _ = mapped_file
+    text = raw.run(ADDRESS + "def attack():\n    return pages[255], address() > 0")["text"]
+    assert text == "returned (255, True)"
 
 
 # From one ``prepare`` to another.

@@ -28,7 +28,15 @@ NAMED = {
     *("cython_function_or_method", "getset_descriptor", "fused_cython_function"),
     *("_SpecialForm", "_SpecialGenericAlias", "_TupleType", "_LiteralSpecialForm", "_CallableType"),
     *("_AnyMeta", "TypeVar", "_ClassOnly", "_ABCMeta", "_KW_ONLY_TYPE", "_MISSING_TYPE"),
-    *("RClass", "CClass", "OGridClass", "MGridClass", "IndexExpression", "_TypedCacheSpecialForm"),
+    *(
+        "Named",
+        "RClass",
+        "CClass",
+        "OGridClass",
+        "MGridClass",
+        "IndexExpression",
+        "_TypedCacheSpecialForm",
+    ),
 }
 STEPS = 3
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import sandbox
+import sandbox.recorded as recorded_module
 from sandbox import Box, Discrete, Interface, Limits, PolicyError, RecordedEpisode
 
 INTERFACE = Interface(3, None, Box((1,)))
@@ -264,3 +265,35 @@ def test_limits_hold(host):
     with pytest.raises(sandbox.TimeLimit) as caught:
         run(host, "\n    while True: pass", limits=Limits(prepare_seconds=0.2))
     assert caught.value.line == 3
+
+
+def test_the_file_counts_to_no_limit_of_memory(host, monkeypatch):
+    put = recorded_module._put
+    nonzero = {"ends", "episode"}
+    monkeypatch.setattr(
+        recorded_module,
+        "_put",  # a hole in the file where there are zeros
+        lambda file, places, arrays: put(file, places, {n: arrays[n] for n in nonzero & {*arrays}}),
+    )
+    steps, size = 4000, 8000
+    wide = RecordedEpisode(
+        np.zeros((steps + 1, size)),
+        np.zeros((steps, 1)),
+        np.zeros(steps),
+        False,
+        True,
+        None,
+        "a",
+        1,
+    )
+    interface = Interface(size, None, Box((1,)))
+    with recording([wide]) as data:
+        assert os.fstat(data).st_size > 2 * 8 * steps * size
+        found = values(
+            host,
+            "return {'n': data.observations[:, 7].sum()}",
+            data,
+            interface,
+            Limits(memory_mb=64),
+        )
+    assert found == {"n": 0.0}

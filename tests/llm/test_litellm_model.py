@@ -383,11 +383,14 @@ def test_a_reply_that_came_while_the_process_was_stopped_is_taken():
     ask_one_warm()
 
     async def go(server):
-        # What the event loop sees of SIGSTOP and SIGCONT: nothing runs, and the clock goes on.
-        asyncio.get_running_loop().call_later(0.2, time.sleep, 2.5)
         model = open_model(settings(server, call_timeout=1))
+        asked = asyncio.create_task(model.ask(request()))
         try:
-            return await model.ask(request())
+            while not server.requests:
+                await asyncio.sleep(0.01)
+            # What the event loop sees of SIGSTOP and SIGCONT: nothing runs, and the clock goes on.
+            time.sleep(2.5)
+            return await asked
         finally:
             await model.close()
 

@@ -1,7 +1,7 @@
 """A policy's constants tuned on noisy episodes: proposals by CMA-ES, decisions by paired tests.
 
-Samples of a generation meet the same one or few fresh episodes, which is enough to rank them and
-far too little to trust one. So the incumbent changes hands only in a *judgement*: it, the mean of
+Samples of a generation meet the same fresh episode, which is enough to rank them and far too little
+to trust one. So the incumbent changes hands only in a *judgement*: it, the mean of
 the search and the best samples since the last one play more fresh episodes, the same for all, the
 best challenger goes on against it, and takes over where it is better beyond noise
 (``promptpo.racing``). Many are judged, and some are lucky: what stands in the end meets what was
@@ -22,9 +22,9 @@ from promptpo.tuning.played import Bar, Played, Standing, Tuned, beaten, better,
 #: Fresh seeds: so many of them, never the same twice.
 Seeds = Callable[[int], Sequence[int]]
 
-#: Episodes of a sample, and the most that they become where noise hides who is better; episodes of
-#: everyone at a time in a judgement, and how often at most.
-SAMPLE, MOST, JUDGED, AGAIN = 1, 8, 3, 6
+#: Episodes of everyone at a time in a judgement, and how often at most. A sample has one: more
+#: generations bring more than surer ranks.
+JUDGED, AGAIN = 3, 6
 
 #: Judgements without a new incumbent after which the search begins again around the old one.
 BARREN = 3
@@ -62,7 +62,7 @@ class Tuner:
         self._run: Rollout | None = None
         self._elites: list[tuple[float, Values]] = []
         self._pace = -math.inf
-        self._last, self._barren, self._sample = 0, 0, SAMPLE
+        self._last, self._barren = 0, 0
         self._budget, self._each = 0, 0.0
         self._sigma, self._first = SIGMA, True
         self.found = Tuned(self._incumbent)
@@ -131,8 +131,8 @@ class Tuner:
             self._barren = 0
             self._begin(min(WIDER * self._sigma, SIGMA), larger=True)
         asked = self.optimizer.ask()
-        played = await self._played(asked, self._seeds(self._sample), self._bar())
-        self._each = sum(p.run.steps for p in played) / len(played) / self._sample
+        played = await self._played(asked, self._seeds(1), self._bar())
+        self._each = sum(p.run.steps for p in played) / len(played)
         near = sum(self._is_near(its) for its in played)
         if self._first and near < NEAR * len(played) and self._sigma > NARROWEST:
             self._begin(self._sigma / 2, larger=False)
@@ -155,12 +155,12 @@ class Tuner:
         self.optimizer.restart(self._incumbent, self._sigma, larger=larger)
 
     def _threshold(self) -> float:
-        """A mean return two standard errors of a sample below the incumbent's."""
+        """A return two standard deviations of an episode below the incumbent's mean."""
         run = self._run
         if run is None or run.score.failed:
             return -math.inf
-        error = standard_error(run.returns) * math.sqrt(len(run.returns) / self._sample)
-        return run.score.mean_return - 2 * error if math.isfinite(error) else -math.inf
+        spread = standard_error(run.returns) * math.sqrt(len(run.returns))
+        return run.score.mean_return - 2 * spread if math.isfinite(spread) else -math.inf
 
     def _is_near(self, its: Played) -> bool:
         """Whether a sample does about as well as the incumbent, or better."""
@@ -205,13 +205,9 @@ class Tuner:
         if challengers and better(met, standing[1], incumbent):
             self._incumbent, self._run, self._barren = standing[1], None, 0
         elif challengers:
-            # Ranks of so few episodes led nowhere: more of them, up to a limit.
             self._barren += 1
-            self._sample = min(2 * self._sample, MOST)
         run = met[self._incumbent]
         self._run = run if self._run is None else Rollout.pooled((self._run, run))
-        if len(set(run.returns)) == 1 and not run.score.failed:
-            self._sample = 1  # no chance in it
         self.found.values = self._incumbent
         self.found.history.append(Standing(self.found.steps, self._incumbent, self._run))
 

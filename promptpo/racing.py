@@ -32,14 +32,18 @@ class Difference:
 
     @property
     def sign(self) -> int:
-        """1 or -1 where the mean differs from 0 beyond noise, else 0.
+        """1 or -1 where the mean differs from 0 beyond noise, else 0."""
+        return self.sign_at(LEVEL)
+
+    def sign_at(self, level: float) -> int:
+        """The same at another two-sided level.
 
         By Student's t with ``count - 1`` degrees of freedom. Differences that are all alike, as of
         tasks without chance, have no noise.
         """
         if not math.isfinite(self.mean) or self.mean == 0:
             return 0
-        if abs(self.mean) <= self.error * _quantile(self.count - 1):
+        if abs(self.mean) <= self.error * _quantile(self.count - 1, level):
             return 0
         return 1 if self.mean > 0 else -1
 
@@ -59,9 +63,13 @@ class Paired:
     @property
     def sign(self) -> int:
         """1 or -1 where one is better beyond noise: by success, by return where that is equal."""
+        return self.sign_at(LEVEL)
+
+    def sign_at(self, level: float) -> int:
+        """The same at another two-sided level."""
         if self.successes is not None and (self.successes.mean or self.successes.error):
-            return self.successes.sign
-        return self.returns.sign
+            return self.successes.sign_at(level)
+        return self.returns.sign_at(level)
 
     @property
     def same(self) -> bool:
@@ -148,11 +156,11 @@ def _mean(values: Sequence[float]) -> float:
 
 def error_interval(mean: float, error: float, count: int) -> Interval:
     """The 95% interval of a mean of so many values, 2 or more, by its standard error."""
-    half = error * _quantile(count - 1)
+    half = error * _quantile(count - 1, LEVEL)
     return Interval(mean - half, mean + half, LEVEL)
 
 
-def _quantile(freedom: int) -> float:
+def _quantile(freedom: int, level: float) -> float:
     from scipy.special import stdtrit
 
-    return float(stdtrit(freedom, (1 + LEVEL) / 2))
+    return float(stdtrit(freedom, (1 + level) / 2))

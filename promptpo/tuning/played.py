@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from promptpo.outcomes import Rollout, Score
-from promptpo.racing import paired
+from promptpo.racing import LEVEL, paired
 from promptpo.tuning.optimizer import Values
 
 
@@ -83,15 +83,16 @@ def ranked(played: Sequence[Played]) -> list[float]:
     ]
 
 
-def better(met: dict[Values, Rollout], one: Values, other: Values) -> bool:
+def better(met: dict[Values, Rollout], one: Values, other: Values, level: float = LEVEL) -> bool:
     """Whether one is better than another beyond noise on the episodes that both have met."""
     if met[one].score.failed:
         return False
     told = paired(met[one], met[other])
-    return met[other].score.failed or (told is not None and told.sign > 0)
+    return met[other].score.failed or (told is not None and told.sign_at(level) > 0)
 
 
-def beaten(met: dict[Values, Rollout], one: Values, other: Values) -> bool:
+def beaten(met: dict[Values, Rollout], one: Values, other: Values, level: float = LEVEL) -> bool:
     """Whether one need not meet another again: worse beyond noise, alike throughout, or failed."""
     told = paired(met[one], met[other])
-    return met[one].score.failed or (told is not None and (told.sign < 0 or told.same))
+    worse = told is not None and (told.sign_at(level) < 0 or told.same)
+    return met[one].score.failed or worse

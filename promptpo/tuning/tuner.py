@@ -34,8 +34,13 @@ BARREN = 3
 NEAR, NARROWEST, WIDER = 0.25, 0.003, 4.0
 
 #: Episodes at a time by which what was found has to beat what was written, and how often at most;
-#: and the share of a budget that is kept for them.
+#: and the share of a budget that is kept for them, at most.
 FINAL, FINALLY, KEPT = 5, 8, 0.15
+
+#: Two-sided level of each of these looks, so that all of them together err in 5% of cases. Source:
+#: S. J. Pocock, "Group sequential methods in the design and analysis of clinical trials",
+#: Biometrika 64 (1977).
+SURE = 0.989
 
 #: Generations from one judgement to the next, and samples that come to it beside the mean.
 EVERY, ELITES = 5, 2
@@ -100,7 +105,8 @@ class Tuner:
     @property
     def _until(self) -> float:
         """Where the steps begin that are kept for the last word."""
-        return self._budget - max(KEPT * self._budget, 2 * FINAL * self._length)
+        once = 2 * FINAL * self._length
+        return self._budget - min(max(KEPT * self._budget, once), FINALLY * once)
 
     @property
     def _length(self) -> float:
@@ -118,10 +124,12 @@ class Tuner:
             if turn and self.found.steps + 2 * FINAL * self._length > self._budget:
                 break
             await self._meet(both, self._final(FINAL), met)
-            if better(met, self._incumbent, written) or beaten(met, self._incumbent, written):
+            if better(met, self._incumbent, written, SURE):
+                break
+            if beaten(met, self._incumbent, written, SURE):
                 break
         self.found.before, self.found.after = met[written], met[self._incumbent]
-        holds = better(met, self._incumbent, written)
+        holds = better(met, self._incumbent, written, SURE)
         self.found.values = self._incumbent if holds else written
         return self.found
 

@@ -1,11 +1,13 @@
 """The loop of PromptPO against services that a test has written."""
 
+from dataclasses import replace
+
 import pytest
 from fake_services import fails, fenced, mean_returns, plays, services
 
 from promptpo.errors import GoalReached, LimitReached, ModelError
 from promptpo.llm.messages import Reply
-from promptpo.types import Key, Note, Round
+from promptpo.types import Key, Note, Preparation, Round
 
 LIMIT = LimitReached("the limit of 7 model calls is reached")
 
@@ -257,3 +259,42 @@ def test_the_limits_say_how_many_candidates_a_round_has():
     fake = services([plays(1), plays(2)], [plays(3), plays(4)])
     fake.allowed[2] = 1
     assert [len(r.candidates) for r in fake.search().rounds] == [2, 1]
+
+
+# A policy that learns before it acts
+
+LEARNER = plays(7, note="learns")
+
+
+def test_values_that_were_prepared_go_where_the_policy_goes():
+    made = services([LEARNER, plays(3)])
+    made.prepared[LEARNER.strip()] = Preparation("d", "v", "residual 0.1", 2.0, predicted=9.0)
+    found = made.search()
+    assert found.finalists[0].prepared == "v"
+    assert found.finalists[0].identity == (LEARNER, "v")
+
+
+def test_an_error_of_prepare_is_repaired_with_what_it_had_printed():
+    made = services([LEARNER], repairs=1)
+    wrong = Preparation("d", None, "residual 0.1", 2.0, "line 3: no such column", "exception")
+    made.prepared[LEARNER.strip()] = wrong
+    made.replies[Key(1, 1, 1, "repair")] = fenced(plays(5))
+    found = made.search()
+    assert "line 3: no such column" in made.prompt(1, 1, 1, role="repair")
+    assert "residual 0.1" in made.prompt(1, 1, 1, role="repair")
+    assert [c.error for c in made.candidates()][:2] == ["line 3: no such column", None]
+    assert LEARNER not in [source for source, *_ in made.played]
+    assert found.finalists[0].score.mean_return == 5
+
+
+def test_the_same_text_prepared_from_other_data_is_another_policy():
+    made = services([LEARNER], [LEARNER])
+    first = made.prepare
+
+    async def prepare(candidate):
+        done = Preparation("d", f"values of {candidate.name}")
+        return replace(await first(candidate), preparation=done)
+
+    made.prepare = prepare
+    found = made.search()
+    assert [c.parents for r in found.rounds for c in r.candidates] == [(), ()]

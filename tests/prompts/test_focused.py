@@ -8,7 +8,7 @@ from rollouts import rollout
 from promptpo.prompts import count_tokens
 from promptpo.prompts.promptpo import Memory, render_memory
 from promptpo.prompts.promptpo.focused import second_in_full
-from promptpo.types import Candidate, Key, Note, Rollout, Round
+from promptpo.types import Candidate, Key, Note, Preparation, Rollout, Round
 
 HORIZON = 10
 WORST = Note("Worst episode (return 1, 4 steps)", "It leans left. It falls at step 4.")
@@ -249,3 +249,37 @@ def test_what_helps_least_is_told_shorter_first():
     assert "```diff" in sizes[1]
     assert "```diff" not in sizes[0]
     assert len(sizes[0]) < len(sizes[1])
+
+
+# What was learned before acting
+
+
+def learned(output="residual 0.1", **details):
+    return Preparation("d", "v", output, 2.5, episodes=4, transitions=70, **details)
+
+
+def test_what_prepare_printed_is_told_of_the_best_and_how_far_its_prediction_was_off():
+    best = candidate(1, 1, 5.0, 7.0, preparation=learned(predicted=8.5))
+    text = told(one_round(1, best, candidate(1, 2, 1.0)))
+    assert (
+        "Its prepare() took 2.5 s on 4 episodes, 70 transitions, predicted a return of 8.5 (its"
+        " mean is 6, -2.5), and printed:\n\n```\nresidual 0.1\n```" in text
+    )
+
+
+def test_of_the_best_and_the_second_line_four_thousand_characters_are_told_of_losers_fewer():
+    long = learned("x" * 3990)
+    best, second, loser = (candidate(1, i, 9.0 - i, preparation=long) for i in (1, 2, 3))
+    text = told(one_round(1, best, second, loser), second=second)
+    assert text.count("x" * 3990) >= 1
+    assert "x" * 3990 in second_in_full(second, best)
+    _, _, others = text.partition("### The others of round 1")
+    assert "Its prepare() took 2.5 s: xxx" in others
+    assert others.count("x") < 700
+
+
+def test_what_is_told_of_prepare_gives_way_where_the_budget_is_small():
+    best = candidate(1, 1, 5.0, 7.0, preparation=learned("x" * 3990))
+    text = told(one_round(1, best, candidate(1, 2, 1.0)), budget=600)
+    assert "x" * 100 in text
+    assert text.count("x") < 900

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from llm_server import Answer, ScriptedServer, from_recording
+from scripted import replies
 
 from promptpo.cli import main
 from promptpo.llm import find_recording
@@ -24,8 +25,9 @@ from promptpo.types import Key
 pytestmark = pytest.mark.timeout(900)
 RECORDING = find_recording("cartpole")
 LEANING = Path(__file__).parents[1] / "data" / "leaning.txt"
+LEARNING = Path(__file__).parents[1] / "data" / "cartpole_lqr.txt"
 KINDS = ("candidate", "rollout", "proof", "feedback", "round", "selection", "finished", "tuning",
-         "tuned")  # fmt: skip
+         "tuned", "prepared")  # fmt: skip
 SMALL = (
     *("--spec", "cartpole", "--workers", "1", "--policy-seed", "7"),
     *("--rounds", "2", "--candidates", "2", "--episodes", "3"),
@@ -38,7 +40,20 @@ METHODS = {
     "random-search": ("--method", "random-search"),
     "tune": ("--method", "tune", "--model", f"file:{LEANING}", "--tune", "--tune-steps", "20000"),
     "tuning": ("--model", "recorded", "--tune", "--tune-steps", "60000", "--rounds", "2"),
+    "preparing": ("--prepare-time", "20", "--max-repairs", "1", "--no-early-stop"),
 }
+
+#: Pushes left, and fails where an episode lasts for more than nine steps: shorter ones are kept.
+FAILING = """
+class Policy:
+    def __init__(self):
+        self.steps = 0
+
+    def act(self, obs):
+        self.steps += 1
+        return 0 if self.steps <= 9 else 2
+"""
+
 #: Method and kills.
 REPLAYS = [
     pytest.param(*chain, marks=pytest.mark.slow)
@@ -49,8 +64,20 @@ REPLAYS = [
         ("random-search", 1),
         ("tune", 2),
         ("tuning", 2),
+        ("preparing", 3),
     )
 ]
+
+
+def arguments_of(method, folder):
+    """Of a run whose policies learn: what was learned from is played, fails and is repaired."""
+    if method != "preparing":
+        return METHODS[method]
+    learning = LEARNING.read_text()
+    another = learning.replace("10.0", "20.0")
+    script = replies([learning, FAILING], [learning, another])
+    script.say(another, "repair", 1, 2, 1)
+    return ("--model", script.write(folder / "learning.jsonl"), *METHODS[method])
 
 
 def start(*arguments):
@@ -79,9 +106,15 @@ def outcome(folder):
         kind = event.pop("type")
         if kind in KINDS:
             event.pop("time")
+            event.pop("seconds", None)
             assert event not in kept.setdefault(kind, []), f"{kind} is recorded twice"
             kept[kind].append(event)
     return {kind: sorted(map(json.dumps, events)) for kind, events in kept.items()}
+
+
+def prepared(folder):
+    """What policies have learned, to the byte."""
+    return {f.relative_to(folder): f.read_bytes() for f in folder.glob("candidates/*/prepared_*")}
 
 
 @dataclass
@@ -119,7 +152,8 @@ STARTING = 1.0
 @pytest.mark.parametrize(("method", "most"), REPLAYS)
 def test_a_killed_run_ends_as_one_that_was_never_killed(tmp_path, method, most):
     began = time.monotonic()
-    assert main(Chain(tmp_path / "whole", METHODS[method]).command()) == 0
+    arguments = arguments_of(method, tmp_path)
+    assert main(Chain(tmp_path / "whole", arguments).command()) == 0
     seconds = time.monotonic() - began + STARTING
     expected = outcome(run_folder(tmp_path / "whole"))
     assert expected["candidate"]
@@ -127,12 +161,13 @@ def test_a_killed_run_ends_as_one_that_was_never_killed(tmp_path, method, most):
     kills = run = 0
     while kills < most:
         run += 1
-        chain = Chain(tmp_path / f"run{run}", METHODS[method], seconds, rng)
+        chain = Chain(tmp_path / f"run{run}", arguments, seconds, rng)
         while kills + chain.kills < most and chain.kill_once():
             pass
         kills += chain.kills
         assert main(chain.command()) == 0
         assert outcome(run_folder(chain.out)) == expected
+        assert prepared(run_folder(chain.out)) == prepared(run_folder(tmp_path / "whole"))
 
 
 @pytest.mark.slow

@@ -191,3 +191,20 @@ def test_a_policy_of_a_file_prepares_before_it_is_tuned(tmp_path):
         tune_steps=0, prepare_time=20.0,
     )  # fmt: skip
     assert result.best.preparation.episodes == 0
+
+
+@pytest.mark.slow
+def test_a_tuned_policy_keeps_what_was_prepared(tmp_path):
+    weak = LQR.replace(
+        "self.gain = prepared", "self.bias = tunable(2.5, -3, 3)\n        self.gain = prepared"
+    )
+    weak = weak.replace("self.gain @ state < 0", "self.gain @ state < self.bias")
+    result, events = run(
+        tmp_path, replies([weak]), probe=2, policy_seed=3, tune=True, tune_steps=40_000, **ON
+    )
+    written, tuned = result.rounds[0].candidates
+    assert tuned.kind == "tuned"
+    assert tuned.preparation == written.preparation
+    assert tuned.score > written.score
+    assert len(data_of(events, "prepared")) == 1
+    assert load_run(result.folder).candidates[-1].preparation == written.preparation

@@ -120,7 +120,8 @@ def _plain(name: str, value: Any) -> Any:  # noqa: ANN401 - anything at all, whe
     if isinstance(value, np.generic):
         if value.dtype.kind not in _KINDS:
             raise ValueError(f"{name!r} is no real number but a numpy.{value.dtype.name}")
-        return np.asarray(value).astype(_ARRAYS[_KINDS[value.dtype.kind]]).item()
+        made: Any = {"f": float, "b": bool}.get(value.dtype.kind, int)
+        return made(value)
     return value
 
 
@@ -165,9 +166,7 @@ def unpack(data: bytes | memoryview, limit: int = LIMIT, trusted: bool = False) 
     length = int.from_bytes(view[8:_START], "little")
     if view[:8] != _MAGIC or length > len(view) - _START:
         raise ValueError("packed values do not begin as they should")
-    entries = _entries(bytes(view[_START : _START + length]))
-    if not trusted and len(entries) > MAX_VALUES:
-        raise ValueError(f"{len(entries)} values")
+    entries = _entries(bytes(view[_START : _START + length]), len(view) if trusted else MAX_VALUES)
     names = [entry.name for entry in entries]
     if any(a >= b for a, b in pairwise(names)):
         raise ValueError("names are not in order")
@@ -179,12 +178,14 @@ def unpack(data: bytes | memoryview, limit: int = LIMIT, trusted: bool = False) 
     return {e.name: _value(e, view, found.offsets.get(e.name, 0)) for e in entries}
 
 
-def _entries(text: bytes) -> list[Entry]:
+def _entries(text: bytes, most: int) -> list[Entry]:
     try:
         rows = json.loads(text)
     except RecursionError:
         raise ValueError("the head is nested") from None
-    if type(rows) is not list or not all(type(row) is list and len(row) == 3 for row in rows):
+    if type(rows) is not list or len(rows) > most:
+        raise ValueError(f"the head is no list of at most {most} values")
+    if not all(type(row) is list and len(row) == 3 for row in rows):
         raise ValueError("the head is no list of values")
     entries = [Entry(*row) for row in rows]
     if not all(type(entry.name) is str and type(entry.kind) is str for entry in entries):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from raw_process import RawProcesses
 from reach import powers
@@ -272,12 +272,14 @@ def test_an_honest_reply_is_taken():
     assert forged(PACKED).values == PACKED
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=200))
 def test_any_other_bytes_break_the_protocol(payload):
     with pytest.raises(ProtocolError):
         forged(payload)
 
 
+@settings(deadline=None)
 @given(st.integers(0, len(PACKED) - 1), st.integers(0, 255))
 def test_altered_bytes_are_refused_or_plain_values(at, byte):
     altered = bytearray(PACKED)

@@ -196,6 +196,8 @@ class RunFolder:
         }
         if run is not None:
             result |= {k: v for k, v in encode(run).items() if k != "error"}
+        if candidate.preparation is not None:
+            result["preparation"] = encode(candidate.preparation)
         if candidate.source is not None:
             self.write_candidate(candidate.name, "policy.py", candidate.source)
         if candidate.error is not None:

@@ -262,8 +262,8 @@ def test_what_prepare_printed_is_told_of_the_best_and_how_far_its_prediction_was
     best = candidate(1, 1, 5.0, 7.0, preparation=learned(predicted=8.5))
     text = told(one_round(1, best, candidate(1, 2, 1.0)))
     assert (
-        "Its prepare() took 2.5 s on 4 episodes, 70 transitions, predicted a return of 8.5 (its"
-        " mean is 6, -2.5), and printed:\n\n```\nresidual 0.1\n```" in text
+        "Its prepare() took less than 5 s on 4 episodes, 70 transitions, predicted a return of 8.5"
+        " (its mean is 6, -2.5), and printed:\n\n```\nresidual 0.1\n```" in text
     )
 
 
@@ -274,7 +274,7 @@ def test_of_the_best_and_the_second_line_four_thousand_characters_are_told_of_lo
     assert text.count("x" * 3990) >= 1
     assert "x" * 3990 in second_in_full(second, best)
     _, _, others = text.partition("### The others of round 1")
-    assert "Its prepare() took 2.5 s: xxx" in others
+    assert "Its prepare() took less than 5 s: xxx" in others
     assert others.count("x") < 700
 
 

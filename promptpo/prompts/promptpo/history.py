@@ -8,6 +8,7 @@ from enum import IntEnum
 
 from promptpo.common.text import success_count
 from promptpo.prompts.promptpo.memory import REFLECTION
+from promptpo.prompts.promptpo.prepared import preparation_words
 from promptpo.prompts.promptpo.words import first_line, strategy_line
 from promptpo.prompts.task import CHARS_PER_TOKEN
 from promptpo.types import Candidate, Note, Rollout, Round, best_round
@@ -98,6 +99,8 @@ def _render_round(round_: Round, is_best: bool, detail: Detail) -> str:
         lines.append(f"\n```python\n{winner.source.strip()}\n```\n")
     else:
         lines.append(f"({strategy_line(winner.source) or 'source'}: source left out for space)")
+    if detail > Detail.SCORES and (learned := preparation_words(winner)):
+        lines.append(f"{learned}\n")
     if len(round_.notes) > len(opening) and detail > Detail.SCORES:
         lines.append("What its episodes looked like:\n")
         lines += [_note_line(note) for note in round_.notes if note not in opening]

@@ -7,23 +7,25 @@ from promptpo.types import Candidate
 
 #: How a policy is written that learns before it acts.
 PREPARING = """
-- Your code may also define, beside the class, `def prepare(data)`. It runs once, before the first
-  episode, in at most $seconds s of processor time, and returns a dict of numbers, numpy arrays and
-  short strings (4 MB, no objects). Every policy is then made as `Policy(prepared)`: write
-  `def __init__(self, prepared)` and read `prepared["gain"]`, which cannot be changed.
-  `data` is what the search recorded before this round, $losers
+- Beside the class your code may define `def prepare(data)`, which learns before the policy acts. It
+  runs once, before the first episode, in at most $seconds s of processor time (no clock tells it:
+  bound the work by counting) and 1 GB, on one core, with all libraries above and `scipy.integrate`.
+  It returns a dict of numbers, numpy arrays and short strings (4 MB, no objects). Every policy is
+  then made as `Policy(prepared)`: write `def __init__(self, prepared)` and read `prepared["gain"]`;
+  what is in it cannot be changed.
+- `data` is what the search recorded before this round, $losers
   too: the newest $transitions transitions, which cannot be changed. `data.observations` (N, n),
   `data.actions` (N, m), `data.rewards` (N,), `data.next_observations` (N, n), `data.terminals`
   (N,; the task ended there, which the step limit is not), `data.episode` (N,; the episode of each
   row); `data.columns["name"]`: the column of a field of Observation, a slice for an array;
   `data.episodes`: each with `observations` (T+1, n), `actions` (T, m), `rewards` (T,),
   `terminated`, `truncated`, `success`, `candidate`, `round`, `total_reward`. Discrete actions are
-  one column of numbers. There is one core, with numpy and scipy; the same data gives the same
-  result. What `prepare` prints, up to 4,000 characters, is shown to the authors of the next
-  policies: print what was learned, and how well it fits. With `predicted_return` among the values
-  they are told how far that is from what the policy then got.
-- It pays where you can write a model with unknown constants: identify them from the recorded steps,
-  look at the residual, and optimize a gait, gains or a plan on the model; where transition
+  one column of numbers.
+- What `prepare` prints, up to 4,000 characters, is shown to the authors of the next policies: print
+  what was learned, and how well it fits. With `predicted_return` among the values they are told how
+  far that is from what the policy then got.
+- `prepare` pays where you can write a model with unknown constants: identify them from the recorded
+  steps, look at the residual, and optimize a gait, gains or a plan on the model; where transition
   probabilities can be counted, for value iteration; to imitate the best episodes; to fit a value
   function. It does not pay where a formula is known, nor where the data do not show what matters:
   $first."""
@@ -43,7 +45,7 @@ def preparation_words(candidate: Candidate, most: int = FULL) -> str:
     if done is None or done.error is not None:
         return ""
     data = f"{done.episodes:,} episodes, {done.transitions:,} transitions"
-    told = f"Its prepare() took {done.seconds:.3g} s on {data}{_predicted(candidate)}"
+    told = f"Its prepare() took {_time(done.seconds)} on {data}{_predicted(candidate)}"
     output = shortened(clean(done.output.strip()), most)
     if not output:
         return f"{told}, and printed nothing."
@@ -57,7 +59,8 @@ def preparation_line(candidate: Candidate, most: int) -> str:
         return ""
     output = " ".join(clean(done.output).split())
     cut = output if len(output) <= most else output[: most - 3] + "..."
-    return f"Its prepare() took {done.seconds:.3g} s{_predicted(candidate)}: {cut or 'no output'}"
+    told = f"Its prepare() took {_time(done.seconds)}{_predicted(candidate)}"
+    return f"{told}: {cut or 'no output'}"
 
 
 def printed(candidate: Candidate) -> str:
@@ -65,6 +68,12 @@ def printed(candidate: Candidate) -> str:
     done, run = candidate.preparation, candidate.rollout
     parts = [done.output if done is not None else "", run.output if run is not None else ""]
     return "\n".join(part.strip("\n") for part in parts if part.strip())
+
+
+def _time(seconds: float) -> str:
+    """Processor time, so coarse that a replay of the run tells the same as far as can be."""
+    step = next(n * 10**k for k in range(9) for n in (1, 2, 5) if seconds < n * 10**k)
+    return f"less than {step} s"
 
 
 def _predicted(candidate: Candidate) -> str:

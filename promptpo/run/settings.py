@@ -12,7 +12,7 @@ from promptpo import config
 from promptpo.common.values import shown, unknown_name
 from promptpo.config import RunConfig, flat
 from promptpo.errors import ModelError, RunError, UsageError
-from promptpo.llm import default_model, find_recording, load_header
+from promptpo.llm import RecordingHeader, default_model, find_recording, load_header
 from promptpo.llm.settings import BUILTIN
 from promptpo.methods import find_method, tunes
 from promptpo.run.options import build, fields, flag, kind_of
@@ -44,7 +44,8 @@ def configure(*layers: Mapping[str, Any], needs_model: bool = True) -> RunConfig
         return build(*layers, below={"target": spec.target})
     recording = recording_path(model, spec.name)
     header = load_header(recording) if recording else None
-    below = {"target": spec.target} | (header.settings if header else {})
+    told = (header or RecordingHeader({})).settings if recording else {}
+    below = {"target": spec.target} | told
     if model == BUILTIN:  # its structures are nothing without their numbers
         below["tune"] = tunes(first.method)
     return build(*layers, {"model": model}, below=below)

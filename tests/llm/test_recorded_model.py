@@ -11,6 +11,7 @@ import pytest
 from promptpo.errors import ModelError
 from promptpo.llm import (
     ModelSettings,
+    RecordingHeader,
     ReplyMissing,
     default_model,
     find_recording,
@@ -142,7 +143,15 @@ def test_a_replay_takes_over_what_decides_the_replies_and_nothing_else(tmp_path)
     header = load_header(
         write(tmp_path / "x.jsonl", {**HEADER, "config": {**CONFIG, "options": own}})
     )
-    assert header.settings == {"seed": 3, "rounds": 1, "candidates": 2, "episodes": 5, **own}
+    taken = {"seed": 3, "rounds": 1, "candidates": 2, "episodes": 5, "prepare_time": 0, **own}
+    assert header.settings == taken
+
+
+def test_what_was_recorded_without_prepare_is_replayed_without_it(tmp_path):
+    """Its prompts did not tell of it; a header of today says how much time there was."""
+    asked = write(tmp_path / "x.jsonl", {**HEADER, "config": {**CONFIG, "prepare_time": 30.0}})
+    assert load_header(asked).settings["prepare_time"] == 30
+    assert RecordingHeader({}).settings == {"prepare_time": 0}
 
 
 def test_the_header_of_a_run_log_are_the_settings_of_the_run(tmp_path):

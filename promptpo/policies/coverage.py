@@ -7,7 +7,7 @@ statements. Counts are shown and never relied on: whatever they say, nothing her
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,7 +61,7 @@ def unreached(source: str, counts: Counts) -> list[str]:
     tree = _parsed(source)
     if tree is None:
         return []
-    found = sorted(_Search(source, dict(counts)).block(tree.body, 0))
+    found = sorted(_Search(source, dict(counts), _preparing(tree)).block(tree.body, 0))
     told = [words for _, _, words in found]
     if len(told) > MOST:
         told = [*told[: MOST - 1], f"and {len(told) - MOST + 1} more that never ran"]
@@ -108,9 +108,10 @@ def _hits_of_body(node: ast.FunctionDef, counts: Mapping[int, int]) -> int | Non
 class _Search:
     """Looks for what never ran; finds are (depth, line, words)."""
 
-    def __init__(self, source: str, counts: Mapping[int, int]) -> None:
+    def __init__(self, source: str, counts: Mapping[int, int], preparing: Set[str]) -> None:
         self._lines = source.splitlines()
         self._counts = counts
+        self._preparing = preparing
 
     def block(
         self, body: Sequence[ast.stmt], depth: int, owner: str = ""
@@ -152,6 +153,8 @@ class _Search:
             return
         if self._entered(node.body):
             yield from self.block(node.body, depth + 1)
+        elif (owner.rstrip(".") or node.name) in self._preparing:
+            return
         elif not (isinstance(first, ast.Raise | ast.Pass) or _is_called_by_others(node)):
             yield depth, node.lineno, f"`{owner}{node.name}` was never entered"
 
@@ -190,6 +193,20 @@ class _Search:
     def _quoted(self, line: int) -> str:
         words = self._text(line).removesuffix(":")
         return f"`{words if len(words) <= _QUOTED else words[:_QUOTED] + '...'}`"
+
+
+def _preparing(tree: ast.Module) -> set[str]:
+    """The functions and classes that ``prepare`` needs, which runs before lines are counted."""
+    kinds = (ast.FunctionDef, ast.ClassDef)
+    defined = {node.name: node for node in tree.body if isinstance(node, kinds)}
+    found, waiting = set[str](), ["prepare"]
+    while waiting:
+        name = waiting.pop()
+        if name in defined and name not in found | {"Policy"}:
+            found.add(name)
+            nodes = ast.walk(defined[name])
+            waiting += [node.id for node in nodes if isinstance(node, ast.Name)]
+    return found
 
 
 def _lines_words(first: int, last: int) -> str:

@@ -112,3 +112,28 @@ def test_no_more_than_five_are_told():
 def test_any_counts_can_be_shown(counts, source):
     assert len(unreached(source, counts)) <= 5
     assert line_hits(source, counts).keys() <= set(range(1, 60))
+
+
+LEARNING = """class Model:
+    def step(self, x):
+        return x
+
+def fit(data):
+    return Model()
+
+def helper(x):
+    return x
+
+def prepare(data):
+    return {"x": fit(data).step(1)}
+
+class Policy:
+    def act(self, obs):
+        return 0
+"""
+
+
+def test_what_runs_in_prepare_is_not_missed():
+    """Lines are counted while a policy is made and acts, long after that."""
+    counts = ((1, 0), (2, 0), (5, 0), (8, 0), (11, 0), (14, 0), (15, 0), (16, 5))
+    assert unreached(LEARNING, counts) == ["`helper` was never entered"]

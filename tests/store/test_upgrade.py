@@ -12,7 +12,7 @@ from promptpo.store.folder import RunFolder
 from promptpo.store.reading import read_record
 from promptpo.store.record import Record
 from promptpo.store.shapes import is_event
-from promptpo.store.upgrade import Upgrade, format_of
+from promptpo.store.upgrade import Upgrade, format_of, with_settings_unknown_then
 from promptpo.types import Key
 
 DATA = Path(__file__).parents[1] / "data" / "format_1"
@@ -174,3 +174,14 @@ def test_values_changed_at_random_raise_nothing(folder):
                 assert is_event(data)
                 record.apply(Event(data.pop("type"), data, data.pop("time", 0.0)))
         assert [r.number for r in record.rounds] == sorted(r.number for r in record.rounds)
+
+
+def test_a_run_that_knew_nothing_of_prepare_goes_on_without_it():
+    assert with_settings_unknown_then({"early_stop": True}) == {
+        "early_stop": True,
+        "prepare_time": 0,
+    }
+    assert with_settings_unknown_then({"early_stop": True, "prepare_time": 5.0}) == {
+        "early_stop": True,
+        "prepare_time": 5.0,
+    }

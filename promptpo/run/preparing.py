@@ -167,6 +167,7 @@ class Preparer:
     async def _places(self, gathered: Gathered) -> list[_Place]:
         """Where episodes are; those that are lost are played again."""
         key, seeds = gathered.key, [e.seed for e in gathered.episodes]
+        await asyncio.sleep(0)  # files are read in the run's own thread: let others run between
         try:
             await self.player.trajectories(gathered.play, key, seeds)
         except RunError as e:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from promptpo.outcomes import Rollout, Score
-from promptpo.racing import LEVEL, paired
 from promptpo.tuning.optimizer import Values
 
 
@@ -81,18 +80,3 @@ def ranked(played: Sequence[Played]) -> list[float]:
         else sum(mine > other for other in keys) + 0.5 * (sum(mine == other for other in keys) - 1)
         for its, mine in zip(played, keys, strict=True)
     ]
-
-
-def better(met: dict[Values, Rollout], one: Values, other: Values, level: float = LEVEL) -> bool:
-    """Whether one is better than another beyond noise on the episodes that both have met."""
-    if met[one].score.failed:
-        return False
-    told = paired(met[one], met[other])
-    return met[other].score.failed or (told is not None and told.sign_at(level) > 0)
-
-
-def beaten(met: dict[Values, Rollout], one: Values, other: Values, level: float = LEVEL) -> bool:
-    """Whether one need not meet another again: worse beyond noise, alike throughout, or failed."""
-    told = paired(met[one], met[other])
-    worse = told is not None and (told.sign_at(level) < 0 or told.same)
-    return met[one].score.failed or worse

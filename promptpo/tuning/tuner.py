@@ -1,11 +1,12 @@
 """A policy's constants tuned on noisy episodes: proposals by CMA-ES, decisions by paired tests.
 
-Samples of a generation meet the same fresh episode, which is enough to rank them and far too little
-to trust one. So the incumbent changes hands only in a *judgement*: it, the mean of
+Samples of a generation meet the same one or few fresh episodes, which is enough to rank them and
+far too little to trust one. So the incumbent changes hands only in a *judgement*: it, the mean of
 the search and the best samples since the last one play more fresh episodes, the same for all, the
 best challenger goes on against it, and takes over where it is better beyond noise
-(``promptpo.racing``). Many are judged, and some are lucky: what stands in the end meets what was
-written once more, on episodes of its own.
+(``promptpo.racing``). Many are judged, and some are lucky: who stood before stands again where the
+new one does worse as it plays on, and what stands in the end meets what was written once more, on
+episodes of its own.
 """
 
 from __future__ import annotations
@@ -16,15 +17,16 @@ from collections.abc import Awaitable, Callable, Sequence
 from promptpo.outcomes import Rollout
 from promptpo.policies.constants import Tunable
 from promptpo.racing import standard_error
+from promptpo.tuning.judging import Incumbents, beaten, better
 from promptpo.tuning.optimizer import SIGMA, Optimizer, Values
-from promptpo.tuning.played import Bar, Played, Standing, Tuned, beaten, better, ranked
+from promptpo.tuning.played import Bar, Played, Standing, Tuned, ranked
 
 #: Fresh seeds: so many of them, never the same twice.
 Seeds = Callable[[int], Sequence[int]]
 
-#: Episodes of everyone at a time in a judgement, and how often at most. A sample has one: more
-#: generations bring more than surer ranks.
-JUDGED, AGAIN = 3, 6
+#: Episodes of a sample, and the most that they become where noise hides who is better; episodes of
+#: everyone at a time in a judgement, and how often at most.
+SAMPLE, MOST, JUDGED, AGAIN = 1, 4, 3, 6
 
 #: Judgements without a new incumbent after which the search begins again around the old one.
 BARREN = 3
@@ -63,19 +65,18 @@ class Tuner:
         """
         self.optimizer = Optimizer(tunable.constants, seed)
         self._play, self._seeds, self._final = play, seeds, final
-        self._incumbent = tuple(c.value for c in tunable.constants)
-        self._run: Rollout | None = None
+        self._incumbents = Incumbents(tuple(c.value for c in tunable.constants))
         self._elites: list[tuple[float, Values]] = []
         self._pace = -math.inf
-        self._last, self._barren = 0, 0
+        self._last, self._barren, self._sample = 0, 0, SAMPLE
         self._budget, self._each = 0, 0.0
         self._sigma, self._first = SIGMA, True
-        self.found = Tuned(self._incumbent)
+        self.found = Tuned(self._incumbents.values)
 
     @property
     def run(self) -> Rollout | None:
         """What the incumbent has played in judgements; None before the first."""
-        return self._run
+        return self._incumbents.run
 
     async def tune(self, budget: int, watch: Watch = lambda _: None) -> Tuned:
         """Spend a budget of steps, and let what was found meet what was written."""
@@ -111,26 +112,26 @@ class Tuner:
     @property
     def _length(self) -> float:
         """Steps of an episode: of the values that stand, or of the latest samples if more."""
-        lengths = self._run.lengths if self._run is not None else ()
+        lengths = self.run.lengths if self.run is not None else ()
         return max(sum(lengths) / len(lengths) if lengths else 0.0, self._each)
 
     async def finish(self) -> Tuned:
         """Keep what was found only where it is better beyond noise on final episodes."""
         written = self.found.history[0].values
-        if self._incumbent == written:
+        if self._incumbents.values == written:
             return self.found
-        both, met = (written, self._incumbent), dict[Values, Rollout]()
+        both, met = (written, self._incumbents.values), dict[Values, Rollout]()
         for turn in range(FINALLY):
             if turn and self.found.steps + 2 * FINAL * self._length > self._budget:
                 break
             await self._meet(both, self._final(FINAL), met)
-            if better(met, self._incumbent, written, SURE):
+            if better(met, self._incumbents.values, written, SURE):
                 break
-            if beaten(met, self._incumbent, written, SURE):
+            if beaten(met, self._incumbents.values, written, SURE):
                 break
-        self.found.before, self.found.after = met[written], met[self._incumbent]
-        holds = better(met, self._incumbent, written, SURE)
-        self.found.values = self._incumbent if holds else written
+        self.found.before, self.found.after = met[written], met[self._incumbents.values]
+        holds = better(met, self._incumbents.values, written, SURE)
+        self.found.values = self._incumbents.values if holds else written
         return self.found
 
     async def _generation(self) -> bool:
@@ -139,8 +140,8 @@ class Tuner:
             self._barren = 0
             self._begin(min(WIDER * self._sigma, SIGMA), larger=True)
         asked = self.optimizer.ask()
-        played = await self._played(asked, self._seeds(1), self._bar())
-        self._each = sum(p.run.steps for p in played) / len(played)
+        played = await self._played(asked, self._seeds(self._sample), self._bar())
+        self._each = sum(p.run.steps for p in played) / len(played) / self._sample
         near = sum(self._is_near(its) for its in played)
         if self._first and near < NEAR * len(played) and self._sigma > NARROWEST:
             self._begin(self._sigma / 2, larger=False)
@@ -160,15 +161,15 @@ class Tuner:
     def _begin(self, sigma: float, *, larger: bool) -> None:
         """Begin the search again around the incumbent."""
         self._sigma, self._first = max(sigma, NARROWEST), True
-        self.optimizer.restart(self._incumbent, self._sigma, larger=larger)
+        self.optimizer.restart(self._incumbents.values, self._sigma, larger=larger)
 
     def _threshold(self) -> float:
-        """A return two standard deviations of an episode below the incumbent's mean."""
-        run = self._run
+        """A mean return two standard errors of a sample below the incumbent's."""
+        run = self.run
         if run is None or run.score.failed:
             return -math.inf
-        spread = standard_error(run.returns) * math.sqrt(len(run.returns))
-        return run.score.mean_return - 2 * spread if math.isfinite(spread) else -math.inf
+        error = standard_error(run.returns) * math.sqrt(len(run.returns) / self._sample)
+        return run.score.mean_return - 2 * error if math.isfinite(error) else -math.inf
 
     def _is_near(self, its: Played) -> bool:
         """Whether a sample does about as well as the incumbent, or better."""
@@ -176,28 +177,30 @@ class Tuner:
         if its.bound is not None or score.failed:
             return False
         return score.mean_return >= self._threshold() or (
-            self._run is not None and score > self._run.score
+            self.run is not None and score > self.run.score
         )
 
     def _bar(self) -> Bar | None:
         """What a sample must be able to reach; none where the incumbent does not always succeed."""
         mean = self._threshold()
-        if self._run is None or self._run.score.success_rate not in (None, 1.0):
+        if self.run is None or self.run.score.success_rate not in (None, 1.0):
             return None
         return Bar(mean, self._pace) if math.isfinite(mean) else None
 
     def _challengers(self) -> list[Values]:
         elites = [values for _, values in self._elites]
         self._elites = []
-        return [v for v in dict.fromkeys([self.optimizer.mean, *elites]) if v != self._incumbent]
+        return [
+            v for v in dict.fromkeys([self.optimizer.mean, *elites]) if v != self._incumbents.values
+        ]
 
     async def _judge(self, challengers: Sequence[Values]) -> None:
         """Let the incumbent meet challengers, and the best of these until they are told apart.
 
         Where steps for all are not left, the mean of the search alone meets it, once.
         """
-        incumbent, met = self._incumbent, dict[Values, Rollout]()
-        standing = [incumbent, *challengers]
+        incumbent, met = self._incumbents.values, dict[Values, Rollout]()
+        standing, won = [incumbent, *challengers], False
         for turn in range(AGAIN):
             fitting = int((self._until - self.found.steps) / (JUDGED * self._length or 1))
             if self.found.history and fitting < len(standing):
@@ -208,16 +211,22 @@ class Tuner:
             if not challengers:
                 break
             standing = [incumbent, max(standing[1:], key=lambda v: met[v].score)]
-            if better(met, standing[1], incumbent) or beaten(met, standing[1], incumbent):
+            won = self._incumbents.loses_to(standing[1], met)
+            if won or beaten(met, standing[1], incumbent):
                 break
-        if challengers and better(met, standing[1], incumbent):
-            self._incumbent, self._run, self._barren = standing[1], None, 0
+        self._incumbents.settle(met, standing[1] if won else None)
+        if won and self._incumbents.values == standing[1]:
+            self._barren = 0
         elif challengers:
+            # Ranks of so few episodes led nowhere: more of them, up to a limit.
             self._barren += 1
-        run = met[self._incumbent]
-        self._run = run if self._run is None else Rollout.pooled((self._run, run))
-        self.found.values = self._incumbent
-        self.found.history.append(Standing(self.found.steps, self._incumbent, self._run))
+            self._sample = min(2 * self._sample, MOST)
+        run = self._incumbents.run
+        assert run is not None  # noqa: S101 - it has just been judged
+        if len(set(run.returns)) == 1 and not run.score.failed:
+            self._sample = SAMPLE  # no chance in it
+        self.found.values = self._incumbents.values
+        self.found.history.append(Standing(self.found.steps, self._incumbents.values, run))
 
     async def _meet(
         self, values: Sequence[Values], seeds: Sequence[int], met: dict[Values, Rollout]

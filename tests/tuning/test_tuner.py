@@ -106,7 +106,7 @@ def test_a_policy_that_fails_as_written_can_be_mended():
 
 
 class RareFalls(World):
-    """The farther ``a`` is from 1, the more an episode brings, and the oftener it ends in a fall."""
+    """The farther ``a`` is from 1, the more an episode brings, and the oftener it falls."""
 
     def rollout(self, values, seeds):
         risk = min(abs(values[0] - 1) / 5, 0.3)

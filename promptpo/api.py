@@ -269,6 +269,9 @@ def _player_of(policy: PolicyLike) -> Player:
     if isinstance(policy, Candidate):
         if policy.source is None:
             raise UsageError(f"{policy.name}: it has no source, because no code was found")
+        if policy.prepared is not None:
+            file = f"RUN/candidates/{policy.name}/policy.py"
+            raise UsageError(f"{policy.name}: what it has prepared lies in its run; name {file}")
         return evaluation.player_of_source(policy.source, policy.name)
     if isinstance(policy, type):
         return evaluation.player_of_class(policy)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from promptpo import config
 from promptpo.cli import run, runs
@@ -17,6 +17,9 @@ from promptpo.common.terminal import say
 from promptpo.common.text import near_path
 from promptpo.config import PLAYING, RunConfig
 from promptpo.errors import UsageError
+
+if TYPE_CHECKING:
+    from promptpo.export.learned import Learned
 
 NOTE = """\
 Its constants (promptpo constants POLICY lists them) are chosen by CMA-ES on episodes of their own.
@@ -53,6 +56,7 @@ def main(arguments: argparse.Namespace) -> int:
     if to is not None and to.is_dir():
         raise UsageError(f"--to {to}: is a folder; name a file")
     from promptpo.evaluation import find_player
+    from promptpo.export.learned import BESIDE
     from promptpo.policies.constants import listed
     from promptpo.run.settings import configure
 
@@ -63,6 +67,9 @@ def main(arguments: argparse.Namespace) -> int:
     if not listed(player.file.source, which, player.label):
         hint = "; --constants auto takes all that are found" if which == "declared" else ""
         raise UsageError(f"{player.label}: no constants to tune: no number is assigned{hint}")
+    learned = player.file.learned if player.file.prepared else None
+    if to is not None and learned is not None:
+        _check_beside(to, learned)
     below = {name: player.settings[name] for name in PLAYING if name in player.settings}
     below.pop("test_episodes", None)
     settings = {**below, **given}
@@ -72,7 +79,19 @@ def main(arguments: argparse.Namespace) -> int:
     fixed = {"method": "tune", "model": f"file:{path}", "tune": True, "rounds": 1, "candidates": 1}
     result = run.execute(configure({**settings, **fixed}), None, as_json=as_json)
     if to is not None and result.best is not None and result.best.source is not None:
-        write_atomically(to, result.best.source)
+        if learned is not None and learned.beside is not None:
+            write_atomically(to.with_name(BESIDE), learned.beside)
+        best = result.folder / "best" / "policy.py"
+        write_atomically(to, best.read_text("utf-8") if learned else result.best.source)
         if not as_json:
             say(f"{'written':11}  {near_path(to)}")
     return run.exit_code(result) or int(result.best is None)
+
+
+def _check_beside(to: Path, learned: Learned) -> None:
+    """Raise UsageError where arrays of another policy lie where those of this one are to lie."""
+    from promptpo.export.learned import BESIDE
+
+    there = to.with_name(BESIDE)
+    if learned.beside is not None and there.exists() and there.read_bytes() != learned.beside:
+        raise UsageError(f"--to {to}: {there} is of another policy; name a file in another folder")

@@ -69,13 +69,16 @@ async def score(players: Sequence[Player], configs: Sequence[RunConfig]) -> list
     """Play the held-out episodes, which a run with this seed reports, with each in turn.
 
     A policy that fails is an Evaluation with an ``error``. Raises SpecError where the environment
-    fails without any policy, and where a baseline is asked for that the spec has not.
+    fails without any policy; UsageError where a baseline is asked for that the spec has not, and
+    where a policy's prepared values are missing.
     """
     first = configs[0]
     spec = load_spec(first.spec, published=first.published_prompt, limit=first.env_timeout)
     for player in players:
         if player.baseline == "expert" and spec.expert is None:
             raise UsageError(f"{spec.name} has no expert; random and zero are what every spec has")
+        if player.file is not None:
+            _ = player.file.prepared  # or none is played
     found: list[Evaluation] = []
     pairs = zip(players, configs, strict=True)
     for _, group in itertools.groupby(pairs, lambda pair: worker_settings(pair[1], spec)):
@@ -97,7 +100,10 @@ async def _play(
         run = await evaluate_baseline(executor, player.baseline, "test", seeds, life=life)
         return run, None
     assert player.file is not None  # noqa: S101 - what is no baseline has a source
-    rollout, proof = await evaluate_proven(executor, player.file.source, "test", seeds, life=life)
+    source, prepared = player.file.source, player.file.prepared
+    rollout, proof = await evaluate_proven(
+        executor, source, "test", seeds, life=life, prepared=prepared
+    )
     if rollout.error_kind == "environment":
         await rehearse(executor, seeds)
     return rollout, proof

@@ -9,6 +9,8 @@ from string import Template
 from promptpo.common import text
 from promptpo.common.files import write_atomically
 from promptpo.errors import RunError, UsageError
+from promptpo.export.learned import BESIDE, Learned, Maker
+from promptpo.export.policy_file import PolicyFile
 from promptpo.export.policy_module import FOUND_MARKER, MARKER
 from promptpo.export.readme import policy_loop, score_lines
 from promptpo.export.sb3 import SPEC_BESIDE, sb3_example, sb3_module
@@ -26,6 +28,10 @@ _RUN = '''\
 """Plays $spec with policy.py, and prints what the run measured for the same seeds."""
 
 $loop'''
+
+_BESIDE_ROW = f"""\
+| `{BESIDE}` | arrays that its `prepare(data)` returned; `policy.py` loads them |
+"""
 
 _SPEC_ROW = """\
 | `spec/` | the task: its spec as the run had it, with all of its own files |
@@ -95,19 +101,29 @@ def folder_files(run: RunRecord, *, sb3: bool = False) -> dict[str, str | bytes]
     """The files of the exported folder by their name. Raises RunError as ``write_folder``."""
     spec, candidate = spec_of(run), best_of(run)
     played = run.held_out or candidate.rollout
-    loop, needs = policy_loop(spec, played, SPEC_BESIDE)
+    file = RunFolder(run.folder).best_policy
+    learned = PolicyFile.read(file).learned if candidate.prepared else None
+    maker = Maker.of(candidate.source or "", learned)
+    loop, needs = policy_loop(spec, played, SPEC_BESIDE, maker)
     scripts = {"run.py": Template(_RUN).substitute(spec=spec.name, loop=loop)}
     if sb3:
-        scripts |= {"sb3_policy.py": sb3_module(spec), "run_sb3.py": sb3_example(spec, played)}
+        scripts |= {
+            "sb3_policy.py": sb3_module(spec, maker),
+            "run_sb3.py": sb3_example(spec, played),
+        }
     kept: dict[str, bytes] = {}
     if any(SPEC_BESIDE in text for text in scripts.values()):
         bundle = bundle_of(spec.ref, spec_text(spec))
         kept = {f"{FOLDER}/{name}": data for name, data in bundle_files(bundle).items()}
-    rows = (_SPEC_ROW if kept else "") + (_SB3_ROWS if sb3 else "")
+    beside = learned.beside if learned else None
+    rows = (
+        (_BESIDE_ROW if beside else "") + (_SPEC_ROW if kept else "") + (_SB3_ROWS if sb3 else "")
+    )
     return {
-        "policy.py": RunFolder(run.folder).best_policy.read_text(encoding="utf-8"),
+        "policy.py": file.read_text(encoding="utf-8"),
+        **({BESIDE: beside} if beside is not None else {}),
         **scripts,
-        "README.md": _readme(run, spec, candidate, needs, rows, _SB3_USE if sb3 else ""),
+        "README.md": _readme(run, spec, candidate, learned, needs, rows, _SB3_USE if sb3 else ""),
         "NOTICE.md": _notice(run, candidate),
         **kept,
     }
@@ -180,14 +196,21 @@ def _notice(run: RunRecord, candidate: Candidate) -> str:
 
 
 def _readme(
-    run: RunRecord, spec: EnvSpec, candidate: Candidate, needs: str, rows: str, use: str
+    run: RunRecord,
+    spec: EnvSpec,
+    candidate: Candidate,
+    learned: Learned | None,
+    needs: str,
+    rows: str,
+    use: str,
 ) -> str:
     references = [
         f"- To compare: {name}, return {text.number(value.mean_return)}"
         + ("" if value.success_rate is None else f", success {value.success_rate:.2f}")
         for name, value in spec.reference_scores.items()
     ]
-    lines = [f"- {line}" for line in score_lines(candidate, run.held_out)]
+    said = [*score_lines(candidate, run.held_out), *([learned.words] if learned else ())]
+    lines = [f"- {line}" for line in said]
     return _template("README.md").substitute(
         spec=spec.name,
         title=spec.title,

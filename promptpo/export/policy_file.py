@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
+import sandbox
 from promptpo.common.files import NotText, read_source
-from promptpo.errors import UsageError
+from promptpo.errors import RunError, UsageError
+from promptpo.export.learned import Learned
+from promptpo.export.stored_values import values_in
+from promptpo.policies.acting import takes_prepared
 
 
 @dataclass(frozen=True)
 class PolicyFile:
-    """A file, the policy's source in it, and how many lines of the file more stand above that."""
+    """A file, the policy's source in it, and how many lines of the file more stand above that.
+
+    ``module`` is the text of the whole file; empty where it is the source alone.
+    """
 
     path: Path
     source: str
     above: int = 0
+    module: str = ""
 
     @classmethod
     def read(cls, path: Path) -> PolicyFile:
@@ -30,7 +39,39 @@ class PolicyFile:
         except OSError as e:
             raise UsageError(f"{path}: cannot be read ({e.strerror})") from None
         source = policy_part(whole)
-        return cls(path, source, whole.count("\n") - source.count("\n"))
+        return cls(path, source, whole.count("\n") - source.count("\n"), whole)
+
+    @cached_property
+    def learned(self) -> Learned | None:
+        """What its ``prepare`` returned, if that is known: from the file and what lies beside it.
+
+        A candidate's file in a run's folder has it from the run. Raises UsageError where it is
+        there and cannot be read.
+        """
+        module = self.module or self.source
+        values = values_in(module, self.path)
+        if values is not None:
+            return Learned.stated(values, module)
+        return _of_candidate(self.path.absolute()) if sandbox.prepares(self.source) else None
+
+    @property
+    def prepared(self) -> bytes:
+        """The values that its policies are made with, packed; empty where they need none.
+
+        Raises UsageError where they are missing, or cannot be read.
+        """
+        if self.learned is not None:
+            return self.learned.values
+        if not sandbox.prepares(self.source) or not takes_prepared(self.source):
+            return b""
+        what = f"{self.path}: its Policy is made with what prepare(data) returns"
+        if not self.module:
+            raise UsageError(f"{what}, and the text holds no PREPARED = {{...}}; name its file")
+        raise UsageError(
+            f"{what}, and the file has no such values (PREPARED); `promptpo SPEC --model"
+            f" file:{self.path} --rounds 1 --candidates 1 --probe 20` runs it on random episodes:"
+            " best/policy.py of that run has them"
+        )
 
     @property
     def fenced(self) -> str:
@@ -54,3 +95,23 @@ class PolicyFile:
         line = f":{int(lines[-1 if traceback else 0]) + self.above}" if lines else ""
         at = f" (in {place[1]})" if place else ""
         return f"{self.path}{line}: the policy failed: {told}{at}"
+
+
+def _of_candidate(path: Path) -> Learned | None:
+    """What a run has on record for the candidate whose ``policy.py`` this is, if it is one."""
+    from promptpo.store.folder import RunFolder
+    from promptpo.store.reading import read_record
+
+    name, run = path.parent.name, RunFolder(path.parents[2] if len(path.parents) > 2 else path)
+    if path.parent.parent.name != "candidates" or not run.events.is_file():
+        return None
+    try:
+        record = read_record(run.path)
+    except RunError:
+        return None
+    trial = record.trials.get(name)
+    done = trial.candidate.preparation if trial else None
+    if done is None or done.values is None:
+        return None
+    values = run.read_prepared(record.values_in.get(done.values, name), done.values)
+    return None if values is None else Learned.of(done, values)

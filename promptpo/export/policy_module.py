@@ -10,7 +10,9 @@ import time
 from dataclasses import dataclass
 
 from promptpo.export.inline import Inlined, NotInlinable, inline
+from promptpo.export.learned import BESIDE, Learned, Maker, block, imports, name_in
 from promptpo.export.readme import run_readme, score_lines
+from promptpo.policies.acting import bound_by, names_in_use
 from promptpo.spec import EnvSpec, layout, standalone_source
 from promptpo.types import Candidate, Rollout
 from promptpo.version import __version__
@@ -23,6 +25,9 @@ BUILTIN_MARKER = "# ---- The policy, as the builtin synthesizer wrote it ----"
 
 #: The same before a policy that no language model wrote.
 FOUND_MARKER = "# ---- The policy, with the numbers that were found ----"
+
+#: Above the imports that only ``prepare`` needs.
+_IDLE = "if TYPE_CHECKING:  # for prepare(data) alone, which is not called here"
 
 _PLAIN_OBSERVE = '''\
 def observe(raw, env):
@@ -42,50 +47,72 @@ def observe(raw, env):
 
 
 def best_policy_files(
-    spec: EnvSpec, candidate: Candidate, test: Rollout | None, run: str, *, builtin: bool = False
-) -> dict[str, str]:
-    """Files to write into the run's folder, by their relative path.
+    spec: EnvSpec,
+    candidate: Candidate,
+    test: Rollout | None,
+    run: str,
+    *,
+    builtin: bool = False,
+    learned: Learned | None = None,
+) -> dict[str, str | bytes]:
+    """Files to write into the run's folder, by their relative path, in this order.
 
     ``run`` is the folder's name, ``test`` the held-out episodes (None: none played yet);
-    ``builtin``: no language model wrote it.
+    ``builtin``: no language model wrote it; ``learned``: what its ``prepare`` returned.
     """
+    beside = learned.beside if learned else None
     return {
-        "best/policy.py": policy_module(spec, candidate, test, run, builtin=builtin),
-        "README.md": run_readme(spec, candidate, test),
+        **({f"best/{BESIDE}": beside} if beside is not None else {}),
+        "best/policy.py": policy_module(
+            spec, candidate, test, run, builtin=builtin, learned=learned
+        ),
+        "README.md": run_readme(spec, candidate, test, learned),
     }
 
 
 def policy_module(
-    spec: EnvSpec, candidate: Candidate, test: Rollout | None, run: str, *, builtin: bool = False
+    spec: EnvSpec,
+    candidate: Candidate,
+    test: Rollout | None,
+    run: str,
+    *,
+    builtin: bool = False,
+    learned: Learned | None = None,
 ) -> str:
     """Source of ``best/policy.py``: ``Observation``, ``observe(raw, env)`` and the policy.
 
     It needs numpy, and what a spec's ``observe`` imports, but not promptpo. Where ``observe``
-    cannot be copied out of its spec, the module is without it and its docstring says so.
+    cannot be copied out of its spec, the module is without it and its docstring says so. What
+    ``prepare`` returned stands in it; what ``prepare`` alone needs is not imported.
     """
-    policy = split_imports(candidate.source or "")
+    source = candidate.source or ""
+    policy = split_imports(source)
+    idle = _idle_imports(source, policy) if learned else []
     try:
         observe = _observe(spec)
     except NotInlinable:
         observe = Inlined()
     observation = split_imports(standalone_source(spec.observation))
-    imports = merged_imports(
+    imported = merged_imports(
         [
             "import numpy as np",
             *observation.imports,
             *observe.imports,
-            *policy.imports,
+            *(s for s in policy.imports if s not in idle),
             *_preloaded(policy.body),
+            *(imports(learned) if learned else ()),
+            *(["from typing import TYPE_CHECKING"] if idle else ()),
         ]
     )
-    header = _docstring(spec, candidate, test, run, with_observe=bool(observe.definitions))
-    parts = [header, "from __future__ import annotations", imports]
-    top = "\n\n".join(parts)
+    header = _docstring(spec, candidate, test, run, learned, with_observe=bool(observe.definitions))
+    unneeded = [f"{_IDLE}\n" + "\n".join(f"    {s}" for s in idle)] if idle else []
+    top = "\n\n".join([header, "from __future__ import annotations", imported, *unneeded])
     marker = BUILTIN_MARKER if builtin else MARKER
     if candidate.kind in ("sample", "tuned", "network"):
         marker = FOUND_MARKER
-    blocks = [top, observation.body, observe.text, f"{marker}\n\n\n{policy.body}"]
-    return "\n\n\n".join(block.strip("\n") for block in blocks if block) + "\n"
+    values = block(learned, name_in(source)) if learned else ""
+    blocks = [top, observation.body, observe.text, values, f"{marker}\n\n\n{policy.body}"]
+    return "\n\n\n".join(part.strip("\n") for part in blocks if part) + "\n"
 
 
 def policy_part(module: str) -> str:
@@ -95,16 +122,25 @@ def policy_part(module: str) -> str:
     if not marker:
         return module
     try:
-        above, tree = split_imports(before).imports, ast.parse(body)
+        above, tree = _all_imports(before), ast.parse(body)
     except (SyntaxError, ValueError):
         return module  # no Python since someone has edited it: the sandbox says where
     used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    imports = [
-        line
-        for line in above
-        if any((a.asname or a.name).split(".")[0] in used for a in _aliases(line))
-    ]
+    imports = [line for line in above if any(bound_by(a) in used for a in _aliases(line))]
     return "\n".join([*imports, body.lstrip("\n")])
+
+
+def _idle_imports(source: str, policy: Parts) -> list[str]:
+    """The imports that nothing needs but ``prepare``."""
+    used = names_in_use(ast.parse(source))
+    return [s for s in policy.imports if not any(bound_by(a) in used for a in _aliases(s))]
+
+
+def _all_imports(module: str) -> tuple[str, ...]:
+    """The imports above a policy, those that its ``prepare`` alone needs among them."""
+    tree = ast.parse(module)
+    idle = [n.body for n in tree.body if isinstance(n, ast.If) and f"{_IDLE}\n" in module]
+    return split_imports(module).imports + tuple(ast.unparse(n) for body in idle for n in body)
 
 
 @dataclass(frozen=True)
@@ -176,12 +212,20 @@ def _preloaded(body: str) -> list[str]:
 
 
 def _docstring(
-    spec: EnvSpec, candidate: Candidate, test: Rollout | None, run: str, *, with_observe: bool
+    spec: EnvSpec,
+    candidate: Candidate,
+    test: Rollout | None,
+    run: str,
+    learned: Learned | None,
+    *,
+    with_observe: bool,
 ) -> str:
     played = test or candidate.rollout
     life = played.life if played else spec.life
     strategy = strategy_of(candidate.source or "").splitlines()
+    made = Maker.of(candidate.source or "", learned).call
     use = "Observation(observe(raw, env))" if with_observe else "Observation(vector_of_its_fields)"
+    needs = f" The arrays lie in {BESIDE} beside it." if learned and learned.beside else ""
     about = [
         f"Policy for {spec.name}. {spec.title}",
         "",
@@ -189,10 +233,11 @@ def _docstring(
         *score_lines(candidate, test),
         f"Found by promptpo {__version__} on {time.strftime('%Y-%m-%d')}:"
         f" candidate {candidate.name} of run {run}.",
+        *([f"{learned.words}{needs}"] if learned else ()),
         "",
-        f"Stands alone: Policy().act({use}), with a new Policy for every episode."
+        f"Stands alone: {made}.act({use}), with a new Policy for every episode."
         if life == 1
-        else f"Stands alone: policy.act({use}), with one policy = Policy() for {life} episodes;"
+        else f"Stands alone: policy.act({use}), with one policy = {made} for {life} episodes;"
         " between them policy.reset(), if it has that.",
     ]
     lines = [w for line in about for w in _wrapped(line)]

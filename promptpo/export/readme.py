@@ -6,6 +6,7 @@ from string import Template
 
 from promptpo.common import text
 from promptpo.export.inline import Inlined, NotInlinable, inline
+from promptpo.export.learned import BESIDE, Learned, Maker
 from promptpo.spec import EnvSpec
 from promptpo.spec.authoring.published import PUBLISHED
 from promptpo.types import Candidate, Rollout
@@ -30,7 +31,7 @@ $scores
 | here | what it is |
 |---|---|
 | `best/policy.py` | the best policy, as a module that does not need promptpo |
-| `spec/` | the spec as it was, with all of its own files |
+$beside| `spec/` | the spec as it was, with all of its own files |
 | `run.json` | what was asked, versions, isolation in force, how the run ended, scores, usage |
 | `events.jsonl` | everything that happened, one JSON object a line; resuming reads it |
 | `prompts/` | every prompt and every reply |
@@ -50,13 +51,17 @@ unless the policy draws random ones.
 $loop```
 """)
 
+_BESIDE_ROW = f"""\
+| `best/{BESIDE}` | arrays that its `prepare(data)` returned; `policy.py` loads them |
+"""
+
 #: Where a run keeps its spec, seen from a script in ``best/``.
 _KEPT_SPEC = 'Path(__file__).parents[1] / "spec"'
 
 _GYMNASIUM_LOOP = Template("""\
 $imports
 
-from policy import Observation, Policy, observe
+from policy import $names, observe
 
 
 $definitions
@@ -90,7 +95,7 @@ from pathlib import Path
 
 import numpy as np
 
-from policy import Observation, Policy
+from policy import $names
 from promptpo.spec import Task, load_spec
 
 task = Task.open($spec)
@@ -107,14 +112,19 @@ ${policy_for_all}for seed, measured in $episodes:
 """)
 
 
-def run_readme(spec: EnvSpec, candidate: Candidate, test: Rollout | None) -> str:
+def run_readme(
+    spec: EnvSpec, candidate: Candidate, test: Rollout | None, learned: Learned | None = None
+) -> str:
     """Text of the run folder's README.md."""
-    loop, needs = policy_loop(spec, test or candidate.rollout, _KEPT_SPEC)
+    maker = Maker.of(candidate.source or "", learned)
+    loop, needs = policy_loop(spec, test or candidate.rollout, _KEPT_SPEC, maker)
+    lines = [*score_lines(candidate, test), *([learned.words] if learned else ())]
     return _README.substitute(
         spec=spec.name,
         title=spec.title,
         candidate=candidate.name,
-        scores="\n".join(f"- {line}" for line in score_lines(candidate, test)),
+        scores="\n".join(f"- {line}" for line in lines),
+        beside=_BESIDE_ROW if learned and learned.beside else "",
         needs=needs,
         loop=loop,
     )
@@ -133,14 +143,19 @@ def score_lines(candidate: Candidate, test: Rollout | None) -> list[str]:
     return [*lines, _MARKED.format(mark=played.mark.capitalize())] if played.mark else lines
 
 
-def policy_loop(spec: EnvSpec, played: Rollout | None, place: str) -> tuple[str, str]:
+def policy_loop(spec: EnvSpec, played: Rollout | None, place: str, maker: Maker) -> tuple[str, str]:
     """A script that runs ``policy.py`` on some of the played episodes, and what it needs.
 
     The script is plain Gymnasium where the spec's functions can be copied out of it. Where they
     cannot, it opens the task through promptpo, from the copy of the spec at ``place``, which is an
     expression that has the script's own place in it.
     """
-    fixed = {"episodes": shown_episodes(played), **_lifetime(played.life if played else spec.life)}
+    life = played.life if played else spec.life
+    fixed = {
+        "episodes": shown_episodes(played),
+        "names": maker.names,
+        **_lifetime(life, maker.call),
+    }
     try:
         parts = start_inlined(spec)
         if spec.observe is not None:
@@ -166,11 +181,11 @@ def start_inlined(spec: EnvSpec) -> Inlined:
     return inline(spec.make, *([spec.reset] if spec.reset else []))
 
 
-def _lifetime(life: int) -> dict[str, str]:
+def _lifetime(life: int, made: str) -> dict[str, str]:
     if life == 1:
-        return {"policy_for_all": "", "policy_for_one": "policy = Policy()", "life": ""}
+        return {"policy_for_all": "", "policy_for_one": f"policy = {made}", "life": ""}
     again = (
-        "if policy is None:\n        policy = Policy()\n"
+        f"if policy is None:\n        policy = {made}\n"
         '    elif hasattr(policy, "reset"):\n        policy.reset()'
     )
     return {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import runpy
 from collections.abc import Callable
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from string import Template
@@ -12,6 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from promptpo.export.inline import Inlined, NotInlinable, inline
+from promptpo.export.learned import Maker
+from promptpo.export.policy_file import PolicyFile
 from promptpo.export.readme import loading, shown_episodes, start_inlined
 from promptpo.spec import Env, EnvSpec, Raw, layout
 from promptpo.types import Rollout
@@ -27,9 +30,9 @@ _LOAD = Template('''
 
 def load(env: Env) -> SB3Policy:
     """The policy of this folder, for this environment or VecEnv."""
-    from policy import Observation, Policy$observe
+    from policy import $names$observe
 
-    return SB3Policy(env, Policy, Observation, $name, lifetime="$lifetime")
+    return SB3Policy(env, $policy, Observation, $name, lifetime="$lifetime")
 ''')
 
 _FROM_SPEC = """
@@ -96,8 +99,16 @@ def sb3_policy(policy: Path, spec: EnvSpec, env: Env) -> SB3Policy:
     from promptpo.export.sb3_wrapper import SB3Policy
 
     names = runpy.run_path(str(policy))
+    file = PolicyFile.read(policy)
+    maker = Maker.of(file.source, file.learned)
     observe = names.get("observe") or flat_observe(spec)
-    return SB3Policy(env, names["Policy"], names["Observation"], observe, spec.policy_lifetime)
+    return SB3Policy(
+        env,
+        partial(names["Policy"], names[maker.values]) if maker.values else names["Policy"],
+        names["Observation"],
+        observe,
+        spec.policy_lifetime,
+    )
 
 
 def flat_observe(spec: EnvSpec) -> Callable[[Raw, Env], Flat]:
@@ -115,7 +126,7 @@ def flat_observe(spec: EnvSpec) -> Callable[[Raw, Env], Flat]:
     return observe
 
 
-def sb3_module(spec: EnvSpec) -> str:
+def sb3_module(spec: EnvSpec, maker: Maker) -> str:
     """Source of ``sb3_policy.py``: the wrapper, and ``load(env)`` for the policy beside it."""
     wrapper = files("promptpo.export").joinpath("sb3_wrapper.py").read_text("utf-8")
     try:
@@ -125,7 +136,11 @@ def sb3_module(spec: EnvSpec) -> str:
     except NotInlinable:
         observe = _FROM_SPEC.replace("$spec", loading(spec, SPEC_BESIDE))
     return wrapper + _LOAD.substitute(
-        observe=observe, name="observe", lifetime=spec.policy_lifetime
+        observe=observe,
+        name="observe",
+        lifetime=spec.policy_lifetime,
+        names=maker.names,
+        policy=f"lambda: {maker.call}" if maker.values else "Policy",
     )
 
 

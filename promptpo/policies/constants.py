@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from promptpo.errors import UsageError
+from promptpo.policies.acting import idle_names
 from promptpo.policies.declared import Declared, TunableError, without_declarations
 from promptpo.policies.literals import (
     Literal,
@@ -130,15 +131,19 @@ class Tunable:
 def tunable(source: str, *, auto: bool = False) -> Tunable:
     """A policy's constants: those that it declares, and with ``auto`` all others, too.
 
+    Not those that its ``prepare`` alone reads: it has run when they are chosen.
     Raises SyntaxError, and TunableError for a declaration that is refused.
     """
     plain, declared = without_declarations(source)
     said = {d.literal.start: d for d in declared}
     parsed = Source(plain)
+    idle = idle_names(parsed.tree)
     fixed = structural(parsed.tree) | changed(parsed.tree) if auto else set()
     reckoned = measured(parsed.tree) if auto else set()
     found = []
     for place in parsed.places():
+        if re.split(r"[.(]", place.name)[0] in idle:
+            continue
         for name, part in elements(place.value, place.name):
             literal = parsed.literal(part)
             if literal is None:

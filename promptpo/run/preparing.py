@@ -16,7 +16,8 @@ from typing import overload
 
 import sandbox
 from promptpo.errors import RunError, file_error
-from promptpo.export.arrays import npz
+from promptpo.export.learned import Learned
+from promptpo.export.policy_file import PolicyFile
 from promptpo.policies.doing_nothing import PROBES
 from promptpo.rollout.preparing import PrepareJob
 from promptpo.run.playing import Player
@@ -64,6 +65,9 @@ class Preparer:
         Two candidates of a round with the same text are one program: it runs once.
         """
         source, seconds = candidate.source, self.player.config.prepare_time
+        given = self._given(source, candidate.key) if source is not None else None
+        if given is not None:
+            return replace(candidate, preparation=given)
         if not seconds or source is None or not sandbox.prepares(source):
             return candidate
         data = self._of_round(candidate.key.round)
@@ -77,9 +81,12 @@ class Preparer:
             self._under_way.pop(of, None)
         return replace(candidate, preparation=done, error=done.error)
 
-    def arrays(self, of: str) -> bytes:
-        """The values of a digest as a file of arrays, without pickles. Raises RunError."""
-        return npz(sandbox.unpack(self._found(of)))
+    def learned(self, candidate: Candidate) -> Learned | None:
+        """What a candidate's policies are made with, if anything. Raises RunError."""
+        done = candidate.preparation
+        if done is None or done.values is None:
+            return None
+        return Learned.of(done, self._found(done.values))
 
     async def values(self, of: str) -> bytes:
         """The values of a digest, which this run has prepared. Raises RunError."""
@@ -107,6 +114,9 @@ class Preparer:
         if done is None or lost:
             self.report("state", name=key.name, state="preparing")
             done = await self._run(of, source, key, data)
+        return self._written_down(key, done, known)
+
+    def _written_down(self, key: Key, done: Preparation, known: Preparation | None) -> Preparation:
         if known is not None and known.values == done.values:
             done = known  # what is on record stands, its time too
         new = done is not known
@@ -115,6 +125,26 @@ class Preparer:
         if new:
             self.player.memo.add("prepared", event)
         return done
+
+    def _given(self, source: str, key: Key) -> Preparation | None:
+        """What the policy that is to be tuned comes with: it has learned before."""
+        kind, _, path = (self.player.config.model or "").partition(":")
+        if self.player.config.method != "tune" or kind != "file":
+            return None
+        of = digest("given", source)
+        known = done = self.player.memo.record.preparations.get(of)
+        if done is None or not self._stored(done.values or ""):
+            learned = PolicyFile.read(Path(path)).learned if Path(path).is_file() else None
+            if learned is None:
+                return known
+            done = replace(
+                Preparation(of, seconds=learned.seconds),
+                values=self.player.folder.write_prepared(key.name, learned.values),
+                predicted=_predicted(learned.values),
+                episodes=learned.episodes,
+                transitions=learned.transitions,
+            )
+        return self._written_down(key, done, known)
 
     async def _run(self, of: str, source: str, key: Key, data: _Data) -> Preparation:
         file = await self._file(data)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from promptpo.common.concurrency import all_of
 from promptpo.common.files import write_atomically
 from promptpo.config import RunConfig
+from promptpo.export.learned import BESIDE
 from promptpo.export.policy_module import best_policy_files
 from promptpo.llm.messages import LanguageModel, Message, Reply
 from promptpo.llm.settings import BUILTIN
@@ -266,15 +267,15 @@ class RunServices:
         """
         if test is None and self.memo.record.tested is not None:
             return
-        file = self.folder.path / "best" / "prepared.npz"
-        if candidate.prepared is None:
-            file.unlink(missing_ok=True)
-        else:
-            write_atomically(file, self.preparer.arrays(candidate.prepared))
-        for name, content in best_policy_files(
-            self.spec, candidate, test, self.folder.path.name, builtin=self.config.model == BUILTIN
-        ).items():
+        files = best_policy_files(
+            self.spec, candidate, test, self.folder.path.name,
+            builtin=self.config.model == BUILTIN, learned=self.preparer.learned(candidate),
+        )  # fmt: skip
+        beside = f"best/{BESIDE}"
+        for name, content in files.items():
             write_atomically(self.folder.path / name, content)
+        if beside not in files:
+            (self.folder.path / beside).unlink(missing_ok=True)
 
     def proof_on(self, candidate: Candidate) -> Proof | None:
         """What its latest proof showed: the one on held-out episodes, if there is one."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from promptpo.types import Episode, Rollout, Score
 
 if TYPE_CHECKING:
     from promptpo.config import RunConfig
+    from promptpo.export.policy_file import PolicyFile
     from promptpo.rollout.jobs import PlayRun
     from promptpo.spec import EnvSpec
 
@@ -43,7 +45,7 @@ def recorded(test: Rollout | None, seeds: Sequence[int]) -> list[Episode]:
 
 
 async def play(
-    spec: EnvSpec, settings: RunConfig, source: str, seeds: Sequence[int], life: int
+    spec: EnvSpec, settings: RunConfig, policy: PolicyFile, seeds: Sequence[int], life: int
 ) -> list[Episode]:
     """Score the policy on every seed; where it fails, each by itself, so that it fails only there.
 
@@ -53,10 +55,11 @@ async def play(
     from promptpo.rollout import PlayJob, open_executor
 
     with contextlib.closing(open_executor(settings, spec)) as executor:
-        run = await executor.run(PlayJob(source, tuple(seeds), life))
+        whole = PlayJob(policy.source, tuple(seeds), life, prepared=policy.prepared)
+        run = await executor.run(whole)
         if run.error is None or life > 1:
             return _scored(run)
-        jobs = (executor.run(PlayJob(source, (seed,))) for seed in seeds)
+        jobs = (executor.run(replace(whole, seeds=(seed,))) for seed in seeds)
         return [e for run in await asyncio.gather(*jobs) for e in _scored(run)]
 
 

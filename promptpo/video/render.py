@@ -49,11 +49,13 @@ def film_episodes(subject: Subject, options: Options, to: Path, watcher: Watcher
     A policy that fails in the middle is filmed until then, with a warning. So is an episode that
     comes out otherwise than it was scored.
 
-    Raises UsageError (a package is missing), SpecError (the environment cannot be drawn),
-    PromptPOError (the policy does not start, or the drawing process ended).
+    Raises UsageError (a package is missing, or the policy's prepared values), SpecError (the
+    environment cannot be drawn), PromptPOError (the policy does not start, or the drawing process
+    ended).
     """
     _require_pillow()
     _require_folder(to)
+    _ = subject.policy.prepared  # or nothing is played
     drawing = gl.choose(os.environ)
     settings = subject.settings.for_spec(subject.spec)
     scored = _scored(subject, settings, options.episodes, watcher)
@@ -109,7 +111,7 @@ def _scored(
     if isinstance(wanted, int):
         return [Episode(seed, 0.0, 0) for seed in seeds]
     watcher.scoring(len(seeds))
-    playing = choose.play(subject.spec, settings, subject.policy.source, seeds, settings.life)
+    playing = choose.play(subject.spec, settings, subject.policy, seeds, settings.life)
     try:
         asyncio.get_running_loop()
     except RuntimeError:

@@ -130,7 +130,8 @@ class Studio(Worker):
         """Carry out the order."""
         order = self.order
         for seeds in in_lives(order.seeds, order.life, int):
-            run = self.play(PlayJob(order.policy.source, seeds, order.life))
+            policy = order.policy
+            run = self.play(PlayJob(policy.source, seeds, order.life, prepared=policy.prepared))
             if run.error is not None and self.film is None and not run.steps:
                 raise PromptPOError(order.policy.failure(run.error, run.error_kind))
             self.end(run.error)

@@ -5,11 +5,11 @@ import json
 import shutil
 from pathlib import Path
 
-import numpy as np
 import pytest
 from scripted import BAD, GOOD, data_of, replies, run, run_small
 
 from promptpo import load_run, optimize
+from promptpo.export.policy_file import PolicyFile
 from promptpo.run.options import build
 from promptpo.store.codec import decode
 from promptpo.types import Key
@@ -90,14 +90,15 @@ def test_equal_programs_of_a_round_prepare_once_and_are_one_policy(learned):
     assert [e["key"]["round"] for e in data_of(events, "prepared")] == [1, 2]
 
 
-def test_the_values_lie_in_the_folder_by_their_digest_and_beside_the_best_policy(learned):
+def test_the_values_lie_in_the_folder_by_their_digest_and_in_the_best_policy(learned):
     result, _ = learned
     best = result.best
     file = result.folder / "candidates" / "r01_c01" / f"prepared_{best.prepared}.bin"
     assert hashlib.sha256(file.read_bytes()).hexdigest()[:16] == best.prepared
-    with np.load(result.folder / "best" / "prepared.npz", allow_pickle=False) as values:
-        assert set(values.files) == {"gain", "predicted_return", "residual"}
-        assert values["gain"].shape == (4,)
+    assert not (result.folder / "best" / "prepared.npz").exists()  # for so few
+    shipped = PolicyFile.read(result.folder / "best" / "policy.py")
+    assert shipped.prepared == file.read_bytes()
+    assert shipped.learned.transitions == best.preparation.transitions
     assert not (result.folder / ".temporary").exists()
 
 

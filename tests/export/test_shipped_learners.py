@@ -2,11 +2,13 @@
 
 import contextlib
 import json
+import shutil
 import sys
 
 import numpy as np
 import pytest
 from exported_runs import REFUSED, exit_code, finished_run, lines_of, measured_lines
+from scripted import run_small
 
 import promptpo
 from promptpo.errors import UsageError
@@ -122,6 +124,7 @@ def test_a_candidate_without_its_run_says_what_to_name(learned):
         promptpo.evaluate(learned.best, "cartpole")
 
 
+@pytest.mark.slow
 def test_tuning_chooses_its_constants_and_leaves_what_it_has_learned(
     learned, taken, tmp_path, capsys
 ):
@@ -155,6 +158,32 @@ def test_a_file_without_values_is_refused_in_a_line_that_tells_the_remedy(
     assert error.count("\n") == 1
 
 
+@pytest.mark.slow
+def test_a_tuning_that_is_resumed_needs_the_file_no_more(taken, tmp_path):
+    copy = shutil.copytree(taken, tmp_path / "copy")
+    result = run_small(
+        tmp_path, method="tune", model=f"file:{copy / 'policy.py'}", rounds=1, candidates=1,
+        tune=True, tune_steps=0,
+    )[0]  # fmt: skip
+    shutil.rmtree(copy)
+    log = result.folder / "events.jsonl"
+    lines = log.read_bytes().splitlines(keepends=True)
+    (at,) = [i for i, line in enumerate(lines) if json.loads(line)["type"] == "prepared"]
+    log.write_bytes(b"".join(lines[: at + 1]))
+    again = promptpo.optimize(resume=result.folder)
+    assert again.best == result.best
+    assert again.test.returns == result.test.returns
+
+
+@pytest.mark.slow
+def test_it_is_filmed_like_any_other(taken, tmp_path):
+    pytest.importorskip("PIL")
+    more = ("--spec", "cartpole", "--episodes", "1", "--format", "gif", "--to", tmp_path)
+    assert exit_code("video", taken / "policy.py", *more) == 0
+    assert [file.suffix for file in tmp_path.iterdir()] == [".gif"]
+
+
+@pytest.mark.slow
 def test_the_file_as_a_model_prepares_anew(taken, tmp_path):
     result = promptpo.optimize(
         "cartpole", model=f"file:{taken / 'policy.py'}", out=str(tmp_path), rounds=1, candidates=1,

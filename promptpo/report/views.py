@@ -16,6 +16,7 @@ from promptpo.report.curve_chart import curve_chart, panels
 from promptpo.report.facts import Fact, facts, made_by, settings
 from promptpo.report.feedback import ClassView, class_views
 from promptpo.report.life_chart import life_chart, life_table
+from promptpo.report.preparing import PreparingSection, preparing_section
 from promptpo.report.rounds import Budget, RoundView, round_views
 from promptpo.report.score_chart import Mark, return_marks, score_chart, success_marks
 from promptpo.report.standings import (
@@ -159,6 +160,11 @@ class RunView:
     def tuning(self) -> TuningSection | None:
         """What tuning did to policies; None where it did nothing yet."""
         return tuning_section(self.run, self._budget.sources, self.prefix)
+
+    @cached_property
+    def preparing(self) -> PreparingSection | None:
+        """What policies computed before they acted; None where none did."""
+        return preparing_section(self.run, self._room, self.prefix)
 
     @cached_property
     def curves(self) -> list[tuple[str, Charts]]:

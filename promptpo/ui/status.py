@@ -34,6 +34,8 @@ class RunStatus:
     dollars, None once a price is unknown. ``reason`` says why the run has ended. ``tuning`` is of
     the candidate that is tuned at the moment: its ``name``, ``steps`` of the ``budget``, the
     ``mean_return`` and ``success_rate`` of the values that stand, and ``seconds_left``.
+    ``prepared`` is what policies have computed before they acted, None where none did: how many
+    ``programs``, how many of them ``failed``, and the ``seconds`` of processor time that they took.
     """
 
     folder: str = ""
@@ -46,6 +48,7 @@ class RunStatus:
     cost: float | None = 0.0
     reason: str = ""
     tuning: Mapping[str, Any] | None = None
+    prepared: Mapping[str, Any] | None = None
 
     @classmethod
     def live(cls, progress: Progress) -> RunStatus:
@@ -80,7 +83,17 @@ def _figures(record: Record) -> dict[str, Any]:
         "steps": sum(usage.steps.values()),
         "calls": usage.calls,
         "cost": usage.cost,
+        "prepared": _prepared(record),
     }
+
+
+def _prepared(record: Record) -> dict[str, Any] | None:
+    found = record.preparations.values()
+    if not found:
+        return None
+    failed = sum(done.error is not None for done in found)
+    took = round(sum(done.seconds for done in found), 3)
+    return {"programs": len(found), "failed": failed, "seconds": took}
 
 
 class JsonView:

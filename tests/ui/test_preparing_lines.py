@@ -1,6 +1,7 @@
 """What views show of candidates that learn before they act."""
 
 import io
+import json
 from dataclasses import replace
 
 from run_events import START, candidate, key, rollout, run, usage
@@ -11,6 +12,7 @@ from promptpo.types import Preparation
 from promptpo.ui import summary
 from promptpo.ui.plain import PlainView
 from promptpo.ui.progress import Progress
+from promptpo.ui.status import JsonView
 
 DONE = Preparation("d1", "v1", "residual 0.1", 12.3, episodes=34, transitions=12_345)
 FAILED = replace(DONE, digest="d2", values=None, seconds=28.5, error="line 3: no", output="")
@@ -50,3 +52,13 @@ def test_a_run_without_it_has_no_account():
     for event in [run("runs/x", candidates=1, rounds=1), usage(5)]:
         progress.apply(event)
     assert "prepare" not in dict(summary.closing(progress))
+
+
+def test_json_has_the_account_too():
+    stream = io.StringIO()
+    with JsonView(stream) as view:
+        for event in events():
+            view(event)
+    told = [json.loads(line)["prepared"] for line in stream.getvalue().splitlines()]
+    assert told[0] is None
+    assert told[-1] == {"programs": 2, "failed": 1, "seconds": 40.8}

@@ -54,6 +54,15 @@ def random_play(board: Board) -> Play:
     return Play(*_played(board, lambda time, ahead: np.asarray(ahead.mean(axis=1))))
 
 
+def planned_play(board: Board, plan: NDArray[np.int64]) -> Play:
+    """Return what a plan gets, exactly; ``plan`` has a move for each (step, state)."""
+
+    def choose(time: int, ahead: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.take_along_axis(ahead, plan[time][:, None, None], axis=1)[:, 0]
+
+    return Play(*_played(board, choose))
+
+
 def _played(
     board: Board, choose: Callable[[int, NDArray[np.float64]], NDArray[np.float64]]
 ) -> tuple[float, float, float, float]:

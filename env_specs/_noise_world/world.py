@@ -12,7 +12,8 @@ Reward: -1 a step, +n^3 on entering the goal (when it pays), -n^5 on entering a 
 Importing this module makes ``gymnasium.make("promptpo/NoiseWorld-v0", board=1)`` work, and
 ``make_vec`` for many at once; without an import, the id is
 ``"env_specs._noise_world.world:promptpo/NoiseWorld-v0"``.
-:func:`solve` gives the exact optimum of a board, :func:`random_play` what random actions get.
+:func:`solve` gives the exact optimum of a board, :func:`random_play` and :func:`planned_play` what
+random actions and a plan get.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from .board import MOVES, Board, Label, Move, Outcome, load_board, moves_of
-from .exact import Play, Solution, random_play, solve
+from .exact import Play, Solution, planned_play, random_play, solve
 
 __all__ = [
     "ENV_ID",
@@ -41,6 +42,7 @@ __all__ = [
     "load_board",
     "moves_of",
     "observations_of",
+    "planned_play",
     "random_play",
     "solve",
 ]

@@ -73,7 +73,7 @@ class Learned:
     def of(cls, preparation: Preparation, values: bytes) -> Learned:
         """What came of a candidate's ``prepare``, which returned these values."""
         p = preparation
-        return cls(values, p.episodes, p.transitions, p.seconds)
+        return cls(values, p.episodes, p.transitions, float(f"{p.seconds:.3g}"))
 
     @classmethod
     def stated(cls, values: bytes, module: str) -> Learned:
@@ -189,11 +189,11 @@ def _kept_beside(values: Mapping[str, Any]) -> dict[str, str]:
 def _row(name: str, value: object, stored: str | None) -> Iterator[str]:
     """One value's lines in the dict."""
     if stored is not None and isinstance(value, np.ndarray):
-        yield f'{name!r}: stored["{stored}"],  # {value.dtype} {value.shape}'
+        yield f'{_text(name)}: stored["{stored}"],  # {value.dtype} {value.shape}'
     elif isinstance(value, np.ndarray):
-        yield from f"{name!r}: {_literal(value)},".splitlines()
+        yield from f"{_text(name)}: {_literal(value)},".splitlines()
     else:
-        yield f"{name!r}: {_number(value)},"
+        yield f"{_text(name)}: {_number(value)},"
 
 
 def _literal(array: NDArray[Any]) -> str:
@@ -232,4 +232,12 @@ def _indented(rows: str) -> str:
 
 def _number(value: object) -> str:
     """A number or a string as source."""
+    if isinstance(value, str):
+        return _text(value)
     return re.sub(r"\b(nan|inf)$", r"np.\1", repr(value)) if type(value) is float else repr(value)
+
+
+def _text(value: str) -> str:
+    """A string as source, in double quotes where it can be."""
+    text = repr(value)
+    return text if '"' in text else f'"{text[1:-1]}"'

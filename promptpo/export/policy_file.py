@@ -48,11 +48,20 @@ class PolicyFile:
         A candidate's file in a run's folder has it from the run. Raises UsageError where it is
         there and cannot be read.
         """
-        module = self.module or self.source
+        prepares, module = sandbox.prepares(self.source), self.module or self.source
+        if not prepares and not self._takes_prepared:
+            return None
         values = values_in(module, self.path)
         if values is not None:
             return Learned.stated(values, module)
-        return _of_candidate(self.path.absolute()) if sandbox.prepares(self.source) else None
+        return _of_candidate(self.path.absolute()) if prepares else None
+
+    @property
+    def _takes_prepared(self) -> bool:
+        try:
+            return takes_prepared(self.source)
+        except (SyntaxError, ValueError, RecursionError):
+            return False  # no Python: the sandbox says where
 
     @property
     def prepared(self) -> bytes:
@@ -62,7 +71,7 @@ class PolicyFile:
         """
         if self.learned is not None:
             return self.learned.values
-        if not sandbox.prepares(self.source) or not takes_prepared(self.source):
+        if not sandbox.prepares(self.source) or not self._takes_prepared:
             return b""
         what = f"{self.path}: its Policy is made with what prepare(data) returns"
         if not self.module:

@@ -88,6 +88,8 @@ def policy_module(
     source = candidate.source or ""
     policy = split_imports(source)
     idle = _idle_imports(source, policy) if learned else []
+    needed = ["import numpy as np", *(s for s in policy.imports if s not in idle)]
+    idle = [s for s in idle if s not in needed]
     try:
         observe = _observe(spec)
     except NotInlinable:
@@ -95,10 +97,9 @@ def policy_module(
     observation = split_imports(standalone_source(spec.observation))
     imported = merged_imports(
         [
-            "import numpy as np",
+            *needed,
             *observation.imports,
             *observe.imports,
-            *(s for s in policy.imports if s not in idle),
             *_preloaded(policy.body),
             *(imports(learned) if learned else ()),
             *(["from typing import TYPE_CHECKING"] if idle else ()),
@@ -117,8 +118,8 @@ def policy_module(
 
 def policy_part(module: str) -> str:
     """The policy itself of an exported module; any other source as it is."""
-    which = next((m for m in (FOUND_MARKER, BUILTIN_MARKER) if m in module), MARKER)
-    before, marker, body = module.partition(which)
+    which = next((m for m in (FOUND_MARKER, BUILTIN_MARKER) if f"\n{m}\n" in module), MARKER)
+    before, marker, body = module.partition(f"\n{which}\n")
     if not marker:
         return module
     try:

@@ -94,18 +94,16 @@ def _beside(file: Path, stored: _Stored, name: str) -> NDArray[Any]:
 def _stated(tree: ast.Module) -> ast.Dict | None:
     """The dict that a module's values are, as it is written."""
     functions = {n.name: n for n in tree.body if isinstance(n, ast.FunctionDef)}
-    found: ast.Dict | None = None
-    for name, value in _assigned(tree.body):
-        if not _NAME.fullmatch(name):
-            continue
-        if isinstance(value, ast.Dict):
-            found = value
-        elif isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
-            function = functions.get(value.func.id)
-            inner = dict(_assigned(function.body)) if function else {}
-            if isinstance(inner.get("values"), ast.Dict):
-                found = inner["values"]  # type: ignore[assignment]
-    return found
+    found: dict[str, ast.Dict] = {}
+    for name, given in _assigned(tree.body):
+        value: ast.expr | None = given
+        if isinstance(given, ast.Call) and isinstance(given.func, ast.Name):
+            function = functions.get(given.func.id)
+            value = dict(_assigned(function.body)).get("values") if function else None
+        if _NAME.fullmatch(name) and isinstance(value, ast.Dict):
+            found[name] = value
+    # An exported module avoids a name that its policy has by a longer one.
+    return found[max(found, key=len)] if found else None
 
 
 def _assigned(body: list[ast.stmt]) -> Iterator[tuple[str, ast.expr]]:

@@ -16,7 +16,7 @@ from promptpo.errors import UsageError
 from promptpo.export.arrays import npz
 from promptpo.export.learned import BESIDE, FEW, Learned, Maker, block, imports, name_in
 from promptpo.export.policy_file import PolicyFile
-from promptpo.export.policy_module import policy_module, policy_part
+from promptpo.export.policy_module import MARKER, policy_module, policy_part
 from promptpo.spec import load_spec
 from promptpo.types import Candidate, Key
 
@@ -152,6 +152,7 @@ def test_the_policy_is_taken_out_of_its_module_with_all_that_prepare_needs():
     assert "from scipy import optimize" in part
     assert "PREPARED" not in part
     assert re.search(r"^from scipy", module, re.MULTILINE) is None
+    assert module.count("import numpy as np") == 1
 
 
 def test_a_policy_that_takes_nothing_is_made_without_and_one_that_has_the_name_keeps_it():
@@ -167,6 +168,21 @@ def test_values_that_people_write_into_a_file_of_their_own_count(tmp_path):
     file = tmp_path / "mine.py"
     file.write_text(SOURCE + '\nPREPARED = {"gain": np.array([1, 2.5]), "on": True}\n')
     assert sandbox.unpack(PolicyFile.read(file).prepared)["gain"].tolist() == [1.0, 2.5]
+
+
+def test_a_policy_s_own_table_of_that_name_is_none_of_it(tmp_path):
+    policy = "class Policy:\n    def act(self, obs):\n        return 0\n"
+    (tmp_path / "own.py").write_text(f'PREPARED = {{"rows": [[1, 2]]}}\n\n\n{policy}')
+    assert PolicyFile.read(tmp_path / "own.py").prepared == b""
+    file = written(tmp_path, ODD, SOURCE + '\nPREPARED = {"gain": 1}\n')
+    assert PolicyFile.read(file).prepared == sandbox.pack(ODD)
+
+
+def test_a_text_among_the_values_is_no_line_of_the_module(tmp_path):
+    values = {"word": f"{MARKER}\nclass Policy: pass", "gain": np.ones(4)}
+    file = PolicyFile.read(written(tmp_path, values))
+    assert file.prepared == sandbox.pack(values)
+    assert "self.gain" in file.source
 
 
 @pytest.mark.parametrize(

@@ -100,7 +100,7 @@ async def _play(
         run = await evaluate_baseline(executor, player.baseline, "test", seeds, life=life)
         return run, None
     assert player.file is not None  # noqa: S101 - what is no baseline has a source
-    source, prepared = player.file.source, player.file.prepared
+    source, prepared = player.file.played, player.file.prepared
     rollout, proof = await evaluate_proven(
         executor, source, "test", seeds, life=life, prepared=prepared
     )

@@ -82,6 +82,21 @@ class PolicyFile:
             " best/policy.py of that run has them"
         )
 
+    @cached_property
+    def played(self) -> str:
+        """The source as it is played: plain values where it declares constants.
+
+        Raises UsageError for a declaration that is refused.
+        """
+        from promptpo.policies.declared import TunableError, without_declarations
+
+        try:
+            return without_declarations(self.source)[0]
+        except SyntaxError:
+            return self.source  # the compiler's words on it are better
+        except TunableError as e:
+            raise UsageError(f"{self.path}:{e.line + self.above}: {e.why}") from None
+
     @property
     def fenced(self) -> str:
         """The source in a fenced block, as a model would send it."""

@@ -100,7 +100,7 @@ def sb3_policy(policy: Path, spec: EnvSpec, env: Env) -> SB3Policy:
 
     names = runpy.run_path(str(policy))
     file = PolicyFile.read(policy)
-    maker = Maker.of(file.source, file.learned)
+    maker = Maker.of(file.played, file.learned)
     observe = names.get("observe") or flat_observe(spec)
     return SB3Policy(
         env,

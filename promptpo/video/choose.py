@@ -55,7 +55,7 @@ async def play(
     from promptpo.rollout import PlayJob, open_executor
 
     with contextlib.closing(open_executor(settings, spec)) as executor:
-        whole = PlayJob(policy.source, tuple(seeds), life, prepared=policy.prepared)
+        whole = PlayJob(policy.played, tuple(seeds), life, prepared=policy.prepared)
         run = await executor.run(whole)
         if run.error is None or life > 1:
             return _scored(run)

@@ -131,7 +131,7 @@ class Studio(Worker):
         order = self.order
         for seeds in in_lives(order.seeds, order.life, int):
             policy = order.policy
-            run = self.play(PlayJob(policy.source, seeds, order.life, prepared=policy.prepared))
+            run = self.play(PlayJob(policy.played, seeds, order.life, prepared=policy.prepared))
             if run.error is not None and self.film is None and not run.steps:
                 raise PromptPOError(order.policy.failure(run.error, run.error_kind))
             self.end(run.error)

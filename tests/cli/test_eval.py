@@ -95,6 +95,20 @@ def test_results_are_kept_in_the_run_and_change_nothing_of_it(folder, capsys):
     assert found["time"].endswith("Z")
 
 
+def test_declared_constants_have_their_plain_values(folder, capsys):
+    declared = "k = tunable(0.0, -1.0, 1.0)\n" + LEAN.replace("> 0", "> k")
+    (folder / "declared.py").write_text(declared)
+    out = evaluate(capsys, "declared.py", "lean.py", "cartpole", "--episodes", "3")
+    a, b = re.findall(r"^[AB] +\w+\.py +(.*)$", out, re.MULTILINE)
+    assert a.split() == b.split()
+
+
+def test_a_declaration_that_is_refused_is_told_with_its_line(folder, capsys):
+    (folder / "declared.py").write_text(LEAN.replace("> 0", "> tunable(0.0, -1.0, 1.0)"))
+    assert main(["eval", "declared.py", "cartpole"]) == 2
+    assert "declared.py:3: tunable stands for a constant" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

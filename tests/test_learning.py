@@ -28,6 +28,7 @@ def test_a_regulator_fitted_to_random_probes_alone_balances_the_twin_of_cartpole
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_value_iteration_on_counts_comes_within_a_hundredth_of_the_optimum(tmp_path):
     settings = {"model": example("value_iteration"), "probe": 100, "rounds": 4, "episodes": 200}
     result, _ = run_small(tmp_path, "noise_world_board_5", **settings, **ONCE, patience=0)

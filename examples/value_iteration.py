@@ -1,7 +1,8 @@
 """NoiseWorld by value iteration on counted transitions: ``prepare`` plans, the policy looks up.
 
-Nothing of a board is known beforehand: what a kind of cell does to moves, which cells end an
-episode, what sets the flags and when the goal pays is counted from what earlier rounds recorded.
+Its author knows that a move comes off, stays or is thrown back to the start. The chances of each,
+which cells end an episode, what sets the flags and when the goal pays are counted from what earlier
+rounds recorded.
 docs/learning.md runs it.
 """
 

@@ -11,7 +11,7 @@ from promptpo.common.files import write_atomically
 from promptpo.errors import RunError, UsageError
 from promptpo.export.learned import BESIDE, Learned, Maker
 from promptpo.export.policy_file import PolicyFile
-from promptpo.export.policy_module import FOUND_MARKER, MARKER
+from promptpo.export.policy_module import FILE_MARKER, FOUND_MARKER, MARKER
 from promptpo.export.readme import policy_loop, score_lines
 from promptpo.export.sb3 import SPEC_BESIDE, sb3_example, sb3_module
 from promptpo.export.spec_copy import FOLDER, bundle_files, spec_of_run
@@ -189,7 +189,7 @@ def _notice(run: RunRecord, candidate: Candidate) -> str:
         run=name_of(run),
         writer=writer_of(run),
         method=run.method,
-        marker=(FOUND_MARKER if tuned else MARKER).strip("# -"),
+        marker=(FOUND_MARKER if tuned else FILE_MARKER if run.given_file else MARKER).strip("# -"),
         changed=_TUNED if tuned else _AS_IT_WAS,
     )
     return _template("NOTICE.md").substitute(origin=about)

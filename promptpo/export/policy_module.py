@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from promptpo.export.inline import Inlined, NotInlinable, inline
 from promptpo.export.learned import BESIDE, Learned, Maker, block, imports, name_in
 from promptpo.export.readme import run_readme, score_lines
+from promptpo.llm.settings import BUILTIN
 from promptpo.policies.acting import bound_by, names_in_use
 from promptpo.spec import EnvSpec, layout, standalone_source
 from promptpo.types import Candidate, Rollout
@@ -22,6 +23,9 @@ MARKER = "# ---- The policy, as the language model wrote it ----"
 
 #: The same before a policy of the builtin synthesizer.
 BUILTIN_MARKER = "# ---- The policy, as the builtin synthesizer wrote it ----"
+
+#: The same before a policy that was given in a file.
+FILE_MARKER = "# ---- The policy, as it was given in its file ----"
 
 #: The same before a policy that no language model wrote.
 FOUND_MARKER = "# ---- The policy, with the numbers that were found ----"
@@ -52,20 +56,18 @@ def best_policy_files(
     test: Rollout | None,
     run: str,
     *,
-    builtin: bool = False,
+    model: str = "",
     learned: Learned | None = None,
 ) -> dict[str, str | bytes]:
     """Files to write into the run's folder, by their relative path, in this order.
 
     ``run`` is the folder's name, ``test`` the held-out episodes (None: none played yet);
-    ``builtin``: no language model wrote it; ``learned``: what its ``prepare`` returned.
+    ``model`` is the run's, which says who wrote it; ``learned``: what its ``prepare`` returned.
     """
     beside = learned.beside if learned else None
     return {
         **({f"best/{BESIDE}": beside} if beside is not None else {}),
-        "best/policy.py": policy_module(
-            spec, candidate, test, run, builtin=builtin, learned=learned
-        ),
+        "best/policy.py": policy_module(spec, candidate, test, run, model=model, learned=learned),
         "README.md": run_readme(spec, candidate, test, learned),
     }
 
@@ -76,7 +78,7 @@ def policy_module(
     test: Rollout | None,
     run: str,
     *,
-    builtin: bool = False,
+    model: str = "",
     learned: Learned | None = None,
 ) -> str:
     """Source of ``best/policy.py``: ``Observation``, ``observe(raw, env)`` and the policy.
@@ -108,7 +110,7 @@ def policy_module(
     header = _docstring(spec, candidate, test, run, learned, with_observe=bool(observe.definitions))
     unneeded = [f"{_IDLE}\n" + "\n".join(f"    {s}" for s in idle)] if idle else []
     top = "\n\n".join([header, "from __future__ import annotations", imported, *unneeded])
-    marker = BUILTIN_MARKER if builtin else MARKER
+    marker = {BUILTIN: BUILTIN_MARKER, "file": FILE_MARKER}.get(model.partition(":")[0], MARKER)
     if candidate.kind in ("sample", "tuned", "network"):
         marker = FOUND_MARKER
     values = block(learned, name_in(source)) if learned else ""
@@ -118,7 +120,9 @@ def policy_module(
 
 def policy_part(module: str) -> str:
     """The policy itself of an exported module; any other source as it is."""
-    which = next((m for m in (FOUND_MARKER, BUILTIN_MARKER) if f"\n{m}\n" in module), MARKER)
+    which = next(
+        (m for m in (FOUND_MARKER, BUILTIN_MARKER, FILE_MARKER) if f"\n{m}\n" in module), MARKER
+    )
     before, marker, body = module.partition(f"\n{which}\n")
     if not marker:
         return module

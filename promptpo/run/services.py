@@ -14,7 +14,6 @@ from promptpo.config import RunConfig
 from promptpo.export.learned import BESIDE
 from promptpo.export.policy_module import best_policy_files
 from promptpo.llm.messages import LanguageModel, Message, Reply
-from promptpo.llm.settings import BUILTIN
 from promptpo.policies import CoverageRun, Program
 from promptpo.policies.constants import Tunable
 from promptpo.rollout.executor import Executor
@@ -269,7 +268,7 @@ class RunServices:
             return
         files = best_policy_files(
             self.spec, candidate, test, self.folder.path.name,
-            builtin=self.config.model == BUILTIN, learned=self.preparer.learned(candidate),
+            model=self.config.model or "", learned=self.preparer.learned(candidate),
         )  # fmt: skip
         beside = f"best/{BESIDE}"
         for name, content in files.items():

@@ -73,6 +73,8 @@ def optimize(  # noqa: PLR0913 - every setting is an argument that editors and t
     max_repairs: int | None = None,
     history: Literal["focused", "published"] | None = None,
     history_tokens: int | None = None,
+    prepare_time: float | None = None,
+    prepare_transitions: int | None = None,
     tune: bool | None = None,
     tune_steps: int | None = None,
     tune_share: float | None = None,

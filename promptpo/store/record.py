@@ -94,9 +94,8 @@ class Record(Fold):
 
     @property
     def given_file(self) -> str:
-        """The name of the file whose policy was tuned, without its folder; else empty."""
-        kind, _, path = self.model.partition(":")
-        return Path(path).name if kind == "file" else ""
+        """The name of the file that ``given`` is, without its folder; empty where there is none."""
+        return Path(self.given).name
 
     @property
     def synthesized(self) -> bool:

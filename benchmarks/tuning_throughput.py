@@ -6,7 +6,9 @@
 A generation of constants is played as tuning plays it (``promptpo.rollout.jobs.InstancesJob``, a
 worker and a sandboxed process on each core), and beside it, in turn, a bare loop on one core: the
 environment made by the spec, stepped in this process with the same actions, which come for nothing.
-Each round gives a ratio; shown are the median and the quartiles of these.
+The same loop on every core at once says what this machine's cores are worth together: those of
+virtual machines are often halves of one. Each round gives ratios; shown are the median and the
+quartiles of these.
 """
 
 from __future__ import annotations
@@ -18,6 +20,8 @@ import os
 import statistics
 import sys
 import time
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -93,7 +97,7 @@ def tuned(executor: LocalExecutor, found: Tunable, samples: int, round_: int) ->
 
 
 def main() -> None:
-    """Print both speeds, and the ratio."""
+    """Print the speeds, and their ratios."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--spec", default="mujoco_halfcheetah")
     parser.add_argument("--policy", type=Path, help="a policy's file (default: oscillators)")
@@ -104,16 +108,21 @@ def main() -> None:
     found = chosen(source, "either")
     cores = len(os.sched_getaffinity(0))
     rows = []
-    with contextlib.closing(LocalExecutor(Settings(arguments.spec), cores)) as executor:
+    executor = LocalExecutor(Settings(arguments.spec), cores)
+    with contextlib.closing(executor), ProcessPoolExecutor(cores) as pool:
         tuned(executor, found, arguments.samples, 0)  # environments are opened
         for round_ in range(1, arguments.rounds + 1):
             one = bare(arguments.spec, 4)
+            most = sum(pool.map(partial(bare, arguments.spec), [4] * cores))
             all_ = tuned(executor, found, arguments.samples, round_)
-            rows.append((one, all_, all_ / one))
-    for column, label in enumerate(("bare, one core", f"tuning, {cores} cores")):
-        print(f"{label:18} {statistics.median(row[column] for row in rows):9,.0f} steps/s")
-    low, middle, high = statistics.quantiles([row[2] for row in rows], n=4)
-    print(f"{'ratio':18} {middle:9.2f} ({low:.2f} to {high:.2f})")
+            rows.append((one, most, all_))
+    labels = ("bare, one core", f"bare, {cores} cores", f"tuning, {cores} cores")
+    for column, label in enumerate(labels):
+        print(f"{label:22} {statistics.median(row[column] for row in rows):9,.0f} steps/s")
+    told = (("tuning, of one core", 2, 0), ("bare, of one core", 1, 0), ("tuning, of bare", 2, 1))
+    for label, over, under in told:
+        low, middle, high = statistics.quantiles([row[over] / row[under] for row in rows], n=4)
+        print(f"{label:22} {middle:9.2f} ({low:.2f} to {high:.2f})")
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ import math
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -20,6 +19,7 @@ from promptpo.rollout.lockstep import Running
 from promptpo.rollout.steady import steadily
 from promptpo.spec.running.activity import CALL, IDLE, STEP, STEPS, activity
 from promptpo.spec.running.faults import EnvironmentFault
+from promptpo.spec.running.values import all_finite
 from promptpo.types import Episode
 
 if TYPE_CHECKING:
@@ -191,33 +191,52 @@ class _Group:
                 episode = Running(next(tasks), slot, seed, keep=False, life=self._job.life)
                 instance.playing.append(episode)
                 if not instance.over:
-                    self._guarded(instance, episode, episode.start)
+                    try:
+                        episode.start()
+                    except EnvironmentFault as fault:
+                        self._blame(instance, episode, fault)
                 pairs.append((instance, episode))
         return self._left(pairs)
 
     def _to_the_end(self, program: sandbox.Instances, pairs: list[_Pair]) -> None:
         rounds, horizon = 0, pairs[0][1].task.horizon
         while pairs:
-            rounds += 1
-            over = self._step(program, pairs)
-            if rounds % LOOK == 0:  # whatever becomes of others
-                for instance in self._instances:
-                    instance.look(self._job, horizon)
-            if over or rounds % LOOK == 0:
-                pairs = self._left(pairs)
+            slots, episodes = [e.slot for _, e in pairs], [e for _, e in pairs]
+            table = np.empty((len(pairs), len(episodes[0].observation)))
+            line, zeros = table.reshape(-1), np.zeros(table.size)
+            changed = False
+            while not changed:
+                np.concatenate([e.observation for e in episodes], out=line)
+                if not all_finite(line, zeros):
+                    self._drop_unseen(pairs)
+                    break
+                rounds += 1
+                activity.cells[CALL] = IDLE
+                changed = self._step(program, pairs, program.act(slots, table))
+                if rounds % LOOK == 0:  # whatever becomes of others
+                    for instance in self._instances:
+                        instance.look(self._job, horizon)
+                    changed |= any(instance.over for instance, _ in pairs)
+            pairs = self._left(pairs)
 
     def _left(self, pairs: Sequence[_Pair]) -> list[_Pair]:
         for instance in self._instances:
             instance.settle()
         return [(i, e) for i, e in pairs if not (i.over or e.over)]
 
-    def _step(self, program: sandbox.Instances, pairs: Sequence[_Pair]) -> bool:
+    def _drop_unseen(self, pairs: Sequence[_Pair]) -> None:
+        """End the instances whose observations hold NaN or an infinity."""
+        for instance, episode in pairs:
+            if not instance.over:
+                try:
+                    episode.task.require_finite(episode.observation)
+                except EnvironmentFault as fault:
+                    self._blame(instance, episode, fault)
+
+    def _step(
+        self, program: sandbox.Instances, pairs: Sequence[_Pair], actions: NDArray[np.float64]
+    ) -> bool:
         """One step of each; returns whether an episode or an instance is over."""
-        cells = activity.cells
-        cells[CALL] = IDLE
-        actions = program.act(
-            [e.slot for _, e in pairs], np.stack([e.observation for _, e in pairs])
-        )
         failed: NDArray[np.bool_] = np.logical_or.reduce(np.isnan(actions), axis=1)
         changed = bool(failed.any())
         if changed:
@@ -228,23 +247,21 @@ class _Group:
             pairs, actions = [pairs[n] for n in rows], actions[rows]
             if not pairs:
                 return True
+        cells = activity.cells
         cells[CALL] = STEP
         cells[STEPS] += len(pairs)
         decoded, _ = pairs[0][1].task.decoded(actions)
         for (instance, episode), action in zip(pairs, decoded, strict=True):
-            if not instance.over:
-                changed |= self._guarded(instance, episode, partial(episode.step, action))
+            if changed and instance.over:
+                continue
+            try:
+                changed |= episode.step(action)
+            except EnvironmentFault as fault:
+                self._blame(instance, episode, fault)
+                changed = True
         return changed
 
-    def _guarded(
-        self, instance: _Instance, episode: Running, does: Callable[[], bool | None]
-    ) -> bool:
-        """Do something with an environment; one that fails is the instance's fault."""
-        try:
-            over = does()
-            episode.task.require_finite(episode.observation)
-        except EnvironmentFault as fault:
-            instance.error = f"the environment failed under this policy: {fault.problem}"
-            self._tools.discard(episode.task)
-            return True
-        return bool(over)
+    def _blame(self, instance: _Instance, episode: Running, fault: EnvironmentFault) -> None:
+        """An environment that fails is the instance's fault, and of no use to others."""
+        instance.error = f"the environment failed under this policy: {fault.problem}"
+        self._tools.discard(episode.task)

@@ -1,6 +1,6 @@
 """Policies that have learned, away from their run: CartPole, played live."""
 
-import contextlib
+import importlib
 import json
 import shutil
 import sys
@@ -101,22 +101,20 @@ def test_it_is_the_same_from_its_run_its_candidate_and_an_export(learned, taken)
     assert played.rollout.returns == learned.test.returns
 
 
-def test_stable_baselines_predict_makes_it_with_what_it_has_learned(taken):
+def test_stable_baselines_predict_makes_it_with_what_it_has_learned(taken, monkeypatch):
     spec = load_spec("cartpole")
     env = spec.make()
     wrapped = sb3_policy(taken / "policy.py", spec, env)
     observation, _ = env.reset(seed=1)
     assert wrapped.predict(observation)[0] in (0, 1)
-    with contextlib.chdir(taken):
-        sys.path.insert(0, str(taken))
-        try:
-            import sb3_policy as exported
-
-            assert exported.load(env).predict(observation)[0] == wrapped.predict(observation)[0]
-        finally:
-            sys.path.remove(str(taken))
-            for name in ("sb3_policy", "policy"):
-                sys.modules.pop(name, None)
+    monkeypatch.chdir(taken)
+    monkeypatch.syspath_prepend(taken)
+    for name in ("sb3_policy", "policy"):  # a program's own module is called policy too
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    exported = importlib.import_module("sb3_policy")
+    assert exported.load(env).predict(observation)[0] == wrapped.predict(observation)[0]
+    for name in ("sb3_policy", "policy"):
+        del sys.modules[name]
 
 
 def test_a_candidate_without_its_run_says_what_to_name(learned):

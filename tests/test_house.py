@@ -18,7 +18,7 @@ HOUSE = ("promptpo", "sandbox", "env_specs", "benchmarks", "examples")
 FLOORS = (
     {"__main__"},
     {"cli"},
-    {"api"},
+    {"api", "bench"},
     {"evaluation", "sweep"},
     {"checks", "comparison", "trackers", "video", "view"},
     {"report"},

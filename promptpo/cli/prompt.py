@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 
+from promptpo import config
 from promptpo.cli.parser import Parser
 from promptpo.cli.settings import add_preset, add_settings
 from promptpo.cli.specs import add_specs, given_spec
 from promptpo.common.terminal import say
 from promptpo.config import RunConfig
 from promptpo.errors import UsageError
-from promptpo.methods import find_method
+from promptpo.methods import find_method, own_defaults
 from promptpo.run.options import build
 
 #: The settings that show in a prompt.
@@ -24,14 +25,17 @@ _SHOWN = (
     "evaluation_episodes",
     "tune",
     "prepare_time",
+    "rounds",
+    "episodes",
 )
 
 
 def parser(method: str = RunConfig.method) -> Parser:
-    """The spec, and the settings that show in a prompt."""
+    """The spec, the settings that show in a prompt, and the method's own."""
     p = Parser("prompt")
     add_specs(p)
-    add_settings(p, ("spec", *_SHOWN))
+    own = config.fields(find_method(method).Options)
+    add_settings(p, ("spec", *_SHOWN, *own), method=method, defaults=own_defaults(method))
     add_preset(p.add_argument_group("where settings come from"))
     return p.finish()
 

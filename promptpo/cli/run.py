@@ -19,6 +19,7 @@ from promptpo.cli.specs import add_specs, given_specs
 from promptpo.common.terminal import say
 from promptpo.config import RunConfig
 from promptpo.errors import EXIT_INTERRUPTED, UsageError
+from promptpo.methods import own_defaults
 from promptpo.run import options
 from promptpo.run.config_file import load_toml
 from promptpo.sweep.folder import SweepFolder
@@ -55,7 +56,7 @@ def parser(method: str = RunConfig.method) -> Parser:
     )
     p.usage = USAGE
     add_specs(p, several=True)
-    add_settings(p, options.fields(method), method=method)
+    add_settings(p, options.fields(method), method=method, defaults=own_defaults(method))
     several = p.add_argument_group("several runs side by side (each its own; limits hold for each)")
     several.add_argument(
         "--seeds",

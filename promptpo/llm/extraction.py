@@ -64,23 +64,39 @@ def extract_code(reply: Reply, class_name: str) -> str:
     return _checked(_chosen(codes, class_name) if codes else _bare(text, class_name))
 
 
-def _check_ending(reply: Reply) -> None:
-    """Raise ReplyRejected for a reply that did not come whole, or is longer than any class."""
+def answer_text(reply: Reply) -> str:
+    """What a reply says that holds no code, without the reasoning before it.
+
+    Raises ReplyRejected for one that is empty, cut off or too long.
+    """
+    _check_ending(reply, "answer in few words", "write less")
+    text = _without_reasoning(reply.text.removeprefix("\ufeff").replace("\r\n", "\n"))
+    if not text.strip():
+        raise ReplyRejected("the reply was empty")
+    return text
+
+
+def _check_ending(
+    reply: Reply,
+    briefly: str = "answer with one class and few words around it",
+    less: str = "write a shorter class with fewer comments",
+) -> None:
+    """Raise ReplyRejected for a reply that did not come whole, or is longer than any answer."""
     reason = reply.finish_reason.lower()
     if reason == TOO_LARGE:
         raise ReplyRejected(
             f"the reply has more than {bounds.ANSWER_BYTES >> 20} MiB and was not read to its end;"
-            " answer with one class and few words around it"
+            f" {briefly}"
         )
     if len(reply.text) > bounds.REPLY:
         raise ReplyRejected(
             f"the reply has {len(reply.text):,} characters, and at most {bounds.REPLY:,} are read;"
-            " answer with one class and few words around it"
+            f" {briefly}"
         )
     if reason in _CUT_OFF:
         raise ReplyRejected(
             f"the reply was cut off at the token limit (finish reason {reason!r});"
-            " write a shorter class with fewer comments, or raise the limit"
+            f" {less}, or raise the limit"
         )
     if reason in _FILTERED:
         raise ReplyRejected(f"the provider withheld the reply (finish reason {reason!r})")

@@ -6,9 +6,10 @@ An installed package adds one by an entry point of the group ``promptpo.methods`
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import is_dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from promptpo import config
 from promptpo.common.values import unknown_name
@@ -25,7 +26,9 @@ __all__ = [
     "Search",
     "Services",
     "find_method",
+    "fixed_settings",
     "method_names",
+    "own_defaults",
     "tunes",
 ]
 
@@ -35,6 +38,9 @@ OWN_METHODS = {
     "best-of-n": "promptpo.methods.best_of_n:BestOfN",
     "tune": "promptpo.methods.tune:Tune",
     "random-search": "promptpo.methods.random_search:RandomSearch",
+    "props": "promptpo.methods.props:ProPS",
+    "props+": "promptpo.methods.props:ProPSPlus",
+    "r2po": "promptpo.methods.r2po:R2PO",
 }
 
 #: Methods that tune the constants of policies where ``--tune`` asks for it.
@@ -56,6 +62,17 @@ def method_names() -> list[str]:
 def tunes(name: str) -> bool:
     """Whether the method of a name knows of declared constants, and can tune them."""
     return name in _TUNING
+
+
+def own_defaults(name: str) -> Mapping[str, Any]:
+    """What settings of every run are with a method where nothing else is said: its paper's."""
+    return {**getattr(find_method(name), "defaults", {}), **fixed_settings(name)}
+
+
+def fixed_settings(name: str) -> Mapping[str, Any]:
+    """Settings of every run that a method decides by itself."""
+    fixed: Mapping[str, Any] = getattr(find_method(name), "fixed", {})
+    return fixed
 
 
 def find_method(name: str) -> type[Method]:

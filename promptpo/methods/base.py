@@ -236,3 +236,21 @@ class Method(Protocol):
 def winners(rounds: Sequence[Round]) -> tuple[Candidate, ...]:
     """The winners of the rounds that did not fail: the finalists of a search by rounds."""
     return tuple(r.winner for r in rounds if not r.winner.score.failed)
+
+
+async def best_of_all(
+    services: Services, rounds: Sequence[Round], count: int
+) -> tuple[Candidate, ...]:
+    """The candidates with the best search scores of all rounds, the best first, each text once.
+
+    So many at most, as they are when proven.
+    """
+    drawn = [c for r in rounds for c in r.candidates]
+    pool = {c.identity: c for c in reversed(drawn) if not c.score.failed}
+    left, best = list(pool.values()), list[Candidate]()
+    while left and len(best) < count:
+        left, found = await services.proven(left)
+        left.remove(found)
+        if not found.score.failed:
+            best.append(found)
+    return tuple(best)

@@ -7,7 +7,6 @@ a method adds is what it has beyond this.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
@@ -15,7 +14,14 @@ from promptpo.common.concurrency import all_of
 from promptpo.config import RunConfig, option
 from promptpo.errors import LimitReached, SearchEnd
 from promptpo.llm.extraction import ReplyRejected, extract_code
-from promptpo.methods.base import REPLY_TOKENS, Demand, Messages, Search, Services
+from promptpo.methods.base import (
+    REPLY_TOKENS,
+    Demand,
+    Messages,
+    Search,
+    Services,
+    best_of_all,
+)
 from promptpo.policies import Program
 from promptpo.prompts import count_tokens
 from promptpo.prompts.promptpo import policy_messages
@@ -56,18 +62,8 @@ class BestOfN:
                 self.services.record(rounds[-1])
         except SearchEnd as end:
             reason, limited = str(end), isinstance(end, LimitReached)
-        return Search(tuple(rounds), await self._best(rounds), reason, limited)
-
-    async def _best(self, rounds: Sequence[Round]) -> tuple[Candidate, ...]:
-        """The samples with the best search scores of all rounds, as they are when proven."""
-        drawn = [c for r in rounds for c in r.candidates]
-        pool = {c.identity: c for c in reversed(drawn) if not c.score.failed}
-        left, best = list(pool.values()), list[Candidate]()
-        while left and len(best) < self.config.options.finalists:
-            left, found = await self.services.proven(left)
-            left.remove(found)
-            best += [found] if not found.score.failed else []
-        return tuple(best)
+        best = await best_of_all(self.services, rounds, self.config.options.finalists)
+        return Search(tuple(rounds), best, reason, limited)
 
     async def _batch(self, number: int, count: int, prompt: Messages) -> Round:
         keys = [Key(number, index) for index in range(1, count + 1)]

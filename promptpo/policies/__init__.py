@@ -3,12 +3,16 @@
 from promptpo.policies.coverage import CoverageRun, line_hits, unreached
 from promptpo.policies.parametric import Actions, ParametricPolicy, parametric_policy
 from promptpo.policies.program import Program
+from promptpo.policies.vectors import Entry, Vector, Vectors
 
 __all__ = [
     "Actions",
     "CoverageRun",
+    "Entry",
     "ParametricPolicy",
     "Program",
+    "Vector",
+    "Vectors",
     "line_hits",
     "parametric_policy",
     "unreached",

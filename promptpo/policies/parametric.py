@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from promptpo.policies import meaning
 from promptpo.policies.program import Program
 
 if TYPE_CHECKING:
@@ -49,13 +50,17 @@ class ParametricPolicy:
     """A program whose constants an optimizer may choose.
 
     ``choices``: by constant, how many whole numbers from 0 it may be; empty: any real number.
+    ``starts``: by such a constant, the action that 0 stands for.
     ``deviations``: by real constant, how large it typically is.
+    ``meaning``: what the constants are, for who is to choose them: ``params[0]`` and so on.
     """
 
     name: str
     program: Program
     choices: tuple[int, ...] = ()
     deviations: tuple[float, ...] = ()
+    starts: tuple[int, ...] = ()
+    meaning: str = ""
 
     def draw(self, generator: random.Random, scale: float = 1.0) -> tuple[float, ...]:
         """Random constants: normal, ``scale`` times as large as is typical, or choices."""
@@ -65,15 +70,18 @@ class ParametricPolicy:
         return tuple(float(f"{x:.4g}") for x in drawn)  # people are to read them
 
 
-def parametric_policy(spec: EnvSpec, actions: Actions) -> ParametricPolicy:
-    """The table where the task has few states and discrete actions, else the linear policy."""
+def parametric_policy(spec: EnvSpec, actions: Actions, *, scaled: bool = True) -> ParametricPolicy:
+    """The table where the task has few states and discrete actions, else the linear policy.
+
+    ``scaled``: a linear policy reads the observation scaled to -1 .. 1 where its bounds are known.
+    """
     from promptpo.spec import layout
 
     fields = layout(spec.observation)
     sizes = state_sizes(fields)
     if sizes and actions.counts and math.prod(sizes) * len(actions.counts) <= MOST_STATES:
         return _table(fields, sizes, actions)
-    return _linear(fields, actions)
+    return _linear(fields, actions, scaled=scaled)
 
 
 def state_sizes(fields: Sequence[LayoutField]) -> list[int]:
@@ -132,23 +140,32 @@ class Policy:
         state = {index}
         return {act}
 '''
-    return ParametricPolicy("table", Program(tuple(text.split("\0"))), actions.counts * states)
+    return ParametricPolicy(
+        "table",
+        Program(tuple(text.split("\0"))),
+        actions.counts * states,
+        starts=actions.starts * states,
+        meaning=meaning.of_table(index, states, actions),
+    )
 
 
-def _linear(fields: Sequence[LayoutField], actions: Actions) -> ParametricPolicy:
-    """Weights over the observation, scaled to -1 .. 1 where its bounds are known, and a bias."""
+def _linear(fields: Sequence[LayoutField], actions: Actions, *, scaled: bool) -> ParametricPolicy:
+    """Weights over the observation, and a bias."""
     size = fields[-1].stop
     rows = sum(actions.counts) if actions.counts else max(1, math.prod(actions.shape))
     row = ", ".join("\0" for _ in range(size + 1))
     weights = "\n".join(f"    [{row}]," for _ in range(rows))
-    middle, half = _scaling(fields)
-    parts = "\n".join(f"            np.ravel(obs.{item.name})," for item in fields)
-    text = f'''import numpy as np
-
-# The observation is scaled: minus MIDDLE, divided by HALF.
+    middle, half = _scaling(fields) if scaled else ([], [])
+    scaling = f"""# The observation is scaled: minus MIDDLE, divided by HALF.
 MIDDLE = np.array({middle})
 HALF = np.array({half})
 
+"""
+    before, after = ("(", ") - MIDDLE) / HALF") if scaled else ("", ")")
+    parts = "\n".join(f"            np.ravel(obs.{item.name})," for item in fields)
+    text = f'''import numpy as np
+
+{scaling if scaled else ""}\
 # A row for each {"choice" if actions.counts else "number of the action"}, a column for each \
 number of the observation, the bias last.
 WEIGHTS = np.array([
@@ -160,14 +177,19 @@ class Policy:
     """Linear in the observation, with a bias; {_rule(actions)}."""
 
     def act(self, obs):
-        x = (np.concatenate([
+        x = {before}np.concatenate([
 {parts}
-        ]) - MIDDLE) / HALF
+        ]{after}
         y = WEIGHTS[:, :-1] @ x + WEIGHTS[:, -1]
         return {_chosen(actions)}
 '''
     deviations = ((1.0,) * size + (_BIAS,)) * rows
-    return ParametricPolicy("linear", Program(tuple(text.split("\0"))), (), deviations)
+    return ParametricPolicy(
+        "linear",
+        Program(tuple(text.split("\0"))),
+        deviations=deviations,
+        meaning=meaning.of_weights(fields, rows, actions, middle, half),
+    )
 
 
 def _scaling(fields: Sequence[LayoutField]) -> tuple[list[float], list[float]]:

@@ -90,8 +90,8 @@ def imports_text(spec: EnvSpec) -> str:
     return textwrap.fill(f"- Available: {names}.", 96, subsequent_indent="  ")
 
 
-def filled(name: str, **values: object) -> tuple[Message, ...]:
-    """The system message, and the template ``FOLDER/STAGE`` with its values as the user's.
+def filled(name: str, system: str = "templates/system", /, **values: object) -> tuple[Message, ...]:
+    """The message ``system``, and the template ``FOLDER/STAGE`` with its values as the user's.
 
     All that are asked about a task share it (``task``), which comes first; those that are asked of
     a round share what has been found before it, too (``history``), and those that are asked at once
@@ -109,7 +109,7 @@ def filled(name: str, **values: object) -> tuple[Message, ...]:
     if turn and text.endswith(turn):
         shared.append(len(text) - len(turn))
     return (
-        Message("system", " ".join(template("templates/system").template.split())),
+        Message("system", " ".join(template(system).template.split())),
         Message("user", text, tuple(shared)),
     )
 

@@ -123,17 +123,29 @@ def _ended(episode: Episode) -> str:
 
 
 def probes_table(run: RunRecord) -> Table | None:
-    """What zero and random actions do; None where it was not looked at."""
+    """What zero and random actions do, or random policies; None where it was not looked at."""
     played = [t for t in run.probes if t.candidate.pooled is not None]
-    columns = (("Actions", False), ("Success", True), ("Mean return", True), ("Episodes", True),
+    what, title = (
+        ("Policy", "Random policies before round 1")
+        if warmed_up(run)
+        else ("Actions", "Episodes without any policy")
+    )
+    columns = ((what, False), ("Success", True), ("Mean return", True), ("Episodes", True),
                ("Steps", True))  # fmt: skip
     hidden = set() if run.defines_success else {"Success"}
-    table = Table("Episodes without any policy", columns, tuple(map(_probe_row, played)))
+    table = Table(title, columns, tuple(map(_probe_row, played)))
     return without(table, hidden) if played else None
 
 
+def warmed_up(run: RunRecord) -> bool:
+    """Whether random policies were played before round 1, and not policies that do nothing."""
+    return any(t.candidate.kind == "sample" for t in run.probes)
+
+
 def probe_name(trial: Trial) -> str:
-    """What a probe does."""
+    """What a probe does; the name of a random policy."""
+    if trial.candidate.kind == "sample":
+        return trial.name
     return strategy_line(trial.candidate.source).rstrip(".") or trial.name
 
 

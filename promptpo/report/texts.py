@@ -61,7 +61,9 @@ def round_texts(record: RoundRecord) -> list[Text]:
         file = f"prompts/{first.key}.prompt.md"
         prompts = {t.calls[k].prompt for t in record.trials for k in [*t.calls][:1]}
         label = "Prompt for a policy, the same for every candidate"
-        if len(prompts) > 1:
+        if first.key.role != "policy":
+            label = f"Prompt: {first.key.role} for {first.key.name}"
+        elif len(prompts) > 1:
             label = f"Prompt for {first.key.name}; others are asked for another turn at its end"
         texts.append(Text(label, whole, file))
     return texts
@@ -82,6 +84,10 @@ def kind_words(trial: Trial) -> str:
     return "" if kind == "policy" else kind
 
 
+#: Roles whose prompts speak of one candidate alone, and are shown with it.
+_OWN_PROMPT = ("critic",)
+
+
 def trial_texts(trial: Trial) -> list[Text]:
     """What became of a candidate, what it printed, and its replies; its notes stand elsewhere."""
     candidate = trial.candidate
@@ -92,7 +98,7 @@ def trial_texts(trial: Trial) -> list[Text]:
         file = f"candidates/{trial.name}/result.json"
         texts.append(Text("Printed", candidate.rollout.output, file))
     for call in trial.calls.values():
-        texts += call_texts(call, prompt=call.key.attempt > 0)
+        texts += call_texts(call, prompt=call.key.attempt > 0 or call.key.role in _OWN_PROMPT)
     return texts
 
 

@@ -25,6 +25,7 @@ from promptpo.report.standings import (
     probes_table,
     rounds_table,
     selection_table,
+    warmed_up,
 )
 from promptpo.report.svg import NARROW, WIDE, Charts
 from promptpo.report.tables import Table, evaluation_table
@@ -196,6 +197,11 @@ class RunView:
     def probes(self) -> Table | None:
         """What happens without any policy."""
         return probes_table(self.run)
+
+    @cached_property
+    def warmed_up(self) -> bool:
+        """Whether these are random policies."""
+        return warmed_up(self.run)
 
     @cached_property
     def probed(self) -> list[Text]:

@@ -15,7 +15,13 @@ from promptpo import config
 from promptpo.common.values import unknown_name
 from promptpo.config import RunConfig, flat
 from promptpo.errors import UsageError
-from promptpo.methods import OWN_METHODS, find_method, method_names
+from promptpo.methods import (
+    OWN_METHODS,
+    find_method,
+    fixed_settings,
+    method_names,
+    own_defaults,
+)
 
 #: Named sets of values; what is given explicitly wins over them.
 PRESETS: Mapping[str, Mapping[str, Any]] = {
@@ -99,17 +105,23 @@ def merge(*layers: Mapping[str, Any], method: str = RunConfig.method) -> dict[st
 def build(*layers: Mapping[str, Any], below: Mapping[str, Any] = MappingProxyType({})) -> RunConfig:
     """A RunConfig from layers of settings, merged; a method's own options stand beside them.
 
-    A ``preset`` that a layer names stands below all of them, and ``below`` stands below that; of
-    both, what the method does not know is passed over. Raises UsageError.
+    A ``preset`` that a layer names stands below all of them, ``below`` stands below that, and the
+    method's own defaults below ``below``; what the method does not know of these is passed over.
+    To a method with defaults of its own, those are the preset ``paper``. Raises UsageError.
     """
     merged = merge(*layers, method=below.get("method", RunConfig.method))
     method = merged.setdefault("method", below.get("method", RunConfig.method))
     named = merged.pop("preset", None)
+    usual, fixed = own_defaults(method), fixed_settings(method)
     values = preset(named) if named is not None else {}
+    values = {**values, **(usual if named == "paper" else fixed)}
     known = fields(method)
     if unknown := merged.keys() - known.keys():
         raise UsageError(_not_known(min(unknown), method))
-    lowest = {k: v for k, v in {**below, **values}.items() if k in known}
+    for name, value in fixed.items():
+        if merged.get(name, value) != value:
+            raise UsageError(f"{name} is {value} with the method {method}; leave it out")
+    lowest = {k: v for k, v in {**usual, **below, **values}.items() if k in known}
     merged = {**lowest, **merged}
     own = find_method(method).Options
     options = {name: merged.pop(name) for name in config.fields(own) if name in merged}

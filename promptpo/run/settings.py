@@ -46,6 +46,11 @@ def configure(*layers: Mapping[str, Any], needs_model: bool = True) -> RunConfig
     header = load_header(recording) if recording else None
     told = (header or RecordingHeader({})).settings if recording else {}
     below = {"target": spec.target} | told
+    if model == BUILTIN and not getattr(find_method(first.method), "asks_for_policies", True):
+        raise UsageError(
+            f"--model {BUILTIN} writes policies, and --method {first.method} asks for parameters;"
+            " name a language model"
+        )
     if model == BUILTIN:  # its structures are nothing without their numbers
         below["tune"] = tunes(first.method)
     return build(*layers, {"model": model}, below=below)

@@ -100,7 +100,7 @@ def _occasion(data: Mapping[str, Any], progress: Progress) -> str:
     if data["stream"] != "search" or trial is None:
         return ""
     if not key.round:
-        return "  (without a policy)"
+        return "  (warm-up)" if "warm_up" in progress.record.settings else "  (without a policy)"
     if trial.played is None or set(data["seeds"]) & set(trial.played.seeds):
         return ""
     if key.attempt not in trial.attempts:

@@ -19,6 +19,8 @@ from promptpo.cli.completion import split
 from promptpo.cli.parser import COMMANDS
 from promptpo.run.options import fields, flag
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(promptpo.__file__).parents[1]
 
 #: How a shell is started without anybody's settings, and told to complete.

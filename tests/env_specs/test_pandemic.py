@@ -32,6 +32,8 @@ from env_specs._pandemic.world import (
 )
 from promptpo.spec import Task, load_spec
 
+pytestmark = pytest.mark.slow
+
 NEVER = 10**9
 
 

@@ -12,6 +12,8 @@ from env_specs._pointmaze import world as family
 from promptpo.checks.play import observation_class
 from promptpo.spec import Task, load_spec
 
+pytestmark = pytest.mark.slow
+
 STARTS = {"pointmaze_large": ".", "pointmaze_large_diverse_g": "S"}
 GOALS = {"pointmaze_large": ".", "pointmaze_large_diverse_g": "G"}
 

@@ -17,7 +17,7 @@ from env_specs._traffic import simulation
 from env_specs._traffic.world import ENV_ID, TrafficMerge
 from promptpo.spec import SpecError, Task, load_spec
 
-pytestmark = needs_sumo
+pytestmark = [needs_sumo, pytest.mark.slow]
 
 ROOT = Path(__file__).parents[2]
 
@@ -123,7 +123,6 @@ def test_actions_beyond_the_bounds_are_clipped(make_env):
     assert np.array_equal(clipped, asked)
 
 
-@pytest.mark.slow
 def test_vehicles_that_stop_hold_the_ramp_and_the_highway_flows(make_env):
     env = make_env()
 
@@ -157,7 +156,6 @@ def holding_a_headway(raw):
     return np.where(present & (abs(missing) > 1.0), np.clip(0.3 * missing, -0.2, 0.2), 0.0)
 
 
-@pytest.mark.slow
 def test_parking_a_vehicle_on_the_ramp_does_not_pay(make_env):
     env = make_env()
 

@@ -13,7 +13,7 @@ from env_specs._twins.recipes import RECIPES
 from env_specs._twins.rewriting import Passages, Rewriting, Text, text_of
 from promptpo.spec import Task, layout, load_spec, prompt_parts
 
-pytestmark = pytest.mark.filterwarnings("ignore:Constant:UserWarning")
+pytestmark = [pytest.mark.filterwarnings("ignore:Constant:UserWarning"), pytest.mark.slow]
 
 NAMES = ("metaworld_drawer_open", "metaworld_pick_place", "metaworld_reach", "metaworld_door_open")
 

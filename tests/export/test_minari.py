@@ -16,6 +16,8 @@ from promptpo.export.minari_dataset import write_dataset
 from promptpo.store.folder import RunFolder
 from promptpo.store.reading import read_record
 
+pytestmark = pytest.mark.slow
+
 minari = pytest.importorskip("minari", reason="pip install 'promptpo[minari]'")
 pytest.importorskip("h5py", reason="pip install 'promptpo[minari]'")
 
@@ -32,7 +34,6 @@ def loaded(dataset, monkeypatch):
         return minari.load_dataset(dataset.name)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("spec", [name for name in SOURCES if name != "metaworld_reach"])
 def test_minari_loads_the_recorded_arrays(spec, tmp_path, monkeypatch):
     result = finished_run(tmp_path / "runs", spec)
@@ -81,7 +82,6 @@ def test_the_environment_comes_back_with_the_task_s_horizon(cartpole, tmp_path, 
     assert env.observation_space == found.observation_space
 
 
-@pytest.mark.slow
 def test_what_is_no_observation_of_an_environment_names_none(tmp_path, monkeypatch):
     spec = tmp_path / "seen.py"
     seen = "    horizon=500,\n    observe=lambda raw, env: raw,\n"

@@ -18,6 +18,8 @@ from promptpo.export.sb3 import sb3_policy
 from promptpo.spec import load_spec
 from promptpo.store.reading import read_record
 
+pytestmark = pytest.mark.slow
+
 #: Its gains are what prepare returns: GOOD's; it counts on scipy only there.
 FEW = '''
 import numpy as np
@@ -122,7 +124,6 @@ def test_a_candidate_without_its_run_says_what_to_name(learned):
         promptpo.evaluate(learned.best, "cartpole")
 
 
-@pytest.mark.slow
 def test_tuning_chooses_its_constants_and_leaves_what_it_has_learned(
     learned, taken, tmp_path, capsys
 ):
@@ -156,7 +157,6 @@ def test_a_file_without_values_is_refused_in_a_line_that_tells_the_remedy(
     assert error.count("\n") == 1
 
 
-@pytest.mark.slow
 def test_a_tuning_that_is_resumed_needs_the_file_no_more(taken, tmp_path):
     copy = shutil.copytree(taken, tmp_path / "copy")
     result = run_small(
@@ -173,7 +173,6 @@ def test_a_tuning_that_is_resumed_needs_the_file_no_more(taken, tmp_path):
     assert again.test.returns == result.test.returns
 
 
-@pytest.mark.slow
 def test_it_is_filmed_like_any_other(taken, tmp_path):
     pytest.importorskip("PIL")
     more = ("--spec", "cartpole", "--episodes", "1", "--format", "gif", "--to", tmp_path)
@@ -181,7 +180,6 @@ def test_it_is_filmed_like_any_other(taken, tmp_path):
     assert [file.suffix for file in tmp_path.iterdir()] == [".gif"]
 
 
-@pytest.mark.slow
 def test_the_file_as_a_model_prepares_anew(taken, tmp_path):
     result = promptpo.optimize(
         "cartpole", model=f"file:{taken / 'policy.py'}", out=str(tmp_path), rounds=1, candidates=1,

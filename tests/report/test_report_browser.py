@@ -11,6 +11,8 @@ from promptpo.report import write_report
 from promptpo.store.folder import RunFolder
 from promptpo.view import Site, open_server
 
+pytestmark = pytest.mark.slow
+
 PHONE = {"viewport": {"width": 390, "height": 844}}
 
 
@@ -112,7 +114,6 @@ def test_a_phone_needs_no_sideways_scrolling(finished, open_page):
     assert not page.locator(".curve .wide").first.is_visible()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("where", ["server", "disk"])
 def test_on_a_phone_a_table_of_runs_fits(finished, failed, serve, open_page, tmp_path, where):
     phone = {"viewport": {"width": 375, "height": 812}}
@@ -211,7 +212,6 @@ def test_the_controls_of_a_video_leave_its_caption_free(copied, open_page):
     assert box["height"] - box["width"] > 70  # the picture is a square
 
 
-@pytest.mark.slow
 def test_a_run_that_goes_on_is_followed_without_losing_the_place(copied, serve, open_page):
     rest = cut_after(copied, 1)
     lock = RunFolder(copied).lock()
@@ -237,7 +237,6 @@ def seconds_of(page):
     return sum(60**i * int(part) for i, part in enumerate(reversed(figure.split(":"))))
 
 
-@pytest.mark.slow
 def test_the_time_of_a_running_run_goes_on_by_the_servers_clock(copied, serve, open_page):
     cut_after(copied, 1)
     began_ago(copied, 4000)

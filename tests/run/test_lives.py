@@ -10,6 +10,8 @@ from promptpo.cli import main
 from promptpo.store.reading import read_record
 from promptpo.video import choose
 
+pytestmark = pytest.mark.slow
+
 #: Falls in the first episode of its life, and not in those that follow.
 LEARNS = """
 class Policy:

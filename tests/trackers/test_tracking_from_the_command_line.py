@@ -16,6 +16,8 @@ from promptpo.config import RunConfig
 from promptpo.run.config_file import load_toml
 from promptpo.run.options import build
 
+pytestmark = pytest.mark.slow
+
 SMALL = ("--spec", "cartpole", "--rounds", "1", "--test-episodes", "3", "--workers", "1")
 
 
@@ -70,7 +72,6 @@ def test_track_is_a_key_of_a_toml_file(tmp_path):
     assert build(load_toml(path)).trackers == ("tensorboard", "wandb")
 
 
-@pytest.mark.slow
 def test_videos_of_a_tracked_run_go_to_its_tracker(tmp_path):
     module = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
     pytest.importorskip("PIL")
@@ -99,7 +100,6 @@ class Proxy:
                 self.asked.append(connection.recv(200))
 
 
-@pytest.mark.slow
 def test_wandb_offline_has_the_run_and_no_tracker_wants_to_get_out(tmp_path):
     pytest.importorskip("wandb")
     proxy = Proxy()

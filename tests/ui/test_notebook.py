@@ -10,6 +10,8 @@ from run_events import run
 import promptpo
 from promptpo.ui import in_notebook, progress_shown
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(promptpo.__file__).parents[1]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "PROMPTPO_MODEL": ""}
 RUN = (

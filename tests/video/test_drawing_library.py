@@ -8,6 +8,8 @@ import pytest
 
 from promptpo.video import gl
 
+pytestmark = pytest.mark.slow
+
 CLEAN = {k: v for k, v in os.environ.items() if k not in ("MUJOCO_GL", "PYOPENGL_PLATFORM")}
 
 #: Draws a red ball, and prints the share of red pixels.

@@ -8,6 +8,8 @@ from PIL import Image
 
 from promptpo.video.mp4 import Mp4Writer
 
+pytestmark = pytest.mark.slow
+
 SIZE = (96, 64)
 FPS = 25.0
 

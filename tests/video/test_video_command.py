@@ -12,6 +12,8 @@ from own_cartpole import own_cartpole
 
 import promptpo
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(promptpo.__file__).parents[1]
 ENV = {**os.environ, "PYTHONPATH": str(ROOT), "PROMPTPO_MODEL": ""}
 CARTPOLE = ("--spec", "cartpole", "--test-episodes", "2", "--workers", "1")
@@ -48,7 +50,6 @@ def policy(tmp_path):
     return tmp_path
 
 
-@pytest.mark.slow
 def test_the_files_of_a_run_are_named(finished, tmp_path):
     done = video(tmp_path, finished, "--to", "films", "--format", "gif,mp4", "--episodes", "worst")
     assert (done.returncode, done.stderr) == (0, "")
@@ -58,14 +59,12 @@ def test_the_files_of_a_run_are_named(finished, tmp_path):
     assert all((tmp_path / name).stat().st_size > 1000 for name in (gif, mp4))
 
 
-@pytest.mark.slow
 def test_a_policy_file_says_that_it_is_played_first(policy):
     done = video(policy, "policy.py", *CARTPOLE)
     assert done.stderr == "playing 2 held-out episodes to choose from\n"
     assert [line[:12] for line in done.stdout.splitlines()] == ["videos/best_", "videos/media"]
 
 
-@pytest.mark.slow
 def test_a_terminal_sees_a_bar(policy):
     ours, theirs = pty.openpty()
     done = subprocess.Popen(
@@ -122,7 +121,6 @@ def test_without_pillow_the_extra_is_named(policy):
     assert line == "videos need Pillow; pip install 'promptpo[video]'"
 
 
-@pytest.mark.slow
 def test_without_pygame_the_extra_is_named(policy, tmp_path_factory):
     env = broken(tmp_path_factory.mktemp("broken"), "pygame")
     line = refusal(policy, "policy.py", *CARTPOLE, "--episodes", "1", code=3, env=env)
@@ -146,7 +144,6 @@ def test_without_opengl_other_environments_draw_all_the_same(policy, tmp_path_fa
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.slow
 def test_a_simulator_that_dies_is_one_line(policy):
     spec = own_cartpole()
     dying = spec.replace(
@@ -162,7 +159,6 @@ def test_a_simulator_that_dies_is_one_line(policy):
     assert line.startswith("the drawing process ended early: ")
 
 
-@pytest.mark.slow
 def test_a_policy_that_does_not_compile_is_named_with_its_line(policy):
     (policy / "policy.py").write_text("class Policy:\n    def act(self, obs:\n        return 0\n")
     line = refusal(policy, "policy.py", *CARTPOLE, code=1)

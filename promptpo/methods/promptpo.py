@@ -27,8 +27,6 @@ from typing import TYPE_CHECKING, ClassVar
 from promptpo.common.concurrency import all_of
 from promptpo.config import RunConfig, option
 from promptpo.errors import LimitReached, SearchEnd
-from promptpo.llm.extraction import ReplyRejected, extract_code
-from promptpo.llm.messages import Message, Reply
 from promptpo.methods.base import REPLY_TOKENS, Demand, Messages, Search, Services, winners
 from promptpo.methods.contest import (
     EXTRA_EACH,
@@ -44,7 +42,7 @@ from promptpo.methods.describing import Describer
 from promptpo.methods.feedback import Feedback
 from promptpo.methods.probing import probe
 from promptpo.methods.tuning import ENTRANTS, TuningStage
-from promptpo.policies import Program
+from promptpo.methods.writing import Author, Order
 from promptpo.prompts import promptpo as prompts
 from promptpo.prompts.promptpo import Memory, turns
 from promptpo.types import Candidate, Key, Note, Round, best_round, with_candidate
@@ -100,6 +98,7 @@ class PromptPO:
         self.feedback = Feedback(services)
         self.describer = Describer(services, self.feedback)
         self.tuning = TuningStage(services)
+        self.author = Author(services, self.tuning)
         self.memory = Memory()
 
     async def search(self) -> Search:
@@ -136,7 +135,10 @@ class PromptPO:
                 without_reflection=self.options.without_reflection if notes else 0,
             )
         ]
-        jobs = [self._candidate(Key(number, i), p, contest) for i, p in enumerate(asked, 1)]
+        jobs = [
+            self.author.write(Key(number, i), Order(prompt), contest)
+            for i, prompt in enumerate(asked, 1)
+        ]
         if best is None or not self.options.challenge:
             return await self._settled(contest, rounds, None, await all_of(jobs), notes)
         best, *tried = await all_of([contest.meet(best), *jobs])
@@ -181,20 +183,8 @@ class PromptPO:
         share = 1.0 if last else self.config.tune_share
         made = await self.tuning.tune(contest.number, candidates, best, share=share)
         self.memory = replace(self.memory, tuned=self.tuning.told)
-        tried = await all_of(self._played(c, contest) for c in made)
+        tried = await all_of(self.author.play(c, contest) for c in made)
         return [c for c in tried if c.rollout is not None]
-
-    async def _played(self, candidate: Candidate, contest: Contest) -> Candidate:
-        """A candidate after the round's first episodes, recorded."""
-        try:
-            program = Program.of(candidate.source or "", candidate.prepared)
-            [run] = await self.services.play(program, contest.first, keys=[candidate.key])
-            candidate = replace(candidate, rollout=run, error=run.error)
-            candidate = await contest.on_hard(candidate)
-        except LimitReached as limit:
-            candidate = replace(candidate, error=f"not played: {limit}")
-        self.services.record(candidate)
-        return candidate
 
     async def _reflect(self) -> tuple[Note, ...]:
         """What was thought of the last round; a Feedback class that came with it takes over."""
@@ -207,54 +197,6 @@ class PromptPO:
         text = prompts.reflection_text(reply.text)
         self.memory = replace(self.memory, reflection=text)
         return (Note(prompts.REFLECTION, text),) if text else ()
-
-    async def _candidate(self, key: Key, prompt: Messages, contest: Contest) -> Candidate:
-        """Ask for one policy and roll it out, repairing it as often as the run allows."""
-        candidate = Candidate(key, None)
-        messages = prompt
-        for attempt in range(self.options.max_repairs + 1):
-            at = Key(key.round, key.candidate, attempt)
-            state = "repairing" if attempt else "asked"
-            self.services.report("state", name=key.name, state=state)
-            try:
-                reply = await self._ask(at, messages)
-                candidate = await self._try(at, reply, contest)
-            except LimitReached as limit:
-                if candidate.error is None:
-                    candidate = Candidate(key, None, error=f"not written: {limit}")
-                    self.services.record(candidate)
-                break
-            if candidate.error is None or not self._can_be_repaired(candidate):
-                break
-            messages = prompts.repair_messages(
-                prompt, reply.text, "policy", candidate.error, prompts.printed(candidate)
-            )
-        state = "failed" if candidate.score.failed else "scored"
-        self.services.report("state", name=key.name, state=state)
-        return candidate
-
-    async def _ask(self, at: Key, messages: Sequence[Message]) -> Reply:
-        role = "repair" if at.attempt else "policy"
-        return await self.services.ask(Key(at.round, at.candidate, at.attempt, role), messages)
-
-    async def _try(self, at: Key, reply: Reply, contest: Contest) -> Candidate:
-        """Play what a reply holds; what cannot be used or played is an attempt that has failed."""
-        try:
-            candidate = self.tuning.plain(Candidate(at, extract_code(reply, "Policy")))
-        except ReplyRejected as e:
-            candidate = Candidate(at, None, error=str(e))
-        if candidate.error is None:
-            candidate = await self.services.prepare(candidate)
-        if candidate.error is None:
-            return await self._played(candidate, contest)
-        self.services.record(candidate)
-        return candidate
-
-    def _can_be_repaired(self, candidate: Candidate) -> bool:
-        """Whether an attempt that failed is one that its author can do something about."""
-        done = candidate.preparation
-        unprepared = done is not None and done.error is not None
-        return candidate.rollout is not None or unprepared or self.tuning.refuses(candidate)
 
     @staticmethod
     def forecast(spec: EnvSpec, config: RunConfig) -> Demand:

@@ -13,6 +13,7 @@ from promptpo.prompts.promptpo.stages import (
     reflection_text,
     render_all,
     repair_messages,
+    repair_policy_messages,
 )
 
 __all__ = [
@@ -30,5 +31,6 @@ __all__ = [
     "render_history",
     "render_memory",
     "repair_messages",
+    "repair_policy_messages",
     "turns",
 ]

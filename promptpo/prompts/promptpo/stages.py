@@ -142,6 +142,11 @@ def repair_messages(
     return (*asked, Message("assistant", quoted), Message("user", text.strip()))
 
 
+def repair_policy_messages(asked: Messages, reply: str, error: str, output: str) -> Messages:
+    """The same of a policy."""
+    return repair_messages(asked, reply, "policy", error, output)
+
+
 def reflection_text(reply: str) -> str:
     """What the prompts after a reflection quote of it: its sentences, without code."""
     kept, inside = [], False

@@ -6,7 +6,7 @@ import ast
 import sys
 import types
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from sandbox.errors import CompileError
@@ -26,11 +26,15 @@ _SHOWN = 160
 #: Deep enough for long sums and else-if chains; pure Python recursion needs no C stack.
 _PARSE_DEPTH = 4000
 
+#: Sets for good what ``np.errstate`` sets for a while. In an episode's context, that is: a program
+#: that names it is executed anew for each of them.
+_OPEN_SETTING = "seterr"
+
 #: ``np.errstate``, ``np.printoptions`` and decimal contexts are meant for a ``with`` statement, but
 #: their ``__enter__`` can be called without an end. They live in context variables; so a program
 #: that may name one of them gets a context of its own for each episode. For others that would be a
 #: tenth of a microsecond per act for nothing.
-_SETTINGS = frozenset({"errstate", "printoptions", "decimal"})
+_SETTINGS = frozenset({"errstate", "printoptions", "decimal", _OPEN_SETTING})
 #: What reaches attributes by names that are computed.
 _REFLECTIVE = frozenset({"getattr", "attrgetter", "methodcaller"})
 
@@ -97,7 +101,8 @@ def _compile(
         names = traced(tree, policy_class) if TRACE in source else {}
     except TraceError as error:
         raise _refused(source, [error.args]) from None
-    without_state, settings = stateless(tree), _holds_settings(tree)
+    without_state = stateless(tree) and not _names_any(tree, {_OPEN_SETTING})
+    settings = _names_any(tree, _SETTINGS | _REFLECTIVE)
     transformer = PolicyTransformer(tree, importable, sealed=without_state)
     tree = transformer.visit(tree)
     if transformer.refusals:
@@ -108,9 +113,8 @@ def _compile(
     return Compiled(code, without_state, settings, names, numbers)
 
 
-def _holds_settings(tree: ast.Module) -> bool:
-    """Whether the program names a setting that can be held open, or could without a trace."""
-    wanted = _SETTINGS | _REFLECTIVE
+def _names_any(tree: ast.Module, wanted: Set[str]) -> bool:
+    """Whether the program names one of these, as a name or an attribute."""
     return any(not wanted.isdisjoint(_names_in(node)) for node in ast.walk(tree))
 
 

@@ -80,7 +80,6 @@ REFUSED_ATTRIBUTES: dict[str, str] = {
         _MEMORY,
     ),
     "format_map": "write an f-string",
-    "seterr": "write `with np.errstate(divide='ignore', invalid='ignore'):` around the expression",
     "seterrcall": "write `with np.errstate(...):` around the expression",
 }
 

@@ -30,7 +30,7 @@ HINTS: dict[str, str] = {
         _FILES,
     ),
     **dict.fromkeys(words("from_dlpack nested_iters nditer"), _MEMORY),
-    **dict.fromkeys(words("seterr seterrcall setbufsize geterrcall getbufsize"), _STATE),
+    **dict.fromkeys(words("seterrcall setbufsize geterrcall getbufsize"), _STATE),
     **dict.fromkeys(
         words(
             "core ctypeslib f2py ma rec char testing dtypes strings emath test info show_config "

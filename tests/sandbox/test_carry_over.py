@@ -83,3 +83,20 @@ def test_an_episode_acts_as_it_does_alone(host, name):
     together = played(host, source, 0, 1, 0, 1, "reset", 0, 0)
 
     assert together == {"first": alone, 1: alone, 0: alone}
+
+
+def test_a_setting_of_the_top_level_holds_in_every_episode(host):
+    source = """
+import numpy as np
+np.seterr(divide="raise")
+class Policy:
+    def act(self, obs):
+        try:
+            return np.array([1.0]) / np.zeros(1)
+        except FloatingPointError:
+            np.seterr(divide="ignore")
+            return [5.0]
+        finally:
+            np.seterr(divide="raise")
+"""
+    assert played(host, source, 0, 1, "reset", 0) == {"first": [5.0], 0: [5.0], 1: [5.0]}

@@ -50,7 +50,6 @@ WHEN_COMPILING = {
     "tofile": ("def f(a): a.tofile('x')\n", 1, "no files"),
     "ctypes attribute": ("def f(a): return a.ctypes\n", 1, "raw memory"),
     "setflags": ("def f(a): a.setflags(write=1)\n", 1, "raw memory"),
-    "seterr": ("import numpy as np\nnp.seterr(all='ignore')\n", 2, "np.errstate"),
     "format_map": ("'{x}'.format_map({})\n", 1, "f-string"),
     "async": ("async def f(): pass\n", 1, "plain `def`"),
     "except star": ("try:\n    pass\nexcept* ValueError:\n    pass\n", 1, "write `except`"),

@@ -12,10 +12,13 @@ from promptpo.outcomes import Episode, Preparation, Rollout, Score, Stream, Traj
 
 __all__ = [
     "Candidate",
+    "Draw",
     "Episode",
+    "Instruction",
     "Key",
     "Kind",
     "Note",
+    "Population",
     "Preparation",
     "Proof",
     "Rollout",
@@ -200,6 +203,57 @@ class Round:
         count = text.plural(len(self.candidates), "candidate")
         best = f"{self.winner.name} wins, {self.winner.score}"
         return f"<Round {self.number} of {count}: {best}>"
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """A strategy hint that policies are written under, as it stands after a round.
+
+    ``weight`` decides how often it is drawn; ``written`` is how many candidates that were written
+    under it have moved the weight. ``since`` is the round before which it was proposed (0: it was
+    there from the start). ``why``: what its admission, rejection or pruning rests on.
+    """
+
+    name: str
+    text: str
+    state: Literal["active", "on trial", "rejected", "pruned"] = "active"
+    weight: float = 0.0
+    written: int = 0
+    since: int = 0
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Draw:
+    """The instruction that a candidate is written under, both by their names.
+
+    ``chance``: with what probability it was drawn; None where it was on trial and not drawn.
+    ``score``: how the candidate did among the others of its round, -1 to 1; None where it did not
+    get to play.
+    """
+
+    candidate: str
+    instruction: str
+    chance: float | None = None
+    score: float | None = None
+
+
+@dataclass(frozen=True)
+class Population:
+    """The instructions after a round, and what its candidates were written under.
+
+    Those that were rejected or pruned in the round stand among them for the last time. ``failed``:
+    why the reflection before the round brought no instruction; empty where it did, or none was.
+    """
+
+    round: int
+    instructions: tuple[Instruction, ...]
+    draws: tuple[Draw, ...] = ()
+    failed: str = ""
+
+    def of(self, state: str) -> tuple[Instruction, ...]:
+        """Those of one state."""
+        return tuple(i for i in self.instructions if i.state == state)
 
 
 def best_round(rounds: Sequence[Round]) -> Round:

@@ -76,6 +76,17 @@ def answer_text(reply: Reply) -> str:
     return text
 
 
+def extract_blocks(reply: Reply) -> list[str]:
+    """What the fenced blocks of a reply hold, in order, be it code or not.
+
+    Raises ReplyRejected for a reply that is empty, cut off or too long.
+    """
+    blocks = _blocks(answer_text(reply))
+    if blocks and not blocks[-1].closed:
+        raise ReplyRejected("the reply was cut off: its last ``` block is not closed; write less")
+    return [block.code for block in blocks]
+
+
 def _check_ending(
     reply: Reply,
     briefly: str = "answer with one class and few words around it",

@@ -41,6 +41,7 @@ OWN_METHODS = {
     "props": "promptpo.methods.props:ProPS",
     "props+": "promptpo.methods.props:ProPSPlus",
     "r2po": "promptpo.methods.r2po:R2PO",
+    "inspo": "promptpo.methods.inspo:Inspo",
 }
 
 #: Methods that tune the constants of policies where ``--tune`` asks for it.

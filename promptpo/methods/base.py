@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from promptpo.llm.messages import Message, Reply
 from promptpo.policies.program import Program
-from promptpo.types import Candidate, Key, Rollout, Round
+from promptpo.types import Candidate, Key, Population, Rollout, Round
 
 if TYPE_CHECKING:
     from promptpo.config import RunConfig
@@ -161,8 +161,11 @@ class Services(Protocol):
         """
         ...
 
-    def record(self, fact: Candidate | Round) -> None:
-        """Write down an attempt at a candidate, or a round that has just ended."""
+    def record(self, fact: Candidate | Round | Population) -> None:
+        """Write down an attempt at a candidate, or a round that has just ended.
+
+        Or, of methods whose policies are written under instructions, how these stand after it.
+        """
         ...
 
     def report(self, event: str, /, **data: object) -> None:

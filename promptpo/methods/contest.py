@@ -47,6 +47,11 @@ class Contest:
         """The best so far after the round's first episodes; as it was where no step is left."""
         return await self._more(incumbent, self.first)
 
+    def met(self, incumbent: Candidate | None) -> Rollout | None:
+        """What the best so far did in the round's first episodes; None where it has not met."""
+        later = incumbent.later if incumbent is not None else ()
+        return next((run for run in later if run.seeds == self.first), None)
+
     async def on_hard(self, candidate: Candidate) -> Candidate:
         """A challenger after the hard episodes."""
         if not self.hard or candidate.score.failed or candidate.source is None:
@@ -89,6 +94,32 @@ class Contest:
         program = Program.of(candidate.source or "", candidate.prepared)
         [run] = await self.services.play(program, seeds, keys=[candidate.key], mark=candidate.mark)
         return run
+
+
+async def settled(
+    services: Services,
+    contest: Contest,
+    rounds: Sequence[Round],
+    best: Candidate | None,
+    tried: Sequence[Candidate],
+) -> tuple[list[Round], list[Candidate], Candidate]:
+    """Told apart: the earlier rounds, a round's candidates and their best, with scores that stand.
+
+    ``best`` is the best so far where it has met the challengers, ``tried``. All are recorded.
+    """
+    found = list(rounds)
+    raced = await contest.race([*([best] if best else []), *tried])
+    if best is not None:
+        best, *raced = raced
+        found = with_candidate(found, best)
+        services.record(best)
+    candidates, winner = await services.proven(raced)
+    for candidate in candidates:
+        before, found = found, shared(found, candidate)
+        for known in changed(before, found):
+            services.record(known)
+        services.record(candidate)
+    return found, candidates, winner
 
 
 def unlike(candidates: Sequence[Candidate]) -> list[Candidate]:

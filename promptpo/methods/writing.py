@@ -50,11 +50,15 @@ class Order:
 
 
 class Author:
-    """Has policies written, and plays them in the contest of their round."""
+    """Has policies written, and plays them in the contest of their round.
+
+    ``stopped`` are the names of candidates that a limit kept from being written or played.
+    """
 
     def __init__(self, services: Services, tuning: TuningStage) -> None:
         self.services = services
         self.tuning = tuning
+        self.stopped: set[str] = set()
 
     async def write(self, key: Key, order: Order, contest: Contest) -> Candidate:
         """Ask for one policy and roll it out, repairing it as often as the run allows."""
@@ -72,6 +76,7 @@ class Author:
             except LimitReached as limit:
                 if candidate.error is None:
                     candidate = order.blank(key, f"not written: {limit}")
+                    self.stopped.add(key.name)
                     self.services.record(candidate)
                 break
             if candidate.error is None or not self._can_be_repaired(candidate, order):
@@ -91,6 +96,7 @@ class Author:
             candidate = await contest.on_hard(candidate)
         except LimitReached as limit:
             candidate = replace(candidate, error=f"not played: {limit}")
+            self.stopped.add(candidate.name)
         self.services.record(candidate)
         return candidate
 

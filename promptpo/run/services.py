@@ -35,6 +35,7 @@ from promptpo.store.memo import Memo, digest
 from promptpo.types import (
     Candidate,
     Key,
+    Population,
     Proof,
     Rollout,
     Round,
@@ -222,8 +223,11 @@ class RunServices:
             self.ledger.check_round()
         return reviewed, self.ledger.open_round(number, self.memo.record.begun(number), guests)
 
-    def record(self, fact: Candidate | Round) -> None:
-        """Write down an attempt at a candidate, or a round, in the log and where people look."""
+    def record(self, fact: Candidate | Round | Population) -> None:
+        """Write down what has become of something, in the log and where people look."""
+        if isinstance(fact, Population):
+            self.write_down("population", **encode(fact))
+            return
         if isinstance(fact, Round):
             self._record_round(fact)
             return

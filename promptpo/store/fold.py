@@ -15,7 +15,15 @@ from promptpo.store.events import Event
 from promptpo.store.tally import Tally, Usage
 from promptpo.store.trials import Call, Feedback, Trial
 from promptpo.tuning.account import TuningAccount
-from promptpo.types import Candidate, Key, Preparation, Proof, Rollout, SummaryRun
+from promptpo.types import (
+    Candidate,
+    Key,
+    Population,
+    Preparation,
+    Proof,
+    Rollout,
+    SummaryRun,
+)
 
 #: What an event on a candidate names by its digest.
 _BY_DIGEST: Mapping[str, Any] = {"rollout": None, "later": (), "hard": None, "preparation": None}
@@ -47,6 +55,7 @@ class Fold:
             ``prepared_by`` is the key of the candidate for which it ran, ``values_in`` its name by
             the digest of the values.
         ends: the events of the rounds that have ended, by number; ``rounds_done`` is the last one.
+        populations: the instructions after each round, by number, of methods that have some.
         selection, finished: what was decided, as the event says it; None before that, and
             ``finished`` in a run that goes on after its end.
         tested: the last policy with held-out episodes that did not fail, and these.
@@ -81,6 +90,7 @@ class Fold:
         self.values_in: dict[str, str] = {}
         self.ends: dict[int, Mapping[str, Any]] = {}
         self.rounds_done = 0
+        self.populations: dict[int, Population] = {}
         self.selection: Mapping[str, Any] | None = None
         self.finished: Mapping[str, Any] | None = None
         self.tested: tuple[Candidate, Rollout] | None = None
@@ -242,6 +252,9 @@ class Fold:
     def _on_round(self, data: Mapping[str, Any]) -> None:
         self.ends[data["round"]] = data
         self.rounds_done = max(self.rounds_done, data["round"])
+
+    def _on_population(self, data: Mapping[str, Any]) -> None:
+        self.populations[data["round"]] = decode(Population, data)
 
     def _on_selection(self, data: Mapping[str, Any]) -> None:
         self.selection = data

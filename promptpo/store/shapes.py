@@ -9,7 +9,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
 from promptpo.tuning.account import TuningAccount
-from promptpo.types import Key, Note, Preparation, Proof, Rollout
+from promptpo.types import Key, Note, Population, Preparation, Proof, Rollout
 
 # A shape is a type (float takes whole numbers too), None, a set of words, a range of whole numbers,
 # a tuple of alternatives, a list with the shape of its items, or a dict of names ("name?" may be
@@ -132,6 +132,8 @@ EVENTS: dict[str, dict[str, Any]] = {
         "round": int, "winner": str, "score": SCORE, "best": {"name": str, "score": SCORE},
         "notes": _NOTES,
     },
+    # The instructions that policies are written under, as they stand after a round.
+    "population": shape_of(Population),
     "selection": {"finalists": [{"name": str, "score": SCORE}], "winner": (None, str)},
     "test": {"name": str, "digest": str},
     "finished": {"status": str, "reason": str, "best": (None, str), "score": SCORE},

@@ -26,6 +26,7 @@ from promptpo.tuning.account import ConstantFound, TuningAccount
 from promptpo.types import (
     Candidate,
     Key,
+    Population,
     Preparation,
     Rollout,
     Round,
@@ -172,7 +173,7 @@ class FakeServices:
         self.played: list[tuple[str, tuple[int, ...], bool]] = []
         self.marked: list[str] = []
         self.guests: dict[int, tuple[Key, ...]] = {}
-        self.recorded: list[Candidate | Round] = []
+        self.recorded: list[Candidate | Round | Population] = []
         self.reported: list[tuple[str, dict[str, object]]] = []
         self.prepared: dict[str, Preparation] = {}
         self._rollouts: dict[tuple[str, tuple[int, ...]], Rollout] = {}
@@ -284,7 +285,7 @@ class FakeServices:
             raise self.ends[number]
         return list(rounds), self.allowed.get(number, self.config.candidates)
 
-    def record(self, fact: Candidate | Round) -> None:
+    def record(self, fact: Candidate | Round | Population) -> None:
         self.recorded.append(fact)
 
     def report(self, event: str, /, **data: object) -> None:

@@ -8,6 +8,7 @@ from promptpo.prompts.promptpo.prepared import printed
 from promptpo.prompts.promptpo.stages import (
     episode_notes,
     feedback_messages,
+    placeholder_memory,
     policy_messages,
     reflection_messages,
     reflection_text,
@@ -22,6 +23,7 @@ __all__ = [
     "Turn",
     "episode_notes",
     "feedback_messages",
+    "placeholder_memory",
     "policy_messages",
     "printed",
     "prompt_tokens",

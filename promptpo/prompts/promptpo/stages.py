@@ -165,7 +165,7 @@ def _quoted(text: str, most: int) -> str:
 
 def render_all(spec: EnvSpec, config: RunConfig) -> list[tuple[str, Messages]]:
     """Every stage's messages; what only a run can fill in stands in angle brackets."""
-    memory = _placeholder_memory(spec, config)
+    memory = placeholder_memory(spec, config)
     first = policy_messages(spec, config)
     code = "```python\n<the source that failed>\n```"
     stages = [
@@ -181,7 +181,8 @@ def render_all(spec: EnvSpec, config: RunConfig) -> list[tuple[str, Messages]]:
     return stages
 
 
-def _placeholder_memory(spec: EnvSpec, config: RunConfig) -> Memory:
+def placeholder_memory(spec: EnvSpec, config: RunConfig) -> Memory:
+    """What a first round might leave, what only a run can fill in in angle brackets."""
     episode = Episode(0, float("nan"), spec.horizon, False if spec.success else None)
     blank = Rollout("search", (), (episode,))
     told = tuple(

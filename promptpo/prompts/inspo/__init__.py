@@ -1,0 +1,28 @@
+"""INSPO's prompts: PromptPO's, with an instruction at the end, and the reflection on instructions.
+
+The first instructions are ours.
+"""
+
+from promptpo.prompts.inspo.stages import (
+    LONGEST,
+    Shown,
+    first_instructions,
+    instructions_in,
+    instructions_text,
+    policy_messages,
+    reask_messages,
+    reflection_messages,
+    render_all,
+)
+
+__all__ = [
+    "LONGEST",
+    "Shown",
+    "first_instructions",
+    "instructions_in",
+    "instructions_text",
+    "policy_messages",
+    "reask_messages",
+    "reflection_messages",
+    "render_all",
+]

@@ -1,0 +1,208 @@
+"""INSPO against services that a test has written."""
+
+import pytest
+from fake_services import FEEDBACK, FakeServices, fails, fenced, plays
+
+from promptpo.errors import GoalReached, LimitReached, ModelError
+from promptpo.methods.inspo import Inspo
+from promptpo.prompts import inspo as prompts
+from promptpo.run.options import build
+from promptpo.spec import load_spec
+from promptpo.types import Candidate, Key, Population, Round
+
+LIMIT = LimitReached("the limit of 7 model calls is reached")
+FIRST = prompts.first_instructions()
+
+
+def proposal(*texts):
+    return "They fall.\n\n" + "\n\n".join(f"```instruction\n{text}\n```" for text in texts)
+
+
+def services(*rounds, **settings):
+    """Services for rounds of policies; the reflection before round n proposes "Way n."."""
+    replies = {Key(role="feedback"): fenced(FEEDBACK)}
+    for number, sources in enumerate(rounds, 1):
+        replies[Key(number, role="reflection")] = proposal(f"Way {number}.")
+        for index, source in enumerate(sources, 1):
+            replies[Key(number, index, role="policy")] = fenced(source)
+    small = {"rounds": len(rounds), "candidates": max(map(len, rounds)), "max_repairs": 0}
+    return FakeServices("inspo", replies, **{**small, "probe": 0, **settings})
+
+
+def populations(fake):
+    return [fact for fact in fake.recorded if isinstance(fact, Population)]
+
+
+def test_every_candidate_is_told_the_instruction_that_it_drew():
+    fake = services([plays(1), plays(2), plays(3)])
+    fake.search()
+    (population,) = populations(fake)
+    texts = {i.name: i.text for i in population.instructions}
+    assert list(texts.values()) == FIRST
+    for draw in population.draws:
+        prompt = fake.prompt(1, int(draw.candidate[-2:]), role="policy")
+        assert f"> {texts[draw.instruction]}\n" in prompt
+        assert draw.chance == pytest.approx(1 / len(FIRST))
+    assert [d.score for d in population.draws] == [-1.0, 0.0, 1.0]
+
+
+def test_a_reflection_is_shown_failures_and_its_instruction_is_on_trial():
+    fake = services([plays(1), fails("it divides by nothing")], [plays(3), plays(4)])
+    fake.search()
+    shown = fake.prompt(2, role="reflection")
+    assert shown.index("it divides by nothing") < shown.index("seed 100 of r01_c01, by Feedback")
+    assert all(text in shown for text in FIRST)
+    assert "> Way 2.\n" in fake.prompt(2, 2, role="policy")
+    assert "> Way 2.\n" not in fake.prompt(2, 1, role="policy")
+    latest = populations(fake)[-1]
+    assert latest.draws[-1].chance is None
+    assert [(i.text, i.state) for i in latest.instructions][-1] == ("Way 2.", "active")
+
+
+def test_a_new_instruction_that_does_worse_is_rejected_and_told_of():
+    fake = services([plays(5), plays(5)], [plays(5), plays(1)], [plays(5), plays(5)])
+    fake.search()
+    assert [i.text for i in populations(fake)[1].of("rejected")] == ["Way 2."]
+    assert "rejected (return -4 against the population's mean): Way 2." in (
+        fake.prompt(3, role="reflection")
+    )
+
+
+def test_the_best_so_far_plays_every_round_and_its_challengers_are_held_against_it():
+    fake = services([plays(5), plays(1)], [plays(3), plays(4)], proposals=0)
+    search = fake.search()
+    assert fake.guests[2] == (Key(1, 1),)
+    assert [d.score for d in populations(fake)[1].draws] == [-1.0, 0.0]
+    best = search.rounds[0].winner
+    assert (best.name, len(best.later)) == ("r01_c01", 1)
+
+
+def test_a_reply_without_an_instruction_is_asked_again_and_then_a_failed_proposal():
+    fake = services([plays(1), plays(2)], [plays(3), plays(4)], max_repairs=2)
+    fake.replies |= {
+        Key(2, role="reflection"): "I know of none.",
+        Key(2, 0, 1, "reflection"): proposal("x" * 601),
+        Key(2, 0, 2, "reflection"): proposal(FIRST[0]),
+    }
+    fake.search()
+    asked = [str(key) for key in fake.asked if key.role == "reflection"]
+    assert asked == ["r02_reflection", "r02_reflection1", "r02_reflection2"]
+    again = fake.prompts[Key(2, 0, 1, "reflection")]
+    assert [m.role for m in again] == ["system", "user", "assistant", "user"]
+    assert "it holds no fenced block with an instruction" in again[-1].content
+    assert "has 601 characters" in fake.prompts[Key(2, 0, 2, "reflection")][-1].content
+    latest = populations(fake)[-1]
+    assert (latest.failed, len(latest.instructions)) == (
+        "what it proposes is known already",
+        len(FIRST),
+    )
+    assert all(draw.chance is not None for draw in latest.draws)
+
+
+def test_a_second_reflection_may_bring_the_instruction():
+    fake = services([plays(1), plays(2)], [plays(3), plays(4)], max_repairs=1)
+    fake.replies[Key(2, role="reflection")] = ""
+    fake.replies[Key(2, 0, 1, "reflection")] = proposal("Swing.")
+    fake.search()
+    assert "> Swing.\n" in fake.prompt(2, 2, role="policy")
+    assert populations(fake)[-1].failed == ""
+
+
+def test_a_candidate_that_fails_or_has_no_policy_is_sent_back():
+    fake = services([plays(1), fails("why")], max_repairs=2)
+    fake.replies[Key(1, 1, role="policy")] = "I would rather not."
+    fake.replies[Key(1, 1, 1, "repair")] = fenced(plays(3))
+    fake.replies[Key(1, 2, 1, "repair")] = fenced(fails("still"))
+    fake.replies[Key(1, 2, 2, "repair")] = fenced(plays(2))
+    (round_,) = fake.search().rounds
+    assert [(c.key.attempt, c.score.mean_return) for c in round_.candidates] == [(1, 3), (2, 2)]
+
+
+def test_the_instruction_of_a_candidate_that_a_limit_stopped_is_not_to_blame():
+    fake = services([plays(1), plays(2), plays(3)])
+    fake.ends[Key(1, 1, role="policy")] = LIMIT
+    fake.ends["r01_c02_0"] = LIMIT
+    fake.search()
+    assert [d.score for d in populations(fake)[0].draws] == [None, None, 0.0]
+    errors = {c.name: c.error for c in fake.candidates()}
+    assert errors["r01_c01"] == f"not written: {LIMIT}"
+    assert errors["r01_c02"] == f"not played: {LIMIT}"
+
+
+def test_where_a_round_has_one_candidate_no_reflection_is_asked():
+    fake = services([plays(1)], [plays(2)])
+    fake.search()
+    assert not [key for key in fake.asked if key.role == "reflection"]
+    assert Inspo.forecast(fake.spec, fake.config).calls == 3
+
+
+def test_what_is_recorded_of_a_round_and_in_which_order():
+    fake = services([plays(1), plays(2)], [plays(3), plays(4)])
+    search = fake.search()
+    kinds = [type(fact) for fact in fake.recorded]
+    assert kinds[-2:] == [Population, Round]
+    assert set(kinds) == {Candidate, Population, Round}
+    assert [c.name for c in search.finalists] == ["r01_c02", "r02_c02"]
+    assert [n.text for n in search.rounds[1].notes] == ["They fall."]
+
+
+def test_the_same_replies_resume_to_the_same_search_and_population():
+    fake = services([plays(5), fails("a")], [plays(3), plays(4)], [plays(7), plays(6)])
+    first, told = fake.search(), populations(fake)
+    asked, played = list(fake.asked), list(fake.played)
+    fake.recorded.clear()
+    assert fake.search() == first
+    assert populations(fake) == told
+    assert (fake.asked, fake.played) == (asked, played)
+
+
+def test_the_seed_decides_what_is_drawn_and_rounds_do_not_depend_on_each_other():
+    def drawn(**settings):
+        fake = services([plays(1)] * 6, [plays(2)] * 6, proposals=0, **settings)
+        fake.search()
+        return [[d.instruction for d in p.draws] for p in populations(fake)]
+
+    assert drawn() == drawn()
+    assert drawn() != drawn(seed=1)
+    assert drawn(rounds=1)[0] == drawn()[0]
+
+
+@pytest.mark.parametrize(
+    ("where", "end", "limited"),
+    [
+        (2, GoalReached("the target is reached"), False),
+        (Key(2, role="reflection"), LIMIT, True),
+    ],
+    ids=str,
+)
+def test_it_ends_with_the_rounds_that_were_done(where, end, limited):
+    fake = services([plays(1), plays(2)], [plays(3), plays(4)])
+    fake.ends[where] = end
+    search = fake.search()
+    assert (len(search.rounds), search.reason, search.limited) == (1, str(end), limited)
+
+
+def test_a_missing_reply_is_the_caller_s_to_know():
+    fake = services([plays(1), plays(2)])
+    del fake.replies[Key(1, 1, role="policy")]
+    with pytest.raises(ModelError, match="no reply for r01_c01_policy"):
+        fake.search()
+
+
+def test_its_forecast_counts_policies_reflections_and_the_best_so_far():
+    config = build({"method": "inspo", "rounds": 3, "candidates": 4, "episodes": 2})
+    demand = Inspo.forecast(load_spec("cartpole"), config)
+    assert (demand.calls, demand.max_calls) == (1 + 12 + 2, 15 + 15 * 3)
+    assert demand.search_steps == (2 * 2 + 3 * 4 * 2 + 2 * 2) * 500
+
+
+def test_all_its_prompts_are_shown():
+    config = build({"method": "inspo"})
+    shown = dict(Inspo.all_prompts(load_spec("cartpole"), config))
+    assert list(shown) == [
+        "feedback", "policy, round 1, by the first instruction", "reflection, after round 1",
+        "policy, round 2 and later", "repair of a policy",
+    ]  # fmt: skip
+    assert FIRST[0] in shown["policy, round 1, by the first instruction"][-1].content
+    assert "$" not in shown["reflection, after round 1"][-1].content
+    assert all(len(text) <= prompts.LONGEST for text in FIRST)

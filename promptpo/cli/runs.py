@@ -9,7 +9,7 @@ from pathlib import Path
 
 from promptpo.config import RunConfig
 from promptpo.errors import RunError, SpecError
-from promptpo.sweep.folder import SWEEPS, SweepFolder
+from promptpo.sweep.folder import DEPTHS, SweepFolder
 
 #: What a command says of an argument that names a run.
 NAMES = "a run's folder, 'latest', or a spec's name for its latest run"
@@ -25,8 +25,7 @@ def all_runs(out: Path) -> list[Path]:
 
 def all_folders(out: Path) -> list[Path]:
     """The same, and folders that were meant to be a run's but have lost their log."""
-    depths = ("*/*", f"{SWEEPS}/*/*/*")
-    files = [f for d in depths for n in ("events.jsonl", "run.json") for f in out.glob(f"{d}/{n}")]
+    files = [f for d in DEPTHS for n in ("events.jsonl", "run.json") for f in out.glob(f"{d}/{n}")]
     return sorted({f.parent for f in files if not f.parent.name.startswith(".")}, key=_age)
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from promptpo import config
+from promptpo.bench.suite import FILE
 from promptpo.common import text
 from promptpo.common.terminal import say
 from promptpo.common.twins import side_by_side
@@ -18,11 +19,11 @@ from promptpo.errors import EXIT_INTERRUPTED, PromptPOError, UsageError
 from promptpo.methods import find_method
 from promptpo.run import options
 from promptpo.sweep.folder import SweepFolder
-from promptpo.sweep.plan import Member, Plan, as_flags, limits_of
+from promptpo.sweep.plan import Member, Plan, limits_of
 
 if TYPE_CHECKING:
+    from promptpo.sweep.course import Ended
     from promptpo.sweep.schedule import Task
-    from promptpo.ui.status import RunStatus
 
 
 def settings_of_runs(
@@ -63,7 +64,7 @@ def begin(specs: Sequence[str], seeds: Sequence[int], layers: Sequence[Mapping[s
     shared = {k: v for k, v in given.items() if k not in ("spec", "seed") and v is not None}
     plan = Plan.of(members, shared)
     folder = SweepFolder.create(out, plan)
-    return Sweep(folder, plan).go_on({})
+    return _go_on(folder, plan, {})
 
 
 def resume(folder: SweepFolder, layers: Sequence[Mapping[str, Any]]) -> int:
@@ -71,6 +72,9 @@ def resume(folder: SweepFolder, layers: Sequence[Mapping[str, Any]]) -> int:
 
     What is given is for all of its runs. Raises UsageError where it shaped what is done already.
     """
+    if (folder.path / FILE).is_file():
+        words = "its runs are those of a benchmark: `promptpo bench` with the suite's file goes on"
+        raise UsageError(f"{folder.path}: {words}")
     plan, given = folder.read(), options.merge(*layers)
     given.pop("out", None)
     changed = {k: v for k, v in given.items() if plan.settings.get(k) != v}
@@ -83,112 +87,82 @@ def resume(folder: SweepFolder, layers: Sequence[Mapping[str, Any]]) -> int:
                 f"{spelled} cannot change when a sweep is resumed; leave it out or start a new one"
             )
         config.check_setting(options.kind_of(name, method), name, value)
-    return Sweep(folder, Plan(plan.members, {**plan.settings, **changed})).go_on(changed)
+    return _go_on(folder, replace(plan, settings={**plan.settings, **changed}), changed)
 
 
-@dataclass
-class Sweep:
-    """A sweep on its way."""
+def _go_on(folder: SweepFolder, plan: Plan, changed: Mapping[str, Any]) -> int:
+    """Carry out what is missing, and compare; ``changed`` settings open ended runs again."""
+    from promptpo.common.streams import Steady
+    from promptpo.sweep.course import go_on
 
-    folder: SweepFolder
-    plan: Plan
+    stream = cast("TextIO", Steady(sys.stdout))
 
-    def go_on(self, changed: Mapping[str, Any]) -> int:
-        """Carry out what is missing, and compare; ``changed`` settings open ended runs again."""
-        from promptpo.common.streams import Steady
-        from promptpo.sweep.overview import open_overview
-        from promptpo.sweep.schedule import carry_out
+    def announce(tasks: Sequence[Task]) -> None:
+        _announce(folder, plan, len(tasks), stream)
 
-        lock = self.folder.lock()
-        try:
-            self.folder.tidy()
-            self.folder.write(self.plan)
-            statuses, tasks = self._standing(changed)
-            stream = cast("TextIO", Steady(sys.stdout))
-            self._announce(tasks, stream)
-            with open_overview(statuses, stream) as overview:
-                outcome = carry_out(tasks, self.plan.workers, lock, overview)
-        finally:
-            os.close(lock)
+    ended = go_on(folder, plan, stream, announce, changed)
+    say()
+    if ended.code != EXIT_INTERRUPTED:
+        _compare(folder)
+    _close(folder, ended)
+    return ended.code
+
+
+def _announce(folder: SweepFolder, plan: Plan, tasks: int, stream: TextIO) -> None:
+    specs = dict.fromkeys(member.name for member in plan.members)
+    limits = limits_of(plan.settings)
+    rows = [
+        ("sweep", text.near_path(folder.path)),
+        ("runs", f"{len(plan.members)} of {', '.join(specs)}"),
+        ("at once", at_once(tasks, plan.workers)),
+        ("limits", f"for each run: {limits}" if limits else ""),
+    ]
+    print_rows(rows, stream)
+    say("", stream)
+
+
+def at_once(runs: int, workers: int | None) -> str:
+    """How many of so many runs go side by side, in words; empty where there are none."""
+    from promptpo.sweep.schedule import slots
+
+    places = slots(runs, workers)
+    each = sorted({place.workers for place in places})
+    processes = f"environment process{'es' if each[-1] > 1 else ''} each"
+    return f"{len(places)}, {' or '.join(map(str, each))} {processes}" if runs else ""
+
+
+def print_rows(rows: Sequence[tuple[str, str]], stream: TextIO | None = None) -> None:
+    """Labels and words, a line each; those without words are left out."""
+    for label, words in rows:
+        if words:
+            say(f"{label:11}  {words}", stream)
+
+
+def _compare(folder: SweepFolder) -> None:
+    """Tables of all runs that have begun, and a page that shows them."""
+    from promptpo.comparison import Comparison
+    from promptpo.report import write_report
+    from promptpo.ui.tables import console_of
+
+    if runs := folder.runs():
+        Comparison.of(runs).print(console_of(sys.stdout))
         say()
-        if outcome.code != EXIT_INTERRUPTED:
-            self._compare()
-        self._close({**statuses, **outcome.statuses}, outcome.code)
-        return outcome.code
+        try:
+            write_report(runs, folder.page)
+        except PromptPOError as e:
+            say(f"promptpo: {folder.page} could not be written: {e}", sys.stderr)
 
-    def _standing(
-        self, changed: Mapping[str, Any]
-    ) -> tuple[dict[Member, RunStatus | None], list[Task]]:
-        """How the runs stand, and what is to be done."""
-        from promptpo.store.reading import read_record
-        from promptpo.sweep.schedule import DONE, Task
-        from promptpo.ui.status import RunStatus
 
-        statuses: dict[Member, RunStatus | None] = {}
-        tasks = []
-        for member in self.plan.members:
-            run = self.folder.run_of(member)
-            if run is None:
-                statuses[member] = None
-                flags = [*self.plan.flags(member), f"--out={self.folder.path}"]
-                tasks.append(Task(member, tuple(flags)))
-                continue
-            status = RunStatus.on_record(read_record(run))
-            statuses[member] = status
-            if status.status not in DONE or changed:
-                tasks.append(Task(member, (f"--resume={run}", *as_flags(changed))))
-        return statuses, tasks
+def _close(folder: SweepFolder, ended: Ended) -> None:
+    from promptpo.sweep.overview import counts, states
 
-    def _announce(self, tasks: Sequence[Task], stream: TextIO) -> None:
-        from promptpo.sweep.schedule import slots
-
-        specs = dict.fromkeys(member.name for member in self.plan.members)
-        places = slots(len(tasks), self.plan.workers)
-        each = sorted({place.workers for place in places})
-        processes = f"environment process{'es' if each[-1] > 1 else ''} each"
-        at_once = f"{len(places)}, {' or '.join(map(str, each))} {processes}" if tasks else ""
-        limits = limits_of(self.plan.settings)
-        rows = [
-            ("sweep", text.near_path(self.folder.path)),
-            ("runs", f"{len(self.plan.members)} of {', '.join(specs)}"),
-            ("at once", at_once),
-            ("limits", f"for each run: {limits}" if limits else ""),
-        ]
-        for label, words in rows:
-            if words:
-                say(f"{label:11}  {words}", stream)
-        say("", stream)
-
-    def _compare(self) -> None:
-        """Tables of all runs that have begun, and a page that shows them."""
-        from promptpo.comparison import Comparison
-        from promptpo.report import write_report
-        from promptpo.ui.tables import console_of
-
-        if runs := self.folder.runs():
-            Comparison.of(runs).print(console_of(sys.stdout))
-            say()
-            try:
-                write_report(runs, self.folder.page)
-            except PromptPOError as e:
-                say(f"promptpo: {self.folder.page} could not be written: {e}", sys.stderr)
-
-    def _close(self, statuses: Mapping[Member, RunStatus | None], code: int) -> None:
-        from promptpo.sweep.overview import counts, states
-        from promptpo.sweep.schedule import DONE
-
-        here = text.near_path(self.folder.path)
-        rows = [("runs", counts(states(statuses.values())))]
-        rows += [
-            ("failed", f"{member}: {status.reason}")
-            for member, status in statuses.items()
-            if status is not None and status.status == "failed"
-        ]
-        if self.folder.page.is_file():
-            rows.append(("report", text.near_path(self.folder.page)))
-        if code != EXIT_INTERRUPTED:
-            rows.append(("compare", f"{text.program()} compare {here}"))
-        if any(status is None or status.status not in DONE for status in statuses.values()):
-            rows.append(("resume", f"{text.program()} --resume {here}"))
-        for label, words in rows:
-            say(f"{label:11}  {words}")
+    here = text.near_path(folder.path)
+    rows = [("runs", counts(states(ended.statuses.values())))]
+    rows += [("failed", f"{member}: {reason}") for member, reason in ended.failed]
+    if folder.page.is_file():
+        rows.append(("report", text.near_path(folder.page)))
+    if ended.code != EXIT_INTERRUPTED:
+        rows.append(("compare", f"{text.program()} compare {here}"))
+    if ended.unfinished:
+        rows.append(("resume", f"{text.program()} --resume {here}"))
+    print_rows(rows)

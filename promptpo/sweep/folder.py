@@ -1,7 +1,8 @@
 """The folder of a sweep: ``OUT/sweeps/DATE-TIME``, with ``sweep.json`` and the runs in it.
 
-A run belongs to the sweep in whose folder it lies, and is the one of its spec and seed: nothing
-else is written down, so that nothing is lost when something is killed.
+A run belongs to the sweep in whose folder it lies, and is the one of its label, spec and seed:
+nothing else is written down, so that nothing is lost when something is killed. The sweep of a
+benchmark lies in ``OUT/bench/NAME``.
 """
 
 from __future__ import annotations
@@ -24,8 +25,11 @@ from promptpo.errors import PromptPOError, RunError, UsageError, file_error
 from promptpo.run import options
 from promptpo.sweep.plan import Member, Plan
 
-#: The folder of sweeps among those of runs.
-SWEEPS = "sweeps"
+#: The folder of sweeps among those of runs, and that of the sweeps of benchmarks.
+SWEEPS, BENCHMARKS = "sweeps", "bench"
+
+#: Where runs lie below those of runs: by themselves, in a sweep, in one that has labels.
+DEPTHS = ("*/*", f"{SWEEPS}/*/*/*", f"{BENCHMARKS}/*/*/*/*")
 
 #: Seconds that the runs of a sweep whose process was killed may take to end.
 _PATIENCE = 20
@@ -58,7 +62,7 @@ class SweepFolder:
     @classmethod
     def find(cls, name: str, out: Path) -> SweepFolder | None:
         """The sweep that a path, a path under ``out`` or a name is; None where it is none."""
-        for path in (Path(name), out / name, out / SWEEPS / name):
+        for path in (Path(name), out / name, out / SWEEPS / name, out / BENCHMARKS / name):
             if (path / "sweep.json").is_file():
                 return cls(path)
         return None
@@ -66,8 +70,8 @@ class SweepFolder:
     @classmethod
     def around(cls, run: Path) -> SweepFolder | None:
         """The sweep that a run belongs to; None for a run by itself."""
-        path = run.parent.parent
-        return cls(path) if (path / "sweep.json").is_file() else None
+        outer = (run.parent.parent, run.parent.parent.parent)
+        return next((cls(path) for path in outer if (path / "sweep.json").is_file()), None)
 
     @property
     def file(self) -> Path:
@@ -81,15 +85,20 @@ class SweepFolder:
 
     def write(self, plan: Plan) -> None:
         """Replace the plan."""
-        data = {"settings": plan.settings, "runs": [asdict(m) for m in plan.members]}
+        runs = [{**asdict(m), "settings": plan.own.get(m, {})} for m in plan.members]
+        data = {"settings": plan.settings, "runs": runs}
         write_atomically(self.file, json.dumps(data, indent=2) + "\n", sync=True)
 
     def read(self) -> Plan:
         """The plan. Raises RunError where it cannot be read."""
         try:
             data = json.loads(self.file.read_bytes())
-            members = tuple(Member(**member) for member in data["runs"])
-            _check(data["settings"], members)
+            own = {}
+            for run in data["runs"]:
+                settings = run.pop("settings", {})
+                own[Member(**run)] = settings
+            plan = Plan(tuple(own), data["settings"], own)
+            _check(plan)
         except OSError as e:
             raise RunError(str(file_error(e, self.file))) from None
         except (
@@ -102,14 +111,14 @@ class SweepFolder:
         ) as e:
             what = f"not what promptpo writes there ({e})"
             raise RunError(f"{self.file}: {what}; its runs can be resumed one by one") from None
-        return Plan(members, data["settings"])
+        return plan
 
     def run_of(self, member: Member) -> Path | None:
         """The folder of a member's run; None where it has not begun. Raises RunError."""
         from promptpo.run.settings import settings_of
         from promptpo.store.folder import RunFolder
 
-        for log in sorted((self.path / member.name).glob("*/events.jsonl")):
+        for log in sorted((self.path / member.place).glob("*/events.jsonl")):
             if settings_of(RunFolder(log.parent)).get("seed") == member.seed:
                 return log.parent
         return None
@@ -144,26 +153,34 @@ class SweepFolder:
 
     def tidy(self) -> None:
         """Remove what runs that were killed while they began have left; needs the lock."""
-        for path in self.path.glob("*/.new-*"):
-            shutil.rmtree(path, ignore_errors=True)
+        for place in {member.place for member in self.read().members}:
+            for path in (self.path / place).glob(".new-*"):
+                shutil.rmtree(path, ignore_errors=True)
 
 
-def _check(settings: Mapping[str, Any], members: tuple[Member, ...]) -> None:
-    method = settings.get("method", RunConfig.method)
+def _check(plan: Plan) -> None:
+    _check_settings(plan.settings, plan.settings.get("method", RunConfig.method))
+    for member in plan.members:
+        check_setting(RunConfig, "spec", member.spec)
+        check_setting(RunConfig, "seed", member.seed)
+        for name in (member.name, member.label or member.name):
+            if not isinstance(name, str) or Path(name).name != name:
+                raise UsageError(f"no name of a folder: {name!r}")
+        method = plan.settings_of(member).get("method", RunConfig.method)
+        _check_settings(plan.own.get(member, {}), method)
+
+
+def _check_settings(settings: Mapping[str, Any], method: str) -> None:
     for name, value in settings.items():
         if name != "preset":
             check_setting(options.kind_of(name, method), name, value)
-    for member in members:
-        check_setting(RunConfig, "spec", member.spec)
-        check_setting(RunConfig, "seed", member.seed)
-        if not isinstance(member.name, str) or Path(member.name).name != member.name:
-            raise UsageError(f"no name of a spec: {member.name!r}")
 
 
 def sweeps_in(out: Path) -> list[SweepFolder]:
     """The sweeps under ``out`` whose plans can be read, oldest first."""
     found = []
-    for file in sorted((out / SWEEPS).glob("*/sweep.json")):
+    files = [file for name in (BENCHMARKS, SWEEPS) for file in out.glob(f"{name}/*/sweep.json")]
+    for file in sorted(files):
         with contextlib.suppress(PromptPOError):
             folder = SweepFolder(file.parent)
             folder.read()

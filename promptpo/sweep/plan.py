@@ -1,10 +1,11 @@
-"""What a sweep is to do: its runs, and the settings that they share."""
+"""What a sweep is to do: its runs, and the settings that they share and that they do not."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import PurePath
 from typing import Any
 
 from promptpo import config
@@ -21,25 +22,49 @@ MOST = 1000
 
 @dataclass(frozen=True)
 class Member:
-    """One run of a sweep: ``spec`` is what ``--spec`` takes, ``name`` the folder of its runs."""
+    """One run of a sweep: ``spec`` is what ``--spec`` takes, ``name`` the folder of its runs.
+
+    Runs whose settings differ in more than spec and seed have a ``label`` each for theirs, which is
+    a folder, too, around those of the specs.
+    """
 
     spec: str
     name: str
     seed: int
+    label: str = ""
 
     def __str__(self) -> str:
+        return f"{self.label}: {self.task}" if self.label else self.task
+
+    @property
+    def task(self) -> str:
+        """Spec and seed in words."""
         return f"{self.name} seed {self.seed}"
+
+    @property
+    def place(self) -> PurePath:
+        """Where its run's folder lies in that of the sweep."""
+        return PurePath(self.label, self.name)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """``settings`` are what is given of ``RunConfig``, and maybe a ``preset``, for all members."""
+    """``settings`` are what is given of ``RunConfig``, and maybe a ``preset``, for all members.
+
+    ``own`` are those of a member alone, which count more.
+    """
 
     members: tuple[Member, ...]
     settings: Mapping[str, Any]
+    own: Mapping[Member, Mapping[str, Any]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, members: Iterable[Member], settings: Mapping[str, Any]) -> Plan:
+    def of(
+        cls,
+        members: Iterable[Member],
+        settings: Mapping[str, Any],
+        own: Mapping[Member, Mapping[str, Any]] | None = None,
+    ) -> Plan:
         """Each run once. Raises UsageError where two specs share a name, or runs are too many."""
         unique = tuple(dict.fromkeys(members))
         specs: dict[str, str] = {}
@@ -52,16 +77,20 @@ class Plan:
                 )
         if len(unique) > MOST:
             raise UsageError(f"{len(unique):,} runs are more than {MOST:,}; name fewer --seeds")
-        return cls(unique, settings)
+        return cls(unique, settings, own or {})
 
     @property
     def workers(self) -> int | None:
         """Environment processes of all runs together; None: one for each core."""
         return self.settings.get("workers")
 
+    def settings_of(self, member: Member) -> dict[str, Any]:
+        """All that is given for a run but its spec and seed."""
+        return {**self.settings, **self.own.get(member, {})}
+
     def flags(self, member: Member) -> list[str]:
         """The settings of one run as the command line spells them, but for ``workers``."""
-        return as_flags({**self.settings, "spec": member.spec, "seed": member.seed})
+        return as_flags({**self.settings_of(member), "spec": member.spec, "seed": member.seed})
 
 
 def as_flags(settings: Mapping[str, Any]) -> list[str]:

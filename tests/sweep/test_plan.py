@@ -7,6 +7,7 @@ import pytest
 from promptpo.cli.run import parser
 from promptpo.errors import UsageError
 from promptpo.rollout.cores import available_cores
+from promptpo.sweep.folder import SweepFolder
 from promptpo.sweep.plan import Member, Plan, as_flags, limits_of, read_seeds
 from promptpo.sweep.schedule import slots
 
@@ -93,3 +94,16 @@ def test_with_a_worker_for_every_core_each_place_has_cores_of_its_own():
 
 def test_with_fewer_workers_than_cores_no_run_is_kept_to_some():
     assert all(slot.cores is None for slot in slots(2, available_cores() + 1))
+
+
+def test_a_member_with_a_label_has_settings_and_a_folder_of_its_own(tmp_path):
+    plain, other = Member("nim", "nim", 0), Member("nim", "nim", 0, "random search")
+    own = {other: {"method": "random-search", "scale": 2.0}}
+    plan = Plan.of([plain, other], {"rounds": 3, "model": "builtin"}, own)
+    SweepFolder(tmp_path).write(plan)
+
+    read = SweepFolder(tmp_path).read()
+    assert read.flags(plain) == ["--rounds=3", "--model=builtin", "--spec=nim", "--seed=0"]
+    assert read.flags(other)[2:4] == ["--method=random-search", "--scale=2.0"]
+    assert [str(m.place) for m in read.members] == ["nim", "random search/nim"]
+    assert [str(m) for m in read.members] == ["nim seed 0", "random search: nim seed 0"]

@@ -1,0 +1,86 @@
+"""A sweep on its way: what of it is done, and carrying out what is missing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, TextIO
+
+from promptpo.store.reading import read_record
+from promptpo.sweep.folder import SweepFolder
+from promptpo.sweep.overview import open_overview
+from promptpo.sweep.plan import Member, Plan, as_flags
+from promptpo.sweep.schedule import DONE, Task, carry_out
+from promptpo.ui.status import RunStatus
+
+#: How the runs stand; None: not begun.
+Statuses = Mapping[Member, RunStatus | None]
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How the runs of a sweep stand once nothing more is carried out, and an exit code."""
+
+    code: int
+    statuses: Statuses
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether there is something to resume."""
+        return any(s is None or s.status not in DONE for s in self.statuses.values())
+
+    @property
+    def failed(self) -> list[tuple[Member, str]]:
+        """The runs that failed, and why."""
+        found = self.statuses.items()
+        return [(m, s.reason) for m, s in found if s is not None and s.status == "failed"]
+
+
+def go_on(
+    folder: SweepFolder,
+    plan: Plan,
+    stream: TextIO,
+    announce: Callable[[Sequence[Task]], None],
+    changed: Mapping[str, Any] = MappingProxyType({}),
+) -> Ended:
+    """Carry out what is missing of a plan, and show it on a stream.
+
+    ``announce`` is called with what is to be done, before it begins. ``changed`` settings open
+    ended runs again. Raises RunError where another process carries the sweep out.
+    """
+    lock = folder.lock()
+    try:
+        folder.write(plan)
+        folder.tidy()
+        statuses = standing(folder, plan)
+        tasks = _tasks(folder, plan, statuses, changed)
+        announce(tasks)
+        with open_overview(statuses, stream) as overview:
+            outcome = carry_out(tasks, plan.workers, lock, overview)
+    finally:
+        os.close(lock)
+    return Ended(outcome.code, {**statuses, **outcome.statuses})
+
+
+def standing(folder: SweepFolder, plan: Plan) -> Statuses:
+    """How the runs of a plan stand."""
+    statuses: dict[Member, RunStatus | None] = {}
+    for member in plan.members:
+        run = folder.run_of(member)
+        statuses[member] = RunStatus.on_record(read_record(run)) if run else None
+    return statuses
+
+
+def _tasks(
+    folder: SweepFolder, plan: Plan, statuses: Statuses, changed: Mapping[str, Any]
+) -> list[Task]:
+    tasks = []
+    for member, status in statuses.items():
+        if status is None:
+            out = (folder.path / member.place).parent
+            tasks.append(Task(member, (*plan.flags(member), f"--out={out}")))
+        elif status.status not in DONE or changed:
+            tasks.append(Task(member, (f"--resume={status.folder}", *as_flags(changed))))
+    return tasks

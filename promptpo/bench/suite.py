@@ -24,10 +24,19 @@ FILE = "suite.json"
 
 @dataclass(frozen=True)
 class Entrant:
-    """A method as it takes part: ``settings`` are what it is given beyond those of the suite."""
+    """A method as it takes part.
+
+    Attributes:
+        label: its name in the comparison.
+        settings: what its runs are given beside the budget: ``method``, ``model``, options.
+        specs: those that it runs on; None: all of the suite.
+        seeds: those of its runs; None: all of the suite.
+    """
 
     label: str
     settings: Mapping[str, Any] = field(default_factory=dict)
+    specs: tuple[str, ...] | None = None
+    seeds: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -77,7 +86,8 @@ class Cell:
         spec: name of the spec.
         seed: of the run.
         run: its folder, relative to that of the suite; empty where it has not begun.
-        problem: why its process failed, where it did; ``run.json`` has how a run ended.
+        problem: why it was not begun, or why its process failed, where that is so; ``run.json``
+            has how a run ended.
     """
 
     label: str
@@ -132,7 +142,7 @@ def read_suite(folder: Path) -> tuple[Suite, list[Cell]]:
                 **told,
                 "specs": tuple(told["specs"]),
                 "seeds": tuple(told["seeds"]),
-                "entrants": tuple(Entrant(**entrant) for entrant in told["entrants"]),
+                "entrants": tuple(map(_entrant, told["entrants"])),
                 "scales": {name: Scale(**scale) for name, scale in told["scales"].items()},
                 "published": tuple(Published(**row) for row in told["published"]),
             }
@@ -145,3 +155,8 @@ def read_suite(folder: Path) -> tuple[Suite, list[Cell]]:
             f"{file}: not what promptpo writes there ({e}); `promptpo bench` with the suite's file"
             " writes it anew"
         ) from None
+
+
+def _entrant(told: Mapping[str, Any]) -> Entrant:
+    some = {key: None if told[key] is None else tuple(told[key]) for key in ("specs", "seeds")}
+    return Entrant(**{**told, **some})

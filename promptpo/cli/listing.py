@@ -35,7 +35,7 @@ def parser() -> Parser:
         "family",
         nargs="?",
         metavar="FAMILY",
-        help="a family of specs: its members instead of this list",
+        help="a family of specs: its members instead of this list; 'suites': those of benchmarks",
     )
     add_out(p)
     return p.finish()
@@ -43,6 +43,8 @@ def parser() -> Parser:
 
 def main(arguments: argparse.Namespace) -> int:
     """Carry out the command."""
+    if arguments.family == "suites":
+        return list_suites()
     if arguments.family is not None:
         return list_members(arguments.family.rstrip(":"))
     from promptpo.spec.loading import catalog
@@ -129,6 +131,14 @@ def list_members(name: str) -> int:
         raise UsageError(f"no family of specs is called '{name}'; {nearest(name, known)}")
     for member in known[name].members():
         say(f"{name}:{member}")
+    return 0
+
+
+def list_suites() -> int:
+    """Print the suites of benchmarks that ship, one a line."""
+    from promptpo.bench.suite_file import shipped_suites
+
+    print_table(("suite", "what it compares"), list(shipped_suites().items()))
     return 0
 
 

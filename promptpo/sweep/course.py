@@ -44,8 +44,9 @@ def go_on(
     stream: TextIO,
     announce: Callable[[Sequence[Task]], None],
     changed: Mapping[str, Any] = MappingProxyType({}),
+    chosen: Callable[[Member], bool] = lambda _: True,
 ) -> Ended:
-    """Carry out what is missing of a plan, and show it on a stream.
+    """Carry out what is missing of a plan, of the ``chosen`` runs, and show it on a stream.
 
     ``announce`` is called with what is to be done, before it begins. ``changed`` settings open
     ended runs again. Raises RunError where another process carries the sweep out.
@@ -55,7 +56,7 @@ def go_on(
         folder.write(plan)
         folder.tidy()
         statuses = standing(folder, plan)
-        tasks = _tasks(folder, plan, statuses, changed)
+        tasks = [t for t in _tasks(folder, plan, statuses, changed) if chosen(t.member)]
         announce(tasks)
         with open_overview(statuses, stream) as overview:
             outcome = carry_out(tasks, plan.workers, lock, overview)

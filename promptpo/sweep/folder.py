@@ -115,13 +115,8 @@ class SweepFolder:
 
     def run_of(self, member: Member) -> Path | None:
         """The folder of a member's run; None where it has not begun. Raises RunError."""
-        from promptpo.run.settings import settings_of
-        from promptpo.store.folder import RunFolder
-
-        for log in sorted((self.path / member.place).glob("*/events.jsonl")):
-            if settings_of(RunFolder(log.parent)).get("seed") == member.seed:
-                return log.parent
-        return None
+        logs = sorted((self.path / member.place).glob("*/events.jsonl"))
+        return next((log.parent for log in logs if _seed_of(log) == member.seed), None)
 
     def runs(self) -> list[Path]:
         """The folders of all runs that have begun, in the order of the plan."""
@@ -156,6 +151,16 @@ class SweepFolder:
         for place in {member.place for member in self.read().members}:
             for path in (self.path / place).glob(".new-*"):
                 shutil.rmtree(path, ignore_errors=True)
+
+
+def _seed_of(log: Path) -> object:
+    """The seed of a run, by the first line of its log, or where that is lost by what is left."""
+    from promptpo.run.settings import settings_of
+    from promptpo.store.folder import RunFolder
+
+    with contextlib.suppress(OSError, ValueError, LookupError, TypeError), log.open("rb") as file:
+        return json.loads(file.readline())["config"]["seed"]
+    return settings_of(RunFolder(log.parent)).get("seed")
 
 
 def _check(plan: Plan) -> None:

@@ -25,7 +25,6 @@ _SHOWN = (
     "evaluation_episodes",
     "tune",
     "prepare_time",
-    "rounds",
     "episodes",
 )
 

@@ -107,14 +107,16 @@ def build(*layers: Mapping[str, Any], below: Mapping[str, Any] = MappingProxyTyp
 
     A ``preset`` that a layer names stands below all of them, ``below`` stands below that, and the
     method's own defaults below ``below``; what the method does not know of these is passed over.
-    To a method with defaults of its own, those are the preset ``paper``. Raises UsageError.
+    To a method with defaults of its own, these are the preset ``paper``. Raises UsageError.
     """
     merged = merge(*layers, method=below.get("method", RunConfig.method))
     method = merged.setdefault("method", below.get("method", RunConfig.method))
     named = merged.pop("preset", None)
     usual, fixed = own_defaults(method), fixed_settings(method)
     values = preset(named) if named is not None else {}
-    values = {**values, **(usual if named == "paper" else fixed)}
+    if named == "paper" and usual:  # what it says of options is of another paper
+        values = {k: v for k, v in values.items() if k in config.fields()} | usual
+    values = {**values, **fixed}
     known = fields(method)
     if unknown := merged.keys() - known.keys():
         raise UsageError(_not_known(min(unknown), method))

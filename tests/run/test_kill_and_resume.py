@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from llm_server import Answer, ScriptedServer, from_recording
-from scripted import replies
+from scripted import Replies, replies
 
 from promptpo.cli import main
 from promptpo.llm import find_recording
@@ -38,6 +38,7 @@ METHODS = {
     "racing": ("--model", "recorded", "--episodes", "auto", "--selection-episodes", "auto"),
     "best-of-n": ("--method", "best-of-n", "--model", "recorded", "--finalists", "3"),
     "random-search": ("--method", "random-search"),
+    "r2po": ("--method", "r2po", "--warm-up", "3", "--episodes", "20", "--rounds", "3"),
     "tune": ("--method", "tune", "--model", f"file:{LEANING}", "--tune", "--tune-steps", "20000"),
     "tuning": ("--model", "recorded", "--tune", "--tune-steps", "60000", "--rounds", "2"),
     "preparing": ("--prepare-time", "20", "--max-repairs", "1", "--no-early-stop"),
@@ -62,6 +63,7 @@ REPLAYS = [
         ("racing", 1),
         ("best-of-n", 1),
         ("random-search", 1),
+        ("r2po", 2),
         ("tune", 2),
         ("tuning", 2),
         ("preparing", 3),
@@ -69,8 +71,21 @@ REPLAYS = [
 ]
 
 
+def proposals():
+    """Parameters for three iterations of R2PO; one reply has none, and is asked for again."""
+    script = Replies()
+    for number in (1, 2, 3):
+        for candidate, role in ((1, "search"), (2, "critic")):
+            values = [candidate + i / 2 - number for i in range(10)]
+            script.say(f"params = {values}", role, number, candidate)
+    script.say("I cannot tell.", "critic", 2, 2)
+    return script.say("params = [-1, 0, -2, 0, 0, 1, 0, 2, 1, 0]", "critic", 2, 2, 1)
+
+
 def arguments_of(method, folder):
     """Of a run whose policies learn: what was learned from is played, fails and is repaired."""
+    if method == "r2po":
+        return ("--model", proposals().write(folder / "proposals.jsonl"), *METHODS[method])
     if method != "preparing":
         return METHODS[method]
     learning = LEARNING.read_text()

@@ -52,7 +52,7 @@ def search_messages(
     """
     task = task_text(spec, config) if described else ""
     turn = template("props/turn").substitute(
-        iteration=iteration, iterations=config.rounds, count=space.size, form=space.form
+        iteration=iteration, count=space.size, form=space.form
     )
     return filled(
         "props/search",

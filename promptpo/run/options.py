@@ -115,7 +115,7 @@ def build(*layers: Mapping[str, Any], below: Mapping[str, Any] = MappingProxyTyp
     usual, fixed = own_defaults(method), fixed_settings(method)
     values = preset(named) if named is not None else {}
     if named == "paper" and usual:  # what it says of options is of another paper
-        values = {k: v for k, v in values.items() if k in config.fields()} | usual
+        values = {**{k: v for k, v in values.items() if k in config.fields()}, **usual}
     values = {**values, **fixed}
     known = fields(method)
     if unknown := merged.keys() - known.keys():

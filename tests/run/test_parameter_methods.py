@@ -74,8 +74,8 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_end(tmp_path, server, method
     def scores(of):
         return [(c.name, c.source, c.score) for r in of.rounds for c in r.candidates]
 
-    assert scores(result)[:1] == scores(whole)[:1]
-    assert result.rounds[-1].candidates[0].name == "r02_c01"
+    assert scores(result) == scores(whole)
+    assert result.test.returns == whole.test.returns
 
 
 def test_the_builtin_synthesizer_is_no_model_for_them(tmp_path):

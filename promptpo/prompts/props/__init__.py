@@ -51,9 +51,7 @@ def search_messages(
     between the history and what is asked.
     """
     task = task_text(spec, config) if described else ""
-    turn = template("props/turn").substitute(
-        iteration=iteration, count=space.size, form=space.form
-    )
+    turn = template("props/turn").substitute(iteration=iteration, count=space.size, form=space.form)
     return filled(
         "props/search",
         "props/system_plus" if described else "props/system",

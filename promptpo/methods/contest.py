@@ -85,7 +85,7 @@ class Contest:
             run = await self._played(candidate, seeds)
         except LimitReached:
             return candidate
-        known = {seed for part in _parts(candidate) for seed in part.seeds}
+        known = {seed for part in known_parts(candidate) for seed in part.seeds}
         if not known.isdisjoint(seeds):
             return candidate
         return replace(candidate, later=(*candidate.later, run))
@@ -137,7 +137,7 @@ def known_before(candidate: Candidate, rounds: Sequence[Round]) -> Candidate:
     for earlier in (c for r in rounds for c in r.candidates):
         same = earlier.identity == candidate.identity
         if same and earlier.rollout is not None and not earlier.mark:
-            parts = (*_parts(earlier),)
+            parts = (*known_parts(earlier),)
             return replace(candidate, later=parts, parents=(earlier.name,))
     return candidate
 
@@ -148,8 +148,8 @@ def shared(rounds: Sequence[Round], candidate: Candidate) -> list[Round]:
     for earlier in (c for r in rounds for c in r.candidates if c.identity == candidate.identity):
         if earlier.name == candidate.name or candidate.source is None or earlier.mark:
             continue
-        known = {seed for part in _parts(earlier) for seed in part.seeds}
-        if new := [p for p in _parts(candidate) if known.isdisjoint(p.seeds)]:
+        known = {seed for part in known_parts(earlier) for seed in part.seeds}
+        if new := [p for p in known_parts(candidate) if known.isdisjoint(p.seeds)]:
             found = with_candidate(found, replace(earlier, later=(*earlier.later, *new)))
     return found
 
@@ -179,6 +179,7 @@ def hard_seeds(best: Candidate, horizon: int) -> tuple[int, ...]:
     return tuple(reversed(failed))[:HARD]
 
 
-def _parts(candidate: Candidate) -> tuple[Rollout, ...]:
+def known_parts(candidate: Candidate) -> tuple[Rollout, ...]:
+    """All search episodes of a candidate, in the parts in which it played them."""
     own = () if candidate.rollout is None else (candidate.rollout,)
     return (*own, *candidate.later)

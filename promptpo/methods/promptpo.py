@@ -38,6 +38,7 @@ from promptpo.methods.contest import (
     known_before,
     shared,
 )
+from promptpo.methods.critic import Critic, as_known
 from promptpo.methods.describing import Describer
 from promptpo.methods.feedback import Feedback
 from promptpo.methods.probing import probe
@@ -45,6 +46,7 @@ from promptpo.methods.tuning import ENTRANTS, TuningStage
 from promptpo.methods.writing import Author, Order
 from promptpo.prompts import promptpo as prompts
 from promptpo.prompts.promptpo import Memory, turns
+from promptpo.prompts.promptpo.critic import critic_prompts
 from promptpo.types import Candidate, Key, Note, Round, best_round, with_candidate
 
 if TYPE_CHECKING:
@@ -69,6 +71,22 @@ class Options:
     )
     trace: bool = option(
         True, "tell of attributes that policies choose to record, and of lines that never ran"
+    )
+    critic: str = option(
+        "off",
+        "after a round's first episodes, have its winner, or all its policies, revised by a model"
+        " that sees what they did (R2PO's Critic, on code)",
+        choices=("off", "winner", "all"),
+    )
+    critic_shows: str = option(
+        "median",
+        "episodes that the critic sees step by step: the median one, or worst, median and best",
+        choices=("median", "three"),
+    )
+    critic_tokens: int = option(
+        6_000,
+        "token budget of these episodes; of longer ones steps in the middle are left out",
+        within=(200, 10**6),
     )
     max_repairs: int = option(
         3, "times a failing candidate is sent back for repair", within=(0, 100)
@@ -99,6 +117,7 @@ class PromptPO:
         self.describer = Describer(services, self.feedback)
         self.tuning = TuningStage(services)
         self.author = Author(services, self.tuning)
+        self.critic = Critic(services, self.author)
         self.memory = Memory()
 
     async def search(self) -> Search:
@@ -111,6 +130,7 @@ class PromptPO:
             while len(rounds) < self.config.rounds:
                 guest = rounds and self.options.challenge
                 guests = [best_round(rounds).winner.key] if guest else []
+                guests += self.critic.keys(len(rounds) + 1)
                 rounds, allowed = await self.services.open_round(rounds, guests)
                 rounds = await self._round(rounds, allowed)
                 self.services.record(rounds[-1])
@@ -160,12 +180,13 @@ class PromptPO:
         tried = [known_before(c, rounds) for c in tried] if pools else tried
         candidates, _ = await self.services.proven(tried)
         candidates += await self._tuned(contest, candidates, best)
+        candidates += await self.critic.revise(contest, candidates, best, self.memory)
         raced = await contest.race([*([best] if best else []), *candidates])
         if best is not None:
             best, *raced = raced
             rounds = with_candidate(rounds, best)
             self.services.record(best)
-        candidates, winner = await self.services.proven(raced)
+        candidates, winner = await self.services.proven(as_known(rounds, raced))
         for candidate in candidates:
             before, rounds = rounds, shared(rounds, candidate) if pools else rounds
             for known in changed(before, rounds):
@@ -201,7 +222,8 @@ class PromptPO:
     @staticmethod
     def forecast(spec: EnvSpec, config: RunConfig) -> Demand:
         """A call for Feedback, one a candidate, and the reflections."""
-        policies, options = config.rounds * config.candidates, config.options
+        options, revisions = config.options, prompts.revisions(config)
+        policies = config.rounds * (config.candidates + revisions)
         reflections = config.rounds - 1 if options.reflection else 0
         calls = 1 + policies + reflections
         return Demand(
@@ -216,14 +238,16 @@ class PromptPO:
 
     @staticmethod
     def all_prompts(spec: EnvSpec, config: RunConfig) -> list[tuple[str, Messages]]:
-        """Feedback, policies, reflections, repairs."""
-        return prompts.render_all(spec, config)
+        """Feedback, policies, reflections, repairs; the critic's, where there is one."""
+        critic = critic_prompts(spec, config) if prompts.revisions(config) else []
+        return [*prompts.render_all(spec, config), *critic]
 
 
 def _most_episodes(config: RunConfig) -> int:
     """Search episodes of a run without repairs, at most."""
     options, rounds = config.options, config.rounds
     each, players = config.first_episodes, config.candidates
+    players += prompts.revisions(config)
     found: int = 2 * options.probe + rounds * players * each
     if options.challenge:
         hard = HARD if config.life == 1 else 0

@@ -109,6 +109,7 @@ def call_texts(call: Call, *, prompt: bool = True) -> list[Text]:
         "feedback_repair": "repair of the feedback class",
         "reflection": f"reflection on round {call.key.round - 1}",
         "repair": f"repair {call.key.attempt}",
+        "critic": f"critic, again {call.key.attempt}" if call.key.attempt else "critic",
     }
     words = named.get(call.key.role, call.key.role)
     texts = []

@@ -155,9 +155,9 @@ class Ledger:
         """Candidates that the step limit allows in a round, each taking whole episodes at worst.
 
         What is left is shared out among them and the ``guests``, policies of earlier rounds that
-        play along; their repairs and all further episodes have to do with it: so nothing depends
-        on whose reply comes first. ``begun`` candidates are on record already and stay. Raises
-        LimitReached where not one fits.
+        play along, and revisions of this one's; their repairs and all further episodes have to do
+        with it: so nothing depends on whose reply comes first. ``begun`` candidates are on record
+        already and stay. Raises LimitReached where not one fits.
         """
         limit = self.config.max_env_steps
         if limit is None:

@@ -221,7 +221,8 @@ class RunServices:
         self.player.gathered.open_round(number)
         if not self.memo.record.has_begun(number):
             self.ledger.check_round()
-        return reviewed, self.ledger.open_round(number, self.memo.record.begun(number), guests)
+        begun = self.memo.record.begun(number, self.config.candidates)
+        return reviewed, self.ledger.open_round(number, begun, guests)
 
     def record(self, fact: Candidate | Round | Population) -> None:
         """Write down what has become of something, in the log and where people look."""

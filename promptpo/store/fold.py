@@ -99,7 +99,7 @@ class Fold:
         self.reported_usage: Usage | None = None
         self.defines_success = False
         self.started = self.latest = self.seconds = 0.0
-        self._begun: dict[int, int] = {}
+        self._begun: dict[int, set[int]] = {}
         self._test: Mapping[str, Any] | None = None
         self._played: Mapping[str, Any] | None = None
         self._without: defaultdict[str, list[Trial]] = defaultdict(list)
@@ -130,9 +130,9 @@ class Fold:
         """Whether anything was asked or played for a round."""
         return round_ in self._begun
 
-    def begun(self, round_: int) -> int:
-        """How many candidates of a round have been asked for or played."""
-        return self._begun.get(round_, 0)
+    def begun(self, round_: int, most: int) -> int:
+        """How many candidates of a round have been asked for or played, of the first ``most``."""
+        return max((n for n in self._begun.get(round_, ()) if n <= most), default=0)
 
     def _on_run(self, data: Mapping[str, Any]) -> None:
         self.run = data
@@ -275,7 +275,7 @@ class Fold:
             self.rollouts[""] = decode(Rollout, test)
 
     def _begin(self, key: Key) -> None:
-        self._begun[key.round] = max(self.begun(key.round), key.candidate)
+        self._begun.setdefault(key.round, set()).add(key.candidate)
 
     def _trial(self, key: Key) -> Trial:
         place = Key(key.round, key.candidate)

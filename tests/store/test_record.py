@@ -128,12 +128,12 @@ def test_rounds_that_are_under_way_have_what_was_begun(log):
     record = log.record
     assert [t.name for t in record.rounds[1].trials] == ["r02_c03"]
     assert (record.rounds[1].done, record.trials["r02_c03"].state) == (False, "asked")
-    assert [record.begun(number) for number in (1, 2, 3)] == [2, 3, 0]
+    assert [record.begun(number, 9) for number in (1, 2, 3)] == [2, 3, 0]
 
 
 def test_what_is_played_counts_as_begun_without_any_call():
     record = Log().run(model=None).play(Key(1, 4), "a", [1.0]).record
-    assert (record.begun(1), record.trials["r01_c04"].state) == (4, "playing")
+    assert (record.begun(1, 9), record.trials["r01_c04"].state) == (4, "playing")
     assert not record.asks_model
 
 

@@ -3,7 +3,7 @@
 from promptpo.prompts.promptpo.demand import prompt_tokens
 from promptpo.prompts.promptpo.focused import render_memory
 from promptpo.prompts.promptpo.history import render_history
-from promptpo.prompts.promptpo.memory import REFLECTION, Memory, Turn, turns
+from promptpo.prompts.promptpo.memory import REFLECTION, Memory, Turn, revisions, turns
 from promptpo.prompts.promptpo.prepared import printed
 from promptpo.prompts.promptpo.stages import (
     episode_notes,
@@ -34,5 +34,6 @@ __all__ = [
     "render_memory",
     "repair_messages",
     "repair_policy_messages",
+    "revisions",
     "turns",
 ]

@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from promptpo.config import RunConfig
-from promptpo.prompts.promptpo.memory import BEST, MEDIAN, REFLECTION, WORST, Memory
+from promptpo.prompts.promptpo.memory import BEST, MEDIAN, REFLECTION, WORST, Memory, revisions
 from promptpo.prompts.promptpo.stages import (
     Messages,
     episode_notes,
@@ -51,7 +51,10 @@ def _of_round(spec: EnvSpec, config: RunConfig, number: int, reply_tokens: int) 
     memory = Memory(
         tuple(rounds), second, reflection="." * 700 if rounds else "", feedback=feedback
     )
-    tokens = config.candidates * _tokens(policy_messages(spec, config, memory))
+    asked = _tokens(policy_messages(spec, config, memory))
+    tokens = config.candidates * asked
+    if count := revisions(config):
+        tokens += count * (asked + reply_tokens + config.options.critic_tokens)
     if rounds and config.options.reflection:
         tokens += _tokens(reflection_messages(spec, config, memory))
     return tokens

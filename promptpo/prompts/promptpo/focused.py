@@ -138,7 +138,10 @@ def _row(
             parts.append(f"{run.clipped:.0%} clipped")
     if candidate.parents and candidate.kind == "policy":
         parts.append(f"the same text as {candidate.parents[0]}")
-    elif (told := against_incumbent(candidate, others)) is not None:
+        return "; ".join(parts)
+    if candidate.kind == "revision":
+        parts.append(f"a critic's revision of {' and '.join(candidate.parents)}")
+    if (told := against_incumbent(candidate, others)) is not None:
         parts.append(paired_words(told))
     strategy = ""
     if not candidate.parents:
@@ -212,7 +215,8 @@ def _promise(second: Candidate, best: Candidate | None) -> str:
 def _last(last: Round, memory: Memory) -> _Section:
     """The policies of the last round that are not told of elsewhere."""
     shown = {c.name for c in (memory.best, memory.second) if c}
-    others = [c for c in last.candidates if c.name not in shown and not c.parents]
+    written = [c for c in last.candidates if not c.parents or c.kind == "revision"]
+    others = [c for c in written if c.name not in shown]
     if not others:
         return _Section(("",))
     head = f"### The others of round {last.number}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from promptpo.config import RunConfig
 from promptpo.racing import Paired, met_before, paired
 from promptpo.types import Candidate, Round, best_round
 
@@ -57,6 +58,12 @@ class Turn:
 
     second: bool = False
     reflected: bool = True
+
+
+def revisions(config: RunConfig) -> int:
+    """How many policies of a round a critic revises, at most."""
+    which = getattr(config.options, "critic", "off")
+    return {"off": 0, "winner": 1}.get(which, config.candidates)
 
 
 def challenged(rounds: Sequence[Round]) -> dict[int, list[Candidate]]:

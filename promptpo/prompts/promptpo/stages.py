@@ -84,7 +84,7 @@ def policy_messages(
     return filled(
         "promptpo/policy",
         task=task_text(spec, config),
-        history=_history(spec, config, memory),
+        history=history_text(spec, config, memory),
         reflection=f"## Reflection on the last round\n\n{memory.reflection}\n\n" * reflected,
         turn=f"## Your turn\n\n{said}",
         trace=_TRACE if _traces(config) else "",
@@ -113,7 +113,7 @@ def reflection_messages(spec: EnvSpec, config: RunConfig, memory: Memory) -> Mes
     """Ask what the last round has shown."""
     told = {
         "task": task_text(spec, config),
-        "history": _history(spec, config, memory),
+        "history": history_text(spec, config, memory),
         "round": memory.rounds[-1].number,
     }
     if config.options.history == "published":
@@ -132,12 +132,18 @@ def _unclear(memory: Memory) -> bool:
 
 
 def repair_messages(
-    asked: Messages, reply: str, what: str, error: str, output: str = ""
+    asked: Messages,
+    reply: str,
+    what: str,
+    error: str,
+    output: str = "",
+    *,
+    form: str = "promptpo/repair",
 ) -> Messages:
-    """Continue a conversation: the reply to ``asked`` failed with ``error``."""
+    """Continue a conversation: the reply to ``asked`` failed with ``error``; ``form`` says it."""
     output, error = _quoted(output, bounds.ERROR), _quoted(error, bounds.ERROR)
     printed = f"\nIt had printed:\n\n```\n{output}\n```\n" if output else ""
-    text = template("promptpo/repair").substitute(what=what, error=error, output=printed)
+    text = template(form).substitute(what=what, error=error, output=printed)
     quoted = shortened(clean(reply), bounds.QUOTE)
     return (*asked, Message("assistant", quoted), Message("user", text.strip()))
 
@@ -229,7 +235,8 @@ def _preparing(config: RunConfig) -> str:
     )
 
 
-def _history(spec: EnvSpec, config: RunConfig, memory: Memory) -> str:
+def history_text(spec: EnvSpec, config: RunConfig, memory: Memory) -> str:
+    """What has been found so far; empty before anything has."""
     if not memory.rounds and not memory.probes:
         return ""  # of another method, too, whose options say nothing of a history
     if config.options.history == "published":

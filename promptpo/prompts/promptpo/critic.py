@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from promptpo.config import RunConfig
 from promptpo.llm.messages import Message
 from promptpo.prompts.promptpo.memory import Memory
+from promptpo.prompts.promptpo.prepared import preparation_words
 from promptpo.prompts.promptpo.stages import history_text, placeholder_memory, repair_messages
 from promptpo.prompts.promptpo.words import lengths_words, paired_words, score_words
 from promptpo.prompts.r2po import default_threshold
@@ -107,7 +108,8 @@ def _statistics(spec: EnvSpec, of: Candidate, best: Candidate | None) -> str:
         told = paired(run, best.pooled)
         beside = f" on their common episodes: {paired_words(told)}" if told else ""
         lines.append(f"- Beside the best before it, {best.name} ({score_words(best)}){beside}")
-    return "\n".join(lines)
+    learned = preparation_words(of)
+    return "\n".join(lines) + (f"\n\n{learned}" if learned else "")
 
 
 def _rule(spec: EnvSpec, config: RunConfig, of: Candidate) -> str:

@@ -202,8 +202,9 @@ def chosen(run: Rollout, shown: str) -> dict[str, int]:
 
     middle = {"The median episode": nearest(median(returns))}
     if shown == "three":
-        worst, best = nearest(min(returns)), nearest(max(returns))
-        return {"The worst episode": worst, **middle, "The best episode": best}
+        best = max(range(len(returns)), key=lambda i: (returns[i], i))  # another than the median
+        worst = nearest(min(returns))
+        return {"The worst episode": worst, **middle, "The best episode": run.whole[best].seed}
     if shown == "one":
         return {"A representative episode": nearest(mean(returns))}
     return middle if shown == "median" else {}

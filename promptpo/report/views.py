@@ -95,6 +95,8 @@ class RunView:
             )
         if len(rounds) > 1 and len(set(played)) == 1:
             return "Search scores: all candidates play the same episodes."
+        if len(set(played)) > len(rounds):
+            return "Search scores: each candidate plays new episodes."
         return "Search scores: each round plays new episodes, shared by its candidates."
 
     @cached_property

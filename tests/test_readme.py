@@ -11,6 +11,8 @@ import promptpo
 from promptpo import config
 from promptpo.cli.parser import COMMANDS
 from promptpo.cli.specs import is_spec
+from promptpo.methods import OWN_METHODS
+from promptpo.run.options import fields, flag
 from promptpo.spec import Task, load_spec
 
 ROOT = Path(promptpo.__file__).parents[1]
@@ -33,6 +35,7 @@ def test_options_and_commands_exist(document: Path) -> None:
     modules = [importlib.import_module(f"promptpo.cli.{c.module}") for c in COMMANDS.values()]
     helps = " ".join(module.parser().format_help() for module in modules)
     known = set(re.findall(r"--[a-z][a-z0-9-]+", helps))
+    known |= {flag(name, method) for method in OWN_METHODS for name in fields(method)}
     for line in re.findall(r"promptpo (?:-[^\n`]*|[a-z]+ [^\n`]*)", text):
         for option in re.findall(r"(?<=\s)--[a-z][a-z0-9-]+", line):
             assert option in known, line

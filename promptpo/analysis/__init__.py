@@ -1,0 +1,1 @@
+"""What runs show of a question that is larger than one of them."""

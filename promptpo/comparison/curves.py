@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,10 @@ from promptpo.comparison.groups import Group
 from promptpo.comparison.history import History
 from promptpo.comparison.measures import Measure, value
 
-Axis = Literal["steps", "cost"]
+#: What a curve runs over: environment steps, calls of the model, or US dollars.
+Axis = Literal["steps", "calls", "cost"]
+AXES: tuple[Axis, ...] = get_args(Axis)
+
 Values: TypeAlias = NDArray[np.float64]
 
 #: Resamples of a bootstrap, and how many places of a curve are worked on at once (16 MB).
@@ -24,9 +27,9 @@ _COLUMNS = 1000
 class Curve:
     """A step function: from ``x[i]`` on, the mean is ``mean[i]``.
 
-    ``x`` are environment steps of search and tuning, or US dollars, ``low`` and ``high`` bound a
-    95% interval over runs (nan where a single run gives none), ``runs`` is how many runs the mean
-    is taken over.
+    ``x`` are environment steps of search and tuning, calls or US dollars, ``low`` and ``high``
+    bound a 95% interval over runs (nan where a single run gives none), ``runs`` is how many runs
+    the mean is taken over.
     """
 
     x: Values
@@ -67,7 +70,7 @@ def curve(group: Group, axis: Axis, measure: Measure) -> Curve | None:
 
 
 def _axis_values(run: History, axis: Axis) -> Values:
-    found = [p.steps if axis == "steps" else p.cost for p in run.points]
+    found = [getattr(p, axis) for p in run.points]
     return np.array(found, dtype=np.float64)
 
 

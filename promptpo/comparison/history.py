@@ -11,12 +11,13 @@ from promptpo.types import Rollout, Score
 
 @dataclass(frozen=True)
 class Point:
-    """The best search score once ``steps`` of search and tuning and ``cost`` US dollars were spent.
+    """The best search score once so much was spent: steps of search and tuning, calls, US dollars.
 
     ``cost`` is None once the price of a reply is unknown.
     """
 
     steps: int
+    calls: int
     cost: float | None
     best: Score
 
@@ -47,5 +48,5 @@ def read_history(folder: Path) -> History:
     points = []
     for trial in sorted(scored, key=lambda t: (t.at_steps, t.at.calls)):
         best = max(best, trial.score)
-        points.append(Point(trial.at_steps, trial.at.cost, best))
+        points.append(Point(trial.at_steps, trial.at.calls, trial.at.cost, best))
     return History(run, tuple(points))

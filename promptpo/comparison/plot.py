@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import math
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,11 +41,17 @@ _STYLE: Mapping[str, Any] = {
     "axes.linewidth": 0.6,
     "lines.linewidth": 1.4,
     "svg.fonttype": "none",
+    "pdf.fonttype": 42,
     "svg.hashsalt": "promptpo",
     "savefig.dpi": 300,
 }
 
-_AXIS_LABELS = {"steps": "environment steps of search", "cost": "cost of model calls (US dollars)"}
+#: What the axes of learning curves are called.
+AXIS_WORDS: Mapping[Axis, str] = {
+    "steps": "environment steps of search",
+    "calls": "calls of the model",
+    "cost": "cost of model calls (US dollars)",
+}
 
 
 def figures(panels: Sequence[Panel], formats: Sequence[str]) -> dict[str, bytes]:
@@ -53,27 +60,41 @@ def figures(panels: Sequence[Panel], formats: Sequence[str]) -> dict[str, bytes]
     There is no figure over cost where no run of known price has cost anything. Raises UsageError
     where matplotlib is not installed.
     """
-    try:
-        import matplotlib
-    except ImportError:
-        raise UsageError(
-            "--png and --svg need the package 'matplotlib'; run: pip install 'promptpo[plots]'"
-        ) from None
     found: dict[str, bytes] = {}
     axes: tuple[Axis, ...] = ("steps", "cost")
-    style: Any = {**matplotlib.rcParamsDefault, **_STYLE, "backend": "agg"}  # not the user's own
-    with matplotlib.rc_context(style):
+    with paper_style("--png and --svg need"):
         for axis in axes:
             drawn = [panel for panel in panels if has_curve(panel, axis)]
             if not drawn:
                 continue
             figure = _figure(drawn, axis)
-            for form in formats:
-                buffer = io.BytesIO()
-                date = {"Date": None} if form == "svg" else None
-                figure.savefig(buffer, format=form, metadata=date)
-                found[f"curves_{axis}.{form}"] = buffer.getvalue()
+            found |= {f"curves_{axis}.{form}": saved(figure, form) for form in formats}
     return found
+
+
+@contextlib.contextmanager
+def paper_style(who: str = "figures need") -> Iterator[None]:
+    """Draw as papers want it, whatever the user's own settings of matplotlib.
+
+    Raises UsageError where it is not installed, which ``who`` begins.
+    """
+    try:
+        import matplotlib
+    except ImportError:
+        raise UsageError(
+            f"{who} the package 'matplotlib'; run: pip install 'promptpo[plots]'"
+        ) from None
+    style: Any = {**matplotlib.rcParamsDefault, **_STYLE, "backend": "agg"}
+    with matplotlib.rc_context(style):
+        yield
+
+
+def saved(figure: Figure, form: str) -> bytes:
+    """A figure as a file of the format ``form``: the same figure, the same bytes."""
+    buffer = io.BytesIO()
+    undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+    figure.savefig(buffer, format=form, metadata=undated.get(form))
+    return buffer.getvalue()
 
 
 def has_curve(panel: Panel, axis: Axis) -> bool:
@@ -128,7 +149,7 @@ def _label(axes: Axes, panel: Panel, axis: Axis, measure: Measure, right: float)
 
     axes.set_title(panel.name, loc="left")
     axes.set_ylabel(f"best {measure} in search so far")
-    axes.set_xlabel(_AXIS_LABELS[axis])
+    axes.set_xlabel(AXIS_WORDS[axis])
     ticks = MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]).tick_values(0, right)
     axes.set_xticks([tick for tick in ticks if tick <= right * 1.001])
     if axis == "steps":

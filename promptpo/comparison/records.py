@@ -37,7 +37,7 @@ def csv_files(panels: Sequence[Panel]) -> dict[str, str]:
         "tests": contrast_records(panels),
         "curves": curve_records(panels),
     }
-    return {f"{name}.csv": _csv(COLUMNS[name], records) for name, records in tables.items()}
+    return {f"{name}.csv": csv_text(COLUMNS[name], records) for name, records in tables.items()}
 
 
 def score_records(panels: Sequence[Panel]) -> list[Record]:
@@ -113,7 +113,8 @@ def _records(name: str, rows: Iterable[Sequence[object]]) -> list[Record]:
     return [dict(zip(COLUMNS[name], row, strict=True)) for row in rows]
 
 
-def _csv(columns: Sequence[str], records: Iterable[Record]) -> str:
+def csv_text(columns: Sequence[str], records: Iterable[Mapping[str, object]]) -> str:
+    """Records as the text of a CSV file."""
     buffer = io.StringIO()
     writer = csv.DictWriter(buffer, columns, lineterminator="\n")
     writer.writeheader()

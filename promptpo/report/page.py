@@ -59,7 +59,7 @@ def render_report(
             linked = [(v.run, f"#{v.prefix}run") for v in views]
             overview = runs_table(linked, "The runs of this report")
         title = " · ".join(dict.fromkeys(run.spec for run in runs))
-        html = _render("report.html", title=title, views=views, overview=overview, live=live)
+        html = render("report.html", title=title, views=views, overview=overview, live=live)
         if inline_videos or len(html.encode()) < LIMIT:
             break
     return html
@@ -68,7 +68,7 @@ def render_report(
 def render_index(runs: Sequence[tuple[RunRecord, str]], where: str) -> str:
     """The list of runs that ``promptpo view`` shows, with the address of each."""
     table: Table = runs_table(runs, f"In {where}, the latest first")
-    return _render("index.html", title="Runs", table=table, where=where, live=True)
+    return render("index.html", title="Runs", table=table, where=where, live=True)
 
 
 def _views(
@@ -87,9 +87,17 @@ def _views(
     ]
 
 
-def _render(template: str, *, live: bool, **values: Any) -> str:  # noqa: ANN401
+def render(
+    template: str,
+    *,
+    live: bool = False,
+    styles: Sequence[str] = ("report.css",),
+    **values: Any,  # noqa: ANN401
+) -> str:
+    """A page of one of the templates; ``styles`` are the sheets that it needs."""
+    style = "".join(map(_asset, styles))
     # live.js comes first, because it notes the page as the server sent it.
-    style, script = _asset("report.css"), (_asset("live.js") if live else "") + _asset("report.js")
+    script = (_asset("live.js") if live else "") + _asset("report.js")
     page = _environment().get_template(template)
     return clean(
         page.render(

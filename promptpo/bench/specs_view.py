@@ -1,0 +1,192 @@
+"""What the comparison's page tells of one spec: scores, curves, and what was published."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from promptpo.bench.cells import Played, PlayedCell
+from promptpo.bench.charts import Frame, css_of, curve_line, line_charts
+from promptpo.bench.suite import Measure, Published, Scale
+from promptpo.common import text
+from promptpo.comparison.curves import AXES, Axis, curve
+from promptpo.comparison.groups import Panel
+from promptpo.comparison.measures import value
+from promptpo.comparison.plot import AXIS_WORDS
+from promptpo.report.score_chart import Mark, score_chart
+from promptpo.report.svg import NARROW, WIDE, Charts
+
+#: The longest name that a row of a chart of scores shows whole.
+_NAME = 22
+
+
+@dataclass(frozen=True)
+class PublishedRow:
+    """A published number as the page shows it; ``href`` is where it stands, if it is on arXiv."""
+
+    method: str
+    text: str
+    what: str
+    source: str
+    href: str
+
+
+@dataclass(frozen=True)
+class SpecView:
+    """A spec: a line on its scale, charts of scores and of curves (captioned), published rows.
+
+    ``missing`` names the runs without a score, each with its reason.
+    """
+
+    name: str
+    measure: Measure
+    words: str
+    missing: tuple[str, ...]
+    scores: Charts | None
+    curves: tuple[tuple[str, Charts], ...]
+    published: tuple[PublishedRow, ...]
+
+
+def spec_view(played: Played, spec: str) -> SpecView:
+    """What there is to show of a spec."""
+    measure = played.measure(spec)
+    panel = next((p for p in played.panels if p.name == spec), None)
+    references = _references(panel, measure)
+    rows = [row for row in played.suite.published if row.spec == spec]
+    return SpecView(
+        spec,
+        measure,
+        _scale_words(played.suite.scales.get(spec), measure),
+        tuple(
+            f"{label}, {words}"
+            for label in played.labels
+            for words in missing_words(played.of(spec, label))
+        ),
+        _scores(played, spec, references),
+        _curves(played, panel, references),
+        tuple(_published(row) for row in rows),
+    )
+
+
+def number_words(number: float, measure: str) -> str:
+    """A score as tables have it: ``0.87`` of a success rate; ``3,079``, ``61.5``, ``-4.20``."""
+    size = abs(number)
+    if measure == "success" or not math.isfinite(number):
+        return f"{number:.2f}"
+    return f"{number:,.0f}" if size >= 1000 else f"{number:.1f}" if size >= 10 else f"{number:.2f}"
+
+
+def missing_words(cells: Sequence[PlayedCell]) -> list[str]:
+    """``seeds 0, 1, 2: not begun``: the runs without a score, those of one reason together."""
+    reasons: dict[str, list[str]] = {}
+    for played in cells:
+        if played.score is None:
+            reasons.setdefault(text.gist(played.why_missing), []).append(str(played.cell.seed))
+    return [
+        f"{'seeds' if len(seeds) > 1 else 'seed'} {', '.join(seeds)}: {reason}"
+        for reason, seeds in reasons.items()
+    ]
+
+
+def keep_apart(marks: Sequence[Mark]) -> list[Mark]:
+    """Names that the chart would cut to the same text are cut in the middle instead."""
+
+    def short(name: str) -> str:
+        return name if len(name) <= _NAME else f"{name[:12]}…{name[-9:]}"
+
+    return [replace(mark, name=short(mark.name)) for mark in marks]
+
+
+def _scale_words(scale: Scale | None, measure: Measure) -> str:
+    if scale is None:
+        return "No scale is known; its scores are not normalized."
+    random = "unknown" if scale.random is None else number_words(scale.random, measure)
+    best = "unknown" if scale.best is None else number_words(scale.best, measure)
+    source = f" ({scale.source})" if scale.source else ""
+    return f"Normalized scores: 0 is random actions, {random}; 1 the best known, {best}{source}."
+
+
+def _references(panel: Panel | None, measure: Measure) -> dict[str, float]:
+    """What known behaviours score."""
+    if panel is None:
+        return {}
+    return {
+        name: value(score, measure)
+        for name, score in panel.references.items()
+        if measure == "return" or score.success_rate is not None
+    }
+
+
+def _scores(played: Played, spec: str, references: Mapping[str, float]) -> Charts | None:
+    """Methods in their order, then what is known of the task."""
+    measure = played.measure(spec)
+    marks = []
+    for label in played.labels:
+        found = played.score(spec, label)
+        if found is not None:
+            shown = number_words(found.mean, measure)
+            marks.append(Mark(label, found.mean, shown, found.interval, ours=True))
+    if not marks:
+        return None
+    marks += [Mark(k, v, number_words(v, measure)) for k, v in references.items()]
+    marks = keep_apart(marks)
+    title = f"Held-out {measure} on {spec}"
+    bounds = (-0.02, 1.02) if measure == "success" else None
+    return Charts(
+        score_chart(marks, title, width=WIDE, bounds=bounds),
+        score_chart(marks, title, width=NARROW, bounds=bounds),
+    )
+
+
+def _curves(
+    played: Played, panel: Panel | None, references: Mapping[str, float]
+) -> tuple[tuple[str, Charts], ...]:
+    """A chart for each axis that anything lies on."""
+    if panel is None:
+        return ()
+    found = ((axis, _curve_charts(played, panel, axis, references)) for axis in AXES)
+    names = {"steps": "environment steps", "calls": "calls", "cost": "cost"}
+    return tuple(
+        (f"Best {played.measure(panel.name)} in search over {names[axis]}", charts)
+        for axis, charts in found
+        if charts is not None
+    )
+
+
+def _curve_charts(
+    played: Played, panel: Panel, axis: Axis, references: Mapping[str, float]
+) -> Charts | None:
+    measure, css = played.measure(panel.name), css_of(played.labels)
+    curves = {group: curve(group, axis, measure) for group in panel.groups}
+    # A method that asks no model has spent nothing: over calls and cost it has no curve.
+    drawn = {g: c for g, c in curves.items() if c is not None and (axis == "steps" or c.x[-1] > 0)}
+    if not drawn:
+        return None
+    right = 1.03 * max(float(c.x[-1]) for c in drawn.values())  # so that the last rise shows
+    lines = []
+    for group, found in drawn.items():
+        over = all(run.is_over for run in group.runs if run.points)
+        end = right if over else float(found.x[-1])
+        lines.append(curve_line(group.label, css[group.label], found, end))
+    frame = Frame(
+        f"Best {measure} in search on {panel.name} over {AXIS_WORDS[axis]}",
+        AXIS_WORDS[axis],
+        right=right,
+        bounds=(-0.02, 1.02) if measure == "success" else None,
+    )
+    return line_charts(lines, frame, references)
+
+
+def _published(row: Published) -> PublishedRow:
+    number = number_words(row.value, row.measure)
+    spread = "" if row.spread is None else f" ± {number_words(row.spread, row.measure)}"
+    found = re.search(r"\d{4}\.\d{4,5}", row.source)
+    return PublishedRow(
+        row.method,
+        f"{number}{spread}" + ("" if row.measure == "return" else " success"),
+        "; ".join(filter(None, (row.what, row.note))),
+        row.source,
+        f"https://arxiv.org/abs/{found[0]}" if found else "",
+    )

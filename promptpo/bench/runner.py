@@ -14,10 +14,10 @@ from typing import Any, TextIO
 from promptpo.bench.suite import Cell, Entrant, Suite, write_suite
 from promptpo.bench.suite_file import SuiteFile
 from promptpo.errors import FileError, ModelError, UsageError, file_error
-from promptpo.llm import find_recording
 from promptpo.llm.providers import EXAMPLES, check_configured
 from promptpo.methods import find_method
 from promptpo.run.options import flag
+from promptpo.run.settings import recording_path
 from promptpo.sweep.course import Ended, Statuses, go_on, standing
 from promptpo.sweep.folder import BENCHMARKS, SweepFolder
 from promptpo.sweep.plan import Member, Plan
@@ -144,7 +144,7 @@ def open_bench(
                     settings["model"] = _model_of(settings.get("model") or model, member, file)
                 if entrant.label not in chosen and member in before.own:
                     own[member] = before.own[member]
-                elif problem := _unreplayable(settings.get("model"), name):
+                elif problem := _unreplayable(settings, name):
                     idle[member] = problem
                 else:
                     own[member] = settings
@@ -180,13 +180,14 @@ def _model_of(name: str | None, member: Member, file: SuiteFile) -> str | None:
     return f"{kind}:{file.folder / path}"
 
 
-def _unreplayable(model: object, spec: str) -> str:
+def _unreplayable(settings: Mapping[str, Any], spec: str) -> str:
     """Why a cell whose replies are replayed cannot be run; empty where it can."""
-    kind, _, path = str(model).partition(":")
+    kind, _, path = str(settings.get("model")).partition(":")
     if kind != "recorded":
         return ""
     if not path:
-        return "" if find_recording(spec) else "no recording of the spec ships"
+        ships = recording_path(kind, spec, str(settings["method"]))
+        return "" if ships else "no recording of the spec ships"
     return "" if Path(path).exists() else f"no recording: {path}"
 
 

@@ -175,7 +175,7 @@ def writer_of(run: RunRecord) -> str:
         return "whoever answered the prompts (--model manual)"
     if not run.replayed:
         return run.model
-    recording = find_recording(run.spec) if run.model == "recorded" else None
+    recording = find_recording(run.spec, run.method) if run.model == "recorded" else None
     header = load_header(recording) if recording else None
     replies = {recorded.reply.model for recorded in run.replies.values()}
     return f"{header.model if header else ', '.join(sorted(replies))} (a recording, replayed)"

@@ -9,7 +9,7 @@ from pathlib import Path
 from promptpo.errors import ModelError
 from promptpo.llm.manual_model import ManualModel
 from promptpo.llm.messages import LanguageModel, Reply, Request
-from promptpo.llm.providers import EXAMPLES, check_configured
+from promptpo.llm.providers import EXAMPLES, LANGUAGE_MODELS, check_configured
 from promptpo.llm.recorded_model import RecordedModel
 from promptpo.llm.recording import find_recording
 from promptpo.llm.settings import BUILTIN, ModelSettings
@@ -58,16 +58,25 @@ def open_model(settings: ModelSettings) -> LanguageModel:
     return LiteLLMModel(settings)
 
 
-def default_model(spec_name: str, env: Mapping[str, str] = os.environ) -> str:
+def default_model(
+    spec_name: str,
+    env: Mapping[str, str] = os.environ,
+    method: str = "",
+    *,
+    only: bool = False,
+) -> str:
     """The model where none is named: ``$PROMPTPO_MODEL``, else the spec's recording.
+
+    ``method`` and ``only`` are those of ``find_recording``.
 
     Raises ModelError, with examples, where there is neither.
     """
     if named := env.get("PROMPTPO_MODEL", "").strip():
         return named
-    if find_recording(spec_name) is not None:
+    if find_recording(spec_name, method, only=only) is not None:
         return "recorded"
+    what = f"recording of --method {method}" if only else "recording"
+    examples = LANGUAGE_MODELS if only else EXAMPLES
     raise ModelError(
-        f"no language model is configured, and {spec_name} has no recording to replay; use"
-        f" {EXAMPLES}"
+        f"no language model is configured, and {spec_name} has no {what} to replay; use {examples}"
     )

@@ -37,6 +37,12 @@ EXAMPLES = (
     " --model manual for any chat window, or --model builtin, which needs no language model"
 )
 
+#: The same for who asks for what only a language model can answer.
+LANGUAGE_MODELS = (
+    "--model openai/gpt-5 with OPENAI_API_KEY set, --model ollama/qwen3 for a local server, or"
+    " --model manual for any chat window"
+)
+
 _BARE_NAMES = {"gpt-": "openai", "chatgpt-": "openai", "claude-": "anthropic"}
 _SECRET_NAME = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?)$")
 _SECRET_TEXT = re.compile(

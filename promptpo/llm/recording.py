@@ -166,13 +166,17 @@ def _of_type(kind: type[T], data: Mapping[str, Any], name: str) -> T:
     return value
 
 
-def find_recording(spec_name: str) -> Path | None:
-    """The recording that ships for a spec, or None."""
+def find_recording(spec_name: str, method: str = "", *, only: bool = False) -> Path | None:
+    """The recording that ships for a spec, or None: ``SPEC.METHOD.jsonl``, else ``SPEC.jsonl``.
+
+    With ``only`` no recording will do that is not the method's own.
+    """
     if not spec_name.isidentifier():
         return None
-    root = importlib.resources.files("promptpo")
-    path = Path(str(root.joinpath("recordings", f"{spec_name}.jsonl")))
-    return path if path.is_file() else None
+    folder = Path(str(importlib.resources.files("promptpo").joinpath("recordings")))
+    names = [f"{spec_name}.{method}"] * bool(method) + [spec_name] * (not only)
+    paths = (folder / f"{name}.jsonl" for name in names)
+    return next((path for path in paths if path.is_file()), None)
 
 
 def load_recording(path: Path) -> Recording:

@@ -25,6 +25,7 @@ __all__ = [
     "Method",
     "Search",
     "Services",
+    "asks_for_policies",
     "find_method",
     "fixed_settings",
     "method_names",
@@ -63,6 +64,11 @@ def method_names() -> list[str]:
 def tunes(name: str) -> bool:
     """Whether the method of a name knows of declared constants, and can tune them."""
     return name in _TUNING
+
+
+def asks_for_policies(name: str) -> bool:
+    """Whether what a method asks a model for are policies, and not only their parameters."""
+    return bool(getattr(find_method(name), "asks_for_policies", True))
 
 
 def own_defaults(name: str) -> Mapping[str, Any]:

@@ -14,7 +14,7 @@ from promptpo.config import RunConfig, flat
 from promptpo.errors import ModelError, RunError, UsageError
 from promptpo.llm import RecordingHeader, default_model, find_recording, load_header
 from promptpo.llm.settings import BUILTIN
-from promptpo.methods import find_method, tunes
+from promptpo.methods import asks_for_policies, find_method, tunes
 from promptpo.run.options import build, fields, flag, kind_of
 from promptpo.spec import load_spec
 from promptpo.store.events import read_log
@@ -37,16 +37,18 @@ def configure(*layers: Mapping[str, Any], needs_model: bool = True) -> RunConfig
     if not find_method(first.method).needs_model:
         return build(*layers, below={"target": spec.target})
     try:
-        model = first.model or default_model(spec.name, os.environ)
+        model = first.model or default_model(
+            spec.name, os.environ, first.method, only=not asks_for_policies(first.method)
+        )
     except ModelError:
         if needs_model:
             raise
         return build(*layers, below={"target": spec.target})
-    recording = recording_path(model, spec.name)
+    recording = recording_path(model, spec.name, first.method)
     header = load_header(recording) if recording else None
     told = (header or RecordingHeader({})).settings if recording else {}
     below = {"target": spec.target} | told
-    if model == BUILTIN and not getattr(find_method(first.method), "asks_for_policies", True):
+    if model == BUILTIN and not asks_for_policies(first.method):
         raise UsageError(
             f"--model {BUILTIN} writes policies, and --method {first.method} asks for parameters;"
             " name a language model"
@@ -140,8 +142,8 @@ def _stored(stored: object) -> dict[str, Any]:
     return settings
 
 
-def recording_path(model: str, spec_name: str) -> Path | None:
+def recording_path(model: str, spec_name: str, method: str) -> Path | None:
     """The file that a model of this name replays; None for one that replays nothing."""
     if model == "recorded":
-        return find_recording(spec_name)
+        return find_recording(spec_name, method, only=not asks_for_policies(method))
     return Path(model.partition(":")[2]) if model.startswith("recorded:") else None

@@ -150,7 +150,7 @@ async def _search(services: RunServices) -> Result:
 
 def _policy_seed(config: RunConfig, spec: EnvSpec) -> int:
     """That of the recording; else drawn: what nobody can know, no policy can compute with."""
-    recording = recording_path(config.model or "", spec.name)
+    recording = recording_path(config.model or "", spec.name, config.method)
     return recorded_policy_seed(recording) if recording else secrets.randbits(53)
 
 
@@ -164,7 +164,7 @@ def _model_settings(
         max_concurrency=config.concurrency,
         call_timeout=config.call_timeout,
         folder=folder.prompts,
-        recording=recording_path(config.model or "", spec.name),
+        recording=recording_path(config.model or "", spec.name, config.method),
         write=_writer(config, spec, task),
         notify=lambda text: log.emit("notice", text=text),
     )

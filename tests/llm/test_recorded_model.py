@@ -290,11 +290,21 @@ SHIPPED = sorted(Path(str(importlib.resources.files("promptpo") / "recordings"))
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda p: p.stem)
 def test_a_shipped_recording_is_found_whole_and_the_default(path):
     recording = load_recording(path)
+    spec, _, method = path.stem.partition(".")
     assert recording.header is not None
-    assert recording.header.spec == path.stem
+    assert recording.header.spec == spec
+    assert recording.header.settings["method"] == (method or "promptpo")
     assert not recording.cut
-    assert find_recording(path.stem) == path
-    assert default_model(path.stem, {}) == "recorded"
+    assert find_recording(spec, method) == path
+    assert default_model(spec, {}, method) == "recorded"
+
+
+def test_a_method_without_a_recording_has_that_of_the_spec_where_another_will_do():
+    assert find_recording("mujoco_hopper", "best-of-n") == find_recording("mujoco_hopper")
+    assert find_recording("mujoco_hopper", "props", only=True) is None
+    with pytest.raises(ModelError, match="has no recording of --method props to replay; use") as e:
+        default_model("mujoco_hopper", {}, "props", only=True)
+    assert "builtin" not in str(e.value)
 
 
 def test_a_reply_survives_the_way_through_the_log():

@@ -13,6 +13,7 @@ from typing import Any, TextIO
 
 from promptpo.bench.suite import Cell, Entrant, Suite, write_suite
 from promptpo.bench.suite_file import SuiteFile
+from promptpo.config import RunConfig, check_setting
 from promptpo.errors import FileError, ModelError, UsageError, file_error
 from promptpo.llm.providers import EXAMPLES, check_configured
 from promptpo.methods import find_method
@@ -123,6 +124,8 @@ def open_bench(
     labels of those that are to be run now. Raises UsageError for a label that there is not, and,
     if anything is going to be asked, ModelError where a model that is needed is not configured.
     """
+    check_setting(RunConfig, "workers", workers)
+    check_setting(RunConfig, "model", model)
     suite = file.suite
     labels = [entrant.label for entrant in suite.entrants]
     if unknown := next((label for label in only if label not in labels), None):

@@ -24,10 +24,10 @@ EXAMPLES = """\
 examples:
   promptpo list suites                           those that ship
   promptpo bench smoke                           two minutes, no model
-  promptpo bench r2po10 --model openai/gpt-5     a run for each method, spec, seed
+  promptpo bench r2po10 --model openai/gpt-5     each method, spec and seed
   promptpo bench mine.toml --only 'random search'"""
 
-_HEADER = ("spec", "method", "seed", "held-out", "all steps", "calls", "cost", "ended")
+_HEADER = ("spec", "method", "seed", "held-out", "search steps", "others", "calls", "cost", "ended")
 
 
 def parser() -> Parser:
@@ -128,10 +128,12 @@ def _tell(bench: Bench, ended: Ended) -> None:
 def _row(member: Member, status: RunStatus | None) -> tuple[str, ...]:
     head = (member.name, member.label, str(member.seed))
     if status is None:
-        return (*head, "", "", "", "", "not begun")
+        return (*head, "", "", "", "", "", "not begun")
+    search = f"{status.search_steps:,}"
+    others = f"{status.steps - status.search_steps:,}"
     cost = text.money(status.cost) if status.cost is not None else "unknown"
     ended = f"{status.status}: {status.reason}" if status.reason else status.status
-    return (*head, _held_out(status), f"{status.steps:,}", f"{status.calls:,}", cost, ended)
+    return (*head, _held_out(status), search, others, f"{status.calls:,}", cost, ended)
 
 
 def _held_out(status: RunStatus) -> str:

@@ -13,6 +13,7 @@ from promptpo.store.codec import score_data
 from promptpo.store.events import Event
 from promptpo.store.reading import LIVE, RunRecord
 from promptpo.store.record import Record
+from promptpo.store.tally import searched
 from promptpo.ui.progress import Progress
 
 _PHASES = {
@@ -30,10 +31,11 @@ class RunStatus:
     ``status``: "running", "finished", "stopped" (by a limit), "interrupted", "failed", or "killed";
     ``state`` says in a few words what it is doing. ``best`` has ``mean_return`` and
     ``success_rate`` of the search score of the best policy so far, ``held_out`` those of its
-    held-out episodes. ``steps`` are those of the environment in all streams, ``cost`` is in US
-    dollars, None once a price is unknown. ``reason`` says why the run has ended. ``tuning`` is of
-    the candidate that is tuned at the moment: its ``name``, ``steps`` of the ``budget``, the
-    ``mean_return`` and ``success_rate`` of the values that stand, and ``seconds_left``.
+    held-out episodes. ``steps`` are those of the environment in all streams, ``search_steps`` those
+    that a limit counts, tuning included; ``cost`` is in US dollars, None once a price is unknown.
+    ``reason`` says why the run has ended. ``tuning`` is of the candidate that is tuned at the
+    moment: its ``name``, ``steps`` of the ``budget``, the ``mean_return`` and ``success_rate`` of
+    the values that stand, and ``seconds_left``.
     ``prepared`` is what policies have computed before they acted, None where none did: how many
     ``programs``, how many of them ``failed``, and the ``seconds`` of processor time that they took.
     """
@@ -44,6 +46,7 @@ class RunStatus:
     best: Mapping[str, Any] | None = None
     held_out: Mapping[str, Any] | None = None
     steps: int = 0
+    search_steps: int = 0
     calls: int = 0
     cost: float | None = 0.0
     reason: str = ""
@@ -81,6 +84,7 @@ def _figures(record: Record) -> dict[str, Any]:
         "best": score_data(score) if score and not score.failed else None,
         "held_out": score_data(test.score) if test and not test.score.failed else None,
         "steps": sum(usage.steps.values()),
+        "search_steps": searched(usage.steps),
         "calls": usage.calls,
         "cost": usage.cost,
         "prepared": _prepared(record),

@@ -93,14 +93,21 @@ class Options:
     )
     history: str = option(
         "focused",
-        "'focused': what helps most; 'published': every winner in full",
-        choices=("focused", "published"),
+        "'focused': what helps most; 'published': every winner in full; 'optimizer': all policies"
+        " by score, the best last, and nothing else, without Feedback, probes and reflections",
+        choices=("focused", "published", "optimizer"),
     )
     history_tokens: int = option(
         8_000,
         "token budget of the history in the prompt",
         within=(500, 10**6),
     )
+
+    def __post_init__(self) -> None:
+        if self.history == "optimizer":  # scores and sources are all that prompts tell
+            told = ("reflection", "revise_feedback", "second_line", "trace")
+            for name, value in {**dict.fromkeys(told, False), "probe": 0}.items():
+                object.__setattr__(self, name, value)
 
 
 class PromptPO:
@@ -124,7 +131,8 @@ class PromptPO:
         """Rounds until the last one, a target, the patience or a limit."""
         rounds: list[Round] = []
         try:
-            await self.feedback.write()
+            if self.options.history != "optimizer":
+                await self.feedback.write()
             probes = await probe(self.services, self.describer, self.options.probe)
             self.memory = replace(self.memory, probes=probes)
             while len(rounds) < self.config.rounds:
@@ -221,16 +229,17 @@ class PromptPO:
 
     @staticmethod
     def forecast(spec: EnvSpec, config: RunConfig) -> Demand:
-        """A call for Feedback, one a candidate, and the reflections."""
+        """A call for Feedback, if any, one a candidate, and the reflections."""
         options, revisions = config.options, prompts.revisions(config)
         policies = config.rounds * (config.candidates + revisions)
         reflections = config.rounds - 1 if options.reflection else 0
-        calls = 1 + policies + reflections
+        feedback = options.history != "optimizer"
+        calls = feedback + policies + reflections
         return Demand(
             calls=calls,
-            max_calls=calls + (policies + 1) * options.max_repairs,
+            max_calls=calls + (policies + feedback) * options.max_repairs,
             prompt_tokens=prompts.prompt_tokens(spec, config, REPLY_TOKENS),
-            completion_tokens=REPLY_TOKENS * (1 + policies) + 250 * reflections,
+            completion_tokens=REPLY_TOKENS * (feedback + policies) + 250 * reflections,
             search_steps=_most_episodes(config) * spec.horizon
             + (config.tune_steps if config.tune else 0),
             finalists=config.rounds,

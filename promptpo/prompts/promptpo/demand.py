@@ -36,7 +36,8 @@ def prompt_tokens(spec: EnvSpec, config: RunConfig, reply_tokens: int) -> int:
     tokens = [_of_round(spec, config, number, reply_tokens) for number in numbers]
     between = zip(pairwise(numbers), pairwise(tokens), strict=True)
     area = sum((b - a) * (x + y) / 2 for (a, b), (x, y) in between)
-    opening = _tokens(feedback_messages(spec, config))
+    alone = config.options.history == "optimizer"
+    opening = 0 if alone else _tokens(feedback_messages(spec, config))
     return opening + round(area + (tokens[0] + tokens[-1]) / 2)
 
 
@@ -49,7 +50,10 @@ def _of_round(spec: EnvSpec, config: RunConfig, number: int, reply_tokens: int) 
     feedback = "#" * (reply_tokens * 3)
     second = rounds[-1].candidates[-1] if rounds and config.options.second_line else None
     memory = Memory(
-        tuple(rounds), second, reflection="." * 700 if rounds else "", feedback=feedback
+        tuple(rounds),
+        second,
+        reflection="." * 700 if rounds and config.options.reflection else "",
+        feedback=feedback,
     )
     asked = _tokens(policy_messages(spec, config, memory))
     tokens = config.candidates * asked

@@ -13,6 +13,7 @@ from promptpo.llm.messages import Message
 from promptpo.prompts.promptpo.focused import render_memory, second_in_full
 from promptpo.prompts.promptpo.history import render_history
 from promptpo.prompts.promptpo.memory import BEST, MEDIAN, WORST, Memory, Turn
+from promptpo.prompts.promptpo.optimizer import render_solutions
 from promptpo.prompts.promptpo.prepared import (
     LOSERS,
     LOSERS_AND_PROBES,
@@ -184,6 +185,8 @@ def render_all(spec: EnvSpec, config: RunConfig) -> list[tuple[str, Messages]]:
     if memory.second is not None:
         second = policy_messages(spec, config, memory, Turn(second=True))
         stages.insert(4, ("policy, from the second line of attack", second))
+    if config.options.history == "optimizer":
+        return [stage for stage in stages if stage[0].startswith(("policy", "repair"))]
     return stages
 
 
@@ -206,7 +209,9 @@ def placeholder_memory(spec: EnvSpec, config: RunConfig) -> Memory:
     return Memory(
         rounds=(Round(1, others, winner, notes if published else ()),),
         second=second,
-        reflection="<the reply to the reflection prompt>",
+        reflection=""
+        if config.options.history == "optimizer"
+        else "<the reply to the reflection prompt>",
         feedback="<the Feedback class in force>",
         tuned=("<what tuning a policy found, a paragraph each>",) if config.tune else (),
     )
@@ -241,4 +246,6 @@ def history_text(spec: EnvSpec, config: RunConfig, memory: Memory) -> str:
         return ""  # of another method, too, whose options say nothing of a history
     if config.options.history == "published":
         return render_history(memory.rounds, config.options.history_tokens)
+    if config.options.history == "optimizer":
+        return render_solutions(memory.rounds, config.options.history_tokens)
     return render_memory(memory, spec.horizon, config.options.history_tokens)

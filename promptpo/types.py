@@ -242,13 +242,15 @@ class Draw:
 class Population:
     """The instructions after a round, and what its candidates were written under.
 
-    Those that were rejected or pruned in the round stand among them for the last time. ``failed``:
-    why the reflection before the round brought no instruction; empty where it did, or none was.
+    Those that were rejected or pruned in the round stand among them for the last time. ``admitted``
+    are the names of those that have passed their trial in it. ``failed``: why the reflection before
+    the round brought no instruction; empty where it did, or none was asked.
     """
 
     round: int
     instructions: tuple[Instruction, ...]
     draws: tuple[Draw, ...] = ()
+    admitted: tuple[str, ...] = ()
     failed: str = ""
 
     def of(self, state: str) -> tuple[Instruction, ...]:

@@ -97,13 +97,15 @@ class Instructions:
                 moved = one.weight + self.options.weight_step * (_mean(found) - one.weight)
                 self._set(replace(one, weight=moved, written=one.written + len(found)))
         others = [runs[d.candidate] for d in draws if d.chance is not None and d.candidate in runs]
-        for one in self.on_trial:
+        tried = self.on_trial
+        for one in tried:
             own = [runs[d.candidate] for d in draws
                    if d.instruction == one.name and d.candidate in runs]  # fmt: skip
             if own:
                 self._set(_decided(one, own, others))
+        admitted = tuple(i.name for i in tried if self.standing[i.name].state == "active")
         self._prune(round_)
-        population = Population(round_, tuple(self.standing.values()), tuple(draws))
+        population = Population(round_, tuple(self.standing.values()), tuple(draws), admitted)
         left = [i for i in self.standing.values() if i.state in ("rejected", "pruned")]
         self.standing = {n: i for n, i in self.standing.items() if i not in left}
         self.gone = (*self.gone, *left)[-_REMEMBERED:]

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from promptpo.common import text
+from promptpo.report.score_chart import Mark, return_marks, success_marks
 from promptpo.store.reading import RunRecord
 from promptpo.store.record import USUAL_METHOD
+from promptpo.types import Rollout
 from promptpo.ui.summary import isolation_words, steps_words
 
 
@@ -103,3 +105,23 @@ def _shown(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return text.number(value) if isinstance(value, int | float) else str(value)
+
+
+def figures(rollout: Rollout | None) -> list[Fact]:
+    """Success rate, if the task has one, and mean return; each with how sure it is."""
+    if rollout is None or rollout.error is not None:
+        return []
+    rates = [(m, "success rate", ".2f") for m in success_marks(rollout, {})]
+    returns = [(m, "mean return", "") for m in return_marks(rollout, {})]
+    count = len(rollout.returns)
+    return [Fact(label, m.label, _sure(m, form, count)) for m, label, form in [*rates, *returns]]
+
+
+def _sure(mark: Mark, form: str, count: int) -> str:
+    interval = mark.interval
+    if interval is None:
+        return f"{text.plural(count, 'episode')}: too few for an interval"
+    if interval.low == interval.high:
+        return f"in every one of {count} episodes"
+    ends = [f"{v:{form}}" if form else text.number(v) for v in (interval.low, interval.high)]
+    return f"{interval.level:.0%} interval {' to '.join(ends)}, {count} episodes"

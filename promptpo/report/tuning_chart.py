@@ -115,7 +115,7 @@ def tuning_chart(
         *(tag("line", class_="reference", x1=x.start, x2=x.stop, y1=y(v), y2=y(v))
           for v in known.values()),
         *(part for line in ordered for part in _drawn(line, x, y)),
-        *_labels(labels),
+        *placed(labels),
     ]  # fmt: skip
     return tag("svg", *parts, class_="chart", viewBox=f"0 0 {width} {height}", role="img")
 
@@ -173,15 +173,15 @@ def _steps_axis(x: Scale, bottom: float, height: int) -> list[Markup]:
     return parts
 
 
-def _labels(labels: Sequence[Label]) -> Iterator[Markup]:
+def placed(labels: Sequence[Label]) -> Iterator[Markup]:
     """Names beside what they are of; one that would lie on another moves down."""
-    placed: list[tuple[Label, float]] = []
+    found: list[tuple[Label, float]] = []
     for label in sorted(labels, key=lambda label: label.y):
         place = label.y + 4
-        for other, at in placed:
+        for other, at in found:
             if place - at < _LINE and label.crosses(other):
                 place = at + _LINE
-        placed.append((label, place))
+        found.append((label, place))
         yield tag("text", label.name, class_=label.css, x=label.x, y=place)
 
 

@@ -13,9 +13,10 @@ from urllib.parse import quote
 from promptpo.common import text
 from promptpo.report import texts
 from promptpo.report.curve_chart import curve_chart, panels
-from promptpo.report.facts import Fact, facts, made_by, settings
+from promptpo.report.facts import Fact, facts, figures, made_by, settings
 from promptpo.report.feedback import ClassView, class_views
 from promptpo.report.life_chart import life_chart, life_table
+from promptpo.report.population import PopulationSection, population_section
 from promptpo.report.preparing import PreparingSection, preparing_section
 from promptpo.report.rounds import Budget, RoundView, round_views
 from promptpo.report.score_chart import Mark, return_marks, score_chart, success_marks
@@ -33,7 +34,6 @@ from promptpo.report.texts import Text
 from promptpo.report.tuning import TuningSection, tuning_section
 from promptpo.store.codec import encode
 from promptpo.store.reading import RunRecord
-from promptpo.types import Rollout
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class RunView:
     @cached_property
     def held_out(self) -> list[Fact]:
         """The held-out score; empty where there is none."""
-        return _figures(self.run.held_out)
+        return figures(self.run.held_out)
 
     @cached_property
     def proof(self) -> str:
@@ -130,7 +130,7 @@ class RunView:
     def search(self) -> list[Fact]:
         """The best policy's search score."""
         best = self.run.best_trial
-        return _figures(best.candidate.pooled if best else None)
+        return figures(best.candidate.pooled if best else None)
 
     @cached_property
     def score_charts(self) -> list[Charts]:
@@ -158,6 +158,11 @@ class RunView:
             life_chart(test, known, width=WIDE, height=300),
             life_chart(test, known, width=NARROW, height=280),
         ), life_table(test)
+
+    @cached_property
+    def population(self) -> PopulationSection | None:
+        """The instructions that policies were written under; None where there are none."""
+        return population_section(self.run, self.prefix)
 
     @cached_property
     def tuning(self) -> TuningSection | None:
@@ -276,23 +281,3 @@ class RunView:
 def _score_charts(marks: Sequence[Mark], title: str, bounds: tuple[float, float] | None) -> Charts:
     wide = score_chart(marks, title, width=640, bounds=bounds)
     return Charts(wide, score_chart(marks, title, width=NARROW, bounds=bounds))
-
-
-def _figures(rollout: Rollout | None) -> list[Fact]:
-    """Success rate, if the task has one, and mean return; each with how sure it is."""
-    if rollout is None or rollout.error is not None:
-        return []
-    rates = [(m, "success rate", ".2f") for m in success_marks(rollout, {})]
-    returns = [(m, "mean return", "") for m in return_marks(rollout, {})]
-    count = len(rollout.returns)
-    return [Fact(label, m.label, _sure(m, form, count)) for m, label, form in [*rates, *returns]]
-
-
-def _sure(mark: Mark, form: str, count: int) -> str:
-    interval = mark.interval
-    if interval is None:
-        return f"{text.plural(count, 'episode')}: too few for an interval"
-    if interval.low == interval.high:
-        return f"in every one of {count} episodes"
-    ends = [f"{v:{form}}" if form else text.number(v) for v in (interval.low, interval.high)]
-    return f"{interval.level:.0%} interval {' to '.join(ends)}, {count} episodes"

@@ -38,6 +38,10 @@ class RunStatus:
     the values that stand, and ``seconds_left``.
     ``prepared`` is what policies have computed before they acted, None where none did: how many
     ``programs``, how many of them ``failed``, and the ``seconds`` of processor time that they took.
+    ``population`` is of a method whose policies are written under instructions, None for others. It
+    tells of the ``round`` that ended last: the ``weights`` by name, what each candidate was written
+    under (``draws``), the texts that were ``new`` in it by name, the names of those ``admitted``,
+    ``rejected`` and ``pruned`` after it, and why a proposal ``failed``.
     """
 
     folder: str = ""
@@ -52,6 +56,7 @@ class RunStatus:
     reason: str = ""
     tuning: Mapping[str, Any] | None = None
     prepared: Mapping[str, Any] | None = None
+    population: Mapping[str, Any] | None = None
 
     @classmethod
     def live(cls, progress: Progress) -> RunStatus:
@@ -88,6 +93,24 @@ def _figures(record: Record) -> dict[str, Any]:
         "calls": usage.calls,
         "cost": usage.cost,
         "prepared": _prepared(record),
+        "population": _population(record),
+    }
+
+
+def _population(record: Record) -> dict[str, Any] | None:
+    if not record.populations:
+        return None
+    told = record.populations[max(record.populations)]
+    since = told.round if told.round > 1 else 0
+    return {
+        "round": told.round,
+        "weights": {i.name: i.weight for i in told.of("active")},
+        "draws": [asdict(draw) for draw in told.draws],
+        "new": {i.name: i.text for i in told.instructions if i.since == since},
+        "admitted": list(told.admitted),
+        "rejected": [i.name for i in told.of("rejected")],
+        "pruned": [i.name for i in told.of("pruned")],
+        "failed": told.failed,
     }
 
 

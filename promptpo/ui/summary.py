@@ -164,7 +164,12 @@ def _price(record: Record) -> list[Row]:
         return []
     asked = record.asks_model and not record.given
     cost = [("cost", cost_words(record))] if asked else []
-    return [*cost, ("env steps", steps_words(record.usage)), *_preparing(record)]
+    return [
+        *cost,
+        ("env steps", steps_words(record.usage)),
+        *_preparing(record),
+        *_instructions(record),
+    ]
 
 
 def _preparing(record: Record) -> list[Row]:
@@ -174,3 +179,18 @@ def _preparing(record: Record) -> list[Row]:
     names = {key.name for key in record.prepared_by.values()}
     took = sum(done.seconds for done in record.preparations.values())
     return [("prepare", f"{text.plural(len(names), 'candidate')}, {took:.3g} s of computing")]
+
+
+def _instructions(record: Record) -> list[Row]:
+    """How many instructions policies are written under in the end, and what became of others."""
+    if not record.populations:
+        return []
+    told = record.populations.values()
+    active = len(record.populations[max(record.populations)].of("active"))
+    counts = {
+        "admitted": sum(len(p.admitted) for p in told),
+        "rejected": sum(len(p.of("rejected")) for p in told),
+        "pruned": sum(len(p.of("pruned")) for p in told),
+    }
+    rest = [f"{count} {what}" for what, count in counts.items() if count]
+    return [("population", ", ".join([text.plural(active, "active instruction"), *rest]))]

@@ -27,7 +27,7 @@ RECORDING = find_recording("cartpole")
 LEANING = Path(__file__).parents[1] / "data" / "leaning.txt"
 LEARNING = Path(__file__).parents[1] / "data" / "cartpole_lqr.txt"
 KINDS = ("candidate", "rollout", "proof", "feedback", "round", "selection", "finished", "tuning",
-         "tuned", "prepared")  # fmt: skip
+         "tuned", "prepared", "population")  # fmt: skip
 SMALL = (
     *("--spec", "cartpole", "--workers", "1", "--policy-seed", "7"),
     *("--rounds", "2", "--candidates", "2", "--episodes", "3"),
@@ -39,6 +39,7 @@ METHODS = {
     "best-of-n": ("--method", "best-of-n", "--model", "recorded", "--finalists", "3"),
     "random-search": ("--method", "random-search"),
     "r2po": ("--method", "r2po", "--warm-up", "3", "--episodes", "20", "--rounds", "3"),
+    "inspo": ("--method", "inspo", "--max-repairs", "1", "--probe", "1", "--prune-every", "1"),
     "tune": ("--method", "tune", "--model", f"file:{LEANING}", "--tune", "--tune-steps", "20000"),
     "tuning": ("--model", "recorded", "--tune", "--tune-steps", "60000", "--rounds", "2"),
     "preparing": ("--prepare-time", "20", "--max-repairs", "1", "--no-early-stop"),
@@ -64,6 +65,7 @@ REPLAYS = [
         ("best-of-n", 1),
         ("random-search", 1),
         ("r2po", 2),
+        ("inspo", 2),
         ("tune", 2),
         ("tuning", 2),
         ("preparing", 3),
@@ -82,10 +84,19 @@ def proposals():
     return script.say("params = [-1, 0, -2, 0, 0, 1, 0, 2, 1, 0]", "critic", 2, 2, 1)
 
 
+def instructed():
+    """Policies written under instructions; the first reflection has none, and is asked again."""
+    script = replies([LEANING.read_text(), FAILING], [FAILING, LEANING.read_text()])
+    script.say("I know of none.", "reflection", 2).say(LEANING.read_text(), "repair", 2, 1, 1)
+    return script.say("```instruction\nLook twice.\n```", "reflection", 2, 0, 1)
+
+
 def arguments_of(method, folder):
     """Of a run whose policies learn: what was learned from is played, fails and is repaired."""
     if method == "r2po":
         return ("--model", proposals().write(folder / "proposals.jsonl"), *METHODS[method])
+    if method == "inspo":
+        return ("--model", instructed().write(folder / "instructed.jsonl"), *METHODS[method])
     if method != "preparing":
         return METHODS[method]
     learning = LEARNING.read_text()

@@ -13,6 +13,7 @@ from promptpo.cli.sweep import at_once, print_rows
 from promptpo.common import text
 from promptpo.common.terminal import say
 from promptpo.common.values import listed
+from promptpo.errors import EXIT_INTERRUPTED
 
 if TYPE_CHECKING:
     from promptpo.bench.runner import Bench
@@ -81,7 +82,25 @@ def main(arguments: argparse.Namespace) -> int:
         ended = bench.run(stream, lambda tasks: _announce(bench, len(tasks), stream))
         say("", stream)
     _tell(bench, ended)
+    if ended.code != EXIT_INTERRUPTED and any(ended.statuses.values()):
+        _compare(bench)
     return ended.code
+
+
+def _compare(bench: Bench) -> None:
+    """Write the comparison, and name its files."""
+    from promptpo.bench.results import write_comparison
+
+    folder = bench.folder.path
+    files = [file.relative_to(folder) for file in write_comparison(folder, bench.suite)]
+    pages = [file for file in files if file.suffix == ".html"]
+    rest = [file.name for file in files if len(file.parts) == 1 and file not in pages]
+    drawn = [file for file in files if len(file.parts) > 1]
+    rows = [("comparison", text.near_path(folder / page)) for page in pages]
+    rows.append(("beside it", ", ".join(rest)))
+    if drawn:
+        rows.append(("figures", f"{text.near_path(folder / drawn[0].parent)}, {len(drawn)} files"))
+    print_rows(rows)
 
 
 def _announce(bench: Bench, runs: int, stream: TextIO) -> None:

@@ -100,7 +100,8 @@ class R2PO:
             least = 1 if self.options.critic_only else 0  # for the Critic to begin with
             samples = await self.proposals.warm_up(max(self.options.warm_up, least))
             self.history += self.proposals.entries(samples)
-            self.latest = best_of(samples) if samples else None
+            played = [sample for sample in samples if not sample.score.failed]
+            self.latest = best_of(played) if played else None
             while len(rounds) < self.config.rounds:
                 rounds, allowed = await self.services.open_round(rounds)
                 rounds.append(await self._round(len(rounds) + 1, allowed))
@@ -117,16 +118,20 @@ class R2PO:
         else:
             first = await self._searched(Key(number, 1), part)
             candidates = [first]
-            again = part if self.options.same_episodes else part + 1
-            if allowed > 1 and self.options.second_search != "none":
-                candidates.append(await self._searched(Key(number, 2), again, first))
-            elif allowed > 1 and not first.score.failed:
-                candidates.append(await self._revision(Key(number, 2), first, again))
+            if allowed > 1 and not self.options.critic_only:
+                candidates += await self._second(Key(number, 2), first, part)
         winner = self._kept(candidates)
         if not winner.score.failed:
             self.latest = winner
         self.history += self.proposals.entries([winner])
         return Round(number, tuple(candidates), winner)
+
+    async def _second(self, key: Key, first: Candidate, part: int) -> list[Candidate]:
+        """The revision of a proposal, none of one that has failed; or another proposal."""
+        again = part if self.options.same_episodes else part + 1
+        if self.options.second_search != "none":
+            return [await self._searched(key, again, first)]
+        return [] if first.score.failed else [await self._revision(key, first, again)]
 
     def _kept(self, candidates: list[Candidate]) -> Candidate:
         """The candidate that enters the history."""

@@ -131,6 +131,15 @@ def test_the_critic_alone_goes_on_from_the_latest_policy():
     assert "params = [1.0, 0.0," in fake.prompt(2, 1, role="critic")
 
 
+def test_the_critic_alone_begins_with_a_search_where_no_random_policy_plays():
+    fails = lambda source, seed: "why" if seed == 100 else first_weight(source, seed)  # noqa: E731
+    fake = services((3.0, 4.0), (0.0, 0.0), critic_only=True, outcome=fails)
+    fake.replies[Key(2, 1, role="critic")] = reply(5.0)
+    first, second = fake.search().rounds
+    assert [c.kind for c in (*first.candidates, *second.candidates)] == ["proposal", "revision"]
+    assert second.winner.parents == ("r01_c01",)
+
+
 def test_a_second_search_sees_what_the_first_saw():
     fake = services((4.0, 3.0), role="search", second_search="pure")
     assert fake.search().rounds[0].winner.name == "r01_c01"

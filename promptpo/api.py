@@ -73,6 +73,7 @@ def optimize(  # noqa: PLR0913 - every setting is an argument that editors and t
     critic: Literal["off", "winner", "all"] | None = None,
     critic_shows: Literal["median", "three"] | None = None,
     critic_tokens: int | None = None,
+    pairwise: bool | None = None,
     max_repairs: int | None = None,
     history: Literal["focused", "published", "optimizer"] | None = None,
     history_tokens: int | None = None,

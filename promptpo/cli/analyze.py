@@ -69,7 +69,8 @@ def main(arguments: argparse.Namespace) -> int:
 def _title(found: Salience) -> str:
     failed = f", {found.failed} more failed" if found.failed else ""
     count = f"{plural(len(found.revisions), 'revision')}{failed}"
-    return f"{found.spec}, {found.method}: {count} in {plural(found.runs, 'run')}"
+    runs = plural(found.runs, "run")
+    return f"{found.spec}, {found.method}: {count} in {runs}; shares with 95% intervals"
 
 
 def _row(found: Salience, group: str) -> tuple[str, ...]:
@@ -82,4 +83,4 @@ def _share_words(share: Share) -> str:
     if share.share is None or share.interval is None:
         return "-"
     low, high = share.interval.low, share.interval.high
-    return f"{share.count} ({share.share:.1%}, 95%: {low:.0%} to {high:.0%})"
+    return f"{share.count} ({share.share:.1%}; {low:.0%} to {high:.0%})"

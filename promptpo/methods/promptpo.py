@@ -41,6 +41,7 @@ from promptpo.methods.contest import (
 from promptpo.methods.critic import Critic, as_known
 from promptpo.methods.describing import Describer
 from promptpo.methods.feedback import Feedback
+from promptpo.methods.pairwise import compared
 from promptpo.methods.probing import probe
 from promptpo.methods.tuning import ENTRANTS, TuningStage
 from promptpo.methods.writing import Author, Order
@@ -87,6 +88,9 @@ class Options:
         6_000,
         "token budget of these episodes; of longer ones steps in the middle are left out",
         within=(200, 10**6),
+    )
+    pairwise: bool = option(
+        False, "tell how the best and the round's winner differ on the same episodes, and where"
     )
     max_repairs: int = option(
         3, "times a failing candidate is sent back for repair", within=(0, 100)
@@ -202,6 +206,9 @@ class PromptPO:
             self.services.record(candidate)
         rounds = [*rounds, Round(contest.number, tuple(candidates), winner, notes)]
         rounds, self.memory = await self.describer.describe(rounds, self.memory)
+        if self.options.pairwise:
+            pair = await compared(self.services, rounds)
+            self.memory = replace(self.memory, pair=pair)
         return rounds
 
     async def _tuned(

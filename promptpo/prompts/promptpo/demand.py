@@ -49,11 +49,13 @@ def _of_round(spec: EnvSpec, config: RunConfig, number: int, reply_tokens: int) 
     rounds = _typical_rounds(number - 1, config, reply_tokens)
     feedback = "#" * (reply_tokens * 3)
     second = rounds[-1].candidates[-1] if rounds and config.options.second_line else None
+    pair = "." * 1600 if rounds and getattr(config.options, "pairwise", False) else ""
     memory = Memory(
         tuple(rounds),
         second,
         reflection="." * 700 if rounds and config.options.reflection else "",
         feedback=feedback,
+        pair=pair,
     )
     asked = _tokens(policy_messages(spec, config, memory))
     tokens = config.candidates * asked

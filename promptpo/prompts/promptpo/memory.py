@@ -28,6 +28,7 @@ class Memory:
         reflection: what was last thought of it; empty where nothing was asked.
         feedback: the Feedback class in force; empty where there is none.
         tuned: what the last round's tunings found, a paragraph each.
+        pair: two policies on the same episodes, in words; empty where that is not told.
     """
 
     rounds: tuple[Round, ...] = ()
@@ -36,6 +37,7 @@ class Memory:
     reflection: str = ""
     feedback: str = ""
     tuned: tuple[str, ...] = ()
+    pair: str = ""
 
     @property
     def best(self) -> Candidate | None:

@@ -14,6 +14,7 @@ from promptpo.prompts.promptpo.focused import render_memory, second_in_full
 from promptpo.prompts.promptpo.history import render_history
 from promptpo.prompts.promptpo.memory import BEST, MEDIAN, WORST, Memory, Turn
 from promptpo.prompts.promptpo.optimizer import render_solutions
+from promptpo.prompts.promptpo.pairwise import SOME_PAIR
 from promptpo.prompts.promptpo.prepared import (
     LOSERS,
     LOSERS_AND_PROBES,
@@ -214,6 +215,7 @@ def placeholder_memory(spec: EnvSpec, config: RunConfig) -> Memory:
         else "<the reply to the reflection prompt>",
         feedback="<the Feedback class in force>",
         tuned=("<what tuning a policy found, a paragraph each>",) if config.tune else (),
+        pair=SOME_PAIR if getattr(config.options, "pairwise", False) else "",
     )
 
 
@@ -244,8 +246,11 @@ def history_text(spec: EnvSpec, config: RunConfig, memory: Memory) -> str:
     """What has been found so far; empty before anything has."""
     if not memory.rounds and not memory.probes:
         return ""  # of another method, too, whose options say nothing of a history
-    if config.options.history == "published":
-        return render_history(memory.rounds, config.options.history_tokens)
-    if config.options.history == "optimizer":
-        return render_solutions(memory.rounds, config.options.history_tokens)
-    return render_memory(memory, spec.horizon, config.options.history_tokens)
+    options = config.options
+    if options.history == "published":
+        found = render_history(memory.rounds, options.history_tokens)
+    elif options.history == "optimizer":
+        found = render_solutions(memory.rounds, options.history_tokens)
+    else:
+        found = render_memory(memory, spec.horizon, options.history_tokens)
+    return found + (f"{memory.pair}\n\n" if memory.pair else "")

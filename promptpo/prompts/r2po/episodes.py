@@ -16,7 +16,7 @@ def episode_text(spec: EnvSpec, episode: Trajectory, most: int) -> str:
     Of more than ``most`` steps the middle ones are left out. What is the same in all lines stands
     once, above them.
     """
-    names = _names(spec)
+    names = observed_names(spec)
     seen = [[_shown(x) for x in row] for row in episode.observations.tolist()]
     moving = [i for i, column in enumerate(zip(*seen, strict=True)) if len(set(column)) > 1]
     still = [f"{names[i]} {seen[0][i]}" for i in range(len(names)) if i not in set(moving)]
@@ -34,7 +34,7 @@ def episode_text(spec: EnvSpec, episode: Trajectory, most: int) -> str:
     return "\n".join([*same, head, *steps, f"{len(gains)} | {rows[-1]} | {_end(episode)}"])
 
 
-def _names(spec: EnvSpec) -> list[str]:
+def observed_names(spec: EnvSpec) -> list[str]:
     """A name for each number of an observation: ``speed``, ``position[0]``."""
     from promptpo.spec import layout
 

@@ -16,7 +16,8 @@ from promptpo.bench.suite_file import SuiteFile
 from promptpo.config import RunConfig, check_setting
 from promptpo.errors import FileError, ModelError, UsageError, file_error
 from promptpo.llm.providers import EXAMPLES, check_configured
-from promptpo.methods import find_method
+from promptpo.llm.settings import BUILTIN
+from promptpo.methods import asks_for_policies, find_method
 from promptpo.run.options import flag
 from promptpo.run.settings import recording_path
 from promptpo.sweep.course import Ended, Statuses, go_on, standing
@@ -171,6 +172,9 @@ def _check_models(entrants: Sequence[Entrant], model: str | None) -> None:
         raise ModelError(words)
     for entrant in asking:
         name = str(entrant.settings.get("model") or model)
+        if name == BUILTIN and not asks_for_policies(str(entrant.settings["method"])):
+            what = f"{BUILTIN} writes policies, and this method asks for parameters"
+            raise UsageError(f"{entrant.label}: {what}; leave it out by --only")
         check_configured(name, entrant.settings.get("api_base"))
 
 

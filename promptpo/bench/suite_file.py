@@ -14,9 +14,9 @@ from promptpo.bench.suite import Entrant, Suite
 from promptpo.common.values import shown, unknown_name
 from promptpo.config import RunConfig
 from promptpo.errors import PromptPOError, SpecError, UsageError
-from promptpo.methods import find_method
+from promptpo.methods import find_method, fixed_settings
 from promptpo.run.config_file import check_key, line_of, read_toml
-from promptpo.run.options import all_options, fields, kind_of
+from promptpo.run.options import all_options, build, fields, kind_of
 from promptpo.spec import EnvSpec, known_specs, load_spec
 from promptpo.spec.loading.families import split
 from promptpo.sweep.plan import read_seeds
@@ -209,13 +209,19 @@ class _Reader:
             if name not in specs:
                 raise self.wrong("specs", f"{name} is none of the suite's specs", after)
         seeds = None if "seeds" not in table else self.seeds("seeds", table["seeds"], after)
-        return Entrant(label, {**_unless_replayed(given), **given}, named, seeds)
+        settings = {**_unless_replayed(given), **given}
+        try:
+            build(settings)
+        except UsageError as e:
+            raise self.wrong("label", f"{label}: {e}", after) from None
+        return Entrant(label, settings, named, seeds)
 
     def settings(
         self, table: Mapping[str, Any], method: str, after: int, *, all_known: bool
     ) -> dict[str, Any]:
-        """Settings of a table; unless ``all_known``, options of other methods are passed over."""
+        """Settings of a table; unless ``all_known``, what is not for this method is passed over."""
         known, found = fields(method), dict[str, Any]()
+        decided = () if all_known else fixed_settings(method)
         for key, value in table.items():
             name, where = key.replace("-", "_"), self.where(key, after)
             if name in _TAKEN:
@@ -226,7 +232,8 @@ class _Reader:
                     raise UsageError(f"{where}: {unknown_name('setting', key, known)}")
                 continue
             check_key(where, name, kind_of(name, method) if name in known else None, value)
-            found[name] = value
+            if name not in decided:
+                found[name] = value
         return found
 
     def wrong(self, key: str, words: str, after: int = 0) -> PromptPOError:

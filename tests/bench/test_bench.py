@@ -71,8 +71,13 @@ def test_what_would_be_run_is_said(suite, capsys):
     [
         (["bench", "mine.toml", "--only", "rnd"], 2, "--only rnd: the methods of this suite are"),
         (["bench", "mine.toml", "--workers", "0"], 2, "workers must be at least 1"),
-        (["bench", "r2po10"], 4, "R2PO, ProPS+, ProPS, PromptPO, best of N: no language model is"),
+        (
+            ["bench", "r2po10"],
+            4,
+            "R2PO, ProPS+, ProPS, PromptPO, PromptPO with critic, INSPO,",
+        ),
         (["bench", "r2po10"], 4, "need none: --only 'random search,builtin tuned'"),
+        (["bench", "r2po10", "--model", "builtin"], 2, "R2PO: builtin writes policies"),
         (["bench", "r2po10", "--model", "openai/gpt-5"], 4, "OPENAI_API_KEY"),
         (["bench"], 2, "SUITE"),
     ],

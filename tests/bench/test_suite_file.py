@@ -1,5 +1,7 @@
 """Suites as TOML files: what ships can be read, and mistakes are told with file and line."""
 
+from pathlib import Path
+
 import pytest
 
 from promptpo.bench.known import published, scale_of
@@ -62,6 +64,19 @@ def test_a_budget_ends_every_run_but_one_that_replays(written):
     assert random.settings["patience"] == 0
     assert random.settings["rounds"] == 1000
     assert "rounds" not in replayed.settings
+
+
+def test_what_a_method_decides_by_itself_is_not_told_it_by_a_setting_of_all(written):
+    path = written("scale = 2.0", "scale = 2.0\ncandidates = 3")
+    text = f'{Path(path).read_text()}\n[[methods]]\nmethod = "r2po"\n'
+    Path(path).write_text(text)
+    random, _, r2po = load_suite(path).suite.entrants
+    assert random.settings["candidates"] == 3
+    assert "candidates" not in r2po.settings
+
+    Path(path).write_text(f"{text}candidates = 3\n")
+    with pytest.raises(UsageError, match="r2po: "):
+        load_suite(path)
 
 
 def test_scores_are_held_against_random_actions_and_the_best_known(written):

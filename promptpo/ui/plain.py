@@ -81,7 +81,7 @@ def _reply(data: Mapping[str, Any], progress: Progress) -> list[str]:
     key = decode(Key, data["key"])
     if key.role == "feedback":
         return ["the Feedback class is written"]
-    if key.role == "reflection":
+    if key.role == "reflection" and not key.attempt:
         before = key.round - 1
         return [f"round {key.round} begins: the reflection on round {before} is written"]
     return []

@@ -6,6 +6,7 @@ from fake_services import FEEDBACK, FakeServices, fails, fenced, plays
 from promptpo.errors import GoalReached, LimitReached, ModelError
 from promptpo.methods.inspo import Inspo
 from promptpo.prompts import inspo as prompts
+from promptpo.prompts.promptpo import Memory
 from promptpo.run.options import build
 from promptpo.spec import load_spec
 from promptpo.types import Candidate, Key, Population, Round
@@ -50,13 +51,28 @@ def test_a_reflection_is_shown_failures_and_its_instruction_is_on_trial():
     fake = services([plays(1), fails("it divides by nothing")], [plays(3), plays(4)])
     fake.search()
     shown = fake.prompt(2, role="reflection")
-    assert shown.index("it divides by nothing") < shown.index("seed 100 of r01_c01, by Feedback")
+    replayed = shown[shown.index("## Episodes to learn from") :]
+    assert replayed.index("**r01_c02**, written under") < replayed.index("**r01_c01**")
+    assert "Failed: as told above." in replayed
     assert all(text in shown for text in FIRST)
     assert "> Way 2.\n" in fake.prompt(2, 2, role="policy")
     assert "> Way 2.\n" not in fake.prompt(2, 1, role="policy")
     latest = populations(fake)[-1]
     assert latest.draws[-1].chance is None
     assert [(i.text, i.state) for i in latest.instructions][-1] == ("Way 2.", "active")
+
+
+def test_what_the_history_does_not_tell_in_full_is_told_with_the_replay():
+    fake = services([plays(1), plays(2)])
+    memory = Memory(tuple(fake.search().rounds))
+    shown = [
+        prompts.Shown("r01_c01", "i01", "Worst episode", "plays 1"),
+        prompts.Shown("r00_c09", "i02", "Failed", "x" * 5000),
+    ]
+    asked = prompts.reflection_messages(fake.spec, fake.config, memory, "", shown)[-1].content
+    assert "**r01_c01**, written under i01. Worst episode: as told above." in asked
+    assert "**r00_c09**, written under i02. Failed: xxx" in asked
+    assert asked.count("x") < 1100
 
 
 def test_a_new_instruction_that_does_worse_is_rejected_and_told_of():

@@ -65,15 +65,15 @@ def reflection_messages(
 
     ``population`` is what ``instructions_text`` makes of the instructions so far.
     """
+    history = promptpo.render_memory(memory, spec.horizon, config.options.history_tokens)
     episodes = [
-        f"**{e.candidate}**, written under {e.instruction}. {e.title}:"
-        f" {shortened(clean(e.text), _EPISODE)}"
+        f"**{e.candidate}**, written under {e.instruction}. {e.title}: {_told(e.text, history)}"
         for e in shown
     ]
     return filled(
         "inspo/reflection",
         task=task_text(spec, config),
-        history=promptpo.render_memory(memory, spec.horizon, config.options.history_tokens),
+        history=history,
         population=population,
         episodes="\n\n".join(episodes) or "(none yet)",
         **_asked(config),
@@ -132,6 +132,12 @@ def render_all(spec: EnvSpec, config: RunConfig) -> list[tuple[str, Messages]]:
          policy_messages(spec, config, memory, "<the instruction that was drawn>")),
         ("repair of a policy", promptpo.repair_messages(first, code, "policy", "<the error>")),
     ]  # fmt: skip
+
+
+def _told(text: str, history: str) -> str:
+    """What became of a candidate, unless the history before it has that in full."""
+    text = clean(text.strip())
+    return "as told above." if text in history else shortened(text, _EPISODE)
 
 
 def _asked(config: RunConfig) -> dict[str, object]:

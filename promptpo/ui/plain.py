@@ -142,8 +142,10 @@ def _candidate(data: Mapping[str, Any], progress: Progress) -> list[str]:
     trial = progress.record.trials[name]
     if trial.played is not None or trial.candidate.rollout is None:
         return []
-    same = f"the same policy as {progress.record.folder_of(trial)}"
-    return [f"{name}  {_outcome(trial.candidate.rollout)}: {same}"]
+    played = progress.record.folder_of(trial)
+    if played == name:  # its first attempt came to nothing, and a later one was played
+        return []
+    return [f"{name}  {_outcome(trial.candidate.rollout)}: the same policy as {played}"]
 
 
 def _feedback(data: Mapping[str, Any], progress: Progress) -> list[str]:

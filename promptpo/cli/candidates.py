@@ -190,6 +190,12 @@ def _methods(begun: str, out: Path) -> Candidates:
     return dict.fromkeys(method_names(), "")
 
 
+def _suites(begun: str, out: Path) -> Candidates:
+    from promptpo.bench.suite_file import shipped_suites
+
+    return {**shipped_suites(), **_files(begun, ".toml")}
+
+
 _KINDS: Mapping[str, Callable[[str, Path], Candidates]] = {
     "SPEC": _specs,
     "RUN": _runs,
@@ -197,6 +203,7 @@ _KINDS: Mapping[str, Callable[[str, Path], Candidates]] = {
     "FAMILY": _families,
     "ENV_ID": _environments,
     "MODEL": _models,
+    "SUITE": _suites,
     "METHOD": _methods,
     "COMMAND": lambda begun, out: {name: c.help for name, c in COMMANDS.items()},
     "DIR": lambda begun, out: _files(begun, "/"),

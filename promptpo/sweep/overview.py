@@ -21,6 +21,9 @@ HEADER = ("run", "state", "best", "steps", "cost")
 #: Rows that the live picture needs besides those of the runs.
 _OTHER_ROWS = 5
 
+#: Seconds between lines that tell of a run's rounds.
+_QUIET = 10.0
+
 _STYLES = {"finished": "green", "failed": "red", "stopped": "yellow", "interrupted": "yellow"}
 
 
@@ -71,13 +74,14 @@ def best_words(status: RunStatus) -> str:
 
 
 class PlainOverview:
-    """Writes a line when the state of a run changes."""
+    """Writes a line when the state of a run changes; of quick rounds only one now and then."""
 
     def __init__(self, statuses: Mapping[Member, RunStatus | None], stream: TextIO) -> None:
         self._states = {
             member: status.state if status else "" for member, status in statuses.items()
         }
         self._width = max(map(len, map(str, statuses)))
+        self._rounds: dict[Member, float] = {}
         self._stream = stream
         self._started = time.time()
 
@@ -89,11 +93,21 @@ class PlainOverview:
 
     def show(self, member: Member, status: RunStatus) -> None:
         """Write a line if the run has a new state."""
-        if status.state != self._states[member]:
+        if status.state != self._states[member] and not self._is_quick_round(member, status):
             self._states[member] = status.state
             failed = status.reason if status.status == "failed" else ""
             words = [status.state, best_words(status), failed]
             self._write(member, ", ".join(filter(None, words)))
+
+    def _is_quick_round(self, member: Member, status: RunStatus) -> bool:
+        """Whether a round has been told of a moment ago."""
+        if not status.state.startswith("round "):
+            return False
+        before, now = self._rounds.get(member, -_QUIET), time.monotonic()
+        if now - before < _QUIET:
+            return True
+        self._rounds[member] = now
+        return False
 
     def notice(self, member: Member, text: str) -> None:
         """Write it."""

@@ -51,6 +51,12 @@ def after(line: str) -> set[str]:
     return set(candidates(words[1:-1], words[-1]))
 
 
+def test_a_suite_is_a_file_or_one_that_ships(folder: Path) -> None:
+    (folder / "mine.toml").touch()
+    assert {"smoke", "r2po10", "mine.toml"} <= after("promptpo bench ")
+    assert after("promptpo bench smoke --dry") == {"--dry-run"}
+
+
 def test_the_first_word_is_a_command_or_a_spec(folder: Path) -> None:
     assert set(COMMANDS) | {"cartpole", "metaworld:", "my task.py"} <= after("promptpo ")
     assert "notes.txt" not in after("promptpo ")

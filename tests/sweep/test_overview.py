@@ -2,6 +2,7 @@
 
 import io
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -103,3 +104,14 @@ def test_plain_lines_say_each_state_once():
 def test_how_many_are_how_far():
     assert counts(states([GOING, None, GOING, FAILED])) == "4 runs: 1 failed, 2 running, 1 waiting"
     assert counts(states([None])) == "1 run: 1 waiting"
+
+
+def test_rounds_that_take_no_time_are_told_of_only_now_and_then():
+    stream = io.StringIO()
+    with open_overview({NIM: None}, stream) as view:
+        for number in range(1, 50):
+            view.show(NIM, replace(GOING, state=f"round {number} of 50"))
+        view.show(NIM, replace(GOING, state="selection"))
+    said = stream.getvalue().splitlines()
+    assert len(said) == 2
+    assert "round 1 of 50" in said[0] and "selection" in said[1]

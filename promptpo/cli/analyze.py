@@ -37,7 +37,7 @@ _HEAD = ("", "revisions", "worst < median", '... and "worst" in the text',
 def parser() -> Parser:
     """The question, and the runs."""
     p = Parser("analyze", epilog=NOTE)
-    p.add_argument("question", type=one_of(QUESTIONS), metavar="|".join((*QUESTIONS, "QUESTION")))
+    p.add_argument("question", type=one_of(QUESTIONS), metavar="QUESTION", help="salience")
     p.add_argument("runs", nargs="+", metavar="RUN", help=runs.SEVERAL)
     add_out(p)
     results = p.add_argument_group("results")

@@ -19,10 +19,8 @@ from promptpo.llm.edits import revised
 from promptpo.llm.messages import Reply
 from promptpo.methods.base import Services
 from promptpo.methods.contest import Contest, known_parts
-from promptpo.methods.r2po import chosen
 from promptpo.methods.writing import Author, Order
 from promptpo.prompts.promptpo import Memory, revisions
-from promptpo.prompts.promptpo.critic import critic_again, critic_messages
 from promptpo.types import Candidate, Key, Round, best_of
 
 #: The role of its calls, as the log has it.
@@ -77,6 +75,9 @@ class Critic:
         best: Candidate | None,
         memory: Memory,
     ) -> Candidate:
+        from promptpo.methods.r2po import chosen  # here: the help of a command comes by
+        from promptpo.prompts.promptpo.critic import critic_again, critic_messages
+
         assert of.rollout is not None  # noqa: S101 - it has played
         seeds = chosen(of.rollout, self.config.options.critic_shows)
         episodes = await self.services.episodes(of, list(seeds.values()))

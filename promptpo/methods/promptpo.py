@@ -47,7 +47,6 @@ from promptpo.methods.tuning import ENTRANTS, TuningStage
 from promptpo.methods.writing import Author, Order
 from promptpo.prompts import promptpo as prompts
 from promptpo.prompts.promptpo import Memory, turns
-from promptpo.prompts.promptpo.critic import critic_prompts
 from promptpo.types import Candidate, Key, Note, Round, best_round, with_candidate
 
 if TYPE_CHECKING:
@@ -255,8 +254,12 @@ class PromptPO:
     @staticmethod
     def all_prompts(spec: EnvSpec, config: RunConfig) -> list[tuple[str, Messages]]:
         """Feedback, policies, reflections, repairs; the critic's, where there is one."""
-        critic = critic_prompts(spec, config) if prompts.revisions(config) else []
-        return [*prompts.render_all(spec, config), *critic]
+        found = prompts.render_all(spec, config)
+        if prompts.revisions(config):
+            from promptpo.prompts.promptpo.critic import critic_prompts
+
+            found += critic_prompts(spec, config)
+        return found
 
 
 def _most_episodes(config: RunConfig) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from promptpo.prompts.promptpo.words import paired_words
-from promptpo.prompts.r2po.episodes import observed_names
 from promptpo.racing import Paired
 from promptpo.types import Candidate, Episode, Trajectory
 
@@ -55,6 +54,8 @@ def _common(a: Candidate, b: Candidate) -> list[tuple[Episode, Episode]]:
 
 def _parting(spec: EnvSpec, names: tuple[str, str], episodes: tuple[Trajectory, Trajectory]) -> str:
     """Where two episodes of one seed part, and how they go on from there."""
+    from promptpo.prompts.r2po.episodes import observed_names
+
     one, other = episodes
     returns = f"returns {one.rewards.sum():.5g} and {other.rewards.sum():.5g}"
     lengths = f"{len(one.rewards)} and {len(other.rewards)} steps"

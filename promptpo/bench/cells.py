@@ -15,8 +15,8 @@ from promptpo.comparison.scores import SampleScore, sample_score
 from promptpo.errors import PromptPOError
 from promptpo.stats import Interval
 
-#: The state of a cell whose run has not begun, and of one whose files cannot be read.
-WAITING, UNREADABLE = "not begun", "unreadable"
+#: States of cells without a record: not begun yet, not to be run or failed before it was, damaged.
+WAITING, IDLE, UNREADABLE = "not begun", "not run", "unreadable"
 
 #: States of a run that came to its own end or to a limit.
 _SOUND = ("finished", "stopped")
@@ -37,7 +37,7 @@ class PlayedCell:
         """How its run stands: ``finished``, ``stopped``, ``failed``, ``killed``, ..."""
         if self.history is not None:
             return self.history.run.status
-        return UNREADABLE if self.problem else "failed" if self.cell.problem else WAITING
+        return UNREADABLE if self.problem else IDLE if self.cell.problem else WAITING
 
     @property
     def reason(self) -> str:
@@ -46,13 +46,19 @@ class PlayedCell:
         return self.problem or told or self.cell.problem
 
     @property
+    def ended(self) -> str:
+        """The state and the reason in a phrase."""
+        state, reason = self.state, self.reason
+        return f"{state}: {reason}" if reason not in ("", state) else state
+
+    @property
     def why_missing(self) -> str:
         """Why it has no score, in a phrase; empty where it has one."""
         if self.score is not None:
             return ""
         if self.state in _SOUND:
             return f"{self.state} without a policy that was scored on held-out episodes"
-        return f"{self.state} ({self.reason})" if self.reason else self.state
+        return self.ended
 
     @cached_property
     def held_out(self) -> SampleScore | None:
@@ -101,7 +107,15 @@ class Played:
 
     def of(self, spec: str, label: str) -> tuple[PlayedCell, ...]:
         """The cells of a method on a spec."""
-        return tuple(c for c in self.cells if (c.cell.spec, c.cell.label) == (spec, label))
+        return self._places.get((spec, label), ())
+
+    @cached_property
+    def _places(self) -> dict[tuple[str, str], tuple[PlayedCell, ...]]:
+        places: dict[tuple[str, str], tuple[PlayedCell, ...]] = {}
+        for played in self.cells:
+            place = (played.cell.spec, played.cell.label)
+            places[place] = (*places.get(place, ()), played)
+        return places
 
     def on(self, spec: str) -> tuple[PlayedCell, ...]:
         """The cells of a spec."""

@@ -35,7 +35,9 @@ def figures(played: Played, found: Aggregates) -> dict[str, bytes]:
     files: dict[str, bytes] = {}
     with paper_style():
         for name, figure in _figures(played, found):
-            files |= {f"{name}.{form}": saved(figure, form) for form in FORMATS}
+            for form in FORMATS:
+                files[f"{name}.{form}"] = saved(figure, form)
+                figure.set_layout_engine("none")  # it stands: to arrange it takes as long again
     return files
 
 

@@ -214,9 +214,9 @@ class PageView:
     @property
     def cells(self) -> Table:
         """One row for each cell, whatever became of it."""
-        columns = [("Run", False), ("State", False), ("Held-out", True), ("95% of episodes", True)]
+        columns = [("Run", False), ("Held-out", True), ("95% interval", True)]
         columns += [("Normalized", True), ("Search steps", True), ("Calls", True), ("Cost", True)]
-        columns += [("Ended by", False)]
+        columns += [("How it ended", False)]
         caption = "Method, spec and seed of every run; the interval is over its held-out episodes"
         return Table(caption, tuple(columns), tuple(map(_cell_row, self.played.cells)))
 
@@ -264,7 +264,6 @@ def _cell_row(played: PlayedCell) -> tuple[Cell, ...]:
             calls, cost = Cell(str(usage.calls), usage.calls), cost_cell(usage.cost)
     return (
         Cell(name, name, href=href),
-        Cell(played.state, played.state, kind=played.state),
         score, interval, scaled, steps, calls, cost,
-        Cell(text.gist(played.reason), played.reason, kind="failed" if found is None else ""),
+        Cell(text.gist(played.ended), played.ended, kind="failed" if found is None else ""),
     )  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from promptpo.bench.cells import Played, PlayedCell
@@ -23,19 +23,21 @@ _NAME = 22
 
 
 @dataclass(frozen=True)
-class PublishedRow:
-    """A published number as the page shows it; ``href`` is where it stands, if it is on arXiv."""
+class PublishedTable:
+    """Numbers of one source and kind; ``href`` is where they stand, if that is on arXiv.
 
-    method: str
-    text: str
-    what: str
+    ``rows`` are the methods with their numbers.
+    """
+
     source: str
     href: str
+    what: str
+    rows: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
 class SpecView:
-    """A spec: a line on its scale, charts of scores and of curves (captioned), published rows.
+    """A spec: a line on its scale, charts of scores and of curves (captioned), published numbers.
 
     ``missing`` names the runs without a score, each with its reason.
     """
@@ -46,7 +48,7 @@ class SpecView:
     missing: tuple[str, ...]
     scores: Charts | None
     curves: tuple[tuple[str, Charts], ...]
-    published: tuple[PublishedRow, ...]
+    published: tuple[PublishedTable, ...]
 
 
 def spec_view(played: Played, spec: str) -> SpecView:
@@ -54,7 +56,6 @@ def spec_view(played: Played, spec: str) -> SpecView:
     measure = played.measure(spec)
     panel = next((p for p in played.panels if p.name == spec), None)
     references = _references(panel, measure)
-    rows = [row for row in played.suite.published if row.spec == spec]
     return SpecView(
         spec,
         measure,
@@ -66,7 +67,7 @@ def spec_view(played: Played, spec: str) -> SpecView:
         ),
         _scores(played, spec, references),
         _curves(played, panel, references),
-        tuple(_published(row) for row in rows),
+        tuple(published_tables([r for r in played.suite.published if r.spec == spec], measure)),
     )
 
 
@@ -179,14 +180,17 @@ def _curve_charts(
     return line_charts(lines, frame, references)
 
 
-def _published(row: Published) -> PublishedRow:
-    number = number_words(row.value, row.measure)
-    spread = "" if row.spread is None else f" ± {number_words(row.spread, row.measure)}"
-    found = re.search(r"\d{4}\.\d{4,5}", row.source)
-    return PublishedRow(
-        row.method,
-        f"{number}{spread}" + ("" if row.measure == "return" else " success"),
-        "; ".join(filter(None, (row.what, row.note))),
-        row.source,
-        f"https://arxiv.org/abs/{found[0]}" if found else "",
-    )
+def published_tables(rows: Sequence[Published], measure: Measure) -> Iterator[PublishedTable]:
+    """Published numbers, those of one source and kind together; another measure is named."""
+    kinds: dict[tuple[str, str, str], list[tuple[str, str]]] = {}
+    for row in rows:
+        shown = number_words(row.value, row.measure)
+        if row.spread is not None:
+            shown += f" ± {number_words(row.spread, row.measure)}"
+        if row.measure != measure:
+            shown += f" ({row.measure})"
+        kinds.setdefault((row.source, row.what, row.note), []).append((row.method, shown))
+    for (source, what, note), found in kinds.items():
+        arxiv = re.search(r"\d{4}\.\d{4,5}", source)
+        href = f"https://arxiv.org/abs/{arxiv[0]}" if arxiv else ""
+        yield PublishedTable(source, href, "; ".join(filter(None, (what, note))), tuple(found))

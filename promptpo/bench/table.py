@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from promptpo.bench.aggregates import Aggregates, runs_words
 from promptpo.bench.cells import Played
-from promptpo.bench.specs_view import number_words
+from promptpo.bench.specs_view import number_words, published_tables
 from promptpo.common import text
 from promptpo.stats import Interval
 
@@ -121,28 +121,34 @@ def _small(interval: Interval | None, measure: str) -> str:
 
 
 def _published(played: Played) -> list[str]:
-    """Published numbers in a block of their own below the table."""
-    if not played.suite.published:
+    """Published numbers in a block of their own below the table; their sources below them."""
+    rows, sources = [], {}
+    for spec in played.suite.specs:
+        measure = played.measure(spec)
+        told = [row for row in played.suite.published if row.spec == spec]
+        for table in published_tables(told, measure):
+            key = (table.source, table.what)
+            mark = sources.setdefault(key, chr(ord("a") + len(sources)))
+            for method, number in table.rows:
+                shown = latex(number).replace("±", "$\\pm$")
+                rows.append(f"{latex(spec)} & {latex(method)} & {shown}$^{mark}$ \\\\")
+    if not rows:
         return []
-    rows = [
-        " & ".join([
-            latex(row.spec), latex(row.method), latex(number_words(row.value, row.measure)),
-            latex("; ".join(filter(None, (row.what, row.source)))),
-        ])
-        + " \\\\"
-        for row in played.suite.published
-    ]  # fmt: skip
     return [
         "",
         "\\medskip",
         "{\\itshape Published numbers: other budgets and protocols, no runs of ours.}",
         "",
         "\\smallskip",
-        "\\begin{tabular}{llrp{0.5\\linewidth}}",
+        "\\begin{tabular}{llr}",
         "\\toprule",
-        "Spec & Method & Value & What, source \\\\",
+        "Spec & Method & Published \\\\",
         "\\midrule",
         *rows,
         "\\bottomrule",
         "\\end{tabular}",
+        *(
+            f"\n{{\\footnotesize $^{mark}$ {latex(f'{source}: {what}' if what else source)}.}}"
+            for (source, what), mark in sources.items()
+        ),
     ]

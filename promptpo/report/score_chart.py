@@ -64,7 +64,8 @@ def score_chart(
     marks: Sequence[Mark], title: str, *, width: int, bounds: tuple[float, float] | None = None
 ) -> Markup:
     """A dot plot of ``width`` units; ``bounds`` fixes the axis, else the values do."""
-    left = max(min(8 + 7.2 * max(len(m.name) for m in marks), width * 0.32), 84)
+    widest = max((8.2 if m.ours else 7.2) * len(m.name) for m in marks)  # ours are bold
+    left = max(min(8 + widest, width * 0.32), 84)
     low, high = bounds or spread([v for m in marks for v in _values(m)])
     scale = Scale(low, high, left + 8, width - 76)
     bottom = _TOP + _ROW * len(marks)

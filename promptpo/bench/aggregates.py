@@ -64,13 +64,12 @@ class Aggregates:
 def aggregates(played: Played) -> Aggregates:
     """Average over specs what can be averaged.
 
-    A spec counts where its scale is known and every method has a score in every seed: a method
-    that has failed on a hard spec shall not gain by it. A method with no score at all is left out
-    first, and said to be.
+    Left out first, and said to be, is a method that has no score at all or that the suite does not
+    have on all its specs. Of the others, a spec counts where its scale is known and every method
+    has a score in every seed: one that has failed on a hard spec shall not gain by it.
     """
-    scored = {c.cell.label for c in played.cells if c.score is not None}
-    labels = [label for label in played.labels if label in scored]
-    absent = {label: "no run has a score" for label in played.labels if label not in scored}
+    absent = {m: reason for m in played.labels if (reason := _why_absent(played, m))}
+    labels = [label for label in played.labels if label not in absent]
     left_out = {
         spec: reason for spec in played.suite.specs if (reason := _why_not(played, spec, labels))
     }
@@ -94,6 +93,16 @@ def aggregates(played: Played) -> Aggregates:
             for a, b in permutations(labels, 2)
         ),
     )
+
+
+def _why_absent(played: Played, label: str) -> str:
+    """Why a method is not averaged at all; empty where it is."""
+    specs = played.suite.specs
+    cells = {spec: played.of(spec, label) for spec in specs}
+    if not any(cell.score is not None for found in cells.values() for cell in found):
+        return "no run has a score"
+    run = [spec for spec, found in cells.items() if any(not cell.is_idle for cell in found)]
+    return f"it is run on {len(run)} of {len(specs)} specs" if len(run) < len(specs) else ""
 
 
 def _why_not(played: Played, spec: str, labels: list[str]) -> str:
@@ -132,7 +141,8 @@ def notes(played: Played, found: Aggregates) -> list[str]:
 
 def runs_words(played: Played) -> str:
     """``3 runs each``: of each method on each spec; ``1 to 3 runs each`` where methods differ."""
-    counts = {len(played.of(s, label)) for s in played.suite.specs for label in played.labels}
+    every = {len(played.of(s, label)) for s in played.suite.specs for label in played.labels}
+    counts = every - {0}  # a method may be on some of the specs only
     low, high = min(counts, default=0), max(counts, default=0)
     return f"{text.plural(high, 'run')} each" if low == high else f"{low} to {high} runs each"
 

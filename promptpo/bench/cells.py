@@ -52,6 +52,11 @@ class PlayedCell:
         return f"{state}: {reason}" if reason not in ("", state) else state
 
     @property
+    def is_idle(self) -> bool:
+        """Whether it cannot be run, e.g. for want of a recording."""
+        return self.state == IDLE
+
+    @property
     def why_missing(self) -> str:
         """Why it has no score, in a phrase; empty where it has one."""
         if self.score is not None:

@@ -135,7 +135,7 @@ class PageView:
         for label, score in scores.items():
             missing = tuple(missing_words(self.played.of(spec, label)))
             if score is None:
-                cells.append(MatrixCell("", missing=missing or ("no run",)))
+                cells.append(MatrixCell("", "" if missing else "not planned", missing))
                 continue
             star = "*" if any(_mark(c) for c in self.played.of(spec, label)) else ""
             shown = f"{number_words(score.mean, measure)}{star}"

@@ -122,7 +122,8 @@ def _small(interval: Interval | None, measure: str) -> str:
 
 def _published(played: Played) -> list[str]:
     """Published numbers in a block of their own below the table; their sources below them."""
-    rows, sources = [], {}
+    rows: list[str] = []
+    sources: dict[tuple[str, str], str] = {}  # the letter that marks each
     for spec in played.suite.specs:
         measure = played.measure(spec)
         told = [row for row in played.suite.published if row.spec == spec]

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 from bench_folder import PUBLISHED, cell, suite_of, whole
+from chromium import open_browser
 
 from promptpo.bench.aggregates import aggregates, notes
 from promptpo.bench.cells import normalized, read_cells
@@ -100,6 +101,20 @@ def test_a_method_without_any_score_takes_nothing_from_the_others(tmp_path):
 
     assert list(found.methods) == ["alpha", "beta"]
     assert found.absent == {"gamma": "no run has a score"}
+
+
+@pytest.mark.parametrize("idle", [[], [Cell("beta", "reach", 0, problem="no recording")]])
+def test_a_method_on_some_specs_only_takes_no_spec_from_the_others(tmp_path, idle):
+    suite = suite_of(seeds=(0,))
+    cells = [cell(tmp_path, "alpha", spec, 0) for spec in suite.specs]
+    cells += [cell(tmp_path, "beta", "walk", 0), *idle]
+    played = read_cells(tmp_path, suite, cells)
+
+    found = aggregates(played)
+
+    assert found.specs == ("walk", "reach")
+    assert found.absent == {"beta": "it is run on 1 of 2 specs"}
+    assert ("no recording" if idle else "not planned") in page_of(played)
 
 
 def test_missing_runs_are_told_everywhere(holes):
@@ -210,3 +225,21 @@ def test_without_matplotlib_all_else_is_written_and_said(tmp_path, monkeypatch):
     assert not any(file.suffix == ".pdf" for file in files)
     page = (tmp_path / "index.html").read_text()
     assert "No figures were drawn: figures need the package" in page
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [390, 1200])
+def test_the_page_is_whole_in_a_browser(holes, tmp_path, width):
+    (tmp_path / "index.html").write_text(page_of(holes))
+    trouble = []
+    with open_browser() as browser:
+        page = browser.new_context(viewport={"width": width, "height": 800}).new_page()
+        page.on("console", lambda message: trouble.append(message.text))
+        page.on("pageerror", lambda error: trouble.append(str(error)))
+        page.goto(f"file://{tmp_path}/index.html")
+        wide = page.evaluate("document.documentElement.scrollWidth")
+        sortable = page.locator("#cells thead button").count()
+
+    assert trouble == []
+    assert wide == width
+    assert sortable == 8

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from llm_server import Answer, ScriptedServer, from_recording
-from scripted import Replies, replies
+from scripted import BAD, GOOD, Replies, replies
 
 from promptpo.cli import main
 from promptpo.llm import find_recording
@@ -42,6 +42,7 @@ METHODS = {
     "inspo": ("--method", "inspo", "--max-repairs", "1", "--probe", "1", "--prune-every", "1"),
     "tune": ("--method", "tune", "--model", f"file:{LEANING}", "--tune", "--tune-steps", "20000"),
     "tuning": ("--model", "recorded", "--tune", "--tune-steps", "60000", "--rounds", "2"),
+    "critic": ("--critic", "all", "--pairwise", "--max-repairs", "1", "--no-early-stop"),
     "preparing": ("--prepare-time", "20", "--max-repairs", "1", "--no-early-stop"),
 }
 
@@ -69,8 +70,18 @@ REPLAYS = [
         ("tune", 2),
         ("tuning", 2),
         ("preparing", 3),
+        ("critic", 1),
     )
 ]
+
+
+def criticised():
+    """Rounds of two, both revised: one revision has no edit, and then fails when it is played."""
+    script = replies([BAD, GOOD], [BAD, GOOD])
+    for round_ in (1, 2):
+        script.say("Hold it.", "critic", round_, 3).say("UNCHANGED", "critic", round_, 4)
+        script.say(FAILING, "critic", round_, 3, 1)
+    return script
 
 
 def proposals():
@@ -97,6 +108,8 @@ def arguments_of(method, folder):
         return ("--model", proposals().write(folder / "proposals.jsonl"), *METHODS[method])
     if method == "inspo":
         return ("--model", instructed().write(folder / "instructed.jsonl"), *METHODS[method])
+    if method == "critic":
+        return ("--model", criticised().write(folder / "criticised.jsonl"), *METHODS[method])
     if method != "preparing":
         return METHODS[method]
     learning = LEARNING.read_text()

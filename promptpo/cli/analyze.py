@@ -30,8 +30,7 @@ _WORDS = {
     "others": "all other revisions",
 }
 
-_HEAD = ("", "revisions", "worst < median", '... and "worst" in the text',
-         '... and "worst episode"', "p against the others")  # fmt: skip
+_HEAD = ("", "number", "worst < median", 'and says "worst"', 'and says "worst episode"', "p")
 
 
 def parser() -> Parser:
@@ -83,4 +82,4 @@ def _share_words(share: Share) -> str:
     if share.share is None or share.interval is None:
         return "-"
     low, high = share.interval.low, share.interval.high
-    return f"{share.count} ({share.share:.1%}; {low:.0%} to {high:.0%})"
+    return f"{share.count} ({share.share:.1%}; {100 * low:.0f} to {high:.0%})"

@@ -163,7 +163,7 @@ def complaint(path: Path) -> str:
         ("max-cost = 1\nmax_cost = 2\n", ":2: 'max_cost' is given twice"),
         ("seed = 1\n[rounds]\nx = 1\n", ":2: rounds is a setting, not a table; write rounds = "),
         ("seed = 1\nrounds.x = 1\n", ":2: rounds is a setting, not a table"),
-        ("[run]\nrounds = 1\n", ":1: unknown key 'run'; did you mean 'rounds'?"),
+        ("[settings]\nrounds = 1\n", ":1: unknown key 'settings'"),
         ("seed = 1\n\nrounds = 0\n", ":3: rounds must be at least 1, not 0"),
         ("max_time = inf\n", ":1: max_time must be a finite number, not inf"),
         ("rounds = 1979-05-27\n", ":1: rounds must be a whole number, not datetime.date"),

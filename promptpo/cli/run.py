@@ -41,10 +41,10 @@ class RunParser(Parser):
     """Knows of the options that other methods have."""
 
     def explain(self, name: str) -> str:
-        """Which method has it."""
+        """Which methods have it."""
         word = name.lstrip("-").replace("-", "_")
-        owner = options.owner_of(word) or options.owner_of(word.removeprefix("no_"))
-        return f"it is an option of --method {owner}" if owner else ""
+        owners = options.owners_of(word) or options.owners_of(word.removeprefix("no_"))
+        return f"it is an option of --method {owners}" if owners else ""
 
 
 def parser(method: str = RunConfig.method) -> Parser:

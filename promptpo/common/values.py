@@ -58,12 +58,19 @@ def _check_number(name: str, limits: Mapping[str, Any], value: float) -> None:
         raise UsageError(f"{name} must be at most {most:,}, not {shown(value)}")
 
 
+#: Names that a complaint lists, at most.
+_NAMED = 40
+
+
 def unknown_name(what: str, name: object, known: Iterable[str]) -> str:
     """A complaint of a name that does not exist, with the nearest one that does."""
     names = list(known)
     word = name.replace("-", "_") if isinstance(name, str) else ""
     near = difflib.get_close_matches(word, names, 1, 0.5)
-    hint = f"did you mean '{near[0]}'?" if near else f"known {what}s: {', '.join(names)}"
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    hint = f"known {what}s: {', '.join(names[:_NAMED])}{more}"
+    if near:
+        hint = f"did you mean '{near[0]}'?"
     return f"unknown {what} {shown(name)}; {hint}"
 
 

@@ -134,16 +134,17 @@ def build(*layers: Mapping[str, Any], below: Mapping[str, Any] = MappingProxyTyp
     return RunConfig(**merged, options=own(**options))
 
 
-def owner_of(name: str) -> str | None:
-    """The first method that has an option of this name."""
+def owners_of(name: str) -> str:
+    """The methods that have an option of this name, ``props, r2po``; empty where none has."""
+    owners = []
     for method in method_names():
         with contextlib.suppress(UsageError):  # of a package that cannot be imported
             if name in config.fields(find_method(method).Options):
-                return method
-    return None
+                owners.append(method)
+    return ", ".join(owners)
 
 
 def _not_known(name: str, method: str) -> str:
-    if other := owner_of(name):
-        return f"{name} is an option of the method {other}, not of {method}"
+    if others := owners_of(name):
+        return f"{name} is an option of the method {others}, not of {method}"
     return unknown_name("setting", name, fields(method))

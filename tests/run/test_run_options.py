@@ -33,7 +33,8 @@ def test_no_option_of_a_method_has_the_name_of_a_setting(method: str) -> None:
 def test_an_option_of_another_method_is_refused_and_named() -> None:
     with pytest.raises(UsageError) as e:
         build({"method": "random-search", "finalists": 3})
-    assert str(e.value) == "finalists is an option of the method best-of-n, not of random-search"
+    assert str(e.value).startswith("finalists is an option of the method best-of-n, ")
+    assert str(e.value).endswith(", not of random-search")
 
 
 def test_an_option_that_none_has_names_the_nearest() -> None:

@@ -186,7 +186,7 @@ def published_tables(rows: Sequence[Published], measure: Measure) -> Iterator[Pu
     for row in rows:
         shown = number_words(row.value, row.measure)
         if row.spread is not None:
-            shown += f" ± {number_words(row.spread, row.measure)}"
+            shown += f" ± {row.spread:,.{len(shown.partition('.')[2])}f}"
         if row.measure != measure:
             shown += f" ({row.measure})"
         kinds.setdefault((row.source, row.what, row.note), []).append((row.method, shown))

@@ -145,7 +145,7 @@ def _row(run: RunRecord, history: _History, prefix: str) -> tuple[Cell, ...]:
 def _changes_table(told: Sequence[Population], prefix: str) -> Table | None:
     """What was proposed, admitted, rejected and pruned; None where nothing was."""
     rows = [row for population in told for row in _changes(population, prefix)]
-    columns = (("Round", True), ("Instruction", False), ("Outcome", False), ("Because", False))
+    columns = (("Round", False), ("Instruction", False), ("Outcome", False), ("Because", False))
     caption = "What became of instructions"
     return Table(caption, columns, tuple(rows)) if rows else None
 
@@ -165,7 +165,7 @@ def _changes(population: Population, prefix: str) -> Iterator[tuple[Cell, ...]]:
 
 
 def _change(number: int, name: Cell, what: str, why: str, kind: str) -> tuple[Cell, ...]:
-    return Cell(str(number), number), name, Cell(what, what, kind=kind), Cell(why, why)
+    return Cell(f"round {number}", number), name, Cell(what, what, kind=kind), Cell(why, why)
 
 
 def _draws_table(run: RunRecord, draws: Sequence[tuple[int, Draw]], prefix: str) -> Table:

@@ -102,10 +102,13 @@ async def settled(
     rounds: Sequence[Round],
     best: Candidate | None,
     tried: Sequence[Candidate],
+    *,
+    pools: bool = True,
 ) -> tuple[list[Round], list[Candidate], Candidate]:
     """Told apart: the earlier rounds, a round's candidates and their best, with scores that stand.
 
-    ``best`` is the best so far where it has met the challengers, ``tried``. All are recorded.
+    ``best`` is the best so far where it has met the challengers, ``tried``. All are recorded. With
+    ``pools`` what a policy has played counts for earlier ones with the same text, too.
     """
     found = list(rounds)
     raced = await contest.race([*([best] if best else []), *tried])
@@ -113,9 +116,9 @@ async def settled(
         best, *raced = raced
         found = with_candidate(found, best)
         services.record(best)
-    candidates, winner = await services.proven(raced)
+    candidates, winner = await services.proven(as_known(found, raced))
     for candidate in candidates:
-        before, found = found, shared(found, candidate)
+        before, found = found, shared(found, candidate) if pools else found
         for known in changed(before, found):
             services.record(known)
         services.record(candidate)
@@ -140,6 +143,25 @@ def known_before(candidate: Candidate, rounds: Sequence[Round]) -> Candidate:
             parts = (*known_parts(earlier),)
             return replace(candidate, later=parts, parents=(earlier.name,))
     return candidate
+
+
+def as_known(rounds: Sequence[Round], candidates: Sequence[Candidate]) -> list[Candidate]:
+    """The candidates; a revision with the text of another policy has that one's episodes, too.
+
+    A Critic may leave a policy as it is: both are one policy then, and none wins by luck.
+    """
+    known = [c for r in rounds for c in r.candidates]
+    found: list[Candidate] = []
+    for candidate in candidates:
+        others = [c for c in (*found, *known) if not c.mark and c.rollout is not None]
+        same = next((c for c in others if c.identity == candidate.identity), None)
+        own = candidate.rollout
+        if candidate.kind == "revision" and own and not candidate.mark and same is not None:
+            more = (part for part in known_parts(same) if set(own.seeds).isdisjoint(part.seeds))
+            found.append(replace(candidate, later=tuple(more)))
+        else:
+            found.append(candidate)
+    return found
 
 
 def shared(rounds: Sequence[Round], candidate: Candidate) -> list[Round]:

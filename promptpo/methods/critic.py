@@ -11,17 +11,16 @@ what does well. What is not: source in place of parameters, common episodes in p
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 
 from promptpo.common.concurrency import all_of
 from promptpo.llm.edits import revised
 from promptpo.llm.messages import Reply
 from promptpo.methods.base import Services
-from promptpo.methods.contest import Contest, known_parts
+from promptpo.methods.contest import Contest
 from promptpo.methods.writing import Author, Order
 from promptpo.prompts.promptpo import Memory, revisions
-from promptpo.types import Candidate, Key, Round, best_of
+from promptpo.types import Candidate, Key, best_of
 
 #: The role of its calls, as the log has it.
 ROLE = "critic"
@@ -100,22 +99,3 @@ class Critic:
 
 def _source(reply: Reply, of: str) -> str:
     return revised(reply, of, "Policy")
-
-
-def as_known(rounds: Sequence[Round], candidates: Sequence[Candidate]) -> list[Candidate]:
-    """The candidates; a revision with the text of another policy has that one's episodes, too.
-
-    A Critic may leave a policy as it is: both are one policy then, and none wins by luck.
-    """
-    known = [c for r in rounds for c in r.candidates]
-    found: list[Candidate] = []
-    for candidate in candidates:
-        others = [c for c in (*found, *known) if not c.mark and c.rollout is not None]
-        same = next((c for c in others if c.identity == candidate.identity), None)
-        own = candidate.rollout
-        if candidate.kind == "revision" and own and not candidate.mark and same is not None:
-            more = (part for part in known_parts(same) if set(own.seeds).isdisjoint(part.seeds))
-            found.append(replace(candidate, later=tuple(more)))
-        else:
-            found.append(candidate)
-    return found

@@ -33,12 +33,11 @@ from promptpo.methods.contest import (
     HARD,
     MOST,
     Contest,
-    changed,
     hard_seeds,
     known_before,
-    shared,
+    settled,
 )
-from promptpo.methods.critic import Critic, as_known
+from promptpo.methods.critic import Critic
 from promptpo.methods.describing import Describer
 from promptpo.methods.feedback import Feedback
 from promptpo.methods.pairwise import compared
@@ -47,7 +46,7 @@ from promptpo.methods.tuning import ENTRANTS, TuningStage
 from promptpo.methods.writing import Author, Order
 from promptpo.prompts import promptpo as prompts
 from promptpo.prompts.promptpo import Memory, turns
-from promptpo.types import Candidate, Key, Note, Round, best_round, with_candidate
+from promptpo.types import Candidate, Key, Note, Round, best_round
 
 if TYPE_CHECKING:
     from promptpo.spec import EnvSpec
@@ -192,17 +191,9 @@ class PromptPO:
         candidates, _ = await self.services.proven(tried)
         candidates += await self._tuned(contest, candidates, best)
         candidates += await self.critic.revise(contest, candidates, best, self.memory)
-        raced = await contest.race([*([best] if best else []), *candidates])
-        if best is not None:
-            best, *raced = raced
-            rounds = with_candidate(rounds, best)
-            self.services.record(best)
-        candidates, winner = await self.services.proven(as_known(rounds, raced))
-        for candidate in candidates:
-            before, rounds = rounds, shared(rounds, candidate) if pools else rounds
-            for known in changed(before, rounds):
-                self.services.record(known)
-            self.services.record(candidate)
+        rounds, candidates, winner = await settled(
+            self.services, contest, rounds, best, candidates, pools=pools
+        )
         rounds = [*rounds, Round(contest.number, tuple(candidates), winner, notes)]
         rounds, self.memory = await self.describer.describe(rounds, self.memory)
         if self.options.pairwise:

@@ -13,7 +13,7 @@ from typing import Any, TextIO
 
 from promptpo.bench.suite import Cell, Entrant, Suite, write_suite
 from promptpo.bench.suite_file import SuiteFile
-from promptpo.config import RunConfig, check_setting
+from promptpo.config import RunConfig, check_setting, fields
 from promptpo.errors import FileError, ModelError, UsageError, file_error
 from promptpo.llm.providers import EXAMPLES, check_configured
 from promptpo.llm.settings import BUILTIN
@@ -24,6 +24,13 @@ from promptpo.sweep.course import Ended, Statuses, go_on, standing
 from promptpo.sweep.folder import BENCHMARKS, SweepFolder
 from promptpo.sweep.plan import Member, Plan
 from promptpo.sweep.schedule import Task
+
+#: Settings that make no difference to what is compared: they may change from session to session.
+_FREE = {
+    name
+    for name, declared in fields().items()
+    if declared.metadata["resumable"] and declared.metadata["group"] in ("machine", "model", "task")
+} - {"model"}
 
 
 @dataclass(frozen=True)
@@ -50,12 +57,15 @@ class Bench:
         Raises UsageError where runs in the folder have other settings than the suite gives them.
         """
         self.check()
-        self.record(standing(self.folder, self.plan))
+        self.record({})
 
         def is_chosen(member: Member) -> bool:
             return member.label in self.chosen
 
-        ended = go_on(self.folder, self.plan, stream, announce, chosen=is_chosen)
+        def again(member: Member) -> dict[str, Any]:
+            return {k: v for k, v in self.plan.settings_of(member).items() if k in _FREE}
+
+        ended = go_on(self.folder, self.plan, stream, announce, chosen=is_chosen, again=again)
         self.record(ended.statuses)
         return ended
 
@@ -205,7 +215,7 @@ def _plan_in(folder: SweepFolder) -> Plan:
 
 def _settings(plan: Plan, member: Member) -> dict[str, Any]:
     """What may not change from one session to the next."""
-    return {k: v for k, v in plan.settings_of(member).items() if k != "workers"}
+    return {k: v for k, v in plan.settings_of(member).items() if k not in _FREE}
 
 
 def _order(suite: Suite) -> dict[tuple[str, str], int]:

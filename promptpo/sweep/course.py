@@ -45,18 +45,24 @@ def go_on(
     announce: Callable[[Sequence[Task]], None],
     changed: Mapping[str, Any] = MappingProxyType({}),
     chosen: Callable[[Member], bool] = lambda _: True,
+    again: Callable[[Member], Mapping[str, Any]] = lambda _: {},
 ) -> Ended:
     """Carry out what is missing of a plan, of the ``chosen`` runs, and show it on a stream.
 
     ``announce`` is called with what is to be done, before it begins. ``changed`` settings open
-    ended runs again. Raises RunError where another process carries the sweep out.
+    ended runs again; ``again`` are those with which an unfinished one goes on. Raises RunError
+    where another process carries the sweep out.
     """
     lock = folder.lock()
     try:
         folder.write(plan)
         folder.tidy()
         statuses = standing(folder, plan)
-        tasks = [t for t in _tasks(folder, plan, statuses, changed) if chosen(t.member)]
+        tasks = [
+            _task(folder, plan, member, status, {**again(member), **changed})
+            for member, status in statuses.items()
+            if chosen(member) and (status is None or status.status not in DONE or changed)
+        ]
         announce(tasks)
         with open_overview(statuses, stream) as overview:
             outcome = carry_out(tasks, plan.workers, lock, overview)
@@ -74,14 +80,15 @@ def standing(folder: SweepFolder, plan: Plan) -> Statuses:
     return statuses
 
 
-def _tasks(
-    folder: SweepFolder, plan: Plan, statuses: Statuses, changed: Mapping[str, Any]
-) -> list[Task]:
-    tasks = []
-    for member, status in statuses.items():
-        if status is None:
-            out = (folder.path / member.place).parent
-            tasks.append(Task(member, (*plan.flags(member), f"--out={out}")))
-        elif status.status not in DONE or changed:
-            tasks.append(Task(member, (f"--resume={status.folder}", *as_flags(changed))))
-    return tasks
+def _task(
+    folder: SweepFolder,
+    plan: Plan,
+    member: Member,
+    status: RunStatus | None,
+    settings: Mapping[str, Any],
+) -> Task:
+    """Begin a run, or go on with it with these ``settings``."""
+    if status is not None:
+        return Task(member, (f"--resume={status.folder}", *as_flags(settings)))
+    out = (folder.path / member.place).parent
+    return Task(member, (*plan.flags(member), f"--out={out}"))

@@ -10,8 +10,11 @@ from pathlib import Path
 import pytest
 
 import promptpo
+from promptpo.bench.runner import open_bench
 from promptpo.bench.suite import Cell, read_suite
+from promptpo.bench.suite_file import load_suite
 from promptpo.cli import main
+from promptpo.errors import UsageError
 
 ROOT = Path(promptpo.__file__).parents[1]
 ENV = {**os.environ, "PYTHONPATH": str(ROOT), "PROMPTPO_MODEL": ""}
@@ -95,6 +98,24 @@ def test_the_suites_are_listed(capsys):
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == [
         "suite", "metaworld50", "promptpo23", "r2po10", "smoke",
     ]  # fmt: skip
+
+
+def test_what_was_run_keeps_its_settings_but_for_those_of_the_machine(suite):
+    def opened(old="", new=""):
+        suite.write_text(SUITE.replace(old, new))
+        return open_bench(load_suite("mine.toml"), Path("runs"))
+
+    bench = opened()
+    bench.folder.path.mkdir(parents=True)
+    bench.folder.write(bench.plan)
+    log = bench.folder.path / "by hand" / "nim" / "1" / "events.jsonl"
+    log.parent.mkdir(parents=True)
+    log.write_text('{"config": {"seed": 3}}\n')
+
+    opened("rounds = 2", "rounds = 2\ncall-timeout = 30.0").check()
+    opened("random-search", 'random-search"\nmodel = "builtin').check()  # it has not begun
+    with pytest.raises(UsageError, match="by hand: nim seed 3 was run with --episodes 2"):
+        opened("episodes = 2", "episodes = 3").check()
 
 
 @pytest.mark.slow

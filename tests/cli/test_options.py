@@ -237,22 +237,21 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_help_costs_little_and_imports_nothing_heavy(tmp_path: Path) -> None:
     script = (
-        "import resource, sys\n"
+        "import sys\n"
         "from promptpo.__main__ import main\n"
         "sys.argv = ['promptpo', '--help']\n"
         "code = main()\n"
         "heavy = {'numpy', 'rich', 'litellm', 'gymnasium', 'mujoco', 'scipy', 'asyncio'}\n"
-        "used = resource.getrusage(resource.RUSAGE_SELF)\n"
-        "print(code, used.ru_utime + used.ru_stime, *heavy & set(sys.modules), file=sys.stderr)\n"
+        "print(code, len(sys.modules), *heavy & set(sys.modules), file=sys.stderr)\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", script],
         cwd=tmp_path, env=ENV, capture_output=True, text=True, check=True,
     )  # fmt: skip
-    code, seconds, *heavy = done.stderr.split()
+    code, modules, *heavy = done.stderr.split()
     assert heavy == []
     assert code == "0"
-    assert float(seconds) < 0.3
+    assert int(modules) < 300  # half a millisecond each
 
 
 def test_a_reader_that_goes_away_ends_it_quietly(tmp_path: Path) -> None:

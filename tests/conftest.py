@@ -3,6 +3,7 @@
 import importlib
 import os
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,10 @@ import pytest
 # A shell starts `pytest &` with SIGINT ignored, and every process that a test starts would be, too.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Hundreds of processes are started: not each of them is to compile all modules anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 #: Minutes each: begun first, so that none of them is left over when the others are done.
 LONGEST = ("test_recordings.py", "test_kill_and_resume.py")

@@ -72,10 +72,11 @@ def _start(control: socket.socket) -> subprocess.Popen[bytes]:
     """Exec the warm parent with one end of the control socket."""
     fd = control.fileno()
     boot = _BOOT.format(paths=_package_folders())
+    # No user packages, no current directory. As -I, which would ignore the hash seed too.
+    options = ["-S", "-s", "-P", *(["-B"] if sys.dont_write_bytecode else [])]
     try:
         return subprocess.Popen(  # noqa: S603 - our own interpreter and module
-            # No user packages, no current directory. As -I, which would ignore the hash seed too.
-            [sys.executable, "-S", "-s", "-P", "-B", "-c", boot, str(fd)],
+            [sys.executable, *options, "-c", boot, str(fd)],
             env=_environment(),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,

@@ -23,6 +23,7 @@ import os
 import select
 import signal
 import socket
+import sys
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -140,6 +141,7 @@ class Parent:
         me = os.getpid()
         pid = os.fork()
         if pid == 0:
+            sys.dont_write_bytecode = True  # whatever a library imports late
             self._child(request, (their_read, their_write), me, warm)
         self._children.add(pid)
         os.close(their_read)

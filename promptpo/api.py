@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
-from promptpo.config import PLAYING, RunConfig
+from promptpo.config import RunConfig
 from promptpo.errors import UsageError
 from promptpo.report import reporting
 from promptpo.run import Result, carry_out
 from promptpo.run.loop import run_to_end
+from promptpo.run.options import PLAYING
 from promptpo.run.past import Run
 from promptpo.run.settings import configure, resumed_config
 from promptpo.spec import EnvSpec
 from promptpo.spec.loading.objects import SpecLike, loaded_spec
-from promptpo.store.events import Event, Listener
+from promptpo.store.events import Listener, all_of
 from promptpo.store.folder import RunFolder
 from promptpo.trackers import check_ready, tracking
 from promptpo.types import Candidate
@@ -91,6 +91,8 @@ def optimize(  # noqa: PLR0913 - every setting is an argument that editors and t
     max_calls: int | None = None,
     max_env_steps: int | None = None,
     max_time: float | None = None,
+    executor: Literal["local", "ray"] | None = None,
+    ray_address: str | None = None,
     workers: int | None = None,
     sandbox: Literal["auto", "strict"] | None = None,
     act_timeout: float | None = None,
@@ -136,7 +138,7 @@ def optimize(  # noqa: PLR0913 - every setting is an argument that editors and t
         folder, config = None, configure(given)
     with progress_shown(progress) as view:
         listeners = [listener for listener in (view, on_event) if listener is not None]
-        return execute(config, listener=_all_of(listeners), resume=folder)
+        return execute(config, listener=all_of(listeners), resume=folder)
 
 
 def execute(
@@ -158,6 +160,8 @@ def evaluate(  # noqa: PLR0913 - as for optimize
     seed: int | None = None,
     policy_seed: int | None = None,
     published_prompt: bool | None = None,
+    executor: Literal["local", "ray"] | None = None,
+    ray_address: str | None = None,
     workers: int | None = None,
     sandbox: Literal["auto", "strict"] | None = None,
     act_timeout: float | None = None,
@@ -284,15 +288,3 @@ def _player_of(policy: PolicyLike) -> Player:
     if isinstance(policy, str) and "\n" in policy:
         return evaluation.player_of_source(policy, "policy")
     return evaluation.find_player(fspath(policy), Path)
-
-
-def _all_of(listeners: Sequence[Listener]) -> Listener | None:
-    """One listener that tells all of them."""
-    if not listeners:
-        return None
-
-    def tell(event: Event) -> None:
-        for listener in listeners:
-            listener(event)
-
-    return tell

@@ -10,11 +10,11 @@ from typing import Any, get_args
 from promptpo.common.options import flat, hints_of, option, value_type
 from promptpo.common.values import check_value, listed
 from promptpo.counts import EpisodeCounts
+from promptpo.errors import UsageError
 
 __all__ = [
     "AUTO",
     "DAY",
-    "PLAYING",
     "RunConfig",
     "check_setting",
     "fields",
@@ -29,21 +29,8 @@ AUTO = "auto"
 #: Seconds of a day: no single wait is longer.
 DAY = 86_400
 
-#: Settings of a run that matter where its policy is played again.
-PLAYING = (
-    "spec",
-    "published_prompt",
-    "test_episodes",
-    "seed",
-    "policy_seed",
-    "workers",
-    "sandbox",
-    "act_timeout",
-    "episode_timeout",
-    "env_timeout",
-    "policy_lifetime",
-    "evaluation_episodes",
-)
+#: Environment processes on this machine: more are a slip of the hand.
+_MOST_HERE = max(32, 8 * (os.cpu_count() or 1))
 
 
 @dataclass(frozen=True)
@@ -98,25 +85,16 @@ class RunConfig(EpisodeCounts):
         None, "address of an OpenAI-compatible server", metavar="URL", group="model", resumable=True
     )
     temperature: float | None = option(
-        None,
-        "sampling temperature (default: the provider's)",
-        within=(0, 10),
-        group="model",
+        None, "sampling temperature (default: the provider's)", within=(0, 10), group="model"
     )
     max_concurrency: int | None = option(
-        None,
-        "model calls in flight at once (default: one per candidate)",
-        within=(1, 1000),
-        group="model",
-        resumable=True,
-    )
+        None, "model calls in flight at once (default: one per candidate)", within=(1, 1000),
+        group="model", resumable=True,
+    )  # fmt: skip
     call_timeout: float = option(
-        600.0,
-        "seconds that one model call may take, retries included",
-        within=(1, DAY),
-        group="model",
-        resumable=True,
-    )
+        600.0, "seconds that one model call may take, retries included", within=(1, DAY),
+        group="model", resumable=True,
+    )  # fmt: skip
 
     rounds: int = option(5, "rounds of candidates", within=(1, 1000), resumable=True)
     candidates: int = option(4, "policies written per round (N in the paper)", within=(1, 200))
@@ -135,9 +113,7 @@ class RunConfig(EpisodeCounts):
         auto=True,
     )
     test_episodes: int = option(
-        50,
-        "held-out episodes behind the reported score; 0: report none",
-        within=(0, 100_000),
+        50, "held-out episodes behind the reported score; 0: report none", within=(0, 100_000)
     )
     seed: int = option(0, "seed of all episode streams", within=(0, 2**63 - 1))
     policy_seed: int | None = option(
@@ -217,13 +193,23 @@ class RunConfig(EpisodeCounts):
         None, "stop the search after this many seconds", within=(0, 10**9), group="limits"
     )
 
+    executor: str | None = option(
+        None,
+        "where episodes are played: in processes of this machine, or on a Ray cluster (default:"
+        " local, or ray where --ray-address is given)",
+        choices=("local", "ray"), group="machine", resumable=True,
+    )  # fmt: skip
+    ray_address: str | None = option(
+        None,
+        "Ray cluster to join: auto, HOST:PORT or ray://HOST:PORT (default: $RAY_ADDRESS, else one"
+        " is started on this machine)",
+        metavar="ADDRESS", group="machine", resumable=True,
+    )  # fmt: skip
     workers: int | None = option(
         None,
         "environment processes (default: one per available core)",
-        within=(1, max(32, 8 * (os.cpu_count() or 1))),
-        group="machine",
-        resumable=True,
-    )
+        within=(1, 10_000), group="machine", resumable=True,
+    )  # fmt: skip
     sandbox: str = option(
         "auto",
         "'strict' refuses to run where a protection is missing",
@@ -270,6 +256,14 @@ class RunConfig(EpisodeCounts):
     def __post_init__(self) -> None:
         for name in fields():
             check_setting(RunConfig, name, getattr(self, name))
+        if not self.on_ray and (self.workers or 0) > _MOST_HERE:
+            words = f"workers must be at most {_MOST_HERE:,} on this machine, not {self.workers}"
+            raise UsageError(f"{words}; more are for --executor ray")
+
+    @property
+    def on_ray(self) -> bool:
+        """Whether episodes are played on a Ray cluster."""
+        return (self.executor or ("ray" if self.ray_address else "local")) == "ray"
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, as stored in ``run.json``; the method's own stand under ``options``."""

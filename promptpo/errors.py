@@ -11,7 +11,8 @@
     │   └── ReplyMissing        4   a recording without the reply that was asked for
     ├── RunError                6   a run folder that cannot be read or resumed
     ├── IsolationError          7   the sandbox does not work here, or not as strictly as asked
-    └── FileError               8   a file that cannot be read or written: full disk, limits, rights
+    ├── FileError               8   a file that cannot be read or written: full disk, limits, rights
+    └── ClusterError            9   a Ray cluster, or a node of it, on which nothing can be played
 
 The message is one line: what is wrong, where, and what to do about it.
 
@@ -37,11 +38,13 @@ What passes between modules, and becomes one of the first tree or a line of text
     └── Exception
         ├── AnswerTooLarge      a provider's answer beyond what is read
         ├── BadValue            an environment's value that is not what it must be
+        ├── Gone                a worker on a cluster that is lost, or its machine
         ├── Lost                a watched process that ended before it had answered
         ├── NotInlinable        a function of a spec that cannot be copied out of it
         ├── NotText             a file that is no UTF-8 text
         ├── PartError           a part of a spec that does not fit
         ├── PassingFailure      a provider's failure that a later try may not meet
+        ├── Refused             a worker on a cluster that cannot take part
         ├── TunableError        a constant that a policy declares wrongly
         └── UnsupportedSpace    a space that has no flat row of numbers
 """
@@ -100,6 +103,12 @@ class FileError(PromptPOError):
     """A file or stream that cannot be read or written: full disk, limits, rights."""
 
     exit_code = 8
+
+
+class ClusterError(PromptPOError):
+    """A Ray cluster that cannot be reached, or a node of it on which nothing can be played."""
+
+    exit_code = 9
 
 
 class SearchEnd(Exception):

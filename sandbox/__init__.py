@@ -25,7 +25,7 @@ from sandbox.errors import (
 )
 from sandbox.interface import Box, Discrete, Episode, Interface, Limits, MultiDiscrete, Place
 from sandbox.isolation import Isolation
-from sandbox.libraries import ALLOWED_IMPORTS
+from sandbox.libraries import ALLOWED_IMPORTS, KERNEL_VARIABLES
 from sandbox.prepared import pack, prepares, unpack
 from sandbox.recorded import RecordedEpisode, write_recorded
 
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ALLOWED_IMPORTS",
+    "KERNEL_VARIABLES",
     "BadAction",
     "Box",
     "CompileError",

@@ -102,6 +102,17 @@ def importable_modules(extra: tuple[str, ...] = ()) -> frozenset[str]:
 #: Offered, but not in the list below: callers have written that down.
 _UNLISTED = {"scipy.integrate"}
 
+#: Environment variables that choose numeric kernels: without them a policy's arithmetic could
+#: differ from the host's in the last bit.
+KERNEL_VARIABLES = (
+    "OPENBLAS_CORETYPE",
+    "OPENBLAS_L2_SIZE",
+    "MKL_CBWR",
+    "MKL_ENABLE_INSTRUCTIONS",
+    "NPY_DISABLE_CPU_FEATURES",
+    "NPY_ENABLE_CPU_FEATURES",
+)
+
 #: What every program may import here, numpy first: for prompts and messages. Libraries are listed
 #: as a whole; of scipy, of which there is a part, each module.
 ALLOWED_IMPORTS = (

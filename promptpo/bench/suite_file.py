@@ -33,7 +33,7 @@ _KEYS = ("name", "title", "specs", "seeds", "budget", "settings", "methods", "me
          "published", "absent")  # fmt: skip
 
 #: Settings that the suite decides, or that belong to its folder.
-_TAKEN = ("spec", "seed", "out", "workers", *BUDGET.values())
+_TAKEN = ("spec", "seed", "out", "executor", "ray_address", "workers", *BUDGET.values())
 
 #: What a run is to do with its budget where nothing else is said: use it up.
 _TO_THE_END = {"rounds": 1000, "patience": 0}

@@ -106,7 +106,7 @@ def add_playing(parser: Parser, purpose: str, *also: str, episodes: int | None =
         " from its text)",
     }
     defaults = {} if episodes is None else {"test_episodes": episodes}
-    add_settings(parser, config.PLAYING, {"test_episodes": also}, words, defaults=defaults)
+    add_settings(parser, options.PLAYING, {"test_episodes": also}, words, defaults=defaults)
 
 
 def _or_auto(convert: Callable[[str], Any]) -> Callable[[str], Any]:

@@ -15,8 +15,9 @@ from promptpo.cli.specs import given_specs
 from promptpo.common.files import write_atomically
 from promptpo.common.terminal import say
 from promptpo.common.text import near_path
-from promptpo.config import PLAYING, RunConfig
+from promptpo.config import RunConfig
 from promptpo.errors import UsageError
+from promptpo.run.options import played_again
 
 if TYPE_CHECKING:
     from promptpo.export.learned import Learned
@@ -29,8 +30,8 @@ and after an interruption promptpo --resume latest goes on. A policy's file need
 
 _SETTINGS = (
     "constants", "seed", "policy_seed", "selection_episodes", "test_episodes", "max_env_steps",
-    "max_time", "workers", "sandbox", "act_timeout", "episode_timeout", "env_timeout",
-    "policy_lifetime", "evaluation_episodes", "out", "track",
+    "max_time", "executor", "ray_address", "workers", "sandbox", "act_timeout", "episode_timeout",
+    "env_timeout", "policy_lifetime", "evaluation_episodes", "out", "track",
 )  # fmt: skip
 
 
@@ -70,7 +71,7 @@ def main(arguments: argparse.Namespace) -> int:
     learned = player.file.learned if player.file.prepared else None
     if to is not None and learned is not None:
         _check_beside(to, learned)
-    below = {name: player.settings[name] for name in PLAYING if name in player.settings}
+    below = played_again(player.settings)
     below.pop("test_episodes", None)
     settings = {**below, **given}
     if not settings.get("spec"):

@@ -7,13 +7,14 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from promptpo.config import PLAYING, RunConfig
+from promptpo.config import RunConfig
 from promptpo.errors import UsageError
 from promptpo.evaluation.evaluation import Evaluation
 from promptpo.evaluation.players import Player
 from promptpo.export.spec_copy import spec_of_run
 from promptpo.rollout import (
     Executor,
+    connected,
     episode_seeds,
     evaluate_baseline,
     open_executor,
@@ -21,7 +22,7 @@ from promptpo.rollout import (
     worker_settings,
 )
 from promptpo.rollout.proof import evaluate_proven
-from promptpo.run.options import build
+from promptpo.run.options import build, played_again
 from promptpo.spec import EnvSpec, load_spec
 from promptpo.types import Proof, Rollout
 
@@ -48,15 +49,15 @@ def settings_for(
             f"{first.label} is of {a} and {second.label} of {b}; policies are compared on one task:"
             " name it with --spec"
         )
-    shared = {k: v for k, v in (runs[0].settings if runs else {}).items() if k in _SHARED}
+    of_first = played_again(runs[0].settings) if runs else {}
+    shared = {k: v for k, v in of_first.items() if k in _SHARED}
     if runs and runs[0].run is not None and not given.get("spec"):
         shared["spec"], note = spec_of_run(runs[0].run, shared["spec"])
         if note:
             tell(note)
     configs = []
     for player in players:
-        own = {k: v for k, v in player.settings.items() if k in PLAYING}
-        config = build(own, shared, given)
+        config = build(played_again(player.settings), shared, given)
         if not config.spec:
             raise UsageError(f"{player.label}: give the task that it is for with --spec")
         if config.test_episodes < 1:
@@ -81,12 +82,13 @@ async def score(players: Sequence[Player], configs: Sequence[RunConfig]) -> list
             _ = player.file.prepared  # or none is played
     found: list[Evaluation] = []
     pairs = zip(players, configs, strict=True)
-    for _, group in itertools.groupby(pairs, lambda pair: worker_settings(pair[1], spec)):
-        alike = list(group)
-        with contextlib.closing(open_executor(alike[0][1], spec)) as executor:
-            for player, config in alike:
-                rollout, proof = await _play(executor, player, config, spec)
-                found.append(_evaluation(player, config, spec, rollout, proof))
+    with connected(first):
+        for _, group in itertools.groupby(pairs, lambda pair: worker_settings(pair[1], spec)):
+            alike = list(group)
+            with contextlib.closing(open_executor(alike[0][1], spec)) as executor:
+                for player, config in alike:
+                    rollout, proof = await _play(executor, player, config, spec)
+                    found.append(_evaluation(player, config, spec, rollout, proof))
     return found
 
 

@@ -4,7 +4,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from promptpo.rollout.evaluation import evaluate, evaluate_baseline
-    from promptpo.rollout.executor import Executor, open_executor, rehearse, worker_settings
+    from promptpo.rollout.executor import (
+        Executor,
+        connected,
+        open_executor,
+        rehearse,
+        worker_settings,
+    )
     from promptpo.rollout.jobs import Job, PlayJob, PlayRun, Settings, TaskInfo
     from promptpo.rollout.local import LocalExecutor
     from promptpo.rollout.seeds import episode_seeds
@@ -19,6 +25,7 @@ _HOMES = {
     "PlayRun": "promptpo.rollout.jobs",
     "Settings": "promptpo.rollout.jobs",
     "TaskInfo": "promptpo.rollout.jobs",
+    "connected": "promptpo.rollout.executor",
     "episode_seeds": "promptpo.rollout.seeds",
     "evaluate": "promptpo.rollout.evaluation",
     "evaluate_baseline": "promptpo.rollout.evaluation",
@@ -36,6 +43,7 @@ __all__ = [
     "Settings",
     "TaskInfo",
     "Trajectory",
+    "connected",
     "episode_seeds",
     "evaluate",
     "evaluate_baseline",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, cast
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast
 
 from promptpo.errors import SpecError
 from promptpo.rollout.jobs import Job, RehearsalJob, Settings, TaskInfo
@@ -31,14 +33,43 @@ class Executor(Protocol):
         """
         ...
 
+    @property
+    def about(self) -> dict[str, Any]:
+        """Where jobs are run, for the record of a run."""
+        ...
+
+    def tell(self, notify: Callable[[str], None]) -> None:
+        """Let ``notify`` hear notices of a line each, in any thread."""
+        ...
+
     def close(self) -> None:
         """End every process at once."""
         ...
 
 
 def open_executor(config: RunConfig, spec: EnvSpec) -> Executor:
-    """The executor for the episodes of a run, of ``eval`` and of ``video``."""
-    return LocalExecutor(worker_settings(config, spec), config.workers)
+    """The executor for the episodes of a run, of ``eval`` and of ``video``.
+
+    Raises UsageError and ClusterError where a Ray cluster is asked for and cannot be had.
+    """
+    settings = worker_settings(config, spec)
+    if not config.on_ray:
+        return LocalExecutor(settings, config.workers)
+    from promptpo.rollout.cluster.executor import RayExecutor
+
+    return RayExecutor(settings, config.workers, config.ray_address or "")
+
+
+@contextlib.contextmanager
+def connected(config: RunConfig) -> Iterator[None]:
+    """Executors that are opened within, one after the other, share a Ray, where it is one."""
+    if not config.on_ray:
+        yield
+        return
+    from promptpo.rollout.cluster.connection import connect
+
+    with contextlib.closing(connect(config.ray_address or "", config.workers)):
+        yield
 
 
 def worker_settings(config: RunConfig, spec: EnvSpec) -> Settings:

@@ -3,239 +3,50 @@
 from __future__ import annotations
 
 import asyncio
-import math
-import threading
-from collections import deque
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
-from itertools import chain
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
-from promptpo.common.concurrency import all_of
-from promptpo.errors import PromptPOError, SpecError
 from promptpo.rollout.cores import available_cores
-from promptpo.rollout.division import (
-    BASE,
-    divided,
-    joined,
-    joined_lives,
-    of_instances,
-    unplayed,
-)
-from promptpo.rollout.jobs import (
-    DescribeJob,
-    InstanceRun,
-    InstancesJob,
-    Job,
-    PlayJob,
-    PlayRun,
-    RehearsalJob,
-    Settings,
-    TaskInfo,
-)
-from promptpo.rollout.serving import serve
-from promptpo.rollout.watched import Lost, Watched
+from promptpo.rollout.jobs import Job, Settings
+from promptpo.rollout.sharing import Sharing
+from promptpo.rollout.workers import Workers
 
 R = TypeVar("R")
 
 
-class LocalExecutor:
+class LocalExecutor(Sharing):
     """Processes on this machine, started as jobs need them, up to ``workers`` of them.
-
-    Each has a job to itself, so one that dies takes no other job with it. A simulator can crash,
-    hang or end its process: then the process is replaced, and the job given out once more.
-    Workers end with this process even when it is killed.
 
     With a worker for every core each keeps to its own; with fewer, environments may use threads.
     """
 
     def __init__(self, settings: Settings, workers: int | None = None) -> None:
-        self._settings = settings
-        self._workers = workers or available_cores()
-        self._own_core = self._workers == available_cores()
-        self._threads = ThreadPoolExecutor(self._workers, "promptpo-job")
-        self._lock = threading.Lock()
-        self._idle: deque[Watched] = deque()
-        self._all: set[Watched] = set()
-        self._closed = False
-        self._playing = 0
-        self._sound: set[RehearsalJob] = set()
-        self._rehearsing = threading.Lock()
+        super().__init__()
+        self._slots = workers or available_cores()
+        self._workers = Workers(settings, own_core=self._slots == available_cores())
+        self._threads = ThreadPoolExecutor(self._slots, "promptpo-job")
 
-    async def describe(self) -> TaskInfo:
-        """Open the environment and the sandbox in one worker."""
-        return await self.run(DescribeJob())
+    @property
+    def slots(self) -> int:
+        """How many processes there may be."""
+        return self._slots
 
-    async def run(self, job: Job[R]) -> R:
-        """The answer of one worker, or of several that share the episodes of a policy."""
-        if isinstance(job, PlayJob):
-            return cast("R", await self._shared(job))
-        if isinstance(job, InstancesJob):
-            return cast("R", await self._instances(job))
-        return await self._in_thread(job)
+    @property
+    def about(self) -> dict[str, Any]:
+        """Where jobs are run, for the record of a run."""
+        return {"name": "local", "workers": self._slots}
 
-    async def _instances(self, job: InstancesJob) -> tuple[InstanceRun, ...]:
-        """In more parts than there are workers where that leaves enough to step together.
+    def tell(self, notify: Callable[[str], None]) -> None:
+        """There is nothing to tell: a process that is lost is replaced."""
 
-        Parts differ in length: whoever is done early takes another.
-        """
-        parts = of_instances(job, self._workers)
-        return tuple(chain.from_iterable(await all_of(map(self._in_thread, parts))))
-
-    async def _shared(self, job: PlayJob) -> PlayRun:
-        """Among as many workers as there are, but no fewer than BASE episodes for each.
-
-        Policies that are played side by side share the workers: so many parts that no worker is
-        without work while others have two.
-        """
-        self._playing += 1
-        try:
-            await asyncio.sleep(0)  # all that are asked for together count
-            workers = self._workers // math.gcd(self._workers, self._playing)
-            parts = divided(job, min(workers, math.ceil(len(job.seeds) / BASE)))
-            runs = await all_of(map(self._in_thread, parts))
-            return joined_lives(runs) if job.in_turn else joined(runs)
-        finally:
-            self._playing -= 1
-
-    async def _in_thread(self, job: Job[R]) -> R:
+    async def part(self, job: Job[R]) -> R:
+        """The answer of one process, once one is free."""
         loop = asyncio.get_running_loop()
-        answer: R = await loop.run_in_executor(self._threads, self._run, job)
+        answer: R = await loop.run_in_executor(self._threads, self._workers.answer, job)
         return answer
-
-    def _run(self, job: Job[Any]) -> Any:  # noqa: ANN401 - what the job's class names
-        if isinstance(job, DescribeJob):
-            return self._describe(job)
-        if isinstance(job, PlayJob):
-            return self._play(job)
-        if isinstance(job, InstancesJob):
-            return self._play_instances(job)
-        if isinstance(job, RehearsalJob):
-            return self._rehearse(job)
-        return self._repeated(job)
-
-    def _describe(self, job: DescribeJob) -> TaskInfo:
-        try:
-            found: TaskInfo = self._answer(job)
-        except Lost as lost:
-            if not lost.killed:
-                raise self._spec_error(lost) from None
-            found = self._repeated(job)
-        return found
-
-    def _play(self, job: PlayJob) -> PlayRun:
-        run = PlayRun()
-        for fresh in (False, True):
-            try:
-                run = self._answer(job, fresh=fresh)
-            except Lost as lost:
-                if fresh and lost.call in ("import", "make"):
-                    raise self._spec_error(lost) from None
-                error = f"the environment failed under this policy: {lost.words}"
-                run = replace(
-                    unplayed(job.seeds), steps=lost.steps, error=error, error_kind="environment"
-                )
-            if run.error_kind != "environment":
-                return run
-        return run
-
-    def _play_instances(self, job: InstancesJob) -> tuple[InstanceRun, ...]:
-        """In halves where a worker is lost, to find the instance under which it is."""
-        try:
-            found: tuple[InstanceRun, ...] = self._answer(job)
-        except Lost:
-            if len(job.constants) > 1:
-                halves = of_instances(job, 1, parts=2)
-                return tuple(chain.from_iterable(map(self._play_instances, halves)))
-            try:
-                found = self._answer(job, fresh=True)
-            except Lost as lost:
-                error = f"the environment failed under this policy: {lost.words}"
-                found = (InstanceRun((), lost.steps, error),)
-        return found
-
-    def _rehearse(self, job: RehearsalJob) -> None:
-        """In a worker that has done nothing before; what has gone well is not done again."""
-        with self._rehearsing:
-            if job in self._sound:
-                return
-            try:
-                self._answer(job, fresh=True)
-            except Lost as lost:
-                raise self._spec_error(lost, f" with {job.words}") from None
-            self._sound.add(job)
-
-    def _spec_error(self, lost: Lost, when: str = "") -> SpecError:
-        return SpecError(f"{self._settings.spec}: {lost.words}{when}{lost.location}")
-
-    def _repeated(self, job: Job[Any]) -> Any:  # noqa: ANN401 - what the job's class names
-        """The answer of the first worker that lives to give it, of two."""
-        try:
-            return self._answer(job)
-        except Lost:
-            try:
-                return self._answer(job, fresh=True)
-            except Lost as lost:
-                raise PromptPOError(
-                    f"{self._settings.spec}: an environment process was lost twice under the same"
-                    f" job: {lost.words}{lost.location}; fewer --workers need less memory"
-                ) from None
-
-    def _answer(self, job: Job[Any], *, fresh: bool = False) -> Any:  # noqa: ANN401
-        """What a worker answers; ``fresh``: one that has done nothing before. Raises Lost."""
-        member = self._take(fresh=fresh)
-        keep = False
-        try:
-            member.send(job)
-            kind, answer = member.receive()
-            # An environment that has failed may be left in any state.
-            keep = kind == "done" and getattr(answer, "error_kind", None) != "environment"
-        finally:
-            self._give(member, keep=keep)
-        if kind == "raised":
-            raise answer
-        return answer
-
-    def _take(self, *, fresh: bool) -> Watched:
-        with self._lock:
-            self._require_open()
-            member = self._idle.pop() if self._idle else None
-        if member is not None and (fresh or not member.alive):
-            self._give(member, keep=False)
-            member = None
-        if member is None:
-            arguments = (self._settings, self._own_core)
-            member = Watched(serve, *arguments, limit=self._settings.env_timeout)
-            with self._lock:
-                self._all.add(member)
-            if self._closed:  # meanwhile: then nobody else would end it
-                self._give(member, keep=False)
-                self._require_open()
-        return member
-
-    def _require_open(self) -> None:
-        if self._closed:
-            raise PromptPOError("this executor is closed")
-
-    def _give(self, member: Watched, *, keep: bool) -> None:
-        with self._lock:
-            keep = keep and not self._closed
-            if keep:
-                self._idle.append(member)
-            else:
-                self._all.discard(member)
-        if not keep:
-            member.close()
 
     def close(self) -> None:
-        """End every worker at once, whatever it is doing."""
-        with self._lock:
-            self._closed = True
-            idle, busy = list(self._idle), self._all - set(self._idle)
-            self._idle.clear()
-            self._all.clear()
-        for member in busy:  # the thread that waits for its answer closes it
-            member.kill()
-        for member in idle:
-            member.close()
+        """End every process at once, whatever it is doing."""
+        self._workers.close()
         self._threads.shutdown(cancel_futures=True)

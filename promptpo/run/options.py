@@ -23,6 +23,24 @@ from promptpo.methods import (
     own_defaults,
 )
 
+#: Settings of a run that matter where its policy is played again.
+PLAYING = (
+    "spec",
+    "published_prompt",
+    "test_episodes",
+    "seed",
+    "policy_seed",
+    "executor",
+    "ray_address",
+    "workers",
+    "sandbox",
+    "act_timeout",
+    "episode_timeout",
+    "env_timeout",
+    "policy_lifetime",
+    "evaluation_episodes",
+)
+
 #: Named sets of values; what is given explicitly wins over them.
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     "paper": {
@@ -148,3 +166,16 @@ def _not_known(name: str, method: str) -> str:
     if others := owners_of(name):
         return f"{name} is an option of the method {others}, not of {method}"
     return unknown_name("setting", name, fields(method))
+
+
+def elsewhere(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a run, but for where it ran: its machines are not those of today."""
+    where = {"executor", "ray_address"}
+    if settings.get("executor") == "ray" or settings.get("ray_address"):
+        where.add("workers")
+    return {k: v for k, v in settings.items() if k not in where}
+
+
+def played_again(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """What of a run's settings holds where its policy is played again."""
+    return {k: v for k, v in elsewhere(settings).items() if k in PLAYING}

@@ -113,6 +113,7 @@ class Outcome:
             **{k: v for k, v in self.run.items() if k != "spec"},
             "format": FORMAT,
             "config": s.config.as_dict(),
+            "executor": s.executor.about,
             "spec": s.spec.name,
             "title": s.spec.title,
             "twin_of": s.spec.twin_of,

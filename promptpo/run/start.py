@@ -98,6 +98,7 @@ class _Run:
             )
             if note:
                 log.emit("notice", text=note)
+            executor.tell(_in_this_thread(lambda text: log.emit("notice", text=text)))
             ledger = Ledger(self.config, spec.horizon, log.past, log.elapsed())
             model = open_model(_model_settings(self.config, spec, task, folder, log))
             services = RunServices(spec, self.config, task, model, executor, log, folder, ledger)
@@ -183,6 +184,16 @@ def _synthesizer(config: RunConfig, spec: EnvSpec, task: TaskInfo) -> Synthesize
     declared = config.tune and tunes(config.method)
     fields = layout(spec.observation)
     return Synthesizer(fields, task.actions, config.candidates, declared=declared)
+
+
+def _in_this_thread(hear: Callable[[str], object]) -> Callable[[str], None]:
+    """What another thread may call, and hands on to this one."""
+    loop = asyncio.get_running_loop()
+
+    def tell(text: str) -> None:
+        loop.call_soon_threadsafe(hear, text)
+
+    return tell
 
 
 @contextlib.contextmanager

@@ -44,6 +44,18 @@ class Listener(Protocol):
         ...
 
 
+def all_of(listeners: Sequence[Listener]) -> Listener | None:
+    """One listener that tells all of them; None for none."""
+    if not listeners:
+        return None
+
+    def tell(event: Event) -> None:
+        for listener in listeners:
+            listener(event)
+
+    return tell
+
+
 @dataclass(frozen=True)
 class Contents:
     """What a log holds: its events with the ``numbers`` of their lines, and what cannot be read.

@@ -35,7 +35,7 @@ def render_run(
     """
     from promptpo.export.policy_file import PolicyFile
     from promptpo.export.spec_copy import spec_of_run
-    from promptpo.run.options import build
+    from promptpo.run.options import build, elsewhere
     from promptpo.run.settings import settings_of
     from promptpo.spec import load_spec
     from promptpo.store.folder import RunFolder
@@ -45,7 +45,7 @@ def render_run(
     if not folder.best_policy.is_file():
         raise RunError(f"{folder.path}: no best policy in it yet; resume it, or name a file")
     stored = settings_of(folder)
-    asked = build(stored, settings or {})
+    asked = build(elsewhere(stored), settings or {})
     watcher = watcher or Watcher()
     record = standing(folder).test
     changing = ("spec", "published_prompt", "policy_lifetime", "evaluation_episodes")

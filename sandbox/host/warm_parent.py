@@ -25,6 +25,7 @@ from sandbox.host.exit_status import OutOfMemoryKills
 from sandbox.host.process import Process
 from sandbox.interface import Limits
 from sandbox.isolation import Isolation
+from sandbox.libraries import KERNEL_VARIABLES
 
 #: Wall time that an answer may take, in seconds, and its length, in bytes.
 _ANSWER_SECONDS = 60.0
@@ -37,17 +38,6 @@ site.main()
 from sandbox.inside.boot import main
 main(int(sys.argv[1]))
 """
-
-#: Variables that choose numeric kernels: without them a policy's arithmetic could differ from the
-#: host's in the last bit.
-_KERNELS = (
-    "OPENBLAS_CORETYPE",
-    "OPENBLAS_L2_SIZE",
-    "MKL_CBWR",
-    "MKL_ENABLE_INSTRUCTIONS",
-    "NPY_DISABLE_CPU_FEATURES",
-    "NPY_ENABLE_CPU_FEATURES",
-)
 
 
 def _package_folders() -> list[str]:
@@ -63,7 +53,7 @@ def _package_folders() -> list[str]:
 def _environment() -> dict[str, str]:
     """All that the warm parent knows of the world."""
     threads = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
-    kernels = {name: os.environ[name] for name in _KERNELS if name in os.environ}
+    kernels = {name: os.environ[name] for name in KERNEL_VARIABLES if name in os.environ}
     fixed = {"LC_ALL": "C.UTF-8", "PYTHONHASHSEED": "0"}
     return {**kernels, **dict.fromkeys(threads, "1"), **fixed}
 

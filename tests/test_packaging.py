@@ -39,6 +39,7 @@ def with_extras(wanted: list[str]) -> list[Requirement]:
     ("file", "wanted"),
     [
         ("requirements.txt", PROJECT["dependencies"]),
+        ("requirements-ray.txt", PROJECT["dependencies"] + EXTRAS["ray"]),
         ("requirements-dev.txt", PROJECT["dependencies"] + EXTRAS["dev"]),
     ],
 )
@@ -57,10 +58,13 @@ def test_all_is_every_extra_of_users() -> None:
 
 
 def test_tests_run_on_what_users_run_on() -> None:
-    assert pins("requirements.txt").items() <= pins("requirements-dev.txt").items()
+    chain = [pins(f"requirements{name}.txt").items() for name in ("", "-ray", "-dev")]
+    assert chain[0] <= chain[1] <= chain[2]
 
 
-@pytest.mark.parametrize("file", ["requirements.txt", "requirements-dev.txt"])
+@pytest.mark.parametrize(
+    "file", ["requirements.txt", "requirements-ray.txt", "requirements-dev.txt"]
+)
 def test_every_pin_has_hashes_and_no_address(file: str) -> None:
     text = (ROOT / file).read_text(encoding="utf-8")
     entries = re.split(r"(?m)^(?=[A-Za-z0-9._-]+==)", text)[1:]

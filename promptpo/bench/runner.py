@@ -9,11 +9,12 @@ import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TextIO
 
 from promptpo.bench.suite import Cell, Entrant, Suite, write_suite
 from promptpo.bench.suite_file import SuiteFile
-from promptpo.config import RunConfig, check_setting, fields
+from promptpo.config import RunConfig, fields
 from promptpo.errors import FileError, ModelError, UsageError, file_error
 from promptpo.llm.providers import EXAMPLES, check_configured
 from promptpo.llm.settings import BUILTIN
@@ -51,7 +52,7 @@ class Bench:
     chosen: Collection[str]
     idle: Mapping[Member, str] = field(default_factory=dict)
 
-    def run(self, stream: TextIO, announce: Callable[[Sequence[Task]], None]) -> Ended:
+    def run(self, stream: TextIO, announce: Callable[[Sequence[Task], int | None], None]) -> Ended:
         """Carry out what is missing; ``suite.json`` stands before and is renewed after it.
 
         Raises UsageError where runs in the folder have other settings than the suite gives them.
@@ -126,17 +127,17 @@ def open_bench(
     *,
     model: str | None = None,
     only: Sequence[str] = (),
-    workers: int | None = None,
+    machine: Mapping[str, Any] = MappingProxyType({}),
     asks: bool = True,
 ) -> Bench:
     """A suite with its plan; nothing is begun.
 
     ``model`` is for the methods that ask one and name none (default: $PROMPTPO_MODEL), ``only`` the
-    labels of those that are to be run now. Raises UsageError for a label that there is not, and,
+    labels of those that are to be run now, ``machine`` settings that make no difference to what is
+    compared. Raises UsageError for a label that there is not, and,
     if anything is going to be asked, ModelError where a model that is needed is not configured.
     """
-    check_setting(RunConfig, "workers", workers)
-    check_setting(RunConfig, "model", model)
+    RunConfig(model=model, **machine)  # or it says what is wrong
     suite = file.suite
     labels = [entrant.label for entrant in suite.entrants]
     if unknown := next((label for label in only if label not in labels), None):
@@ -162,7 +163,7 @@ def open_bench(
                     idle[member] = problem
                 else:
                     own[member] = settings
-    shared = {**suite.budget, **({"workers": workers} if workers else {})}
+    shared = {**suite.budget, **machine}
     plan = Plan.of(own, shared, own)
     return Bench(suite, folder, plan, chosen, idle)
 

@@ -28,6 +28,9 @@ examples:
   promptpo bench r2po10 --model openai/gpt-5     each method, spec and seed
   promptpo bench mine.toml --only 'random search'"""
 
+#: Settings that make no difference to what is compared.
+_MACHINE = ("max_concurrency", "executor", "ray_address", "workers")
+
 _HEADER = ("spec", "method", "seed", "held-out", "search steps", "others", "calls", "cost", "ended")
 
 
@@ -44,10 +47,12 @@ def parser() -> Parser:
         help="run these methods of it now, comma-separated; the others stay as they are",
     )  # fmt: skip
     add_settings(
-        p, ("model", "workers"),
+        p, ("model", *_MACHINE),
         words={
             "model": "language model for the methods that ask one and name none (default:"
             " $PROMPTPO_MODEL)",
+            "max_concurrency": "model calls in flight at once, of all runs together (default: one"
+            " per candidate of each)",
             "workers": "environment processes of all runs together (default: one per core)",
         },
     )  # fmt: skip
@@ -69,17 +74,17 @@ def main(arguments: argparse.Namespace) -> int:
         arguments.out,
         model=given.get("model"),
         only=arguments.only,
-        workers=given.get("workers"),
+        machine={name: given[name] for name in _MACHINE if name in given},
         asks=not (arguments.dry_run or arguments.compare),
     )
     stream = cast("TextIO", Steady(sys.stdout))
     if arguments.dry_run:
-        _announce(bench, sum(m.label in bench.chosen for m in bench.plan.members), stream)
+        _announce(bench, sum(m.label in bench.chosen for m in bench.plan.members), None, stream)
         return 0
     if arguments.compare:
         ended = bench.standing()
     else:
-        ended = bench.run(stream, lambda tasks: _announce(bench, len(tasks), stream))
+        ended = bench.run(stream, lambda tasks, cores: _announce(bench, len(tasks), cores, stream))
         say("", stream)
     _tell(bench, ended)
     if ended.code != EXIT_INTERRUPTED and any(ended.statuses.values()):
@@ -103,19 +108,22 @@ def _compare(bench: Bench) -> None:
     print_rows(rows)
 
 
-def _announce(bench: Bench, runs: int, stream: TextIO) -> None:
+def _announce(bench: Bench, runs: int, cores: int | None, stream: TextIO) -> None:
     """What is going to be run."""
+    from promptpo.sweep.machines import on_ray
     from promptpo.sweep.plan import limits_of
 
     suite, cells = bench.suite, bench.plan.members
     tasks = text.plural(len(suite.specs), "spec")
+    asked = on_ray(bench.plan.settings) and cores is None
+    places = "as the Ray cluster has cores" if asked else at_once(runs, bench.plan.workers, cores)
     rows = [
         ("suite", f"{suite.name}: {suite.title}" if suite.title else suite.name),
         ("folder", text.near_path(bench.folder.path)),
         ("methods", ", ".join(e.label for e in suite.entrants)),
         ("cells", f"{len(cells)} on {tasks}, {runs} to run"),
         ("budget", f"each run: {limits_of(suite.budget)}; selection and held-out on top"),
-        ("at once", at_once(runs, bench.plan.workers)),
+        ("at once", places),
         *(("left out", f"{why}: {', '.join(which)}") for why, which in _by_reason(bench).items()),
         *(("no spec", f"{name}: {why}") for name, why in suite.absent.items()),
     ]

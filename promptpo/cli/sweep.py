@@ -97,8 +97,8 @@ def _go_on(folder: SweepFolder, plan: Plan, changed: Mapping[str, Any]) -> int:
 
     stream = cast("TextIO", Steady(sys.stdout))
 
-    def announce(tasks: Sequence[Task]) -> None:
-        _announce(folder, plan, len(tasks), stream)
+    def announce(tasks: Sequence[Task], cores: int | None) -> None:
+        _announce(folder, plan, at_once(len(tasks), plan.workers, cores), stream)
 
     ended = go_on(folder, plan, stream, announce, changed)
     say()
@@ -108,24 +108,27 @@ def _go_on(folder: SweepFolder, plan: Plan, changed: Mapping[str, Any]) -> int:
     return ended.code
 
 
-def _announce(folder: SweepFolder, plan: Plan, tasks: int, stream: TextIO) -> None:
+def _announce(folder: SweepFolder, plan: Plan, at_once: str, stream: TextIO) -> None:
     specs = dict.fromkeys(member.name for member in plan.members)
     limits = limits_of(plan.settings)
     rows = [
         ("sweep", text.near_path(folder.path)),
         ("runs", f"{len(plan.members)} of {', '.join(specs)}"),
-        ("at once", at_once(tasks, plan.workers)),
+        ("at once", at_once),
         ("limits", f"for each run: {limits}" if limits else ""),
     ]
     print_rows(rows, stream)
     say("", stream)
 
 
-def at_once(runs: int, workers: int | None) -> str:
-    """How many of so many runs go side by side, in words; empty where there are none."""
+def at_once(runs: int, workers: int | None, cores: int | None = None) -> str:
+    """How many of so many runs go side by side, in words; empty where there are none.
+
+    ``cores`` are those of a cluster, where they are played on one.
+    """
     from promptpo.sweep.schedule import slots
 
-    places = slots(runs, workers)
+    places = slots(runs, workers, cores)
     each = sorted({place.workers for place in places})
     processes = f"environment process{'es' if each[-1] > 1 else ''} each"
     return f"{len(places)}, {' or '.join(map(str, each))} {processes}" if runs else ""

@@ -27,6 +27,7 @@ from promptpo.llm.messages import TOO_LARGE, Reply, Request, as_data
 from promptpo.llm.prompt_cache import PromptCache
 from promptpo.llm.providers import EXAMPLES
 from promptpo.llm.settings import ModelSettings
+from promptpo.llm.turns import Turns
 from promptpo.llm.usage import dollars, tokens_of
 from promptpo.llm.waiting import Wait
 from promptpo.llm.wire import RawAnswer, listening
@@ -47,12 +48,15 @@ _open_models: weakref.WeakSet[LiteLLMModel] = weakref.WeakSet()
 
 
 class LiteLLMModel:
-    """A language model behind litellm; ``max_concurrency`` calls run at once."""
+    """A language model behind litellm; ``max_concurrency`` calls run at once.
+
+    Where runs were started together they are counted over all of them.
+    """
 
     def __init__(self, settings: ModelSettings) -> None:
         self.name = settings.name
         self._settings = settings
-        self._slots = asyncio.Semaphore(settings.max_concurrency)
+        self._turns = Turns.of_environment(settings.max_concurrency)
         self._loading = asyncio.Lock()
         self._litellm: Any = None
         self._model = settings.name
@@ -69,7 +73,7 @@ class LiteLLMModel:
         where the deadline passed first.
         """
         await self._load()
-        async with self._slots:
+        async with self._turns.one():
             return await self._ask_until_deadline(request)
 
     async def close(self) -> None:

@@ -10,6 +10,7 @@ from typing import Any, TextIO
 
 from promptpo.store.reading import read_record
 from promptpo.sweep.folder import SweepFolder
+from promptpo.sweep.machines import machines
 from promptpo.sweep.overview import open_overview
 from promptpo.sweep.plan import Member, Plan, as_flags
 from promptpo.sweep.schedule import DONE, Task, carry_out
@@ -42,14 +43,15 @@ def go_on(
     folder: SweepFolder,
     plan: Plan,
     stream: TextIO,
-    announce: Callable[[Sequence[Task]], None],
+    announce: Callable[[Sequence[Task], int | None], None],
     changed: Mapping[str, Any] = MappingProxyType({}),
     chosen: Callable[[Member], bool] = lambda _: True,
     again: Callable[[Member], Mapping[str, Any]] = lambda _: {},
 ) -> Ended:
     """Carry out what is missing of a plan, of the ``chosen`` runs, and show it on a stream.
 
-    ``announce`` is called with what is to be done, before it begins. ``changed`` settings open
+    ``announce`` is called with what is to be done, and how many cores a cluster has for it (None:
+    it is done on this machine), before it begins. ``changed`` settings open
     ended runs again; ``again`` are those with which an unfinished one goes on. Raises RunError
     where another process carries the sweep out.
     """
@@ -63,9 +65,10 @@ def go_on(
             for member, status in statuses.items()
             if chosen(member) and (status is None or status.status not in DONE or changed)
         ]
-        announce(tasks)
-        with open_overview(statuses, stream) as overview:
-            outcome = carry_out(tasks, plan.workers, lock, overview)
+        with machines(plan.settings, folder.path) as found:
+            announce(tasks, found.cores)
+            with open_overview(statuses, stream) as overview:
+                outcome = carry_out(tasks, plan.workers, lock, overview, found)
     finally:
         os.close(lock)
     return Ended(outcome.code, {**statuses, **outcome.statuses})

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 #: What a process says: how it stands (or a notice), or None where it has ended.
@@ -20,7 +20,8 @@ class RunProcess:
     """``promptpo run ... --json --attached``, which ends when this process does.
 
     ``cores``: those that it keeps to, None for all. ``lock``: a descriptor that it holds as long as
-    it lives. ``hear`` is called with each message, in a thread.
+    it lives. ``hear`` is called with each message, in a thread. ``environ``: variables that it has
+    besides this process's.
     """
 
     def __init__(
@@ -29,6 +30,7 @@ class RunProcess:
         cores: frozenset[int] | None,
         lock: int,
         hear: Callable[[Message], None],
+        environ: Mapping[str, str],
     ) -> None:
         self._hear = hear
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed when the process has ended
@@ -39,6 +41,7 @@ class RunProcess:
                 stdout=subprocess.PIPE,
                 stderr=self._errors,
                 pass_fds=(lock,),
+                env={**os.environ, **environ},
             )
         threading.Thread(target=self._listen, daemon=True).start()
 

@@ -13,6 +13,7 @@ from typing import Protocol
 
 from promptpo.errors import EXIT_INTERRUPTED
 from promptpo.rollout.cores import available_cores
+from promptpo.sweep.machines import Machines
 from promptpo.sweep.plan import Member
 from promptpo.sweep.process import Message, RunProcess
 from promptpo.ui.status import RunStatus
@@ -49,20 +50,27 @@ class Watcher(Protocol):
         ...
 
 
-def slots(runs: int, workers: int | None = None) -> list[Slot]:
+#: Runs whose episodes are played on other machines, for each core of this one.
+_RUNS_A_CORE = 4
+
+
+def slots(runs: int, workers: int | None = None, cores: int | None = None) -> list[Slot]:
     """Places for runs side by side: together no more environment processes than ``workers``.
 
     Where they are as many as the cores (which is the default), each place has its own cores: its
-    environment processes then keep to one each, as they do in a run by itself.
+    environment processes then keep to one each, as they do in a run by itself. ``cores`` are those
+    of a cluster, on which episodes are then played.
     """
     available = available_cores()
-    total = workers or available
+    total = workers or (available if cores is None else max(cores, 1))
     count = max(min(runs, total), 1)
+    if cores is not None:
+        count = min(count, _RUNS_A_CORE * available)
     sizes = [total // count + (number < total % count) for number in range(count)]
-    if total != available or not hasattr(os, "sched_getaffinity"):
+    if cores is not None or total != available or not hasattr(os, "sched_getaffinity"):
         return [Slot(size, None) for size in sizes]
-    cores = iter(sorted(os.sched_getaffinity(0)))
-    return [Slot(size, frozenset(next(cores) for _ in range(size))) for size in sizes]
+    own = iter(sorted(os.sched_getaffinity(0)))
+    return [Slot(size, frozenset(next(own) for _ in range(size))) for size in sizes]
 
 
 @dataclass(frozen=True)
@@ -77,23 +85,32 @@ class _Stop:
     """Somebody wants the sweep to end."""
 
 
-def carry_out(tasks: Sequence[Task], workers: int | None, lock: int, watcher: Watcher) -> Outcome:
+def carry_out(
+    tasks: Sequence[Task], workers: int | None, lock: int, watcher: Watcher, machines: Machines
+) -> Outcome:
     """Carry out all tasks.
 
     Ctrl-C and SIGTERM end all runs so that they can be resumed; a second one kills them. A run that
     fails ends no other; the exit code is that of the first that failed, 130 where runs were
     interrupted, else 0. ``lock`` is a descriptor that all runs inherit.
     """
-    return _Schedule(tasks, workers, lock, watcher).run()
+    places = slots(len(tasks), workers, machines.cores)
+    return _Schedule(tasks, places, lock, watcher, machines.environ).run()
 
 
 class _Schedule:
     def __init__(
-        self, tasks: Sequence[Task], workers: int | None, lock: int, watcher: Watcher
+        self,
+        tasks: Sequence[Task],
+        places: Sequence[Slot],
+        lock: int,
+        watcher: Watcher,
+        environ: Mapping[str, str],
     ) -> None:
         self._waiting = deque(tasks)
-        self._free = deque(slots(len(tasks), workers))
+        self._free = deque(places)
         self._lock = lock
+        self._environ = environ
         self._watcher = watcher
         self._messages: queue.SimpleQueue[tuple[Member, Message] | type[_Stop]] = (
             queue.SimpleQueue()  # which signal handlers may use
@@ -121,9 +138,11 @@ class _Schedule:
         member = task.member
         self._set(member, RunStatus())
         arguments = (*task.arguments, f"--workers={slot.workers}")
-        process = RunProcess(
-            arguments, slot.cores, self._lock, lambda said: self._messages.put((member, said))
-        )
+
+        def hear(said: Message) -> None:
+            self._messages.put((member, said))
+
+        process = RunProcess(arguments, slot.cores, self._lock, hear, self._environ)
         self._running[member] = (process, slot)
 
     def _hear(self, message: tuple[Member, Message] | type[_Stop]) -> None:

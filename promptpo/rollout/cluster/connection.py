@@ -18,6 +18,14 @@ from promptpo.spec.running.explanation import one_line
 #: What ``--ray-address`` calls a Ray of this machine's own, which is started for the run.
 LOCAL = "local"
 
+#: What Ray is told before it is imported: it tells nothing to anybody, starts no cluster of its own
+#: accord, and has patience with a machine that is busy.
+RAY_ENVIRONMENT = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_ENABLE_AUTO_CONNECT": "0",
+    "RAY_raylet_start_wait_time_s": "120",
+}
+
 #: How often a start is tried where a machine is so busy that Ray gives up after half a minute.
 _TRIES = 3
 
@@ -34,6 +42,20 @@ class Connection:
     address: str
     joined: bool
 
+    @property
+    def cores(self) -> int:
+        """How many cores the cluster has now."""
+        import ray
+
+        return int(ray.cluster_resources().get("CPU", 0))
+
+    @property
+    def reach(self) -> str:
+        """The address by which other processes of this machine join it."""
+        import ray
+
+        return self.address if self.joined else str(ray.get_runtime_context().gcs_address)
+
     def close(self) -> None:
         """End the connection, and a Ray that was started for it, once nobody uses it."""
         _shared.leave()
@@ -47,6 +69,8 @@ def connect(address: str = "", cores: int | None = None) -> Connection:
     """
     if find_spec("ray") is None:
         raise UsageError("--executor ray needs the package 'ray'; run: pip install 'promptpo[ray]'")
+    for name, value in RAY_ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
     address = address or os.environ.get("RAY_ADDRESS", "") or LOCAL
     return _shared.enter(address, cores)
 
@@ -88,7 +112,6 @@ _shared = _Shared()
 def _begin(address: str, cores: int | None) -> None:
     import ray
 
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is told to anybody
     logging.getLogger("ray").setLevel(logging.ERROR)
     own = {"num_cpus": cores or available_cores(), "include_dashboard": False}
     tries = _TRIES if address == LOCAL else 1

@@ -95,9 +95,9 @@ class Dispatch:
     def submit(self, task: Task) -> Future[Any]:
         """The answer to a task, once there is one. Raises PromptPOError."""
         order = _Order(task)
-        with contextlib.suppress(RuntimeError):  # the loop is closed
+        try:
             self._loop.call_soon_threadsafe(self._take, order)
-        if self._closed:
+        except RuntimeError:  # the loop is closed
             order.settle(error=_closed())
         return order.future
 
@@ -121,6 +121,8 @@ class Dispatch:
             order.settle(error=_closed())
         if not self._began.done():
             self._began.set_exception(_closed())
+        with contextlib.suppress(TimeoutError):  # the crew may be asking a cluster that is gone
+            await asyncio.wait_for(self._loop.shutdown_default_executor(), 5)
         self._loop.call_soon(self._loop.stop)
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
@@ -201,9 +203,11 @@ class Dispatch:
             self._waiting.popleft().settle(error=error)
 
     def _take(self, order: _Order) -> None:
-        if not self._closed:
-            self._waiting.append(order)
-            self._match()
+        if self._closed:
+            order.settle(error=_closed())
+            return
+        self._waiting.append(order)
+        self._match()
 
     def _match(self) -> None:
         while self._waiting and self._idle:

@@ -1,0 +1,79 @@
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import promptpo
+from promptpo.errors import FileError
+from promptpo.llm.turns import TURNS, Turns
+
+
+async def most_at_once(several, calls):
+    """How many turns were had at the same time, each of some tasks."""
+    now = most = 0
+
+    async def call(turns):
+        nonlocal now, most
+        async with turns.one():
+            now += 1
+            most = max(most, now)
+            await asyncio.sleep(0.01)
+            now -= 1
+
+    await asyncio.gather(*(call(turns) for turns in several for _ in range(calls)))
+    return most
+
+
+def test_calls_of_one_run_are_counted():
+    assert asyncio.run(most_at_once([Turns(3, None)], 10)) == 3
+
+
+def test_calls_of_all_runs_that_share_a_folder_are_counted_together(tmp_path):
+    several = [Turns(2, tmp_path / "turns") for _ in range(4)]
+    assert asyncio.run(most_at_once(several, 3)) == 2
+
+
+def test_runs_that_share_nothing_do_not_wait_for_each_other(monkeypatch):
+    monkeypatch.delenv(TURNS, raising=False)
+    several = [Turns.of_environment(2) for _ in range(3)]
+    assert asyncio.run(most_at_once(several, 3)) == 6
+
+
+HOLDER = """
+import asyncio, sys
+from pathlib import Path
+from promptpo.llm.turns import Turns
+
+async def hold():
+    async with Turns(1, Path(sys.argv[1])).one():
+        print("held", flush=True)
+        await asyncio.sleep(60)
+
+asyncio.run(hold())
+"""
+
+
+def test_a_turn_ends_with_the_process_that_has_it(tmp_path):
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, tmp_path],
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(Path(promptpo.__file__).parents[1])},
+    )
+    assert holder.stdout.readline() == b"held\n"
+    turns = Turns(1, tmp_path)
+    with pytest.raises(TimeoutError):
+        asyncio.run(asyncio.wait_for(most_at_once([turns], 1), 0.3))
+    holder.send_signal(signal.SIGKILL)
+    holder.communicate()
+    assert asyncio.run(asyncio.wait_for(most_at_once([turns], 1), 10)) == 1
+
+
+def test_a_folder_that_cannot_be_is_one_line(tmp_path):
+    (tmp_path / "file").write_text(json.dumps({}))
+    with pytest.raises(FileError, match="file"):
+        asyncio.run(most_at_once([Turns(1, tmp_path / "file" / "turns")], 1))

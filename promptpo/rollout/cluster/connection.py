@@ -6,6 +6,7 @@ import contextlib
 import logging
 import os
 import signal
+import socket
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,16 +19,18 @@ from promptpo.spec.running.explanation import one_line
 #: What ``--ray-address`` calls a Ray of this machine's own, which is started for the run.
 LOCAL = "local"
 
-#: What Ray is told before it is imported: it tells nothing to anybody, starts no cluster of its own
-#: accord, and has patience with a machine that is busy.
+#: What Ray is told before it is imported: it tells nothing to anybody, and starts no cluster of its
+#: own accord.
 RAY_ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ENABLE_AUTO_CONNECT": "0",
-    "RAY_raylet_start_wait_time_s": "120",
 }
 
 #: How often a start is tried where a machine is so busy that Ray gives up after half a minute.
 _TRIES = 3
+
+#: Seconds that a cluster may take to answer a call.
+_PATIENCE = 10.0
 
 
 @dataclass(frozen=True)
@@ -112,6 +115,7 @@ _shared = _Shared()
 def _begin(address: str, cores: int | None) -> None:
     import ray
 
+    _check_heard(address)
     logging.getLogger("ray").setLevel(logging.ERROR)
     own = {"num_cpus": cores or available_cores(), "include_dashboard": False}
     tries = _TRIES if address == LOCAL else 1
@@ -130,6 +134,18 @@ def _begin(address: str, cores: int | None) -> None:
                 raise ClusterError(f"{_where(address)}: {_why(error)}") from None
         else:
             return
+
+
+def _check_heard(address: str) -> None:
+    """Raise ClusterError where nobody listens at an address: Ray would wait there for minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not host or not port.isdecimal():
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), _PATIENCE).close()
+    except (OSError, OverflowError) as error:
+        words = f"no Ray cluster can be reached there ({error}); `ray start --head` begins one here"
+        raise ClusterError(f"{_where(address)}: {words}") from None
 
 
 def _where(address: str) -> str:

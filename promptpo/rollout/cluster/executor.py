@@ -70,8 +70,10 @@ class RayExecutor(Sharing):
     def _terms(self, settings: Settings) -> tuple[Terms, dict[str, bytes] | None]:
         """What workers are told, and the files of a spec that other machines do not have."""
         suffix = PUBLISHED if settings.spec.endswith(PUBLISHED) else ""
-        sent, root, files = settings, "", None
-        if self._connection.joined:
+        sent, root, files, alike = settings, "", None, likeness()
+        if not self._connection.joined:
+            alike["code"] = ""  # it is this machine's: a worker may begin after an edit
+        else:
             found = find(settings.spec.removesuffix(PUBLISHED))
             entry = found.family.entry if isinstance(found, Member) else found
             if entry.path.parent == SHIPPED_FOLDER:
@@ -80,7 +82,7 @@ class RayExecutor(Sharing):
                 root = str(home_of(entry.path, entry.module).root)
                 files = _files(settings.spec)
         terms = Terms(
-            likeness=likeness(),
+            likeness=alike,
             settings=pickle.dumps(sent),
             spec=settings.spec,
             root=root,

@@ -18,14 +18,13 @@ _PACKAGES = ("numpy", "scipy", "gymnasium", "mujoco", "metaworld", "RestrictedPy
 
 
 class Likeness(TypedDict):
-    """What a machine has. ``code`` is a digest of promptpo's own."""
+    """What a machine has. ``code`` is a digest of promptpo's own; empty where any will do."""
 
     promptpo: str
     code: str
     packages: dict[str, str]
 
 
-@cache
 def likeness() -> Likeness:
     """What this machine has."""
     found = {}
@@ -42,7 +41,7 @@ def difference(here: Likeness, there: Likeness) -> str:
     if there["promptpo"] != here["promptpo"]:
         words = f"it has promptpo {there['promptpo']}, and this run needs {here['promptpo']}"
         return f"{words}; run there: pip install promptpo=={here['promptpo']}"
-    if there["code"] != here["code"]:
+    if here["code"] and there["code"] != here["code"]:
         return (
             "its promptpo is of the same version and has other code; install there what is"
             " installed here"
@@ -60,6 +59,7 @@ def kernel_choices() -> dict[str, str]:
     return {name: os.environ[name] for name in sandbox.KERNEL_VARIABLES if name in os.environ}
 
 
+@cache
 def _code() -> str:
     digest = hashlib.sha256()
     root = Path(__file__).resolve().parents[3]

@@ -13,12 +13,16 @@ import pickle
 import shutil
 import socket
 import tempfile
+import time
 from dataclasses import is_dataclass, replace
 from pathlib import Path
 from typing import Any, TypedDict
 
 #: Begins the names of folders that hold the files of specs.
 _PREFIX = "promptpo-seat-"
+
+#: Seconds within which whoever makes one holds it.
+_FRESH = 60.0
 
 
 class Terms(TypedDict):
@@ -87,16 +91,20 @@ class Seat:
         data = parcels.pop("data", None)
         asked = replace(asked, **parcels) if parcels else asked
         if data is None:
-            return self._answer(asked)
+            return self._answer(asked, of_job=True)
         with tempfile.NamedTemporaryFile(prefix=_PREFIX) as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
             file.write(memoryview(data))
             file.flush()
-            return self._answer(replace(asked, data=file.name))
+            return self._answer(replace(asked, data=file.name), of_job=True)
 
-    def _answer(self, job: Any) -> bytes:  # noqa: ANN401
+    def _answer(self, job: Any, *, of_job: bool = False) -> bytes:  # noqa: ANN401
         try:
             answer = ("done", self._named(self._workers.answer(job)))
         except Exception as error:
+            if of_job and type(error).__name__ == "IsolationError":  # it is the node's
+                where = f"node {_node().partition('/')[0]} ({socket.gethostname()})"
+                error.args = (f"{where}: {error}",)
             answer = ("raised", self._named(error))
         try:
             return pickle.dumps(answer)
@@ -134,14 +142,19 @@ class Seat:
 
 
 def _remove_left() -> None:
-    """Remove the folders of seats that were killed: nobody holds them any more."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+    """Remove what seats have left that were killed: nobody holds it any more."""
+    for place in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         with contextlib.suppress(OSError):
-            held = os.open(folder, os.O_RDONLY)
+            state = place.stat()
+            if state.st_uid != os.geteuid() or time.time() - state.st_mtime < _FRESH:
+                continue
+            held = os.open(place, os.O_RDONLY)
             try:
                 fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                if folder.is_dir() and folder.stat().st_uid == os.geteuid():
-                    shutil.rmtree(folder, ignore_errors=True)
+                if place.is_dir():
+                    shutil.rmtree(place, ignore_errors=True)
+                else:
+                    place.unlink()
             finally:
                 os.close(held)
 

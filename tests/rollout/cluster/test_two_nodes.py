@@ -241,7 +241,7 @@ def test_a_node_is_lost_and_another_joins(cluster, undisturbed):
 
 SMALL = (
     *("--spec", "cartpole", "--policy-seed", "7", "--model", "recorded"),
-    *("--rounds", "2", "--candidates", "2", "--episodes", "3", "--probe", "0"),
+    *("--rounds", "1", "--candidates", "2", "--episodes", "3", "--probe", "0"),
     *("--test-episodes", "3", "--selection-episodes", "2"),
 )
 

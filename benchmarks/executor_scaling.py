@@ -11,7 +11,7 @@ processes beside it; each is opened and warmed up anew for its turn. The ratio i
 workers. Real are the driver (what ``--executor ray`` runs, from packing a job to unpacking its
 answer), Ray's calls to actors, and the size of jobs and answers. Not real are the machines: the
 workers are coroutines in a few actors here, which share the cores with the driver. Workers sleep
-for the time of a job that was recorded, scaled to 2 s on average.
+for 2 s on average, a tenth more or less.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ import numpy as np
 class Policy:
     def act(self, obs):
         action = np.zeros(4)
-        action[:3] = np.clip(10.0 * (obs.goal - obs.hand), -1, 1)
+        action[:3] = np.clip(10.0 * (obs.goal_position - obs.hand_position), -1, 1)
         return action
 """
 EPISODES, STEPS = 5, 500
 
-#: Times of such a job, relative to their mean, as ``overhead`` measured them on a busy machine.
-RECORDED = (0.88, 0.93, 0.95, 0.97, 0.98, 1.0, 1.01, 1.03, 1.07, 1.18)
+#: Times of jobs, relative to their mean: a spread of a tenth is assumed.
+SPREAD = (0.88, 0.93, 0.95, 0.97, 0.98, 1.0, 1.01, 1.03, 1.07, 1.18)
 
 
 async def together(executor: Executor, jobs: int, first: int) -> None:
@@ -103,10 +103,11 @@ class Dormitory:
 
 
 class Sleeper:
-    """A worker in a dormitory."""
+    """A worker in a dormitory; ``slept`` are when it began to sleep, and for how long."""
 
     def __init__(self, actor: Any, answer: bytes, node: str) -> None:  # noqa: ANN401 - Ray's
         self._actor, self._answer, self.node = actor, answer, node
+        self.slept: list[tuple[float, float]] = []
 
     async def open(self) -> object:
         """There is nothing to open."""
@@ -115,6 +116,7 @@ class Sleeper:
     async def do(self, task: Task) -> bytes:
         """Sleep for the task's time; its answer is a job's."""
         answer: bytes = await self._actor.do.remote(task.job, task.size, self._answer)
+        self.slept.append((time.perf_counter() - task.size, task.size))
         return answer
 
     def kill(self) -> None:
@@ -130,7 +132,8 @@ class Sleepers:
         kind = ray.remote(num_cpus=0, max_concurrency=count)(Dormitory)
         self._actors = [kind.remote() for _ in range(actors)]
         ray.get([actor.do.remote(b"", 0.0, b"") for actor in self._actors])
-        self._count, self._answer, self._hired = count, answer, 0
+        self._count, self._answer = count, answer
+        self.hired: list[Sleeper] = []
 
     def wanted(self) -> int:
         """All of them, at once."""
@@ -138,9 +141,15 @@ class Sleepers:
 
     def hire(self) -> Sleeper:
         """The next one."""
-        self._hired += 1
-        number = self._hired % len(self._actors)
-        return Sleeper(self._actors[number], self._answer, f"node {number}")
+        number = len(self.hired) % len(self._actors)
+        self.hired.append(Sleeper(self._actors[number], self._answer, f"node {number}"))
+        return self.hired[-1]
+
+    def busy(self, begin: float, end: float) -> float:
+        """The share of their time between two moments that they slept."""
+        spans = [(a, a + b) for sleeper in self.hired for a, b in sleeper.slept]
+        slept = sum(max(0.0, min(b, end) - max(a, begin)) for a, b in spans)
+        return slept / ((end - begin) * self._count)
 
 
 class Memory(threading.Thread):
@@ -172,14 +181,18 @@ def scheduling(workers: int, each: int, seconds: float, actors: int) -> None:
         memory = Memory()
         with contextlib.closing(dispatch):
             dispatch.begun().result(120)
-            times = [seconds * RECORDED[n % len(RECORDED)] for n in range(workers * each)]
+            times = [seconds * SPREAD[n % len(SPREAD)] for n in range(workers * each)]
             before, began = os.times(), time.perf_counter()
             asyncio.run(carried_out(dispatch, Parcels(ray.put), times))
             took, after = time.perf_counter() - began, os.times()
-    busy = sum(times) / (workers * took)
+    # Steadily: when every worker has had a job, until none waits any more.
+    ends = 2 * seconds
+    steady = crew.busy(began + ends, began + took - ends)
     cpu = after.user + after.system - before.user - before.system
     print(f"{workers:,} workers, {len(times):,} jobs of {seconds:g} s: {took:.1f} s")
-    print(f"busy {busy:.1%}; {len(times) / took:,.0f} jobs/s; driver {cpu / took:.0%} of a core")
+    print(f"busy {steady:.1%} but for the first and the last {ends:g} s,", end=" ")
+    print(f"{crew.busy(began, began + took):.1%} with them")
+    print(f"{len(times) / took:,.0f} jobs/s; driver {cpu / took:.0%} of a core")
     print(f"driver's memory at most {memory.most / 1e6:,.0f} MB")
 
 

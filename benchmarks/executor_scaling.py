@@ -5,7 +5,8 @@
 
 ``overhead`` plays jobs of 2,500 steps of ``metaworld_reach`` (5 episodes of 500) with the same
 policy and on the same cores, now in local processes and now through Ray, with all of Ray's own
-processes beside it; each is opened and warmed up anew for its turn. The ratio is of medians.
+processes beside it; each is opened and warmed up anew for its turn. Ratios are of medians. On a
+machine with other work only that of processor time says anything, which counts Ray's own too.
 
 ``scheduling`` is a simulation: what plays is replaced by sleep, so that one machine can hold 1,000
 workers. Real are the driver (what ``--executor ray`` runs, from packing a job to unpacking its
@@ -67,29 +68,41 @@ async def together(executor: Executor, jobs: int, first: int) -> None:
             sys.exit(f"not {EPISODES * STEPS} steps, but {run.steps}: {run.error}")
 
 
-def steps_per_second(executor: Executor, jobs: int, first: int) -> float:
-    """Of an executor that is warm, which it is made here."""
+def rates(executor: Executor, jobs: int, first: int) -> tuple[float, float]:
+    """Steps per second, and per second of processor time, once the executor is warm."""
     with contextlib.closing(executor):
         asyncio.run(executor.describe())
         asyncio.run(together(executor, 2 * available_cores(), 0))
-        began = time.perf_counter()
+        spent, began = processor_seconds(), time.perf_counter()
         asyncio.run(together(executor, jobs, first))
-        return jobs * EPISODES * STEPS / (time.perf_counter() - began)
+        steps = jobs * EPISODES * STEPS
+        return steps / (time.perf_counter() - began), steps / (processor_seconds() - spent)
+
+
+def processor_seconds() -> float:
+    """What this process and all below it have taken, Ray's own and those that have ended too."""
+    me = psutil.Process()
+    found = 0.0
+    for process in (me, *me.children(recursive=True)):
+        with contextlib.suppress(psutil.Error):
+            found += sum(process.cpu_times()[:4])
+    return found
 
 
 def overhead(rounds: int, jobs: int) -> None:
     """Alternate between local processes and Ray; print both, and their ratio."""
     settings = Settings("metaworld_reach")
-    found: dict[str, list[float]] = {"local": [], "ray": []}
+    found: dict[str, list[tuple[float, float]]] = {"local": [], "ray": []}
     for round_ in range(rounds):
         for name in ("local", "ray") if round_ % 2 == 0 else ("ray", "local"):
             opened = LocalExecutor(settings) if name == "local" else RayExecutor(settings)
-            found[name].append(steps_per_second(opened, jobs, 1000 * (round_ + 1)))
-            print(f"round {round_ + 1}  {name:6} {found[name][-1]:9,.0f} steps/s", flush=True)
-    local, ray = (statistics.median(found[name]) for name in ("local", "ray"))
-    print(f"median   local {local:,.0f}, ray {ray:,.0f}: ratio {ray / local:.3f}")
-    pairs = [r / own for own, r in zip(found["local"], found["ray"], strict=True)]
-    print(f"of pairs {', '.join(f'{ratio:.3f}' for ratio in pairs)}")
+            found[name].append(rates(opened, jobs, 1000 * (round_ + 1)))
+            wall, processor = found[name][-1]
+            words = f"{wall:9,.0f} steps/s {processor:9,.0f} steps a second of processor time"
+            print(f"round {round_ + 1}  {name:6} {words}", flush=True)
+    for number, what in enumerate(("steps/s", "steps a second of processor time")):
+        local, ray = (statistics.median(r[number] for r in found[n]) for n in ("local", "ray"))
+        print(f"median {what}: local {local:,.0f}, ray {ray:,.0f}: ratio {ray / local:.3f}")
 
 
 class Dormitory:

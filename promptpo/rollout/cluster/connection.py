@@ -160,7 +160,10 @@ def _why(error: Exception) -> str:
     if isinstance(error, ImportError):
         return f"{words}; run: pip install 'promptpo[ray]'"
     if isinstance(error, ConnectionError):
-        return "no Ray cluster can be reached there; `ray start --head` begins one here"
+        return (
+            "no Ray cluster can be reached there; `ray start --head` begins one here, and one that"
+            " asks for a token needs RAY_AUTH_MODE=token and ~/.ray/auth_token"
+        )
     return words
 
 

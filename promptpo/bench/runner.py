@@ -157,6 +157,8 @@ def open_bench(
                 settings = dict(entrant.settings)
                 if _asks(entrant):
                     settings["model"] = _model_of(settings.get("model") or model, member, file)
+                    if settings["model"] == BUILTIN:
+                        settings |= dict.fromkeys(_OF_MODELS)
                 if entrant.label not in chosen and member in before.own:
                     own[member] = before.own[member]
                 elif problem := _unreplayable(settings, name):
@@ -166,6 +168,10 @@ def open_bench(
     shared = {**suite.budget, **machine}
     plan = Plan.of(own, shared, own)
     return Bench(suite, folder, plan, chosen, idle)
+
+
+#: Limits on what language models are asked and cost: nothing that bounds what asks none.
+_OF_MODELS = ("max_calls", "max_tokens", "max_cost")
 
 
 def _asks(entrant: Entrant) -> bool:

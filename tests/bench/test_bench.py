@@ -69,6 +69,20 @@ def test_what_would_be_run_is_said(suite, capsys):
     assert not Path("runs").exists()
 
 
+def test_calls_and_cost_bound_what_asks_a_language_model_alone(suite):
+    text = suite.read_text().replace("steps = 4000", "steps = 4000\ncalls = 3\ncost = 1.0")
+    suite.write_text(f'{text}\n[[methods]]\nlabel = "no model"\nmodel = "builtin"\n')
+    bench = open_bench(load_suite(str(suite)), suite.parent)
+    limits = {
+        member.label: [bench.plan.settings_of(member)[f"max_{of}"] for of in ("calls", "cost")]
+        for member in bench.plan.members
+    }
+    assert limits["by hand"] == [3, 1.0]
+    assert limits["no model"] == [None, None]
+    steps = {bench.plan.settings_of(member)["max_env_steps"] for member in bench.plan.members}
+    assert steps == {4000}
+
+
 @pytest.mark.parametrize(
     ("argv", "code", "message"),
     [

@@ -78,15 +78,19 @@ class TuningStage:
     ) -> list[Candidate]:
         """What tuning makes of a round's candidates and the best so far: new ones, not played yet.
 
-        It takes a ``share`` of the steps that are left. Where these are too few to get anywhere it
-        tunes the ``least`` number of policies all the same.
+        It takes a ``share`` of the steps that are left, or all of them where only these get
+        anywhere. Where they do not it tunes the ``least`` number of policies all the same.
         """
         from promptpo.policies.constants import with_ranges_of
 
         self.told = ()
-        budget = int(self.services.tuning_left * share)
+        left = self.services.tuning_left
+        budget = int(left * share)
         entrants = self._entrants(candidates, best) if budget else []
-        fitting = max(budget // self._needed(entrants), least)
+        needed = self._needed(entrants)
+        if budget < needed <= left:
+            budget = left
+        fitting = max(budget // needed, least)
         if entrants and not fitting:
             text = f"round {number} tunes nothing: {budget:,} steps of tuning are too few"
             self.services.report("notice", text=f"{text} for episodes of this length")

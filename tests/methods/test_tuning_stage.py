@@ -73,6 +73,12 @@ def test_a_share_of_what_is_left_is_spent():
     assert len(stage.services.tunings) == 1, "it was taken up again"
 
 
+def test_a_share_that_gets_nowhere_takes_all_that_is_left():
+    stage = Stage(source(1, tunes=1), tune_steps=150)  # 80 are needed
+    stage.tune(share=0.5)
+    assert stage.services.tuned == 150
+
+
 def test_the_best_so_far_is_tuned_beside_the_round_s_own():
     stage = Stage(source(1, tunes=1), number=2)
     best = stage.played(1, 3, source(9, tunes=2, note="best"))

@@ -1,5 +1,6 @@
 """Runs the same source under plain Python and under the language layer alone, in this process."""
 
+import functools
 import re
 import sys
 import types
@@ -20,10 +21,14 @@ from sandbox.language.library import library_facades, load_libraries
 from sandbox.libraries import needed_libraries
 
 
+#: Once for the same libraries, as in the warm parent: looking through all modules takes a while.
+load = functools.cache(load_libraries)
+
+
 def run_restricted(source: str, extra: tuple[str, ...] = ()) -> tuple[dict, Printer]:
     """The namespace after executing ``source`` as a program, and what it printed to."""
     printer = Printer(4000)
-    loaded = load_libraries(needed_libraries(source, extra))
+    loaded = load(needed_libraries(source, extra))
     randomness = Randomness(0)
     roots.provide(lambda: randomness)
     library = Library(randomness, library_facades(loaded, extra))

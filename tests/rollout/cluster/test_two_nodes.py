@@ -16,7 +16,7 @@ import time
 import psutil
 import pytest
 from own_cartpole import own_cartpole
-from scripted import BAD, FEEDBACK, GOOD, policy
+from scripted import BAD, FEEDBACK, GOOD, policy, replies
 
 from promptpo.cli import main
 from promptpo.errors import ClusterError, SpecError
@@ -240,7 +240,7 @@ def test_a_node_is_lost_and_another_joins(cluster, undisturbed):
 
 
 SMALL = (
-    *("--spec", "cartpole", "--policy-seed", "7", "--model", "recorded"),
+    *("--spec", "cartpole", "--policy-seed", "7"),
     *("--rounds", "1", "--candidates", "2", "--episodes", "3", "--probe", "0"),
     *("--test-episodes", "3", "--selection-episodes", "2"),
 )
@@ -261,9 +261,10 @@ def folder_in(out):
 
 
 def test_a_driver_that_is_killed_leaves_nothing_and_its_run_is_resumed(cluster, tmp_path):
-    assert main([*SMALL, "--workers", "1", "--out", str(tmp_path / "local")]) == 0
+    small = (*SMALL, "--model", replies([GOOD, BAD]).write(tmp_path / "replies.jsonl"))
+    assert main([*small, "--workers", "1", "--out", str(tmp_path / "local")]) == 0
     address = ("--ray-address", cluster.address)
-    command = [sys.executable, "-m", "promptpo", *SMALL, *address, "--out", str(tmp_path / "ray")]
+    command = [sys.executable, "-m", "promptpo", *small, *address, "--out", str(tmp_path / "ray")]
     driver = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     deadline = time.monotonic() + 120
     while not ((folder := folder_in(tmp_path / "ray")) and events(folder)):

@@ -20,7 +20,6 @@ from sandbox.language import (
 from sandbox.language.library import library_facades, load_libraries
 from sandbox.libraries import needed_libraries
 
-
 #: Once for the same libraries, as in the warm parent: looking through all modules takes a while.
 load = functools.cache(load_libraries)
 

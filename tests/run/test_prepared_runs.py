@@ -201,7 +201,7 @@ def test_a_tuned_policy_keeps_what_was_prepared(tmp_path):
     )
     weak = weak.replace("self.gain @ state < 0", "self.gain @ state < self.bias")
     result, events = run(
-        tmp_path, replies([weak]), probe=2, policy_seed=3, tune=True, tune_steps=40_000, **ON
+        tmp_path, replies([weak]), probe=2, policy_seed=3, tune=True, tune_steps=20_000, **ON
     )
     written, tuned = result.rounds[0].candidates
     assert tuned.kind == "tuned"

@@ -90,11 +90,17 @@ def late_imports(package, path):
     text = Path(path).read_text() if path.endswith(".py") else ""
     if not re.search(r"^[ \t]+(import|from) ", text, re.MULTILINE):
         return  # most have none; parsing them all takes many seconds
-    for function in ast.walk(ast.parse(text)):
-        if not isinstance(function, ast.FunctionDef):
-            continue
-        for node in ast.walk(function):
-            if isinstance(node, ast.Import):
-                yield from (alias.name for alias in node.names)
-            elif isinstance(node, ast.ImportFrom):
-                yield resolve_name("." * node.level + (node.module or ""), package)
+    for node in statements_in_functions(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield resolve_name("." * node.level + (node.module or ""), package)
+
+
+def statements_in_functions(tree, inside=False):
+    """Each once; there are none in expressions, which most of a tree is."""
+    for node in ast.iter_child_nodes(tree):
+        if not isinstance(node, ast.expr):
+            if inside:
+                yield node
+            yield from statements_in_functions(node, inside or isinstance(node, ast.FunctionDef))

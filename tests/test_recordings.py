@@ -37,6 +37,7 @@ def test_a_recording_replays_with_unchanged_prompts(tmp_path, spec):
         model="recorded",
         test_episodes=0,
         selection_episodes=0,
+        workers=1,
         out=str(tmp_path),
         on_event=events.append,
     )

@@ -74,7 +74,7 @@ def test_each_candidate_and_round_has_its_line(finished: tuple[Path, str]) -> No
 @pytest.mark.slow
 def test_eval_of_a_run_repeats_its_held_out_score(finished: tuple[Path, str]) -> None:
     folder, _ = finished
-    done = promptpo_cli(folder, "eval", "latest", "--episodes", "10")
+    done = promptpo_cli(folder, "eval", "latest", "--episodes", "10", "--workers", "1")
     assert done.returncode == 0, done.stderr
     assert "return       500 in every one of 10 episodes" in done.stdout
     assert "10 held-out ones of seed 0, 5,000 steps" in done.stdout
@@ -90,7 +90,17 @@ def test_eval_of_a_policy_file_needs_its_task(finished: tuple[Path, str], tmp_pa
     assert refused.returncode == 2
     assert "give the task that it is for with --spec" in refused.stderr
     done = promptpo_cli(
-        tmp_path, "eval", str(policy), "--spec", "cartpole", "--episodes", "20", "--seed", "3"
+        tmp_path,
+        "eval",
+        str(policy),
+        "--spec",
+        "cartpole",
+        "--episodes",
+        "20",
+        "--seed",
+        "3",
+        "--workers",
+        "1",
     )
     assert done.returncode == 0, done.stderr
     assert re.search(r"return       4\d(\.\d+)?, 95% interval \d+(\.\d+)? to \d+", done.stdout)
@@ -100,7 +110,9 @@ def test_eval_of_a_policy_file_needs_its_task(finished: tuple[Path, str], tmp_pa
 def test_eval_of_a_policy_that_fails_is_one_line(tmp_path: Path) -> None:
     policy = tmp_path / "bad.py"
     policy.write_text("class Policy:\n    def act(self, o):\n        return 7\n")
-    done = promptpo_cli(tmp_path, "eval", str(policy), "--spec", "cartpole", "--episodes", "2")
+    done = promptpo_cli(
+        tmp_path, "eval", str(policy), "--spec", "cartpole", "--episodes", "2", "--workers", "1"
+    )
     assert (done.returncode, done.stdout) == (1, "")
     assert re.fullmatch(r"promptpo: error: .*bad\.py: the policy failed: .*\n", done.stderr)
 

@@ -59,7 +59,7 @@ def exported(request, tmp_path_factory):
         FLOOR.read_text().replace("from acme_envs import", "LENGTH = 5 #")
     )
     (base / "aisle.py").write_text(SPEC.replace("horizon=20", f"horizon=20, {request.param}"))
-    settings = {"rounds": 1, "candidates": 2, "episodes": 2, "test_episodes": 3}
+    settings = {"rounds": 1, "candidates": 2, "episodes": 2, "test_episodes": 3, "workers": 1}
     result = promptpo.optimize(
         base / "aisle.py", method="random-search", out=base / "runs", **settings
     )
@@ -138,6 +138,8 @@ def test_a_policy_can_be_scored_on_the_spec_that_lies_beside_it(exported):
             "spec",
             "--episodes",
             "3",
+            "--workers",
+            "1",
         ],
         check=False,
         cwd=to,

@@ -101,7 +101,7 @@ def test_it_is_the_same_from_its_run_its_candidate_and_an_export(learned, taken)
         for f in (learned.folder / "best" / "policy.py", own, taken / "policy.py")
     ]
     assert {file.learned for file in found} == {found[0].learned}
-    played = promptpo.evaluate(taken / "policy.py", "cartpole", seed=0, episodes=3)
+    played = promptpo.evaluate(taken / "policy.py", "cartpole", seed=0, episodes=3, workers=1)
     assert played.error == ""
     assert played.rollout.returns == learned.test.returns
 

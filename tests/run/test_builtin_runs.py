@@ -16,7 +16,7 @@ from promptpo.run.settings import configure
 from promptpo.store.reading import read_record
 
 SMALL = {"model": "builtin", "episodes": 1, "test_episodes": 2, "probe": 0, "seed": 3,
-         "tune": False}  # fmt: skip
+         "tune": False, "workers": 1}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -94,8 +94,6 @@ def test_tuning_mends_a_structure_that_falls(tmp_path):
 @pytest.mark.parametrize("name", shipped())
 def test_every_spec_can_be_tried(name, tmp_path):
     once = SMALL | {"test_episodes": 1}
-    result = promptpo.optimize(
-        name, rounds=1, candidates=1, workers=1, out=tmp_path, **once
-    )  # fmt: skip
+    result = promptpo.optimize(name, rounds=1, candidates=1, out=tmp_path, **once)
     assert result.best.error is None
     assert result.test is not None

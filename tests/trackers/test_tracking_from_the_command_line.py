@@ -108,7 +108,9 @@ def test_wandb_offline_has_the_run_and_no_tracker_wants_to_get_out(tmp_path):
     ways = ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
     names = "wandb,mlflow,tensorboard"
     outside = {"WANDB_MODE": "offline", **dict.fromkeys(ways, proxy.address)}
-    model = replies([BAD, GOOD], [FAIR, FAIR.replace("0.0", "0.1")]).write(tmp_path / "replies.jsonl")
+    model = replies([BAD, GOOD], [FAIR, FAIR.replace("0.0", "0.1")]).write(
+        tmp_path / "replies.jsonl"
+    )
     few = ("--candidates", "2", "--episodes", "2", "--probe", "0", "--model", model)
     first = promptpo(tmp_path, *SMALL, *few, "--track", names, **outside)
     assert first.returncode == 0, first.stderr

@@ -33,11 +33,11 @@ def test_the_settings_that_matter_are_arguments():
 
 
 def test_a_run_is_scored_again_as_it_was_set(result):
-    found = promptpo.evaluate(result)
+    found = promptpo.evaluate(result, workers=1)
     assert found.rollout.seeds == result.test.seeds
     assert found.rollout.returns == result.test.returns
     assert found.run == result.folder
-    assert promptpo.evaluate(result.folder).rollout == found.rollout
+    assert promptpo.evaluate(result.folder, workers=1).rollout == found.rollout
 
 
 @pytest.mark.slow

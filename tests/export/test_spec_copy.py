@@ -84,6 +84,7 @@ def finished(tmp_path_factory):
         episodes=2,
         selection_episodes=2,
         test_episodes=3,
+        workers=1,
         out=project / "runs",
     )
     assert result.test is not None
@@ -171,7 +172,7 @@ def test_a_run_without_a_copy_goes_by_the_original(run, finished):
 @pytest.mark.parametrize("name", ["sizes.py", "worlds/lengths.py"])
 def test_eval_plays_the_task_of_the_run(run, finished, capsys, name):
     change(finished[1], name, "HORIZON = 1\nLENGTH = 'nine'\n")
-    assert main(["eval", str(run), "--episodes", "3"]) == 0
+    assert main(["eval", str(run), "--episodes", "3", "--workers", "1"]) == 0
     out, err = capsys.readouterr()
     assert err.count("\n") == 1
     assert "this uses the run's own copy, runs/aisle/" in err

@@ -84,14 +84,14 @@ def test_the_page_of_any_other_run_has_none(tmp_path):
 
 
 def test_eval_scores_lives_as_the_run_did(finished, capsys):
-    again = promptpo.evaluate(finished.folder)
+    again = promptpo.evaluate(finished.folder, workers=1)
     assert again.rollout.returns == finished.test.returns
-    assert main(["eval", str(finished.folder), "--json"]) == 0
+    assert main(["eval", str(finished.folder), "--json", "--workers", "1"]) == 0
     (told,) = json.loads(capsys.readouterr().out)["evaluations"]
     assert told["life"] == 4
     assert [e["return"] for e in told["episodes"]] == list(finished.test.returns)
     assert len(told["life_curve"]) == 4
-    assert main(["eval", str(finished.folder)]) == 0
+    assert main(["eval", str(finished.folder), "--workers", "1"]) == 0
     said = capsys.readouterr().out
     assert "return by episode of a life: 1: " in said
     assert "over 3 lives of 4 episodes" in said

@@ -30,8 +30,8 @@ from promptpo.rollout.preparing import PrepareJob
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 NOISY = policy("return int(np.random.random() < 0.5)")
-#: Keeps the pole up for all 500 steps, and takes seconds for it.
-SLOW = "import time\n" + GOOD.replace("        lean", "        time.sleep(0.002)\n        lean", 1)
+#: Keeps the pole up for all 500 steps, and computes for seconds: its sleep would take no time.
+SLOW = GOOD.replace("        lean", "        sum(range(60_000))\n        lean", 1)
 SEEDS = tuple(range(20))
 
 
@@ -189,7 +189,8 @@ async def disturbed(executor, *blows):
     """A long job in the middle of which something happens, and happens again."""
     job = asyncio.ensure_future(executor.run(PlayJob(SLOW, SEEDS)))
     for blow in blows:
-        await asyncio.sleep(1.5)
+        await asyncio.sleep(0.8)
+        assert not job.done()
         blow()
     return await job
 

@@ -174,9 +174,11 @@ def _tuned(memory: Memory) -> tuple[str, str]:
 def _second(memory: Memory) -> _Section:
     second = memory.second
     assert second is not None  # noqa: S101
+    best = memory.best
+    scores = "scores as much" if best and second.score == best.score else "scores less"
     head = (
-        f"### A second line of attack, {second.name}\n\nIt scores less, and behaves most unlike the"
-        f" best of those that show promise: {_promise(second, memory.best)}."
+        f"### A second line of attack, {second.name}\n\nIt {scores}, and behaves most unlike the"
+        f" best of those that show promise: {_promise(second, best)}."
     )
     worst = [shortened(line, _LOSER) for line in _episodes(second)[:1]]
     forms: tuple[list[str], ...] = (

@@ -12,7 +12,8 @@ machine with other work only that of processor time says anything, which counts 
 workers. Real are the driver (what ``--executor ray`` runs, from packing a job to unpacking its
 answer), Ray's calls to actors, and the size of jobs and answers. Not real are the machines: the
 workers are coroutines in a few actors here, which share the cores with the driver. Workers sleep
-for 2 s on average, a tenth more or less.
+for the times that ``--recorded`` jobs of 2,500 steps take in a local process before, scaled to
+``--seconds`` on average.
 """
 
 from __future__ import annotations
@@ -54,9 +55,6 @@ class Policy:
         return action
 """
 EPISODES, STEPS = 5, 500
-
-#: Times of jobs, relative to their mean: a spread of a tenth is assumed.
-SPREAD = (0.88, 0.93, 0.95, 0.97, 0.98, 1.0, 1.01, 1.03, 1.07, 1.18)
 
 
 async def together(executor: Executor, jobs: int, first: int) -> None:
@@ -103,6 +101,26 @@ def overhead(rounds: int, jobs: int) -> None:
     for number, what in enumerate(("steps/s", "steps a second of processor time")):
         local, ray = (statistics.median(r[number] for r in found[n]) for n in ("local", "ray"))
         print(f"median {what}: local {local:,.0f}, ray {ray:,.0f}: ratio {ray / local:.3f}")
+
+
+def recorded(jobs: int) -> list[float]:
+    """How long so many jobs take one local process, relative to their mean."""
+
+    async def each() -> list[float]:
+        found = []
+        await together(executor, 1, 0)
+        for number in range(jobs):
+            began = time.perf_counter()
+            await together(executor, 1, (number + 1) * EPISODES)
+            found.append(time.perf_counter() - began)
+        return found
+
+    with contextlib.closing(LocalExecutor(Settings("metaworld_reach"), 1)) as executor:
+        times = asyncio.run(each())
+    mean = statistics.mean(times)
+    spread = statistics.pstdev(times) / mean
+    print(f"{jobs} jobs in a local process: {mean:.2f} s each, spread {spread:.0%}", flush=True)
+    return [seconds / mean for seconds in times]
 
 
 class Dormitory:
@@ -181,8 +199,13 @@ class Memory(threading.Thread):
             time.sleep(0.05)
 
 
-def scheduling(workers: int, each: int, seconds: float, actors: int) -> None:
-    """Keep so many workers busy; print which share of their time they were."""
+def scheduling(
+    workers: int, each: int, seconds: float, actors: int, relative: Sequence[float]
+) -> None:
+    """Keep so many workers busy; print which share of their time they were.
+
+    ``relative`` are times of jobs, relative to their mean, which workers sleep in turn.
+    """
     results = tuple(Episode(n, 123.4, STEPS, True) for n in range(EPISODES))
     played = PlayRun(results, EPISODES * STEPS, clipped=(0,) * EPISODES)
     answer = pickle.dumps(("done", played))
@@ -194,7 +217,7 @@ def scheduling(workers: int, each: int, seconds: float, actors: int) -> None:
         memory = Memory()
         with contextlib.closing(dispatch):
             dispatch.begun().result(120)
-            times = [seconds * SPREAD[n % len(SPREAD)] for n in range(workers * each)]
+            times = [seconds * relative[n % len(relative)] for n in range(workers * each)]
             before, began = os.times(), time.perf_counter()
             asyncio.run(carried_out(dispatch, Parcels(ray.put), times))
             took, after = time.perf_counter() - began, os.times()
@@ -231,12 +254,14 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=1000, help="that sleep (default: 1000)")
     parser.add_argument("--each", type=int, default=10, help="jobs for each of them (default: 10)")
     parser.add_argument("--seconds", type=float, default=2.0, help="of a job (default: 2)")
+    parser.add_argument("--recorded", type=int, default=20, help="jobs played (default: 20)")
     parser.add_argument("--actors", type=int, default=4, help="they share (default: 4)")
     given = parser.parse_args()
     if given.what == "overhead":
         overhead(given.rounds, given.jobs)
     else:
-        scheduling(given.workers, given.each, given.seconds, given.actors)
+        relative = recorded(given.recorded)
+        scheduling(given.workers, given.each, given.seconds, given.actors, relative)
 
 
 if __name__ == "__main__":

@@ -59,7 +59,7 @@ import numpy as np
 class Policy:
     def act(self, obs):
         action = np.zeros(4)
-        action[:3] = np.clip(10.0 * (obs.goal - obs.hand), -1, 1)
+        action[:3] = np.clip(10.0 * (obs.goal_position - obs.hand_position), -1, 1)
         return action
 """
 TASKS = {

@@ -12,14 +12,17 @@ import promptpo
 from promptpo.errors import UsageError
 from promptpo.store.reading import read_record
 
-#: Each method with weights and with a table; each spec has numbers of its own to be asked for.
+#: Each method on three specs, with weights and with a table; each spec has numbers of its own to be asked for.
 RUNS = [
     ("props", "cartpole"),
     ("props", "noise_world_board_0"),
+    ("props", "mountain_car_continuous"),
     ("props+", "mountain_car_continuous"),
     ("props+", "frozen_lake"),
+    ("props+", "cartpole"),
     ("r2po", "cartpole"),
     ("r2po", "frozen_lake"),
+    ("r2po", "noise_world_board_0"),
 ]
 SMALL = {"model": "openai/scripted", "rounds": 2, "warm_up": 2}
 

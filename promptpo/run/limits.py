@@ -176,6 +176,17 @@ class Ledger:
         self._used = {}
         return allowed
 
+    @property
+    def tuning_left(self) -> int:
+        """Steps of tuning that the run has left, within those of all search."""
+        config, reached = self.config, self.reached.steps
+        if not config.tune:
+            return 0
+        left = config.tune_steps - reached.get("tuning", 0)
+        if config.max_env_steps is not None:
+            left = min(left, config.max_env_steps - searched(reached))
+        return max(left, 0)
+
     def check_tuning(self, steps: int) -> None:
         """Raises LimitReached where a limit is reached, or leaves no room for so many steps."""
         self.check()

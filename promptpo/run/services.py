@@ -32,7 +32,6 @@ from promptpo.store.codec import encode, score_data
 from promptpo.store.events import EventLog
 from promptpo.store.folder import RunFolder
 from promptpo.store.memo import Memo, digest
-from promptpo.store.tally import searched
 from promptpo.types import (
     Candidate,
     Key,
@@ -202,13 +201,7 @@ class RunServices:
     @property
     def tuning_left(self) -> int:
         """Steps of tuning that the run has left, within those of all search."""
-        config, reached = self.config, self.ledger.reached.steps
-        if not config.tune:
-            return 0
-        left = config.tune_steps - reached.get("tuning", 0)
-        if config.max_env_steps is not None:
-            left = min(left, config.max_env_steps - searched(reached))
-        return max(left, 0)
+        return self.ledger.tuning_left
 
     async def proven(self, candidates: Sequence[Candidate]) -> tuple[list[Candidate], Candidate]:
         """The candidates, and the best of them by scores that stand."""

@@ -12,7 +12,7 @@ import promptpo
 from promptpo.errors import UsageError
 from promptpo.store.reading import read_record
 
-#: Each method on three specs, with weights and with a table; each spec has numbers of its own to be asked for.
+#: Each method on three specs, with weights and with a table; each spec asks for other numbers.
 RUNS = [
     ("props", "cartpole"),
     ("props", "noise_world_board_0"),

@@ -85,15 +85,16 @@ class Player:
         Raises RunError where they cannot be had.
         """
         of = self.digest(play)
-        if not self._stored(of, key, play.stream, seeds):
+        found = self._stored(of, key, play.stream, seeds)
+        if not found.keys() >= set(seeds):
             await self._again(of, play, key, seeds)
-        found = {e.seed: e for e in self.reader(play, key)()}
+            found = {e.seed: e for e in self.reader(play, key)(seeds=frozenset(seeds))}
         if not found.keys() >= set(seeds):
             name = self._first(of, key).name
             raise RunError(f"{name}: some episodes are lost, and went otherwise when played again")
         return [found[seed] for seed in seeds]
 
-    def reader(self, play: Play, key: Key) -> Callable[[], list[Trajectory]]:
+    def reader(self, play: Play, key: Key) -> Callable[..., list[Trajectory]]:
         """What reads the file that has the episodes of a play, and maybe others."""
         of = self.digest(play)
         name, failed = self._first(of, key).name, self._failed(of, key)
@@ -104,7 +105,7 @@ class Player:
         new = run is None
         if run is None:
             run = await self._evaluate(of, play, key, keep)
-        elif keep and run.error is None and not self._stored(of, key, play.stream, keep):
+        elif keep and run.error is None and self._lost(of, key, play.stream, keep):
             await self._again(of, play, key, keep)
         data = {"key": encode(key), "digest": of, **encode(run)}
         self.log.emit("rollout", transient=not new, **data)
@@ -152,10 +153,18 @@ class Player:
         run = self.memo.rollout(of)
         return None if run is None or run.error is None else self._first(of, key).attempt
 
-    def _stored(self, of: str, key: Key, stream: Stream, seeds: Sequence[int]) -> bool:
+    def _stored(
+        self, of: str, key: Key, stream: Stream, seeds: Sequence[int]
+    ) -> dict[int, Trajectory]:
+        """The episodes of these seeds whose file is there and whole."""
+        where = self._first(of, key).name, stream, self._failed(of, key)
+        if not self.folder.episodes(*where).exists():
+            return {}
         try:
-            name = self._first(of, key).name
-            return self.folder.holds_episodes(name, stream, seeds, self._failed(of, key))
+            return {e.seed: e for e in self.folder.read_episodes(*where, seeds=frozenset(seeds))}
         except RunError as e:
             self.record("notice", text=str(e))
-            return False
+            return {}
+
+    def _lost(self, of: str, key: Key, stream: Stream, seeds: Sequence[int]) -> set[int]:
+        return set(seeds) - self._stored(of, key, stream, seeds).keys()

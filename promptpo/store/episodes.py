@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,15 +35,23 @@ def packed(episodes: Sequence[Trajectory]) -> bytes:
     return buffer.getvalue()
 
 
-def read(file: Path) -> list[Trajectory]:
-    """The trajectories in a file. Raises RunError where it is missing or damaged."""
+def read(file: Path, seeds: Collection[int] | None = None) -> list[Trajectory]:
+    """The trajectories in a file, or those of these seeds; of the others only seeds are read.
+
+    Raises RunError where it is missing or damaged.
+    """
     import numpy as np
 
     remedy = "`promptpo --resume` plays its episodes again"
     try:
         with np.load(file, allow_pickle=False) as data:
             count = sum(name.startswith("end_") for name in data.files)
-            return [_episode(data, i) for i in range(count)]
+            ends = [_array(data, f"end_{i}", 1, "i").tolist() for i in range(count)]
+            return [
+                _episode(data, i, *end)
+                for i, end in enumerate(ends)
+                if seeds is None or end[0] in seeds
+            ]
     except FileNotFoundError:
         raise RunError(f"{file}: the episodes are missing; {remedy}") from None
     except Exception as e:  # numpy and zipfile raise a dozen kinds for a damaged file
@@ -51,11 +59,17 @@ def read(file: Path) -> list[Trajectory]:
         raise RunError(f"{file}: damaged ({told or type(e).__name__}); {remedy}") from None
 
 
-def _episode(data: Any, i: int) -> Trajectory:  # noqa: ANN401 - numpy's open file
+def _episode(
+    data: Any,  # noqa: ANN401 - numpy's open file
+    i: int,
+    seed: int,
+    terminated: int,
+    truncated: int,
+    success: int,
+) -> Trajectory:
     from promptpo.types import Trajectory
 
-    end, rewards = _array(data, f"end_{i}", 1, "i"), _array(data, f"rewards_{i}", 1)
-    seed, terminated, truncated, success = end.tolist()
+    rewards = _array(data, f"rewards_{i}", 1)
     observations, actions = _array(data, f"obs_{i}", 2), _array(data, f"actions_{i}", 2)
     if not len(observations) - 1 == len(actions) == len(rewards):
         raise ValueError(f"the arrays of episode {i} do not fit together")

@@ -12,7 +12,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -236,23 +236,19 @@ class RunFolder:
         write_atomically(self.episodes(name, stream, failed), packed(list(stored.values())))
 
     def read_episodes(
-        self, name: str, stream: Stream = "search", failed: int | None = None
+        self,
+        name: str,
+        stream: Stream = "search",
+        failed: int | None = None,
+        seeds: Collection[int] | None = None,
     ) -> list[Trajectory]:
-        """The trajectories that ``write_episodes`` stored. Raises RunError."""
+        """The trajectories that ``write_episodes`` stored, or those of these seeds.
+
+        Raises RunError.
+        """
         from promptpo.store.episodes import read
 
-        return read(self.episodes(name, stream, failed))
-
-    def holds_episodes(
-        self, name: str, stream: Stream, seeds: Sequence[int], failed: int | None = None
-    ) -> bool:
-        """Whether trajectories of all these seeds are stored.
-
-        Raises RunError where the file is there and damaged.
-        """
-        if not self.episodes(name, stream, failed).exists():
-            return False
-        return {e.seed for e in self.read_episodes(name, stream, failed)} >= set(seeds)
+        return read(self.episodes(name, stream, failed), seeds)
 
     def prepared(self, name: str, digest: str) -> Path:
         """Values that a candidate's ``prepare`` returned, as ``sandbox`` packs them."""

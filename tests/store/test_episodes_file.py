@@ -3,6 +3,7 @@
 import contextlib
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -92,6 +93,17 @@ def test_what_was_traced_is_kept_beside_episodes_without(tmp_path):
     with np.load(file, allow_pickle=False) as data:
         assert "trace_names_0" not in data.files
         assert data["trace_kinds_1"].tolist() == [[4, 0, 4], [2, 3, 1], [1, 0, 1]]
+
+
+def test_where_some_seeds_are_asked_for_only_their_arrays_are_read(tmp_path):
+    file = tmp_path / "episodes.npz"
+    file.write_bytes(packed([replace(traced({}), seed=seed) for seed in (3, 7, 5)]))
+    with np.load(file) as data:
+        np.savez(file, **{**data, "rewards_1": np.zeros(0)})
+
+    assert [episode.seed for episode in read(file, {5, 3})] == [3, 5]
+    with pytest.raises(RunError, match="episode 1 do not fit together"):
+        read(file, {7})
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,12 @@ LONGEST = ("test_recordings.py", "test_kill_and_resume.py")
 
 
 @pytest.fixture
+def scipy_stats():
+    """It takes long to import, and every process collects all tests."""
+    return importlib.import_module("scipy.stats")
+
+
+@pytest.fixture
 def unopened(monkeypatch):
     """``promptpo list`` names the specs and opens no environment; its test of its own opens all."""
     listing = importlib.import_module("promptpo.cli.listing")

@@ -4,7 +4,6 @@ import math
 
 import pytest
 from rollouts import rollout
-from scipy.stats import ttest_rel
 
 from promptpo.racing import paired, standard_error, undecided
 
@@ -40,11 +39,11 @@ def test_fewer_than_two_pairs_tell_nothing(seeds):
 
 
 @pytest.mark.parametrize("shift", [-3.0, -1.2, -0.4, 0.0, 0.3, 0.9, 1.1, 2.0])
-def test_beyond_noise_is_what_student_s_t_says(shift):
+def test_beyond_noise_is_what_student_s_t_says(scipy_stats, shift):
     noise = (0.3, -1.1, 0.7, 0.2, -0.4, 1.3)
     a = rollout(tuple(10 + i + shift + n for i, n in enumerate(noise)))
     b = rollout(tuple(10.0 + i for i in range(6)))
-    test = ttest_rel(a.returns, b.returns)
+    test = scipy_stats.ttest_rel(a.returns, b.returns)
     expected = 0 if test.pvalue >= 0.05 else 1 if test.statistic > 0 else -1
     assert paired(a, b).sign == expected
 

@@ -1,10 +1,10 @@
 """Confidence intervals against scipy's, against simulation, and at their edges."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
-import scipy.stats
 
 from promptpo.stats import Interval, mean_interval, success_interval
 
@@ -13,9 +13,11 @@ from promptpo.stats import Interval, mean_interval, success_interval
     ("successes", "trials"), [(0, 1), (0, 50), (50, 50), (1, 50), (49, 50), (17, 50), (3, 7)]
 )
 @pytest.mark.parametrize("level", [0.8, 0.95, 0.99])
-def test_wilson_agrees_with_scipy(successes: int, trials: int, level: float) -> None:
+def test_wilson_agrees_with_scipy(
+    scipy_stats: Any, successes: int, trials: int, level: float
+) -> None:
     ours = success_interval(successes, trials, level)
-    theirs = scipy.stats.binomtest(successes, trials).proportion_ci(level, method="wilson")
+    theirs = scipy_stats.binomtest(successes, trials).proportion_ci(level, method="wilson")
     assert ours is not None
     assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
 
@@ -37,10 +39,10 @@ def test_impossible_counts_are_refused(successes: int, trials: int) -> None:
         success_interval(successes, trials)
 
 
-def test_bootstrap_agrees_with_scipy() -> None:
+def test_bootstrap_agrees_with_scipy(scipy_stats: Any) -> None:
     sample = np.random.default_rng(3).exponential(100.0, size=40)
     ours = mean_interval(sample.tolist(), resamples=20_000)
-    theirs = scipy.stats.bootstrap(
+    theirs = scipy_stats.bootstrap(
         (sample,), np.mean, method="percentile", n_resamples=20_000, rng=np.random.default_rng(9)
     ).confidence_interval
     assert ours is not None

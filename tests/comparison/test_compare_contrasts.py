@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 from written_runs import written_run
 
 from promptpo.comparison.contrasts import contrasts, holm
@@ -25,12 +24,12 @@ LOW = [float(x) for x in range(30)]
 HIGH = [x + 2 + (x % 3) for x in LOW]
 
 
-def test_single_runs_on_the_same_seeds_are_paired_by_episode(tmp_path):
+def test_single_runs_on_the_same_seeds_are_paired_by_episode(tmp_path, scipy_stats):
     found = only(written_run(tmp_path, test=HIGH), written_run(tmp_path, test=LOW, model="b"))
     assert (found.paired, found.unit, found.counts) == (True, "episodes", (30, 30))
     assert found.difference == pytest.approx(3)
     assert 2 < found.interval.low < 3 < found.interval.high < 4
-    assert found.p == stats.wilcoxon(np.subtract(HIGH, LOW)).pvalue
+    assert found.p == scipy_stats.wilcoxon(np.subtract(HIGH, LOW)).pvalue
 
 
 def test_pairing_goes_by_seed_not_by_place(tmp_path):
@@ -46,12 +45,12 @@ def test_only_shared_episodes_are_paired(tmp_path):
     assert (found.counts, found.difference) == ((10, 10), 1.0)
 
 
-def test_different_seeds_are_not_paired(tmp_path):
+def test_different_seeds_are_not_paired(tmp_path, scipy_stats):
     a = written_run(tmp_path, test=HIGH, seed=0)
     b = written_run(tmp_path, test=LOW, seed=1, model="b")
     found = only(a, b)
     assert (found.paired, found.counts) == (False, (30, 30))
-    assert found.p == stats.mannwhitneyu(HIGH, LOW).pvalue
+    assert found.p == scipy_stats.mannwhitneyu(HIGH, LOW).pvalue
     assert found.interval.low < 0 < found.interval.high  # pairing would have told them apart
 
 
@@ -77,20 +76,20 @@ def test_runs_that_share_a_seed_are_not_taken_for_pairs_of_their_own(tmp_path):
     assert (only(*a, *b).paired, only(*a, *b).counts) == (False, (3, 3))
 
 
-def test_paired_successes_are_tested_exactly(tmp_path):
+def test_paired_successes_are_tested_exactly(tmp_path, scipy_stats):
     a = written_run(tmp_path, test=[60.0] * 9 + [0.0] * 3, successes=True)
     b = written_run(
         tmp_path, test=[0.0] * 8 + [60.0] + [0.0] * 2 + [60.0], successes=True, model="b"
     )
     found = only(a, b, measure="success")
     assert found.difference == pytest.approx(7 / 12)
-    assert found.p == pytest.approx(stats.binomtest(8, 9).pvalue)
+    assert found.p == pytest.approx(scipy_stats.binomtest(8, 9).pvalue)
 
 
-def test_unpaired_successes_are_tested_exactly(tmp_path):
+def test_unpaired_successes_are_tested_exactly(tmp_path, scipy_stats):
     a = written_run(tmp_path, test=[60.0] * 9 + [0.0], successes=True, seed=0)
     b = written_run(tmp_path, test=[60.0] * 2 + [0.0] * 8, successes=True, seed=1, model="b")
-    assert only(a, b, measure="success").p == stats.fisher_exact([[9, 1], [2, 8]]).pvalue
+    assert only(a, b, measure="success").p == scipy_stats.fisher_exact([[9, 1], [2, 8]]).pvalue
 
 
 @pytest.mark.parametrize("seed", [0, 1])

@@ -16,8 +16,9 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
-#: Minutes each: begun first, so that none of them is left over when the others are done.
-LONGEST = ("test_recordings.py", "test_kill_and_resume.py")
+#: A minute each: begun first, so that none of them is left over when the others are done, and those
+#: with a cluster stay in the process that has started it.
+LONGEST = ("test_recordings.py", "test_two_nodes.py", "test_kill_and_resume.py")
 
 
 @pytest.fixture
@@ -39,7 +40,8 @@ def pytest_xdist_auto_num_workers(config):
 
 
 def pytest_collection_modifyitems(items):
-    def is_short(item):
-        return Path(item.path).name not in LONGEST
+    def place(item):
+        name = Path(item.path).name
+        return LONGEST.index(name) if name in LONGEST else len(LONGEST)
 
-    items.sort(key=is_short)
+    items.sort(key=place)

@@ -256,8 +256,8 @@ def test_max_concurrency_bounds_the_calls_in_flight():
 
 
 def test_the_wait_for_a_slot_does_not_count_as_time_of_the_call():
-    with ScriptedServer(latency=0.6) as server:
-        replies = ask(settings(server, max_concurrency=1, call_timeout=1.0), 3)
+    with ScriptedServer(latency=1.0) as server:
+        replies = ask(settings(server, max_concurrency=1, call_timeout=2.5), 3)
     assert [r.text for r in replies] == [DEFAULT_TEXT] * 3
 
 

@@ -39,6 +39,10 @@ METHODS = {
     "best-of-n": ("--method", "best-of-n", "--finalists", "3"),
     "random-search": ("--method", "random-search"),
     "r2po": ("--method", "r2po", "--warm-up", "3", "--episodes", "5", "--rounds", "3"),
+    "props+": (
+        *("--method", "props+", "--warm-up", "3", "--candidates", "1"),
+        *("--episodes", "5", "--rounds", "3"),
+    ),
     "inspo": ("--method", "inspo", "--max-repairs", "1", "--probe", "1", "--prune-every", "1"),
     "tune": ("--method", "tune", "--model", f"file:{LEANING}", "--tune", "--tune-steps", "4000"),
     "tuning": ("--tune", "--tune-steps", "12000"),
@@ -66,6 +70,7 @@ REPLAYS = [
         ("best-of-n", 1),
         ("random-search", 1),
         ("r2po", 1),
+        ("props+", 1),
         ("inspo", 1),
         ("tune", 1),
         ("tuning", 2),
@@ -96,7 +101,7 @@ def criticised():
 
 
 def proposals():
-    """Parameters for three iterations of R2PO; one reply has none, and is asked for again."""
+    """Parameters for three iterations; one reply to R2PO has none, and is asked for again."""
     script = Replies()
     for number in (1, 2, 3):
         for candidate, role in ((1, "search"), (2, "critic")):
@@ -123,6 +128,7 @@ def learning():
 
 SCRIPTS = {
     "r2po": proposals,
+    "props+": proposals,
     "inspo": instructed,
     "critic": criticised,
     "preparing": learning,

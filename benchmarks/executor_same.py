@@ -47,8 +47,8 @@ COMMANDS = {
     "smoke": ("bench", "smoke.toml"),
 }
 #: Moments, and what a machine or a place changes: all else has to be equal.
-TIMES = ("time", "seconds", "latency", "wall", "cpu")
-ABOUT = ("run", "resumed", "prompt", "reply")
+TIMES = ("time", "seconds", "latency")
+ABOUT = ("run", "resumed")
 FOUND = re.compile(r"^Found by .*$", re.MULTILINE)  # when, and the run's folder
 
 

@@ -50,9 +50,6 @@ TABLE = FEW.replace("TABLE", ', "table": np.tile(gains, (60, 1))')
 TABLE = TABLE.replace("GAINS", 'prepared["table"][7]')
 FEW = FEW.replace("TABLE", "").replace("GAINS", 'prepared["gains"]')
 
-#: For what reads values through PolicyFile alone, as all tests here do: of the fuller form.
-BESIDE = pytest.mark.parametrize("learned", [TABLE], ids=["beside"], indirect=True)
-
 WITHOUT = (*REFUSED, "scipy", "scipy.optimize")
 
 
@@ -101,7 +98,7 @@ def test_it_is_the_same_from_its_run_its_candidate_and_an_export(learned, taken)
         for f in (learned.folder / "best" / "policy.py", own, taken / "policy.py")
     ]
     assert {file.learned for file in found} == {found[0].learned}
-    played = promptpo.evaluate(taken / "policy.py", "cartpole", seed=0, episodes=3, workers=1)
+    played = promptpo.evaluate(taken / "policy.py", "cartpole", seed=0, episodes=3)
     assert played.error == ""
     assert played.rollout.returns == learned.test.returns
 
@@ -160,7 +157,6 @@ def test_a_file_without_values_is_refused_in_a_line_that_tells_the_remedy(
     assert error.count("\n") == 1
 
 
-@BESIDE
 def test_a_tuning_that_is_resumed_needs_the_file_no_more(taken, tmp_path):
     copy = shutil.copytree(taken, tmp_path / "copy")
     result = run_small(
@@ -177,7 +173,6 @@ def test_a_tuning_that_is_resumed_needs_the_file_no_more(taken, tmp_path):
     assert again.test.returns == result.test.returns
 
 
-@BESIDE
 def test_it_is_filmed_like_any_other(taken, tmp_path):
     pytest.importorskip("PIL")
     more = ("--spec", "cartpole", "--episodes", "1", "--format", "gif", "--to", tmp_path)
@@ -185,7 +180,6 @@ def test_it_is_filmed_like_any_other(taken, tmp_path):
     assert [file.suffix for file in tmp_path.iterdir()] == [".gif"]
 
 
-@BESIDE
 def test_the_file_as_a_model_prepares_anew(taken, tmp_path):
     result = promptpo.optimize(
         "cartpole", model=f"file:{taken / 'policy.py'}", out=str(tmp_path), rounds=1, candidates=1,

@@ -81,7 +81,7 @@ def test_a_run_that_is_cut_off_anywhere_ends_the_same(tmp_path, monkeypatch):
         names = [c.name for c in result.rounds[0].candidates]
         assert names == ["r01_c01", "r01_c02", "r01_c04"]
         log = (result.folder / "events.jsonl").read_text().splitlines(keepends=True)
-        for place in range(3, len(log), 14):
+        for place in range(3, len(log), 9):
             (result.folder / "events.jsonl").write_text("".join(log[:place]))
             again = promptpo.optimize(resume=result.folder)
             assert again.rounds == result.rounds, place

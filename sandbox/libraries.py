@@ -81,6 +81,7 @@ SCIPY = (
     "scipy.spatial",
     "scipy.spatial.distance",
     "scipy.spatial.transform",
+    "scipy.stats",
 )
 
 #: With those of which ``language`` makes its own: the whole of ``operator`` but for attributes by
@@ -100,7 +101,7 @@ def importable_modules(extra: tuple[str, ...] = ()) -> frozenset[str]:
 
 
 #: Offered, but not in the list below: callers have written that down.
-_UNLISTED = {"scipy.integrate"}
+_UNLISTED = {"scipy.integrate", "scipy.stats"}
 
 #: Environment variables that choose numeric kernels: without them a policy's arithmetic could
 #: differ from the host's in the last bit.

@@ -59,5 +59,7 @@ def library_members(name: str) -> dict[str, object]:
     refused = frozenset(names.REFUSED_ATTRIBUTES)
     if name.startswith("scipy."):
         scipy_library.prepare()
+        if name == "scipy.stats":
+            return scipy_library.statistics()
         refused |= scipy_library.REFUSED
     return public_members(module, refused)

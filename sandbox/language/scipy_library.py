@@ -8,6 +8,7 @@ import os
 from typing import Any
 
 from sandbox.language import names
+from sandbox.language.facades import facade
 
 #: Public names that are left out: of the test suite and the documentation, plots (there is no
 #: matplotlib), wrappers that read a module's attributes by name and lead to raw memory, what always
@@ -19,6 +20,28 @@ REFUSED = frozenset(
         "linprog_verbose_callback ode complex_ode LSODA"
     )
 )
+#: Of ``scipy.stats`` what is listed: its classes hold arrays that compiled code trusts
+#: (``gaussian_kde``), or make code from names (``rv_continuous``).
+_FUNCTIONS = names.words(
+    "bartlett binned_statistic chi2_contingency chisquare circmean circstd circvar cumfreq "
+    "describe energy_distance entropy f_oneway gmean gstd hmean iqr jarque_bera kruskal ks_2samp "
+    "kurtosis levene linregress median_abs_deviation mode moment normaltest pearsonr "
+    "percentileofscore pmean rankdata relfreq scoreatpercentile sem sigmaclip skew spearmanr "
+    "theilslopes tmax tmean tmin trim_mean trimboth tstd ttest_1samp ttest_ind ttest_rel tvar "
+    "variation wasserstein_distance zmap zscore"
+)
+_DISTRIBUTIONS = names.words(
+    "beta binom cauchy chi2 expon f gamma geom laplace logistic lognorm multivariate_normal nbinom "
+    "norm pareto poisson t triang truncnorm uniform weibull_min"
+)
+#: Of a distribution what leaves it as it is: one that draws with a generator and fails keeps that
+#: generator, for every episode that is played after it. ``numpy.random`` draws.
+_METHODS = names.words(
+    "cdf entropy fit interval isf logcdf logpdf logpmf logsf mean median pdf pmf ppf sf std "
+    "support var"
+)
+#: Of several numbers at once: the others remember by themselves, or draw.
+_METHODS_OF_MANY = names.words("entropy logpdf pdf")
 #: Modules that functions of these import when they are called: after the lock-down nothing can be
 #: loaded. Those that this version of scipy has not are passed over.
 _LATE = names.words(
@@ -38,6 +61,20 @@ def prepare() -> None:
     # Reads its direction numbers from a file, and goes on with zeros where it cannot.
     importlib.import_module("scipy.stats.qmc").Sobol(1, scramble=False).random(1)
     _mend_results()
+
+
+def statistics() -> dict[str, object]:
+    """What is offered of ``scipy.stats``: functions, and distributions by what they compute."""
+    real = importlib.import_module("scipy.stats")
+    functions = {name: getattr(real, name) for name in _FUNCTIONS}
+    return functions | {name: _distribution(name, getattr(real, name)) for name in _DISTRIBUTIONS}
+
+
+def _distribution(name: str, real: object) -> object:
+    wanted = _METHODS_OF_MANY if name.startswith("multivariate") else _METHODS
+    found = {method: getattr(real, method) for method in wanted if hasattr(real, method)}
+    hints = {"rvs": "numpy.random draws"}
+    return facade(f"scipy.stats.{name}", found, hints)
 
 
 def _count_threads() -> None:

@@ -1,9 +1,11 @@
 """What the facades offer of scipy works after the lock-down, where nothing more can be loaded."""
 
 import ast
+import contextlib
 import re
 import subprocess
 import sys
+import types
 from importlib.util import resolve_name
 from pathlib import Path
 
@@ -13,12 +15,18 @@ from restricted import programs
 
 from sandbox import Box, Host, Interface, Limits
 from sandbox.language.catalog import library_members
+from sandbox.language.facades import Facade
 from sandbox.libraries import SCIPY
 
 FAMILIES = programs("scipy")
+DISTRIBUTIONS = {
+    name: member
+    for name, member in library_members("scipy.stats").items()
+    if isinstance(member, Facade)
+}
 POLICY = """import numpy as np
 import scipy.linalg as la, scipy.optimize as op, scipy.interpolate as ip
-import scipy.signal as sg, scipy.spatial as sp, scipy.integrate as ig
+import scipy.signal as sg, scipy.spatial as sp, scipy.integrate as ig, scipy.stats as st
 class Policy:
     def act(self, obs):
         family()
@@ -60,11 +68,41 @@ def test_each_name_that_is_offered_stands_in_the_families():
     assert offered - words == set()
 
 
+@pytest.mark.parametrize("name", [n for n, d in DISTRIBUTIONS.items() if hasattr(d, "fit")])
+def test_a_distribution_is_as_it_was_after_what_is_offered_of_it_fails(name):
+    methods, states = vars(DISTRIBUTIONS[name]), []
+    real = next(m.__self__ for m in methods.values() if isinstance(m, types.MethodType))
+
+    for _ in range(2):
+        states.append(repr({k: v for k, v in vars(real).items() if "vec" not in k}))
+        for method in (m for m in methods.values() if isinstance(m, types.MethodType)):
+            for arguments in ((), (Stray(),), ([0.1, 0.2], Stray()), ([0.5], 2.0, 3.0, Stray())):
+                with contextlib.suppress(Exception):
+                    method(*arguments)
+
+    assert states[0] == states[1]
+
+
+class Stray:
+    """What a program could hand over: an argument that fails in the middle of everything."""
+
+    def __array__(self, *_args, **_options):
+        raise RuntimeError
+
+
+def test_of_statistics_no_class_is_offered_and_nothing_that_draws():
+    members = library_members("scipy.stats")
+
+    assert [name for name, member in members.items() if isinstance(member, type)] == []
+    assert {"rvs", "random_state"} & set().union(*map(vars, DISTRIBUTIONS.values())) == set()
+
+
 @pytest.mark.slow
 def test_nothing_of_scipy_is_loaded_later_than_in_the_warm_parent():
     probe = """
 import sys
 from sandbox.language.library import load_libraries
+from sandbox.language.facades import Facade
 from sandbox.libraries import SCIPY
 load_libraries(SCIPY)
 print("\\n".join(f"{m.__package__} {m.__file__}" for m in list(sys.modules.values())

@@ -9,10 +9,10 @@ from promptpo.types import Candidate
 PREPARING = """
 - Beside the class your code may define `def prepare(data)`, which learns before the policy acts. It
   runs once, before the first episode, in at most $seconds s of processor time (no clock tells it:
-  bound the work by counting) and 1 GB, on one core, with all libraries above and `scipy.integrate`.
-  It returns a dict of numbers, numpy arrays and short strings (4 MB, no objects). Every policy is
-  then made as `Policy(prepared)`: write `def __init__(self, prepared)` and read `prepared["gain"]`;
-  what is in it cannot be changed.
+  bound the work by counting) and 1 GB, on one core, with all libraries above, `scipy.integrate` and
+  `scipy.stats` (functions and distributions, no drawing). It returns a dict of numbers, numpy
+  arrays and short strings (4 MB, no objects). Every policy is then made as `Policy(prepared)`:
+  write `def __init__(self, prepared)` and read `prepared["gain"]`; what is in it cannot be changed.
 - `data` is what the search recorded before this round, $losers
   too: the newest $transitions transitions, which cannot be changed. `data.observations` (N, n),
   `data.actions` (N, m), `data.rewards` (N,), `data.next_observations` (N, n), `data.terminals`

@@ -7,7 +7,7 @@ from rollouts import rollout
 
 from promptpo.prompts import count_tokens
 from promptpo.prompts.promptpo import Memory, render_memory
-from promptpo.prompts.promptpo.focused import second_in_full
+from promptpo.prompts.promptpo.focused import LOSER, second_in_full
 from promptpo.types import Candidate, Key, Note, Preparation, Rollout, Round
 
 HORIZON = 10
@@ -157,6 +157,30 @@ def test_a_loser_is_told_by_the_lines_that_differ_and_its_worst_episode():
 def test_a_loser_that_was_written_anew_is_said_to_be():
     other = candidate(1, 2, 1.0, text=source("Other.", *[f"y{i} = {i}" for i in range(8)]))
     assert "Written anew, not from r01_c01." in told(one_round(1, FIRST.winner, other))
+
+
+def test_where_more_changed_than_is_told_the_strategy_stands_in_its_place():
+    lines = [f"x{i} = {i}" for i in range(60)]
+    base = candidate(1, 1, 5.0, text=source("Base.", *lines))
+    changed = [
+        f"x{i} = {i + 100}  # {'c' * 40}" if i < 20 else line for i, line in enumerate(lines)
+    ]
+    other = candidate(1, 2, 1.0, text=source("Leans back.", *changed))
+
+    text = told(one_round(1, base, other)).partition("### The others of round 1")[2]
+
+    assert "```diff" not in text
+    assert "Written anew, not from r01_c01. Leans back." in text
+
+
+def test_so_much_of_a_losers_worst_episode_is_told_as_feedback_authors_are_told():
+    long = Note(WORST.title, "z" * 2000)
+    best = candidate(1, 1, 5.0, text=source("Best.", *[f"x{i} = {i}" for i in range(900)]))
+    other = candidate(1, 2, 1.0, notes=(long,))  # little room is left beside such a best
+
+    text = told(one_round(1, best, other)).partition("### The others")[2]
+
+    assert LOSER - 50 <= text.count("z") <= LOSER
 
 
 def test_the_error_of_a_loser_is_told_with_its_lines():

@@ -13,6 +13,7 @@ from promptpo.prompts.promptpo import (
     render_all,
     repair_messages,
 )
+from promptpo.prompts.promptpo.focused import LOSER
 from promptpo.run.options import build
 from promptpo.spec import load_spec, prompt_parts, shipped_specs
 from promptpo.types import Candidate, Key, Note, Round
@@ -113,6 +114,21 @@ def test_later_rounds_see_history_and_reflection(config):
     assert "speed = 77" in asked
     assert "it fell to the left" in asked
     assert "Push earlier." in asked
+
+
+@pytest.mark.parametrize("turn", [Turn(), Turn(second=True), Turn(reflected=False)])
+def test_a_policys_author_knows_how_many_rounds_there_are(turn):
+    asked = text(policy_messages(CARTPOLE, CONFIG, remembered(), turn))
+    assert f"This is round 2 of at most {CONFIG.rounds}." in asked
+
+
+def test_in_the_published_method_rounds_are_not_counted():
+    assert "of at most 10" not in text(policy_messages(CARTPOLE, PAPER, remembered()))
+
+
+@pytest.mark.parametrize(("config", "told"), [(CONFIG, True), (PAPER, False)])
+def test_who_writes_feedback_knows_how_little_of_losers_is_seen(config, told):
+    assert (f"the first {LOSER} or" in text(feedback_messages(CARTPOLE, config))) == told
 
 
 def test_who_does_without_the_reflection_sees_the_rest():

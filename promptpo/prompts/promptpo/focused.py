@@ -19,6 +19,7 @@ from promptpo.prompts.promptpo.memory import (
 )
 from promptpo.prompts.promptpo.prepared import preparation_line, preparation_words
 from promptpo.prompts.promptpo.words import (
+    MORE,
     lengths_words,
     paired_words,
     score_words,
@@ -30,9 +31,12 @@ from promptpo.prompts.promptpo.words import (
 from promptpo.prompts.task import CHARS_PER_TOKEN
 from promptpo.types import Candidate, Note, Round
 
-#: Characters of a strategy in the table, of a loser's worst episode, of an episode beside the
-#: worst, of an error.
-_STRATEGY, _LOSER, _BESIDE, _ERROR = 45, 160, 110, 500
+#: Characters of a strategy in the table and of a policy that was written anew, of an episode beside
+#: the worst, of an error.
+_STRATEGY, _ANEW, _BESIDE, _ERROR = 45, 120, 110, 500
+
+#: Characters of a worst episode of another policy than the best: authors are told this number.
+LOSER = 340
 
 #: Characters of an episode beside the worst, and of another policy's, where there is room.
 _ROOMY = 600
@@ -180,7 +184,7 @@ def _second(memory: Memory) -> _Section:
         f"### A second line of attack, {second.name}\n\nIt {scores}, and behaves most unlike the"
         f" best of those that show promise: {_promise(second, best)}."
     )
-    worst = [shortened(line, _LOSER) for line in _episodes(second)[:1]]
+    worst = [shortened(line, LOSER) for line in _episodes(second)[:1]]
     forms: tuple[list[str], ...] = (
         [preparation_words(second), *_episodes(second, _ROOMY)],
         [preparation_words(second, _SECOND), *worst],
@@ -193,7 +197,7 @@ def second_in_full(second: Candidate, best: Candidate | None) -> str:
     """The second line of attack for who goes on from it: its source and its episodes."""
     base = (best.source if best else None) or ""
     changed = source_difference(base, second.source or "", _SECOND) if base else ""
-    if changed and "more lines" not in changed:
+    if changed and MORE not in changed:
         source = f"{_LINES.format(name=best.name if best else '')}\n\n```diff\n{changed}\n```"
     else:
         source = _code(second)
@@ -230,8 +234,8 @@ def _last(last: Round, memory: Memory) -> _Section:
     return _Section(
         (
             told(lambda c: _other(c, base, _ROOMY, difference=True)),
-            told(lambda c: _other(c, base, _LOSER, difference=True)),
-            told(lambda c: _other(c, base, _LOSER, difference=False)),
+            told(lambda c: _other(c, base, LOSER, difference=True)),
+            told(lambda c: _other(c, base, LOSER, difference=False)),
             "",
         )
     )
@@ -241,11 +245,11 @@ def _other(candidate: Candidate, base: Candidate, most: int, *, difference: bool
     parts = []
     if difference and candidate.source and base.source and candidate.source != base.source:
         changed = source_difference(base.source, candidate.source)
-        parts.append(
-            f"{_LINES.format(name=base.name)}\n\n```diff\n{changed}\n```"
-            if changed
-            else f"Written anew, not from {base.name}."
-        )
+        if changed and MORE not in changed:
+            parts.append(f"{_LINES.format(name=base.name)}\n\n```diff\n{changed}\n```")
+        else:  # the first lines of many say little: how it fared takes their place
+            strategy = shortened(strategy_line(candidate.source), _ANEW)
+            parts.append(f"Written anew, not from {base.name}. {strategy}".strip())
     if candidate.error:
         parts.append(shortened(candidate.error.strip(), _ERROR))
     if learned := preparation_line(candidate, most):

@@ -10,7 +10,7 @@ from promptpo.common import bounds
 from promptpo.common.plaintext import clean, shortened
 from promptpo.config import RunConfig
 from promptpo.llm.messages import Message
-from promptpo.prompts.promptpo.focused import render_memory, second_in_full
+from promptpo.prompts.promptpo.focused import LOSER, render_memory, second_in_full
 from promptpo.prompts.promptpo.history import render_history
 from promptpo.prompts.promptpo.memory import BEST, MEDIAN, WORST, Memory, Turn
 from promptpo.prompts.promptpo.optimizer import render_solutions
@@ -45,11 +45,16 @@ _LASTS = """all {} episodes
 
 _TRACE = """
 - A class attribute `TRACE = ("phase", "push_at")` names up to 8 attributes of `self`, numbers or
-  short strings, that are recorded at every step for the author of the next policy."""
+  strings of up to 24 characters, that are recorded at every step for the next policy's author."""
 
 _TRACED = """
 - `traj.trace["phase"]`: list of T values of an attribute that the policy chose to record, None
   where it did not; `traj.trace` has the names that it chose. Tell what helps of them."""
+
+_OTHERS = f"""
+
+Of every other policy the authors see the worst episode alone, and of its text the first {LOSER} or
+so characters: begin with how the episode ended, and what led to it."""
 
 #: With the reflection a model may send another Feedback class; it sees the one in force.
 _REVISION = """
@@ -83,6 +88,8 @@ def policy_messages(
         said = _SECOND.replace("$name", memory.second.name) + second_in_full(
             memory.second, memory.best
         )
+    if memory.rounds and config.options.history != "published":
+        said = f"This is round {memory.rounds[-1].number + 1} of at most {config.rounds}. {said}"
     return filled(
         "promptpo/policy",
         task=task_text(spec, config),
@@ -106,6 +113,7 @@ def feedback_messages(spec: EnvSpec, config: RunConfig) -> Messages:
         task=task_text(spec, config),
         imports=imports_text(spec),
         text_chars=bounds.SUMMARY,
+        others=_OTHERS if getattr(config.options, "history", "") == "focused" else "",
         trace=_TRACED if _traces(config) else "",
         success="True or False" if spec.success else "None (this task defines no success)",
     )

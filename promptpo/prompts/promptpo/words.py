@@ -17,6 +17,9 @@ _LINE = 250
 #: Characters of a difference between two sources that are told, at most, and of one line of it.
 _DIFFERENCE, _DIFFERENT = 500, 80
 
+#: What a difference ends with of which not all is told.
+MORE = "more lines"
+
 
 def score_words(candidate: Candidate) -> str:
     """Its pooled score: ``success 4/5, return 1544 ± 120 (5)``, or why it has none."""
@@ -107,7 +110,7 @@ def source_difference(old: str, new: str, most: int = _DIFFERENCE) -> str:
     kept: list[str] = []
     for line in told:
         if sum(map(len, kept)) + len(line) > most:
-            return "\n".join([*kept, f"... {len(told) - len(kept)} more lines"])
+            return "\n".join([*kept, f"... {len(told) - len(kept)} {MORE}"])
         kept.append(line)
     return "\n".join(kept)
 

@@ -90,7 +90,8 @@ def played(run: Run, sources: Sequence[str], count: int) -> Table:
 
 def contests(run: Run) -> list[tuple[str, list[str]]]:
     """For each round after the first: the best so far, and what was written in it."""
-    found, earlier = [], []
+    found: list[tuple[str, list[str]]] = []
+    earlier: list[Candidate] = []
     for round_ in run.rounds:
         sources = [c.source for c in round_.candidates if c.source and not c.score.failed]
         if earlier:
@@ -130,7 +131,7 @@ def measured(run: Run, count: int, draws: int) -> list[str]:
     """The lines of a run."""
     rounds = contests(run)
     table = played(run, list({s: None for best, new in rounds for s in (best, *new)}), count)
-    rng = random.Random(0)
+    rng = random.Random(0)  # noqa: S311 - no secret
     hits: dict[str, list[bool]] = defaultdict(list)
     losses: dict[str, list[float]] = defaultdict(list)
     episodes: dict[str, list[int]] = defaultdict(list)

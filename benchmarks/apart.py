@@ -1,0 +1,132 @@
+"""What each change of the loop brings, apart from the others: 12 runs on a task, by a plan.
+
+    python benchmarks/apart.py --out FOLDER                       both tasks: an hour
+    python benchmarks/apart.py --out FOLDER twin_mujoco_hopper    one
+
+Trying nine changes one by one takes ten runs, of which two tell of each. In a plan by Plackett and
+Burman ("The design of optimum multifactorial experiments", Biometrika 33, 1946) 12 runs have about
+half of the changes each, such that every two changes meet in all four ways equally often: all 12
+tell of each then. What leaves a change out is an option of the command (``CHANGES``). Two columns
+of the plan stand for nothing: what they seem to bring is chance.
+
+Runs are replayed from ``benchmarks/apart/`` with the options that they were made with (three rounds
+of three; ``ALWAYS``); those that lie in the folder are taken as they are. Each was written by a
+language model that saw the prompts of that run and nothing else.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from promptpo import load_run
+from promptpo.run.past import Run
+
+HERE = Path(__file__).parent / "apart"
+TASKS = ("twin_mujoco_hopper", "twin_mujoco_walker2d")
+#: Each change, and the options that leave it out.
+CHANGES = {
+    "the best meets its challengers": ["--no-challenge"],
+    "racing": ["--episodes", "5"],
+    "losers and budget": ["--history", "published", "--history-tokens", "24000"],
+    "second line": ["--no-second-line"],
+    "revised Feedback": ["--no-revise-feedback"],
+    "trace and lines never run": ["--no-trace"],
+    "probes": ["--probe", "0"],
+    "one without reflection": ["--without-reflection", "0"],
+    "facts": ["--no-facts"],
+    "(nothing)": [],
+    "(nothing, again)": [],
+}
+ALWAYS = [
+    *("--rounds", "3", "--candidates", "3", "--episode-timeout", "1", "--prepare-time", "0"),
+    *("--selection-episodes", "20", "--test-episodes", "50", "--workers", "1"),
+]
+_GENERATOR = (1, 1, -1, 1, 1, 1, -1, -1, -1, 1, -1)
+
+
+def plan() -> np.ndarray:
+    """Runs by changes, 1 where a run has the change and -1 where it has not; the last has all."""
+    rows = [[-_GENERATOR[(j - i) % 11] for j in range(11)] for i in range(11)]
+    found = np.array([*rows, [1] * 11])
+    assert (found.T @ found == 12 * np.eye(11)).all()  # noqa: S101 - every two equally often
+    return found
+
+
+def left_out(row: np.ndarray) -> list[str]:
+    """The options of a run of the plan."""
+    pairs = zip(CHANGES.values(), row, strict=True)
+    return [option for options, has in pairs if has < 0 for option in options]
+
+
+def run_of(task: str, number: int, out: Path) -> Run:
+    """A run of the plan, replayed where it does not lie there."""
+    folder = out / task / f"{number:02d}"
+    if not (found := sorted(folder.glob("*/*/run.json"))):
+        command = [sys.executable, "-m", "promptpo", task.replace("twin_", "twin:", 1)]
+        command += ["--model", f"recorded:{HERE / task}_{number:02d}.jsonl", "--out", str(folder)]
+        command += [*ALWAYS, *left_out(plan()[number - 1])]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+        if done.returncode:
+            sys.exit(f"{' '.join(command)}: {done.stderr.strip()}")
+        found = sorted(folder.glob("*/*/run.json"))
+    return load_run(found[-1].parent)
+
+
+def measures(run: Run) -> dict[str, float]:
+    """What is compared of a run."""
+    if run.test is None:
+        sys.exit(f"{run.folder}: no held-out score")
+    told = sum(len(p.read_text()) for p in (run.folder / "prompts").glob("*.prompt.md"))
+    return {
+        "held-out return": run.test.score.mean_return,
+        "search steps": float(run.usage.steps["search"]),
+        "characters of prompts": float(told),
+    }
+
+
+def effects(values: list[float]) -> list[float]:
+    """What each change brings: the mean of the six runs with it less that of those without."""
+    return [float(e) for e in plan().T @ np.array(values) / 6]
+
+
+def report(task: str, out: Path) -> list[list[float]]:
+    """Print a task's runs; the effects by measure, each as a share of the mean of the task."""
+    found = [measures(run_of(task, number, out)) for number in range(1, 13)]
+    print(f"\n| {task}, run | without | {' | '.join(found[0])} |\n|---|---|---|---|---|")
+    for number, (row, measured) in enumerate(zip(plan(), found, strict=True), 1):
+        without = [n for n, has in zip(CHANGES, row, strict=True) if has < 0 and n[0] != "("]
+        values = " | ".join(f"{v:,.0f}" for v in measured.values())
+        print(f"| {number} | {', '.join(without) or 'nothing'} | {values} |")
+    shares = []
+    for name in found[0]:
+        column = [m[name] for m in found]
+        shares.append([e / statistics.fmean(column) for e in effects(column)])
+    return shares
+
+
+def main() -> None:
+    """Print the runs and what each change brings."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("tasks", nargs="*", metavar="TASK", help=f"of {', '.join(TASKS)}")
+    parser.add_argument("--out", type=Path, required=True, help="folder for the runs")
+    given = parser.parse_args()
+    tasks = given.tasks or TASKS
+    by_task = [report(task, given.out) for task in tasks]
+    print(f"\n| change | {' | '.join(f'score, {t}' for t in tasks)} | score | steps | input |")
+    print("|---|" + "---|" * (len(tasks) + 3))
+    for i, name in enumerate(CHANGES):
+        scores = [shares[0][i] for shares in by_task]
+        mean = [statistics.fmean(s[m][i] for s in by_task) for m in range(3)]
+        print(f"| {name} | {' | '.join(f'{v:+.0%}' for v in (*scores, *mean))} |")
+    noise = [shares[0][i] for shares in by_task for i in range(len(CHANGES) - 2, len(CHANGES))]
+    print(f"\nWhat stands for nothing: {', '.join(f'{v:+.0%}' for v in noise)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -28,7 +28,6 @@ from promptpo.run.past import Run
 HERE = Path(__file__).parent
 GROUPS = Path("/sys/fs/cgroup")
 COLUMNS = ("neither", "tuning", "prepare", "both")
-TUNED = ("--tune", "--tune-steps", "500000")
 
 
 class Cell(NamedTuple):
@@ -37,26 +36,16 @@ class Cell(NamedTuple):
     twin: str
     column: str
     recording: str
-    episode_timeout: int = 3
-
-    def options(self) -> list[str]:
-        """What the command is told, beside the twin and where the run goes."""
-        found = ["--model", f"recorded:{HERE / self.recording}", "--workers", "1"]
-        found += ["--episode-timeout", str(self.episode_timeout)]
-        found += ["--rounds", "3", "--candidates", "3"]
-        if self.column in ("neither", "tuning"):
-            found += ["--prepare-time", "0"]
-        return [*found, *(TUNED if self.column in ("tuning", "both") else ())]
 
 
 CELLS = [
-    Cell("mujoco_hopper", "neither", "loop/twin_mujoco_hopper.after.jsonl", 5),
+    Cell("mujoco_hopper", "neither", "loop/twin_mujoco_hopper.after.jsonl"),
     Cell("mujoco_hopper", "tuning", "tuning/twin_mujoco_hopper.jsonl"),
     Cell("mujoco_hopper", "prepare", "prepare/twin_mujoco_hopper.jsonl"),
     Cell("mujoco_hopper", "prepare", "prepare/twin_mujoco_hopper_2.jsonl"),
     Cell("mujoco_hopper", "both", "prepare/twin_mujoco_hopper_tuned.jsonl"),
     Cell("mujoco_hopper", "both", "prepare/twin_mujoco_hopper_tuned_2.jsonl"),
-    Cell("mujoco_walker2d", "neither", "loop/twin_mujoco_walker2d.after.jsonl", 5),
+    Cell("mujoco_walker2d", "neither", "loop/twin_mujoco_walker2d.after.jsonl"),
     Cell("mujoco_walker2d", "tuning", "tuning/twin_mujoco_walker2d.jsonl"),
     Cell("mujoco_walker2d", "prepare", "prepare/twin_mujoco_walker2d.jsonl"),
     Cell("mujoco_walker2d", "both", "prepare/twin_mujoco_walker2d_tuned.jsonl"),
@@ -64,7 +53,7 @@ CELLS = [
     Cell("mujoco_halfcheetah", "tuning", "tuning/twin_mujoco_halfcheetah.jsonl"),
     Cell("mujoco_halfcheetah", "prepare", "prepare/twin_mujoco_halfcheetah.jsonl"),
     Cell("mujoco_halfcheetah", "both", "prepare/twin_mujoco_halfcheetah_tuned.jsonl"),
-    Cell("lunar_lander", "neither", "loop/twin_lunar_lander.after.jsonl", 5),
+    Cell("lunar_lander", "neither", "loop/twin_lunar_lander.after.jsonl"),
     Cell("lunar_lander", "tuning", "tuning/twin_lunar_lander.jsonl"),
     Cell("lunar_lander", "prepare", "prepare/twin_lunar_lander.jsonl"),
     Cell("lunar_lander", "both", "prepare/twin_lunar_lander_tuned.jsonl"),
@@ -75,6 +64,7 @@ def replay(cell: Cell, out: Path) -> tuple[Run, float]:
     """Play it; the run, and seconds of processor time of its process tree."""
     out.mkdir(parents=True, exist_ok=True)
     told = [sys.executable, "-m", "promptpo", f"twin:{cell.twin}", "--out", str(out)]
+    told += ["--workers", "1", "--model", f"recorded:{HERE / cell.recording}"]
     name = f"{Path(cell.recording).name.removesuffix('.jsonl')}.{cell.column}"
     group = control_group(f"twin_costs.{os.getpid()}")
     try:
@@ -82,7 +72,7 @@ def replay(cell: Cell, out: Path) -> tuple[Run, float]:
             # A shell enters the group and becomes the program, so that nothing runs outside it.
             enter = ["sh", "-c", 'echo $$ > "$0" && exec "$@"', str(group / "cgroup.procs")]
             done = subprocess.run(  # noqa: S603 - our own program
-                [*enter, *told, *cell.options()], stdout=screen, stderr=screen, check=False
+                [*enter, *told], stdout=screen, stderr=screen, check=False
             )
         while (group / "cgroup.procs").read_text():  # the last of its processes may still be ending
             time.sleep(0.1)

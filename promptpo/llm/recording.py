@@ -85,6 +85,10 @@ _REPLAYED = (
     "evaluation_episodes",
     "prepare_time",
     "prepare_transitions",
+    "tune",
+    "tune_steps",
+    "tune_share",
+    "constants",
 )
 
 #: What runs did that knew nothing of these settings; so do replays of their recordings.

@@ -154,6 +154,14 @@ def test_what_was_recorded_without_prepare_is_replayed_without_it(tmp_path):
     assert RecordingHeader({}).settings == {"prepare_time": 0}
 
 
+def test_what_was_tuned_is_tuned_in_a_replay(tmp_path):
+    """Policies that declare constants for an optimizer fail where there is none."""
+    own = {"tune": True, "tune_steps": 500_000, "tune_share": 0.4, "constants": "declared"}
+    asked = write(tmp_path / "x.jsonl", {**HEADER, "config": {**CONFIG, **own}})
+    settings = load_header(asked).settings
+    assert {name: settings[name] for name in own} == own
+
+
 def test_the_header_of_a_run_log_are_the_settings_of_the_run(tmp_path):
     first = {"type": "run", "time": 0.0, "format": 2, "config": CONFIG}
     assert load_header(write(tmp_path / "events.jsonl", first)).settings["rounds"] == 1

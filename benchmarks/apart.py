@@ -43,6 +43,11 @@ CHANGES = {
     "(nothing)": [],
     "(nothing, again)": [],
 }
+#: What asks for a change that is none of the defaults any more.
+ASKED_FOR = {
+    "probes": ["--probe", "2"],
+    "one without reflection": ["--without-reflection", "1"],
+}
 ALWAYS = [
     *("--rounds", "3", "--candidates", "3", "--episode-timeout", "1", "--prepare-time", "0"),
     *("--selection-episodes", "20", "--test-episodes", "50", "--workers", "1"),
@@ -58,10 +63,12 @@ def plan() -> np.ndarray:
     return found
 
 
-def left_out(row: np.ndarray) -> list[str]:
+def options(row: np.ndarray) -> list[str]:
     """The options of a run of the plan."""
-    pairs = zip(CHANGES.values(), row, strict=True)
-    return [option for options, has in pairs if has < 0 for option in options]
+    found = []
+    for name, has in zip(CHANGES, row, strict=True):
+        found += CHANGES[name] if has < 0 else ASKED_FOR.get(name, [])
+    return found
 
 
 def run_of(task: str, number: int, out: Path) -> Run:
@@ -70,7 +77,7 @@ def run_of(task: str, number: int, out: Path) -> Run:
     if not (found := sorted(folder.glob("*/*/run.json"))):
         command = [sys.executable, "-m", "promptpo", task.replace("twin_", "twin:", 1)]
         command += ["--model", f"recorded:{HERE / task}_{number:02d}.jsonl", "--out", str(folder)]
-        command += [*ALWAYS, *left_out(plan()[number - 1])]
+        command += [*ALWAYS, *options(plan()[number - 1])]
         done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
         if done.returncode:
             sys.exit(f"{' '.join(command)}: {done.stderr.strip()}")

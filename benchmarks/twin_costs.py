@@ -1,13 +1,14 @@
 """What runs on twins cost, with `prepare` and without, with tuning and without: docs/twins.md.
 
-    python benchmarks/twin_costs.py --out FOLDER                     all of them, hours
+    python benchmarks/twin_costs.py --out FOLDER                     all of them, two hours
     python benchmarks/twin_costs.py --out FOLDER lunar_lander both   some
 
 Plays recorded runs again with the settings that they were made with, one after the other, each in
-one environment process. Prints of each: the held-out score, environment steps by purpose, and the
-processor time of the whole command with all processes below it, those of policies and of `prepare`
-included. A line is printed as soon as it is known, in the form of the table. Needs root on Linux,
-for the control group in which processor time is counted.
+one environment process. Prints of each: the held-out score, environment steps by purpose, how many
+candidates prepared and how long, and the processor time of the whole command with all processes
+below it, those of policies and of `prepare` included. A line is printed as soon as it is known, in
+the form of the table. Needs root on Linux, for the control group in which processor time is
+counted.
 """
 
 from __future__ import annotations
@@ -112,7 +113,9 @@ def row(cell: Cell, run: Run, seconds: float) -> str:
     if score.success_rate is not None:
         shown = f"{score.success_rate:.2f}, {shown}"
     counts = " | ".join(f"{steps.get(s, 0):,}" for s in ("search", "tuning", "selection", "test"))
-    return f"| {cell.twin}, {cell.column} | {shown} | {counts} | {seconds / 60:.1f} |"
+    prepared = [c.preparation.seconds for c in run.candidates if c.preparation is not None]
+    by_itself = f"{len(prepared)}, {sum(prepared):.0f} s" if prepared else ""
+    return f"| {cell.twin}, {cell.column} | {shown} | {counts} | {by_itself} | {seconds / 60:.1f} |"
 
 
 def main() -> None:
@@ -122,8 +125,8 @@ def main() -> None:
     parser.add_argument("column", nargs="?", choices=COLUMNS)
     parser.add_argument("--out", type=Path, required=True, help="folder for the runs")
     given = parser.parse_args()
-    print("| run | held out | search | tuning | selection | test | processor minutes |")
-    print("|---|---|---|---|---|---|---|", flush=True)
+    print("| run | held out | search | tuning | selection | test | prepare | processor minutes |")
+    print("|---|---|---|---|---|---|---|---|", flush=True)
     for cell in CELLS:
         if given.twin in (None, cell.twin) and given.column in (None, cell.column):
             print(row(cell, *replay(cell, given.out)), flush=True)

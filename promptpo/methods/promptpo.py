@@ -58,15 +58,18 @@ class Options:
 
     reflection: bool = option(True, "ask for a reflection before each later round")
     without_reflection: int = option(
-        1, "candidates of a round that do not read the reflection", within=(0, 200)
+        0, "candidates of a round that do not read the reflection", within=(0, 200)
     )
     revise_feedback: bool = option(True, "let a reflection send another Feedback class")
     second_line: bool = option(
         True, "ask one candidate a round to go on from the most different promising policy"
     )
     challenge: bool = option(True, "let the best so far play every round's episodes too")
-    probe: int = option(
-        2, "episodes of zero and of random actions each, described before round 1", within=(0, 100)
+    probe: int | None = option(
+        None,
+        "episodes of zero and of random actions each, played and described before round 1"
+        " (default: 2 where policies may prepare, else none)",
+        within=(0, 100),
     )
     trace: bool = option(
         True, "tell of attributes that policies choose to record, and of lines that never ran"
@@ -135,7 +138,7 @@ class PromptPO:
         try:
             if self.options.history != "optimizer":
                 await self.feedback.write()
-            probes = await probe(self.services, self.describer, self.options.probe)
+            probes = await probe(self.services, self.describer, prompts.probes_of(self.config))
             self.memory = replace(self.memory, probes=probes)
             while len(rounds) < self.config.rounds:
                 guest = rounds and self.options.challenge
@@ -258,7 +261,7 @@ def _most_episodes(config: RunConfig) -> int:
     options, rounds = config.options, config.rounds
     each, players = config.first_episodes, config.candidates
     players += prompts.revisions(config)
-    found: int = 2 * options.probe + rounds * players * each
+    found: int = 2 * prompts.probes_of(config) + rounds * players * each
     if options.challenge:
         hard = HARD if config.life == 1 else 0
         found += (rounds - 1) * (each + players * hard)

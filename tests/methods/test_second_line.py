@@ -111,11 +111,12 @@ def test_without_second_line_nobody_is():
     assert "second line" not in fake.prompt(2, 2, role="policy")
 
 
-def test_one_candidate_a_round_goes_without_the_reflection():
-    fake = services([plays(1)] * 3, [plays(2)] * 3)
+@pytest.mark.parametrize(("blind", "last_reads"), [({}, True), ({"without_reflection": 1}, False)])
+def test_one_candidate_a_round_goes_without_the_reflection_where_asked(blind, last_reads):
+    fake = services([plays(1)] * 3, [plays(2)] * 3, **blind)
     fake.search()
     reads = {i: "Lessons for round 2." in fake.prompt(2, i, role="policy") for i in (1, 2, 3)}
-    assert reads == {1: True, 2: True, 3: False}
+    assert reads == {1: True, 2: True, 3: last_reads}
 
 
 # Turns

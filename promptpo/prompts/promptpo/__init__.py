@@ -4,7 +4,7 @@ from promptpo.prompts.promptpo.demand import prompt_tokens
 from promptpo.prompts.promptpo.focused import render_memory
 from promptpo.prompts.promptpo.history import render_history
 from promptpo.prompts.promptpo.memory import REFLECTION, Memory, Turn, revisions, turns
-from promptpo.prompts.promptpo.prepared import printed
+from promptpo.prompts.promptpo.prepared import printed, probes_of
 from promptpo.prompts.promptpo.stages import (
     episode_notes,
     feedback_messages,
@@ -26,6 +26,7 @@ __all__ = [
     "placeholder_memory",
     "policy_messages",
     "printed",
+    "probes_of",
     "prompt_tokens",
     "reflection_messages",
     "reflection_text",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from promptpo.common.plaintext import clean, shortened
+from promptpo.config import RunConfig
 from promptpo.types import Candidate
 
 #: How a policy is written that learns before it acts.
@@ -35,8 +36,19 @@ LOSERS, LOSERS_AND_PROBES = "of losers", "of losers, zero and random actions"
 NOTHING_FIRST = "before round 1 there is nothing (`data.episodes` is empty then)"
 PROBES_FIRST = "before round 1 there are the few episodes of zero and random actions only"
 
+#: Episodes of each probe where nothing is said and candidates may prepare: their first data.
+_PROBES = 2
+
 #: Characters of what ``prepare`` printed, of a policy that is told of in full.
 FULL = 4000
+
+
+def probes_of(config: RunConfig) -> int:
+    """How many episodes each probe plays; a method without the option has none."""
+    asked: int | None = getattr(config.options, "probe", 0)
+    if asked is None:
+        return _PROBES if config.prepare_time else 0
+    return asked
 
 
 def preparation_words(candidate: Candidate, most: int = FULL) -> str:

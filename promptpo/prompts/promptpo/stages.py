@@ -21,6 +21,7 @@ from promptpo.prompts.promptpo.prepared import (
     NOTHING_FIRST,
     PREPARING,
     PROBES_FIRST,
+    probes_of,
 )
 from promptpo.prompts.promptpo.tuned import DECLARING
 from promptpo.prompts.task import filled, imports_text, task_text, template
@@ -241,7 +242,7 @@ def _preparing(config: RunConfig) -> str:
     """How a policy learns before it acts; empty where it may not."""
     if not config.prepare_time:
         return ""
-    probes = getattr(config.options, "probe", 0)
+    probes = probes_of(config)
     return Template(PREPARING).substitute(
         seconds=f"{config.prepare_time:g}",
         transitions=f"{config.prepare_transitions:,}",

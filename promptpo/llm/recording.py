@@ -67,29 +67,11 @@ class RecordingHeader:
 
 #: Settings that a replay takes over, beside those of the method.
 _REPLAYED = (
-    "method",
-    "published_prompt",
-    "facts",
-    "rounds",
-    "candidates",
-    "episodes",
-    "selection_episodes",
-    "test_episodes",
-    "seed",
-    "target",
-    "patience",
-    "early_stop",
-    "act_timeout",
-    "episode_timeout",
-    "policy_lifetime",
-    "evaluation_episodes",
-    "prepare_time",
-    "prepare_transitions",
-    "tune",
-    "tune_steps",
-    "tune_share",
-    "constants",
-)
+    "method", "published_prompt", "facts", "rounds", "candidates", "episodes",
+    "selection_episodes", "test_episodes", "seed", "target", "patience", "early_stop",
+    "act_timeout", "episode_timeout", "policy_lifetime", "evaluation_episodes", "prepare_time",
+    "prepare_transitions", "tune", "tune_steps", "tune_share", "constants",
+)  # fmt: skip
 
 #: What runs did that knew nothing of these settings; so do replays of their recordings.
 _UNKNOWN_THEN: Mapping[str, Any] = {"prepare_time": 0}

@@ -7,6 +7,8 @@ from fake_services import plays, services
 from promptpo.methods import Search
 from promptpo.policies import Actions
 from promptpo.policies.doing_nothing import random_policy, zero_policy
+from promptpo.prompts.promptpo import probes_of
+from promptpo.run.options import build
 from promptpo.types import Key
 
 FIRST = 100 + (1 << 28)
@@ -103,3 +105,18 @@ def test_random_actions_lie_in_the_space_and_reach_its_ends(name):
         assert (np.abs(actions).max(axis=0) > (0.9, 1.8)).all()
     else:
         assert 0.5 < actions.std() < 2
+
+
+@pytest.mark.parametrize(
+    ("asked", "episodes"),
+    [
+        ({}, 2),
+        ({"prepare_time": 0}, 0),
+        ({"prepare_time": 0, "probe": 3}, 3),
+        ({"probe": 0}, 0),
+        ({"preset": "paper"}, 0),
+        ({"method": "best-of-n"}, 0),
+    ],
+)
+def test_there_are_some_by_default_where_policies_may_prepare(asked, episodes):
+    assert probes_of(build(asked)) == episodes

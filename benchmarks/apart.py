@@ -17,7 +17,6 @@ language model that saw the prompts of that run and nothing else.
 from __future__ import annotations
 
 import argparse
-import statistics
 import subprocess
 import sys
 from pathlib import Path
@@ -43,6 +42,8 @@ CHANGES = {
     "(nothing)": [],
     "(nothing, again)": [],
 }
+#: How many of these stand for nothing.
+NOTHING = 2
 #: What asks for a change that is none of the defaults any more.
 ASKED_FOR = {
     "probes": ["--probe", "2"],
@@ -97,24 +98,28 @@ def measures(run: Run) -> dict[str, float]:
     }
 
 
-def effects(values: list[float]) -> list[float]:
-    """What each change brings: the mean of the six runs with it less that of those without."""
-    return [float(e) for e in plan().T @ np.array(values) / 6]
-
-
-def report(task: str, out: Path) -> list[list[float]]:
-    """Print a task's runs; the effects by measure, each as a share of the mean of the task."""
+def report(task: str, out: Path) -> np.ndarray:
+    """Print a task's runs; what is compared of each, by the mean of the task."""
     found = [measures(run_of(task, number, out)) for number in range(1, 13)]
     print(f"\n| {task}, run | without | {' | '.join(found[0])} |\n|---|---|---|---|---|")
     for number, (row, measured) in enumerate(zip(plan(), found, strict=True), 1):
         without = [n for n, has in zip(CHANGES, row, strict=True) if has < 0 and n[0] != "("]
         values = " | ".join(f"{v:,.0f}" for v in measured.values())
         print(f"| {number} | {', '.join(without) or 'nothing'} | {values} |")
-    shares = []
-    for name in found[0]:
-        column = [m[name] for m in found]
-        shares.append([e / statistics.fmean(column) for e in effects(column)])
+    table = np.array([list(m.values()) for m in found])
+    shares: np.ndarray = table / table.mean(axis=0)
     return shares
+
+
+def standard_error(scores: list[np.ndarray]) -> float:
+    """Of a change's share of the score in all tasks, by what the changes leave unexplained."""
+    real = plan()[:, : len(CHANGES) - NOTHING]
+    design = np.vstack([np.column_stack([np.ones(len(real)), real]) for _ in scores])
+    values = np.concatenate(scores)
+    fitted, *_ = np.linalg.lstsq(design, values)
+    left = values - design @ fitted
+    variance = float(left @ left) / (len(values) - design.shape[1])
+    return 2 * float(variance / len(values)) ** 0.5
 
 
 def main() -> None:
@@ -125,14 +130,18 @@ def main() -> None:
     given = parser.parse_args()
     tasks = given.tasks or TASKS
     by_task = [report(task, given.out) for task in tasks]
+    effects = np.array([plan().T @ shares / 6 for shares in by_task])  # task, change, measure
     print(f"\n| change | {' | '.join(f'score, {t}' for t in tasks)} | score | steps | input |")
     print("|---|" + "---|" * (len(tasks) + 3))
     for i, name in enumerate(CHANGES):
-        scores = [shares[0][i] for shares in by_task]
-        mean = [statistics.fmean(s[m][i] for s in by_task) for m in range(3)]
-        print(f"| {name} | {' | '.join(f'{v:+.0%}' for v in (*scores, *mean))} |")
-    noise = [shares[0][i] for shares in by_task for i in range(len(CHANGES) - 2, len(CHANGES))]
-    print(f"\nWhat stands for nothing: {', '.join(f'{v:+.0%}' for v in noise)}")
+        told = (*effects[:, i, 0], *effects[:, i].mean(axis=0))
+        print(f"| {name} | {' | '.join(f'{v:+.0%}' for v in told)} |")
+    error = standard_error([shares[:, 0] for shares in by_task])
+    nothing = effects[:, -NOTHING:, 0].mean(axis=0)
+    print(
+        f"\nstandard error of a change's score, by what the changes leave unexplained: {error:.0%}"
+    )
+    print(f"root mean square of what nothing brings: {(nothing**2).mean() ** 0.5:.0%}")
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ language model that saw the prompts of that run and nothing else.
 from __future__ import annotations
 
 import argparse
+import math
 import subprocess
 import sys
 from pathlib import Path
@@ -119,7 +120,7 @@ def standard_error(scores: list[np.ndarray]) -> float:
     fitted, *_ = np.linalg.lstsq(design, values)
     left = values - design @ fitted
     variance = float(left @ left) / (len(values) - design.shape[1])
-    return 2 * float(variance / len(values)) ** 0.5
+    return 2 * math.sqrt(variance / len(values))
 
 
 def main() -> None:

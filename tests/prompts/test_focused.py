@@ -170,7 +170,7 @@ def test_where_more_changed_than_is_told_the_strategy_stands_in_its_place():
     text = told(one_round(1, base, other)).partition("### The others of round 1")[2]
 
     assert "```diff" not in text
-    assert "Written anew, not from r01_c01. Leans back." in text
+    assert "Much of it differs from r01_c01. Leans back." in text
 
 
 def test_so_much_of_a_losers_worst_episode_is_told_as_feedback_authors_are_told():

@@ -248,8 +248,9 @@ def _other(candidate: Candidate, base: Candidate, most: int, *, difference: bool
         if changed and MORE not in changed:
             parts.append(f"{_LINES.format(name=base.name)}\n\n```diff\n{changed}\n```")
         else:  # the first lines of many say little: how it fared takes their place
+            how = "Much of it differs from" if changed else "Written anew, not from"
             strategy = shortened(strategy_line(candidate.source), _ANEW)
-            parts.append(f"Written anew, not from {base.name}. {strategy}".strip())
+            parts.append(f"{how} {base.name}. {strategy}".strip())
     if candidate.error:
         parts.append(shortened(candidate.error.strip(), _ERROR))
     if learned := preparation_line(candidate, most):

@@ -54,6 +54,7 @@ ALWAYS = [
     *("--rounds", "3", "--candidates", "3", "--episode-timeout", "1", "--prepare-time", "0"),
     *("--selection-episodes", "20", "--test-episodes", "50", "--workers", "1"),
 ]
+_REFLECTION = "## Reflection on"
 _GENERATOR = (1, 1, -1, 1, 1, 1, -1, -1, -1, 1, -1)
 
 
@@ -85,6 +86,19 @@ def run_of(task: str, number: int, out: Path) -> Run:
             sys.exit(f"{' '.join(command)}: {done.stderr.strip()}")
         found = sorted(folder.glob("*/*/run.json"))
     return load_run(found[-1].parent)
+
+
+def blind_rounds(run: Run) -> list[bool]:
+    """Of each round in which one candidate alone did not read the reflection: whether it won."""
+    found = []
+    for round_ in run.rounds:
+        names = [c.name for c in round_.candidates]
+        prompts = [run.folder / "prompts" / f"{name}_policy.prompt.md" for name in names]
+        blind = [n for n, p in zip(names, prompts, strict=True) if _REFLECTION not in p.read_text()]
+        if len(blind) == 1:
+            first = {c.name: c.rollout.score for c in round_.candidates if c.rollout is not None}
+            found.append(max(first, key=lambda name: first[name]) == blind[0])
+    return found
 
 
 def measures(run: Run) -> dict[str, float]:
@@ -142,6 +156,9 @@ def main() -> None:
     print(
         f"\nstandard error of a change's score, by what the changes leave unexplained: {error:.0%}"
     )
+    runs = [run_of(task, number, given.out) for task in tasks for number in range(1, 13)]
+    won = [w for run in runs for w in blind_rounds(run)]
+    print(f"rounds won by the one that did not read the reflection: {sum(won)} of {len(won)}")
     print(f"root mean square of what nothing brings: {(nothing**2).mean() ** 0.5:.0%}")
 
 

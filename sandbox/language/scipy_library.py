@@ -8,7 +8,7 @@ import os
 from typing import Any
 
 from sandbox.language import names
-from sandbox.language.facades import facade
+from sandbox.language.facades import facade, public_members
 
 #: Public names that are left out: of the test suite and the documentation, plots (there is no
 #: matplotlib), wrappers that read a module's attributes by name and lead to raw memory, what always
@@ -50,6 +50,14 @@ _LATE = names.words(
     "scipy._external.pyprima.common.infos scipy._external.pyprima.common.message "
     "scipy.linalg._matfuncs_inv_ssq scipy.optimize.elementwise scipy.sparse._spfuncs"
 )
+
+
+def members(name: str) -> dict[str, object]:
+    module = importlib.import_module(name)
+    prepare()
+    if name == "scipy.stats":
+        return statistics()
+    return public_members(module, REFUSED | frozenset(names.REFUSED_ATTRIBUTES))
 
 
 def prepare() -> None:

@@ -148,8 +148,6 @@ class Rollout:
     ``error`` is the text for the model if the policy failed; then some episodes may be missing,
     and ``steps`` is what was played all the same.
     ``clipped`` is the share of actions that lay outside the action space and were clipped.
-    ``mark``: what a proof found against the policy, so that each episode was played alone in a
-    process of its own; empty where nothing was found, and episodes shared processes.
     ``life`` is how many of the episodes one policy object played, one after another.
     """
 
@@ -161,7 +159,6 @@ class Rollout:
     output: str = ""
     error: str | None = None
     error_kind: str | None = None
-    mark: str = ""
     life: int = 1
 
     @property
@@ -258,7 +255,6 @@ class Rollout:
             output=failed.output,
             error=failed.error,
             error_kind=failed.error_kind,
-            mark=parts[0].mark,
             life=parts[0].life,
         )
 

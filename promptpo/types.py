@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Literal
 
 from promptpo.common import text
 from promptpo.outcomes import Episode, Preparation, Rollout, Score, Stream, Trajectory
@@ -20,22 +20,17 @@ __all__ = [
     "Note",
     "Population",
     "Preparation",
-    "Proof",
     "Rollout",
     "Round",
     "Score",
     "Stream",
     "SummaryRun",
     "Trajectory",
-    "Verdict",
     "best_of",
     "best_round",
+    "by_score",
     "identity",
     "with_candidate",
-]
-
-Verdict = Literal[
-    "independent", "depends on other episodes", "does not repeat itself", "not applicable"
 ]
 
 #: What a candidate is: written by a model, proposed or revised by one, a policy with other
@@ -79,36 +74,6 @@ class SummaryRun:
 
     texts: tuple[str, ...] = field(default=())
     error: str | None = None
-
-
-@dataclass(frozen=True)
-class Proof:
-    """Whether a policy acts the same when each episode is alone in a fresh process, bit for bit.
-
-    ``seeds`` are the episodes of the ``stream`` that were fed to it again, ``differing`` those
-    whose actions were others then. The first difference of the first of these: in the episode of
-    ``seed``, at ``step`` (from 1), it did ``action`` in company and ``action_alone`` alone, or
-    failed with ``error``. ``score`` is that of the episodes in company, where it does not stand.
-
-    "does not repeat itself" is a policy whose actions differ from one time alone to the next;
-    "not applicable" a task whose policies are to remember earlier episodes.
-    """
-
-    verdict: Verdict
-    stream: Stream
-    seeds: tuple[int, ...] = ()
-    differing: tuple[int, ...] = ()
-    seed: int | None = None
-    step: int | None = None
-    action: tuple[float, ...] = ()
-    action_alone: tuple[float, ...] = ()
-    error: str | None = None
-    score: Mapping[str, Any] | None = None
-
-    @property
-    def mark(self) -> str:
-        """The verdict where it is one against the policy, else empty."""
-        return "" if self.verdict in ("independent", "not applicable") else self.verdict
 
 
 @dataclass(frozen=True)
@@ -171,11 +136,6 @@ class Candidate:
         played = self.pooled
         return Score(failed=True) if self.error is not None or played is None else played.score
 
-    @property
-    def mark(self) -> str:
-        """What a proof found against it; empty where nothing was found."""
-        return self.rollout.mark if self.rollout is not None else ""
-
     def __repr__(self) -> str:
         return f"<Candidate {self.name}: {self.score}>"
 
@@ -185,9 +145,14 @@ def identity(source: str | None, prepared: str | None) -> str | tuple[str, str] 
     return (source, prepared) if source is not None and prepared else source
 
 
+def by_score(candidate: Candidate) -> tuple[Score, int, int]:
+    """What candidates are ordered by: the search score; of equal ones the earliest is the best."""
+    return candidate.score, -candidate.key.round, -candidate.key.candidate
+
+
 def best_of(candidates: Iterable[Candidate]) -> Candidate:
     """The candidate with the best search score; the earliest where several are equal."""
-    return max(candidates, key=lambda c: (c.score, -c.key.round, -c.key.candidate))
+    return max(candidates, key=by_score)
 
 
 @dataclass(frozen=True, repr=False)

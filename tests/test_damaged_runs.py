@@ -21,7 +21,7 @@ from promptpo.store.folder import RunFolder
 from promptpo.store.reading import read_record
 
 KINDS = (
-    *("run", "prompt", "reply", "rollout", "proof", "candidate", "feedback", "round"),
+    *("run", "prompt", "reply", "rollout", "candidate", "feedback", "round"),
     *("selection", "test", "finished"),
 )
 
@@ -63,7 +63,7 @@ def test_every_event_of_a_run_has_the_shape_that_readers_rely_on(finished):
     "kinds",
     [
         ("reply", "rollout", "round"),
-        *(pytest.param((k,), marks=pytest.mark.slow) for k in ("run", "prompt", "proof")),
+        *(pytest.param((k,), marks=pytest.mark.slow) for k in ("run", "prompt")),
     ],
 )
 def test_what_an_unreadable_line_recorded_is_done_again(folder, finished, kinds):

@@ -46,8 +46,6 @@ def test_a_recording_replays_with_unchanged_prompts(tmp_path, spec):
     assert result.best is not None
     assert [n["text"] for n in data_of(events, "notice")] == []
     assert len(data_of(events, "reply")) == len(load_recording(find_recording(spec)).replies)
-    # Their policies plan, filter and draw random numbers, and none of it is taken for dependence.
-    assert {p["verdict"] for p in data_of(events, "proof")} == {"independent"}
 
 
 @pytest.mark.parametrize("spec", RECORDED)

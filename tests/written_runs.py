@@ -95,7 +95,7 @@ def written_rounds(log, search, model, how):
                 best, highest = key.name, value
         score = score_data(candidate.score)
         written = {**encode(candidate), "rollout": digest if value is not None else None}
-        log.emit("candidate", **written, score=score, mark="")
+        log.emit("candidate", **written, score=score)
         ends = {"name": best or "r01_c01", "score": score and {"mean_return": highest}}
         log.emit("round", round=round_, winner=key.name, score=score, best=ends, notes=[])
     return best

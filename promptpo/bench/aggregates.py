@@ -193,10 +193,6 @@ def _missing_notes(played: Played, found: Aggregates) -> Iterator[str]:
 
 def _run_notes(played: Played) -> Iterator[str]:
     runs = [(c, c.history.run) for c in played.cells if c.history is not None]
-    for cell, run in runs:
-        if run.mark:
-            where = f"{cell.cell.label} on {cell.cell.spec}, seed {cell.cell.seed}"
-            yield f"* {where}: its policy {run.mark}; scored with each episode alone."
     replayed = dict.fromkeys(cell.cell.label for cell, run in runs if run.replayed)
     if replayed:
         yield (

@@ -137,8 +137,7 @@ class PageView:
             if score is None:
                 cells.append(MatrixCell("", "" if missing else "not planned", missing))
                 continue
-            star = "*" if any(_mark(c) for c in self.played.of(spec, label)) else ""
-            shown = f"{number_words(score.mean, measure)}{star}"
+            shown = number_words(score.mean, measure)
             interval = interval_words(score.interval, measure)
             lead = len(scores) > 1 and score.mean == best
             cells.append(MatrixCell(shown, interval, missing, lead))
@@ -223,10 +222,6 @@ class PageView:
 
 def _mark_of(label: str, found: Estimate) -> Mark:
     return Mark(label, found.value, f"{found.value:.2f}", found.interval, ours=True)
-
-
-def _mark(cell: PlayedCell) -> str:
-    return cell.history.run.mark if cell.history is not None and cell.score is not None else ""
 
 
 def _odds(found: Estimate | None) -> MatrixCell:

@@ -30,7 +30,7 @@ CELLS = (
     "method", "spec", "seed", "state", "reason", "missing", "measure", "score", "low", "high",
     "normalized", "test_return", "test_success", "test_episodes", "search_score", "search_steps",
     "tuning_steps", "selection_steps", "test_steps", "calls", "prompt_tokens",
-    "completion_tokens", "cost", "seconds", "replayed", "mark", "run",
+    "completion_tokens", "cost", "seconds", "replayed", "run",
 )  # fmt: skip
 
 CURVES = ("spec", "method", "axis", "measure", "x", "search_score", "low", "high", "runs")
@@ -106,7 +106,6 @@ def _spent(played: PlayedCell) -> dict[str, object]:
         "cost": usage.cost,
         "seconds": round(run.elapsed, 1),
         "replayed": run.replayed,
-        "mark": run.mark,
         "test_return": test.score.mean_return if test else None,
         "test_success": test.score.success_rate if test else None,
     }

@@ -200,8 +200,6 @@ def run_row(folder: Path) -> tuple[str, ...]:
         score = f"held-out {next(w for w in words if w)}"
     else:
         score = f"search {text.score(best['search'])}" if best.get("search") else ""
-    if mark := test.mark if test else best.get("mark"):
-        score += f"  ({mark})"
     if info.get("facts") and info.get("config", {}).get("facts") is False:
         score += "  without facts"
     if info.get("config", {}).get("model") == BUILTIN:

@@ -63,33 +63,6 @@ def score(data: Mapping[str, Any] | None) -> str:
     return text if rate is None else f"success {rate:.2f}, {text}"
 
 
-def proof(data: Mapping[str, Any]) -> str:
-    """What playing episodes again, each alone in a fresh process, has shown; not the verdict."""
-    count = len(data["seeds"])
-    kind = "held-out episode" if data["stream"] == "test" else "search episode"
-    if data["verdict"] == "not applicable":
-        return "not applicable, because one policy object plays several episodes, one after another"
-    if not data["differing"]:
-        if not count:
-            return "every episode was alone in its process"
-        return f"{plural(count, kind)} again, each alone in a fresh process: the same actions"
-    found = (
-        f"{len(data['differing'])} of {plural(count, kind)} went otherwise when alone in a fresh"
-        f" process; first at step {data['step']} of seed {data['seed']}, where "
-    )
-    if data["error"] is not None:
-        return f"{found}it fails alone: {gist(data['error'])}"
-    both = [", ".join(map(number, data[key][:6])) for key in ("action", "action_alone")]
-    return f"{found}the action is {both[1]} instead of {both[0]}"
-
-
-def scored_alone(data: Mapping[str, Any]) -> str:
-    """What the score of a policy is that a proof went against; empty for any other."""
-    if not data["differing"]:
-        return ""
-    return f"scored with each episode alone; in company it had {score(data['score'])}"
-
-
 def gist(error: str) -> str:
     """The line of an error that says most: a traceback's last one, else the first."""
     lines = [line.strip() for line in error.splitlines() if line.strip()]

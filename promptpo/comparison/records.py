@@ -23,7 +23,7 @@ _STREAMS: tuple[Stream, ...] = ("search", "tuning", "selection", "test")
 COLUMNS: Mapping[str, Sequence[str]] = {
     "scores": ("spec", "group", "run", "seed", "status", "reason", "best", "search_return",
                "search_success", "test_return", "test_success", "test_episodes", "search_steps",
-               "tuning_steps", "selection_steps", "test_steps", "calls", "cost", "mark"),
+               "tuning_steps", "selection_steps", "test_steps", "calls", "cost"),
     "tests": ("spec", "measure", "a", "b", "difference", "low", "high", "p", "p_holm", "unit",
               "paired", "count_a", "count_b"),
     "curves": ("spec", "group", "axis", "measure", "x", "mean", "low", "high", "runs"),
@@ -58,7 +58,7 @@ def _run_values(panel: Panel, group: Group, history: History) -> list[object]:
         *scores,
         len(test.returns) if test else 0,
         *steps,
-        *(run.usage.calls, run.usage.cost, run.mark),
+        *(run.usage.calls, run.usage.cost),
     ]
 
 

@@ -102,8 +102,6 @@ def _run_row(group: str, history: History) -> Row:
         score = text.score(score_data(test.score))
     elif best is not None:
         score = f"{text.score(score_data(best.score))} in search"
-    if run.mark:
-        score += " *"
     seed = str(run.config.get("seed", ""))
     steps = text.number(run.usage.searched)
     return (run.folder.name, group, seed, run.status, score, steps, cost_words([run]))
@@ -151,11 +149,7 @@ def notes(panels: Sequence[Panel]) -> list[str]:
     """What a reader of the tables must know of these runs."""
     histories = [run for panel in panels for group in panel.groups for run in group.runs]
     groups = [group for panel in panels for group in panel.groups]
-    found = [
-        f"* {run.spec}/{run.folder.name}: its policy {run.mark}; scored with each episode alone."
-        for run in (history.run for history in histories)
-        if run.mark
-    ]
+    found = []
     for run in (history.run for history in histories):
         found += [f"{run.spec}/{run.folder.name}: {text}." for text in run.unread]
     if any(run.run.replayed for run in histories):

@@ -14,9 +14,9 @@ from promptpo.stats import Interval
 from promptpo.store.codec import encode
 from promptpo.store.evals import ScoredPolicy
 from promptpo.store.memo import digest
-from promptpo.types import Proof, Rollout, Score
+from promptpo.types import Rollout, Score
 from promptpo.ui import html
-from promptpo.ui.summary import Row, proof_rows, reference_rows
+from promptpo.ui.summary import Row, reference_rows
 
 
 @dataclass(frozen=True, repr=False)
@@ -25,10 +25,9 @@ class Evaluation:
 
     ``policy`` is what it is called: its file as seen from here, or ``expert``, ``random``,
     ``zero``. ``seed`` is the run seed whose held-out episodes these are. ``error`` is one line
-    where the policy failed, else empty; then there is no score. ``proof`` says whether its episodes
-    depend on each other (None: the policy failed, or is no policy but part of the task).
-    ``references`` are what the spec states to compare with. ``source`` is the policy's text, empty
-    for a part of the task; ``run`` is the folder of the run whose best policy it is, if it is one.
+    where the policy failed, else empty; then there is no score. ``references`` are what the spec
+    states to compare with. ``source`` is the policy's text, empty for a part of the task; ``run``
+    is the folder of the run whose best policy it is, if it is one.
     """
 
     policy: str
@@ -37,7 +36,6 @@ class Evaluation:
     seed: int
     rollout: Rollout
     error: str = ""
-    proof: Proof | None = None
     references: Mapping[str, Reference] = field(default_factory=dict)
     source: str = ""
     run: Path | None = None
@@ -99,8 +97,6 @@ class Evaluation:
             success_rate_interval=_bounds(self.success_rate_interval),
             steps=r.steps,
             clipped=r.clipped,
-            mark=r.mark,
-            proof=self.proof,
             episodes=r.whole,
         )
         data: dict[str, Any] = encode(scored)
@@ -120,7 +116,6 @@ class Evaluation:
             ("success", text.success_words(r).removeprefix("success ")),
             ("return", text.return_words(r).removeprefix("mean return ")),
             ("learning", text.life_words(r)),
-            *(proof_rows(encode(self.proof)) if self.proof else ()),
             *reference_rows(references_data(self.references)),
             ("note", clipped if r.clipped else ""),
         ]

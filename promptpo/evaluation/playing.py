@@ -16,15 +16,15 @@ from promptpo.rollout import (
     Executor,
     connected,
     episode_seeds,
+    evaluate,
     evaluate_baseline,
     open_executor,
     rehearse,
     worker_settings,
 )
-from promptpo.rollout.proof import evaluate_proven
 from promptpo.run.options import build, played_again
 from promptpo.spec import EnvSpec, load_spec
-from promptpo.types import Proof, Rollout
+from promptpo.types import Rollout
 
 #: Those that are the same for all policies that are scored together.
 _SHARED = ("spec", "published_prompt", "test_episodes", "seed", "workers")
@@ -87,37 +87,29 @@ async def score(players: Sequence[Player], configs: Sequence[RunConfig]) -> list
             alike = list(group)
             with contextlib.closing(open_executor(alike[0][1], spec)) as executor:
                 for player, config in alike:
-                    rollout, proof = await _play(executor, player, config, spec)
-                    found.append(_evaluation(player, config, spec, rollout, proof))
+                    rollout = await _play(executor, player, config, spec)
+                    found.append(_evaluation(player, config, spec, rollout))
     return found
 
 
-async def _play(
-    executor: Executor, player: Player, config: RunConfig, spec: EnvSpec
-) -> tuple[Rollout, Proof | None]:
+async def _play(executor: Executor, player: Player, config: RunConfig, spec: EnvSpec) -> Rollout:
     config = config.for_spec(spec)
     life = config.life
     seeds = episode_seeds(config.seed, "test", config.held_out, life=life)
     if player.baseline is not None:
-        run = await evaluate_baseline(executor, player.baseline, "test", seeds, life=life)
-        return run, None
+        return await evaluate_baseline(executor, player.baseline, "test", seeds, life=life)
     assert player.file is not None  # noqa: S101 - what is no baseline has a source
     source, prepared = player.file.played, player.file.prepared
-    rollout, proof = await evaluate_proven(
-        executor, source, "test", seeds, life=life, prepared=prepared
-    )
+    rollout, _ = await evaluate(executor, source, "test", seeds, life=life, prepared=prepared)
     if rollout.error_kind == "environment":
         await rehearse(executor, seeds)
-    return rollout, proof
+    return rollout
 
 
-def _evaluation(
-    player: Player, config: RunConfig, spec: EnvSpec, rollout: Rollout, proof: Proof | None
-) -> Evaluation:
+def _evaluation(player: Player, config: RunConfig, spec: EnvSpec, rollout: Rollout) -> Evaluation:
     error = ""
     if rollout.error is not None and player.file is not None:
-        alone = f" (with each episode alone: it {rollout.mark})" if rollout.mark else ""
-        error = player.file.failure(rollout.error, rollout.error_kind) + alone
+        error = player.file.failure(rollout.error, rollout.error_kind)
     return Evaluation(
         policy=player.label,
         spec=spec.name,
@@ -125,7 +117,6 @@ def _evaluation(
         seed=config.seed,
         rollout=rollout,
         error=error,
-        proof=proof,
         references=spec.reference_scores,
         source=player.file.source if player.file is not None else "",
         run=player.run,

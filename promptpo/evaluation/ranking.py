@@ -93,15 +93,13 @@ class PolicyComparison:
         for measure in ("success", "return"):
             found = sample_score(e, measure) if measure in self.measures else None
             cells.append(mean_words(found.mean, found.interval, measure) if found else "")
-        remark = "failed" if e.error else f"* {e.rollout.mark}" if e.rollout.mark else ""
+        remark = "failed" if e.error else ""
         return (letter(number), e.policy, *cells, f"{e.rollout.steps:,}", remark)
 
     @property
     def notes(self) -> list[str]:
         """What a reader of the tables must know."""
-        failed = [f"{letter(i)}: {e.error}" for i, e in enumerate(self.evaluations) if e.error]
-        marked = ["* played with each episode alone, because its episodes depend on each other."]
-        return failed + (marked if any(e.rollout.mark for e in self.evaluations) else [])
+        return [f"{letter(i)}: {e.error}" for i, e in enumerate(self.evaluations) if e.error]
 
     def print(self, console: Console) -> None:
         """Print the lines, the tables and the notes."""

@@ -17,7 +17,7 @@ from promptpo.store.codec import encode, score_data
 from promptpo.store.folder import RunFolder
 from promptpo.store.reading import standing
 from promptpo.types import Rollout, Score
-from promptpo.ui.summary import Row, proof_rows, reference_rows
+from promptpo.ui.summary import Row, reference_rows
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,6 @@ class Transfer:
             *((name, text.return_words(played)) for name, played in scores),
             ("kept", self._kept_words()),
             *reference_rows(references_data(after.references)),
-            *(proof_rows(encode(after.proof)) if after.proof else ()),
         ]
         return [row for row in rows if row[1]]
 

@@ -11,11 +11,6 @@ from promptpo.spec import EnvSpec
 from promptpo.spec.authoring.published import PUBLISHED
 from promptpo.types import Candidate, Rollout
 
-_MARKED = (
-    "{mark}: the same observations led to other actions when an episode was alone in a fresh"
-    " process, so each of these was played alone."
-)
-
 #: Episodes that the loop plays, with the returns that the run measured for them.
 _SHOWN = 3
 
@@ -140,7 +135,7 @@ def score_lines(candidate: Candidate, test: Rollout | None) -> list[str]:
     lines = [f"{kind}: {line}." for line in words if line]
     if played.error is not None:
         lines = [f"{kind}: failed, {text.gist(played.error)}"]
-    return [*lines, _MARKED.format(mark=played.mark.capitalize())] if played.mark else lines
+    return lines
 
 
 def policy_loop(spec: EnvSpec, played: Rollout | None, place: str, maker: Maker) -> tuple[str, str]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from promptpo.llm.messages import Message, Reply
 from promptpo.policies.program import Program
-from promptpo.types import Candidate, Key, Population, Rollout, Round
+from promptpo.types import Candidate, Key, Population, Rollout, Round, by_score
 
 if TYPE_CHECKING:
     from promptpo.config import RunConfig
@@ -90,7 +90,6 @@ class Services(Protocol):
         keys: Sequence[Key],
         constants: Sequence[Sequence[float]] = ((),),
         keep: bool = True,
-        mark: str = "",
     ) -> list[Rollout]:
         """Search episodes of a program, for each vector of ``constants``: one rollout each.
 
@@ -98,8 +97,7 @@ class Services(Protocol):
         take are reserved from the budget before anything is played. Raises LimitReached where they
         are not left; then nothing has been played. What was played already, the same text on the
         same seeds, is not played again and costs nothing. With ``keep`` the trajectories are
-        stored; without, ``episodes`` has to play them again. With a ``mark`` against the policy
-        each episode has a process of its own.
+        stored; without, ``episodes`` has to play them again.
         """
         ...
 
@@ -141,23 +139,12 @@ class Services(Protocol):
         """Steps of tuning that the run has left; 0 where it does not tune."""
         ...
 
-    async def proven(self, candidates: Sequence[Candidate]) -> tuple[list[Candidate], Candidate]:
-        """The candidates, and the best of them, which acts the same with each episode alone.
+    async def open_round(self, rounds: Sequence[Round], guests: Sequence[Key] = ()) -> int:
+        """How many candidates the limits allow in the round after these.
 
-        Those that do not are scored anew, each episode alone in a process, and stand so in the
-        list.
-        """
-        ...
-
-    async def open_round(
-        self, rounds: Sequence[Round], guests: Sequence[Key] = ()
-    ) -> tuple[list[Round], int]:
-        """The rounds as they stand, and how many candidates the limits allow in the next one.
-
-        ``guests`` are policies of earlier rounds that are going to play along. In a run that goes
-        on after its end, a winner may have been found out since. Raises SearchEnd where no
-        candidate is allowed, or where the target, the best possible score or the patience is
-        reached.
+        ``guests`` are policies of earlier rounds that are going to play along. Raises SearchEnd
+        where no candidate is allowed, or where the target, the best possible score or the patience
+        is reached.
         """
         ...
 
@@ -243,19 +230,11 @@ def winners(rounds: Sequence[Round]) -> tuple[Candidate, ...]:
     return tuple(r.winner for r in rounds if not r.winner.score.failed)
 
 
-async def best_of_all(
-    services: Services, rounds: Sequence[Round], count: int
-) -> tuple[Candidate, ...]:
+def best_of_all(rounds: Sequence[Round], count: int) -> tuple[Candidate, ...]:
     """The candidates with the best search scores of all rounds, the best first, each text once.
 
-    So many at most, as they are when proven.
+    So many at most.
     """
     drawn = [c for r in rounds for c in r.candidates]
     pool = {c.identity: c for c in reversed(drawn) if not c.score.failed}
-    left, best = list(pool.values()), list[Candidate]()
-    while left and len(best) < count:
-        left, found = await services.proven(left)
-        left.remove(found)
-        if not found.score.failed:
-            best.append(found)
-    return tuple(best)
+    return tuple(sorted(pool.values(), key=by_score, reverse=True)[:count])

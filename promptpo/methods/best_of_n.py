@@ -25,7 +25,7 @@ from promptpo.methods.base import (
 from promptpo.policies import Program
 from promptpo.prompts import count_tokens
 from promptpo.prompts.promptpo import policy_messages
-from promptpo.types import Candidate, Key, Round
+from promptpo.types import Candidate, Key, Round, best_of
 
 if TYPE_CHECKING:
     from promptpo.spec import EnvSpec
@@ -57,19 +57,18 @@ class BestOfN:
         reason, limited = "all samples are drawn", False
         try:
             while len(rounds) < self.config.rounds:
-                rounds, allowed = await self.services.open_round(rounds)
+                allowed = await self.services.open_round(rounds)
                 rounds.append(await self._batch(len(rounds) + 1, allowed, prompt))
                 self.services.record(rounds[-1])
         except SearchEnd as end:
             reason, limited = str(end), isinstance(end, LimitReached)
-        best = await best_of_all(self.services, rounds, self.config.options.finalists)
+        best = best_of_all(rounds, self.config.options.finalists)
         return Search(tuple(rounds), best, reason, limited)
 
     async def _batch(self, number: int, count: int, prompt: Messages) -> Round:
         keys = [Key(number, index) for index in range(1, count + 1)]
         drawn = await all_of(self._sample(key, prompt) for key in keys)
-        candidates, winner = await self.services.proven(drawn)
-        return Round(number, tuple(candidates), winner)
+        return Round(number, tuple(drawn), best_of(drawn))
 
     async def _sample(self, key: Key, prompt: Messages) -> Candidate:
         """One reply; what cannot be used, or fails, is a candidate that has failed."""

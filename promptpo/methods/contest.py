@@ -15,7 +15,7 @@ from promptpo.errors import LimitReached
 from promptpo.methods.base import Services
 from promptpo.policies import Program
 from promptpo.racing import undecided
-from promptpo.types import Candidate, Rollout, Round, with_candidate
+from promptpo.types import Candidate, Rollout, Round, best_of, with_candidate
 
 #: Racing adds so many episodes at a time; a policy plays so many fresh ones in a round at most, and
 #: all of a round's candidates together so many for each of them beyond the first.
@@ -92,7 +92,7 @@ class Contest:
 
     async def _played(self, candidate: Candidate, seeds: Sequence[int]) -> Rollout:
         program = Program.of(candidate.source or "", candidate.prepared)
-        [run] = await self.services.play(program, seeds, keys=[candidate.key], mark=candidate.mark)
+        [run] = await self.services.play(program, seeds, keys=[candidate.key])
         return run
 
 
@@ -105,7 +105,7 @@ async def settled(
     *,
     pools: bool = True,
 ) -> tuple[list[Round], list[Candidate], Candidate]:
-    """Told apart: the earlier rounds, a round's candidates and their best, with scores that stand.
+    """Told apart: the earlier rounds, a round's candidates and their best.
 
     ``best`` is the best so far where it has met the challengers, ``tried``. All are recorded. With
     ``pools`` what a policy has played counts for earlier ones with the same text, too.
@@ -116,13 +116,13 @@ async def settled(
         best, *raced = raced
         found = with_candidate(found, best)
         services.record(best)
-    candidates, winner = await services.proven(as_known(found, raced))
+    candidates = as_known(found, raced)
     for candidate in candidates:
         before, found = found, shared(found, candidate) if pools else found
         for known in changed(before, found):
             services.record(known)
         services.record(candidate)
-    return found, candidates, winner
+    return found, candidates, best_of(candidates)
 
 
 def unlike(candidates: Sequence[Candidate]) -> list[Candidate]:
@@ -135,11 +135,10 @@ def unlike(candidates: Sequence[Candidate]) -> list[Candidate]:
 
 def known_before(candidate: Candidate, rounds: Sequence[Round]) -> Candidate:
     """A candidate that is an earlier one to the byte, with what that has played: one policy."""
-    if candidate.source is None or candidate.rollout is None or candidate.mark:
+    if candidate.source is None or candidate.rollout is None:
         return candidate
     for earlier in (c for r in rounds for c in r.candidates):
-        same = earlier.identity == candidate.identity
-        if same and earlier.rollout is not None and not earlier.mark:
+        if earlier.identity == candidate.identity and earlier.rollout is not None:
             parts = (*known_parts(earlier),)
             return replace(candidate, later=parts, parents=(earlier.name,))
     return candidate
@@ -153,10 +152,10 @@ def as_known(rounds: Sequence[Round], candidates: Sequence[Candidate]) -> list[C
     known = [c for r in rounds for c in r.candidates]
     found: list[Candidate] = []
     for candidate in candidates:
-        others = [c for c in (*found, *known) if not c.mark and c.rollout is not None]
+        others = [c for c in (*found, *known) if c.rollout is not None]
         same = next((c for c in others if c.identity == candidate.identity), None)
         own = candidate.rollout
-        if candidate.kind == "revision" and own and not candidate.mark and same is not None:
+        if candidate.kind == "revision" and own and same is not None:
             more = (part for part in known_parts(same) if set(own.seeds).isdisjoint(part.seeds))
             found.append(replace(candidate, later=tuple(more)))
         else:
@@ -168,7 +167,7 @@ def shared(rounds: Sequence[Round], candidate: Candidate) -> list[Round]:
     """The rounds, the episodes of a candidate counted for earlier ones with the same text."""
     found = list(rounds)
     for earlier in (c for r in rounds for c in r.candidates if c.identity == candidate.identity):
-        if earlier.name == candidate.name or candidate.source is None or earlier.mark:
+        if earlier.name == candidate.name or candidate.source is None:
             continue
         known = {seed for part in known_parts(earlier) for seed in part.seeds}
         if new := [p for p in known_parts(candidate) if known.isdisjoint(p.seeds)]:

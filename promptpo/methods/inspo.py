@@ -16,7 +16,7 @@ policy is a program, and the instructions are strategy hints in the prompt that 
    population unless they do worse than the mean of the others beyond noise.
 
 The paper's constants are not public. All of those below are ours, and so are the formula of the
-score and the rule of admission. Episodes, racing, proofs and descriptions are those of PromptPO.
+score and the rule of admission. Episodes, racing and descriptions are those of PromptPO.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ class Inspo:
             self.memory = replace(self.memory, probes=probes)
             while len(rounds) < self.config.rounds:
                 guests = [best_round(rounds).winner.key] if rounds else []
-                rounds, allowed = await self.services.open_round(rounds, guests)
+                allowed = await self.services.open_round(rounds, guests)
                 rounds = await self._round(rounds, allowed)
                 self.services.record(rounds[-1])
         except SearchEnd as end:
@@ -140,7 +140,7 @@ class Inspo:
             tried = await all_of(jobs)
         else:
             best, *tried = await all_of([contest.meet(best), *jobs])
-        tried, _ = await self.services.proven([known_before(c, rounds) for c in tried])
+        tried = [known_before(c, rounds) for c in tried]
         runs = {c.name: _first_run(c) for c in tried if c.name not in self.author.stopped}
         population = self.population.settle(number, draws, runs, contest.met(best))
         rounds, candidates, winner = await settled(self.services, contest, rounds, best, tried)

@@ -8,9 +8,7 @@
 3. A candidate that learns before it acts does so from all episodes of earlier rounds
    (``prepare``). All candidates, and the best so far, play the same fresh episodes; one that fails
    is sent back for repair; those that cannot be told from the best play on until they can.
-4. The round's best must act the same when its episodes are alone in a process; one that does not
-   has the score that it gets alone, and the best is looked for again.
-5. Worst, median and best episodes are described by the Feedback class, which a reflection may
+4. Worst, median and best episodes are described by the Feedback class, which a reflection may
    revise.
 
 ``--preset paper`` leaves out what the published method has not: what came first is then what it
@@ -144,7 +142,7 @@ class PromptPO:
                 guest = rounds and self.options.challenge
                 guests = [best_round(rounds).winner.key] if guest else []
                 guests += self.critic.keys(len(rounds) + 1)
-                rounds, allowed = await self.services.open_round(rounds, guests)
+                allowed = await self.services.open_round(rounds, guests)
                 rounds = await self._round(rounds, allowed)
                 self.services.record(rounds[-1])
         except SearchEnd as end:
@@ -190,8 +188,7 @@ class PromptPO:
         ``best`` is the best so far where it has met the challengers.
         """
         pools = self.options.challenge  # scores of all episodes; as published, of a round's own
-        tried = [known_before(c, rounds) for c in tried] if pools else tried
-        candidates, _ = await self.services.proven(tried)
+        candidates = [known_before(c, rounds) for c in tried] if pools else [*tried]
         candidates += await self._tuned(contest, candidates, best)
         candidates += await self.critic.revise(contest, candidates, best, self.memory)
         rounds, candidates, winner = await settled(

@@ -66,12 +66,12 @@ class ProPS:
             samples = await self.proposals.warm_up(self.config.options.warm_up)
             self.history += self.proposals.entries(samples)
             while len(rounds) < self.config.rounds:
-                rounds, allowed = await self.services.open_round(rounds)
+                allowed = await self.services.open_round(rounds)
                 rounds.append(await self._round(len(rounds) + 1, allowed))
                 self.services.record(rounds[-1])
         except SearchEnd as end:
             reason, limited = str(end), isinstance(end, LimitReached)
-        best = await best_of_all(self.services, rounds, self.config.options.finalists)
+        best = best_of_all(rounds, self.config.options.finalists)
         return Search(tuple(rounds), best, reason, limited)
 
     async def _round(self, number: int, count: int) -> Round:

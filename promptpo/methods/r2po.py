@@ -103,12 +103,12 @@ class R2PO:
             played = [sample for sample in samples if not sample.score.failed]
             self.latest = best_of(played) if played else None
             while len(rounds) < self.config.rounds:
-                rounds, allowed = await self.services.open_round(rounds)
+                allowed = await self.services.open_round(rounds)
                 rounds.append(await self._round(len(rounds) + 1, allowed))
                 self.services.record(rounds[-1])
         except SearchEnd as end:
             reason, limited = str(end), isinstance(end, LimitReached)
-        best = await best_of_all(self.services, rounds, self.options.finalists)
+        best = best_of_all(rounds, self.options.finalists)
         return Search(tuple(rounds), best, reason, limited)
 
     async def _round(self, number: int, allowed: int) -> Round:

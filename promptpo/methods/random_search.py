@@ -15,7 +15,7 @@ from promptpo.config import RunConfig, option
 from promptpo.errors import LimitReached, SearchEnd
 from promptpo.methods.base import Demand, Messages, Search, Services, winners
 from promptpo.policies import ParametricPolicy, parametric_policy
-from promptpo.types import Candidate, Key, Round
+from promptpo.types import Candidate, Key, Round, best_of
 
 if TYPE_CHECKING:
     from promptpo.spec import EnvSpec
@@ -47,7 +47,7 @@ class RandomSearch:
         reason, limited = "all rounds are done", False
         try:
             while len(rounds) < self.config.rounds:
-                rounds, allowed = await self.services.open_round(rounds)
+                allowed = await self.services.open_round(rounds)
                 rounds.append(await self._round(len(rounds) + 1, allowed))
                 self.services.record(rounds[-1])
         except SearchEnd as end:
@@ -69,8 +69,7 @@ class RandomSearch:
         ]
         for candidate in candidates:
             self.services.record(candidate)
-        candidates, winner = await self.services.proven(candidates)
-        return Round(number, tuple(candidates), winner)
+        return Round(number, tuple(candidates), best_of(candidates))
 
     @staticmethod
     def forecast(spec: EnvSpec, config: RunConfig) -> Demand:

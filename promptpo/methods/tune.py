@@ -17,7 +17,7 @@ from promptpo.methods.tuning import TuningStage
 from promptpo.policies import Program
 from promptpo.prompts import count_tokens
 from promptpo.prompts.promptpo import policy_messages
-from promptpo.types import Candidate, Key, Round
+from promptpo.types import Candidate, Key, Round, best_of
 
 if TYPE_CHECKING:
     from promptpo.spec import EnvSpec
@@ -44,7 +44,7 @@ class Tune:
         rounds: list[Round] = []
         reason, limited = "tuning is done", False
         try:
-            rounds, _ = await self.services.open_round(rounds)
+            await self.services.open_round(rounds)
             if not rounds:
                 rounds = [await self._round()]
                 self.services.record(rounds[0])
@@ -58,8 +58,7 @@ class Tune:
         found = [written]
         for candidate in await self.tuning.tune(1, [written], least=1):
             found.append(await self._played(candidate))
-        candidates, winner = await self.services.proven(found)
-        return Round(1, tuple(candidates), winner)
+        return Round(1, tuple(found), best_of(found))
 
     async def _written(self) -> Candidate:
         key = Key(1, 1, role="policy")

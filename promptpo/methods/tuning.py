@@ -116,7 +116,7 @@ class TuningStage:
         able = {
             c.identity: c
             for c in reversed(pool)
-            if c.source is not None and not c.score.failed and not c.mark
+            if c.source is not None and not c.score.failed
             and self._known(c.source).constants
         }  # fmt: skip
         return sorted(able.values(), key=lambda c: c.score, reverse=True)

@@ -87,7 +87,7 @@ def evaluation_table(found: KeptEvaluation) -> Table:
         "Success": all(p.success_rate is None for p in found.evaluations),
         "best/policy.py leads by": not tests,
         "p (Holm)": not tests,
-        "Outcome": not any(p.error or p.mark for p in found.evaluations),
+        "Outcome": not any(p.error for p in found.evaluations),
     }
     return without(
         Table(caption, tuple(columns), rows), {name for name, hidden in unused.items() if hidden}
@@ -101,7 +101,7 @@ def _evaluation_row(policy: ScoredPolicy, test: PolicyTest | None) -> tuple[Cell
         difference = test.difference if test.a == OWN else -test.difference
         lead = Cell(f"{'+' if difference > 0 else ''}{text.number(difference)}", difference)
         p = Cell(text.p_value(test.p_holm), _NOTHING if test.p_holm is None else test.p_holm)
-    outcome = text.gist(policy.error or "") or policy.mark
+    outcome = text.gist(policy.error or "")
     return (
         Cell(policy.policy, policy.policy, strong=policy.policy == OWN),
         success_cell(policy.score),
@@ -130,7 +130,6 @@ def _run_row(run: RunRecord, href: str) -> tuple[Cell, ...]:
     test = run.held_out
     score = test.score if test else best.score if best else Score(failed=True)
     source = "held-out" if test else "search" if best else ""
-    source += f"; {run.mark}" if run.mark else ""
     steps = run.usage.searched
     return (
         Cell(name, name, href=href),

@@ -88,13 +88,12 @@ _STATES = {"asked": "waiting for a reply", "playing": "being played", "scored": 
 
 def outcome_cell(trial: Trial, *, won: bool) -> Cell:
     """Winner, scored, or why not."""
-    mark = f", {trial.mark}" if trial.mark else ""
     if won:
-        return Cell(f"winner{mark}", "0", strong=True, kind="won")
+        return Cell("winner", "0", strong=True, kind="won")
     if trial.state == "failed":
         words = text.gist(trial.candidate.error or "failed")
         short = words if len(words) <= 110 else words[:109] + "…"
         return Cell(short, f"3 {short}", kind="failed")
     same = kind_words(trial) if trial.candidate.kind == "policy" else ""
-    words = _STATES[trial.state] + (f", {same}" if same else "") + mark
+    words = _STATES[trial.state] + (f", {same}" if same else "")
     return Cell(words, f"{1 if trial.state == 'scored' else 2} {words}")

@@ -10,7 +10,6 @@ from functools import cached_property
 from pathlib import Path
 from urllib.parse import quote
 
-from promptpo.common import text
 from promptpo.report import texts
 from promptpo.report.curve_chart import curve_chart, panels
 from promptpo.report.facts import Fact, facts, figures, made_by, settings
@@ -32,7 +31,6 @@ from promptpo.report.svg import NARROW, WIDE, Charts
 from promptpo.report.tables import Table, evaluation_table
 from promptpo.report.texts import Text
 from promptpo.report.tuning import TuningSection, tuning_section
-from promptpo.store.codec import encode
 from promptpo.store.reading import RunRecord
 
 
@@ -114,17 +112,6 @@ class RunView:
     def held_out(self) -> list[Fact]:
         """The held-out score; empty where there is none."""
         return figures(self.run.held_out)
-
-    @cached_property
-    def proof(self) -> str:
-        """Whether the best policy's episodes depend on each other, in words; empty if unknown."""
-        if self.run.proof is None:
-            return ""
-        if self.run.proof.verdict == "not applicable":
-            return "That episodes do not depend on each other is not asked of policies that learn."
-        found = encode(self.run.proof)
-        words = (text.proof(found), text.scored_alone(found))
-        return " ".join(w[0].upper() + w[1:] + "." for w in words if w)
 
     @cached_property
     def search(self) -> list[Fact]:

@@ -22,20 +22,20 @@ async def evaluate(
     *,
     life: int = 1,
     keep: Sequence[int] = (),
-    mark: str = "",
     prepared: bytes = b"",
 ) -> tuple[Rollout, tuple[Trajectory, ...]]:
     """Play one episode per seed and gather what came out, in the seeds' order.
 
-    How many step together is the executor's choice; nothing that comes out depends on it. With a
-    ``mark`` against the policy every episode has a process of its own. With a ``life`` of several
-    episodes so many follow each other on one policy object, and the next ones begin with a fresh
-    one. ``keep`` are the seeds of the episodes that come back whole, ``prepared`` the values that
-    policies are made with.
+    Episodes that count are played alone: each in a process of its own, so that no episode can
+    depend on another. Of a search's, how many share a process is the executor's choice. With a
+    ``life`` of several episodes so many follow each other on one policy object, and the next ones
+    begin with a fresh one. ``keep`` are the seeds of the episodes that come back whole,
+    ``prepared`` the values that policies are made with.
     """
-    job = PlayJob(source, tuple(seeds), life, tuple(keep), alone=bool(mark), prepared=prepared)
+    alone = stream != "search"
+    job = PlayJob(source, tuple(seeds), life, tuple(keep), alone=alone, prepared=prepared)
     run = await executor.run(job)
-    return _rollout(stream, seeds, run, mark, life), run.episodes
+    return _rollout(stream, seeds, run, life), run.episodes
 
 
 async def evaluate_baseline(
@@ -52,10 +52,10 @@ async def evaluate_baseline(
     """
     groups = [tuple(seeds[i : i + _AT_ONCE]) for i in range(0, len(seeds), _AT_ONCE)]
     runs = await all_of(executor.run(BaselineJob(group, controller, life)) for group in groups)
-    return _rollout(stream, seeds, concatenated(runs), "", life)
+    return _rollout(stream, seeds, concatenated(runs), life)
 
 
-def _rollout(stream: Stream, seeds: Sequence[int], run: PlayRun, mark: str, life: int) -> Rollout:
+def _rollout(stream: Stream, seeds: Sequence[int], run: PlayRun, life: int) -> Rollout:
     return Rollout(
         stream=stream,
         seeds=tuple(seeds),
@@ -65,6 +65,5 @@ def _rollout(stream: Stream, seeds: Sequence[int], run: PlayRun, mark: str, life
         output=run.output[:4000],
         error=run.error,
         error_kind=run.error_kind,
-        mark=mark,
         life=life,
     )

@@ -13,7 +13,7 @@ from promptpo.run.services import RunServices
 from promptpo.store.codec import encode, score_data
 from promptpo.store.shapes import FORMAT
 from promptpo.store.tally import Usage
-from promptpo.types import Candidate, Proof, Rollout, Round, best_round
+from promptpo.types import Candidate, Rollout, Round, best_round
 from promptpo.ui import results
 
 Status = Literal["finished", "stopped", "interrupted"]
@@ -26,7 +26,7 @@ class Result:
     ``status``: "finished" (all rounds, the target or the patience), "stopped" (a limit),
     "interrupted" (Ctrl-C or SIGTERM; resume it). ``reason`` says it in a phrase. ``best`` is the
     winner (None where no candidate ran), ``test`` its held-out episodes (None where the run did
-    not get so far), ``proof`` whether its actions depend on what else its process plays.
+    not get so far).
     """
 
     folder: Path
@@ -36,7 +36,6 @@ class Result:
     test: Rollout | None
     usage: Usage
     rounds: tuple[Round, ...] = ()
-    proof: Proof | None = None
 
     def __str__(self) -> str:
         return "\n".join(f"{label:11}  {words}" for label, words in results.rows(self))
@@ -61,9 +60,8 @@ class Outcome:
         s = self.services
         best, test = self.standing()
         return Result(
-            s.folder.path, "interrupted", "interrupted", best, test, s.ledger.usage, s.rounds,
-            s.proof_on(best) if best else None,
-        )  # fmt: skip
+            s.folder.path, "interrupted", "interrupted", best, test, s.ledger.usage, s.rounds
+        )
 
     def standing(self) -> tuple[Candidate | None, Rollout | None]:
         """The policy in ``best/``: the last with held-out episodes, else the best so far."""
@@ -127,11 +125,7 @@ class Outcome:
             "usage": encode(s.ledger.usage),
         }
         if best is not None:
-            proof = s.proof_on(best)
-            mark = best.mark if proof is None else proof.mark
-            info["best"] = {"name": best.name, "search": score_data(best.score), "mark": mark}
-            if proof is not None:
-                info["proof"] = encode(proof)
+            info["best"] = {"name": best.name, "search": score_data(best.score)}
         if test is not None:
             info["test"] = test_data(test)
         s.folder.write_info(info)

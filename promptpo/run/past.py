@@ -13,7 +13,7 @@ from promptpo.run.options import build
 from promptpo.store.evals import KeptEvaluation
 from promptpo.store.reading import RunRecord, read_record
 from promptpo.store.tally import Usage
-from promptpo.types import Candidate, Proof, Rollout, Round, Score, best_of
+from promptpo.types import Candidate, Rollout, Round, Score, best_of
 from promptpo.ui import results
 
 
@@ -31,7 +31,6 @@ class Run:
         candidates: all candidates so far, those of a round under way included.
         best: the policy that stands, so far or in the end; None where no candidate ran.
         test: the held-out episodes of ``best``; None where there are none.
-        proof: whether these depend on each other; None: not looked at.
         usage: calls, tokens, dollars and environment steps of all sessions.
         references: what known behaviours score on the task.
         evaluations: what ``promptpo eval --keep`` found since, the oldest first.
@@ -49,7 +48,6 @@ class Run:
     candidates: tuple[Candidate, ...]
     best: Candidate | None
     test: Rollout | None
-    proof: Proof | None
     usage: Usage
     references: Mapping[str, Score]
     evaluations: tuple[KeptEvaluation, ...]
@@ -97,7 +95,6 @@ def load_run(path: str | PathLike[str]) -> Run:
         candidates=tuple(t.candidate for t in record.policies if t.ended),
         best=trial.candidate if trial is not None else None,
         test=record.held_out,
-        proof=record.proof,
         usage=record.usage,
         references=record.references,
         evaluations=record.evaluations,

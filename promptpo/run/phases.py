@@ -53,7 +53,7 @@ async def _raced(services: RunServices, finalists: Sequence[Candidate]) -> dict[
 
     async def play(name: str, which: tuple[int, ...]) -> None:
         c = named[name]
-        new = await services.player.play(Play.of(c, "selection", which, c.mark), c.key)
+        new = await services.player.play(Play.of(c, "selection", which), c.key)
         runs[name] = Rollout.pooled((runs[name], new)) if name in runs else new
 
     while len(names) > 1 and count:
@@ -100,19 +100,14 @@ def _beats(a: Rollout, b: Rollout) -> bool:
 
 
 async def test(services: RunServices, candidate: Candidate) -> Rollout | None:
-    """The held-out episodes of the winner, proven; None where the run asks for none."""
-    if not services.config.test_episodes or candidate.source is None:
+    """The held-out episodes of the winner; None where the run asks for none."""
+    config, player = services.config, services.player
+    if not config.test_episodes or candidate.source is None:
         return None
     services.report("state", state="testing", finalists=[candidate.name])
-    prover, player = services.prover, services.player
-    play = Play.of(candidate, "test", prover.test_seeds, candidate.mark)
-    keep = () if player.digest(play) in services.memo.record.proofs else prover.keep(play)
-    run = await player.play(play, candidate.key, keep)
-    if run.error is None and not run.mark:
-        proof = await prover.proof(candidate, run)
-        if proof.mark:
-            play = Play.of(candidate, "test", prover.test_seeds, proof.mark)
-            run = await player.play(play, candidate.key)
+    seeds = episode_seeds(config.seed, "test", config.held_out, life=config.life)
+    play = Play.of(candidate, "test", seeds)
+    run = await player.play(play, candidate.key)
     services.write_down("test", name=candidate.name, digest=player.digest(play))
     return run
 

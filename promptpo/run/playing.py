@@ -12,12 +12,12 @@ from promptpo.errors import RunError
 from promptpo.rollout.evaluation import evaluate
 from promptpo.rollout.executor import Executor, rehearse
 from promptpo.run.limits import Ledger
-from promptpo.run.plays import Gathering, Play
+from promptpo.run.plays import MARKS, NO_MARK, Gathering, Play
 from promptpo.store.codec import encode
 from promptpo.store.events import EventLog
 from promptpo.store.folder import RunFolder
 from promptpo.store.memo import Memo, digest
-from promptpo.types import Key, Rollout, Stream, Trajectory
+from promptpo.types import Key, Rollout, Trajectory
 
 
 @dataclass
@@ -42,10 +42,17 @@ class Player:
     _under_way: dict[str, asyncio.Task[Rollout]] = field(default_factory=dict)
 
     def digest(self, play: Play) -> str:
-        """Names a play by its content: equal content, equal digest."""
+        """Names a play by its content: equal content, equal digest.
+
+        Of a policy that an older version had marked it is that of the episodes that stand.
+        """
         c = self.config
         limits = (c.act_timeout, c.episode_timeout, c.policy_seed)
-        return digest(play.identity, play.seeds, self.lived, play.stream, play.mark, limits)
+        usual, *marked = (
+            digest(play.identity, play.seeds, self.lived, play.stream, mark, limits)
+            for mark in (NO_MARK, *MARKS)
+        )
+        return next((name for name in marked if self.memo.rollout(name) is not None), usual)
 
     @property
     def lived(self) -> str | int:
@@ -85,7 +92,7 @@ class Player:
         Raises RunError where they cannot be had.
         """
         of = self.digest(play)
-        found = self._stored(of, key, play.stream, seeds)
+        found = self._stored(of, key, seeds)
         if not found.keys() >= set(seeds):
             await self._again(of, play, key, seeds)
             found = {e.seed: e for e in self.reader(play, key)(seeds=frozenset(seeds))}
@@ -98,14 +105,14 @@ class Player:
         """What reads the file that has the episodes of a play, and maybe others."""
         of = self.digest(play)
         name, failed = self._first(of, key).name, self._failed(of, key)
-        return partial(self.folder.read_episodes, name, play.stream, failed)
+        return partial(self.folder.read_episodes, name, failed)
 
     async def _play(self, of: str, play: Play, key: Key, keep: Sequence[int]) -> Rollout:
         run = self.memo.rollout(of)
         new = run is None
         if run is None:
             run = await self._evaluate(of, play, key, keep)
-        elif keep and run.error is None and self._lost(of, key, play.stream, keep):
+        elif keep and run.error is None and self._lost(of, key, keep):
             await self._again(of, play, key, keep)
         data = {"key": encode(key), "digest": of, **encode(run)}
         self.log.emit("rollout", transient=not new, **data)
@@ -125,7 +132,6 @@ class Player:
             play.seeds,
             life=self.life,
             keep=keep,
-            mark=play.mark,
             prepared=await self.prepared(play),
         )
         if run.error_kind == "environment" and play.stream == "search":
@@ -133,7 +139,7 @@ class Player:
         if episodes and (run.error is None or self.config.prepare_time):
             first = self._first(of, key)
             failed = None if run.error is None else first.attempt
-            self.folder.write_episodes(first.name, episodes, play.stream, failed)
+            self.folder.write_episodes(first.name, episodes, failed)
         return run
 
     async def _again(self, of: str, play: Play, key: Key, keep: Sequence[int]) -> None:
@@ -153,11 +159,9 @@ class Player:
         run = self.memo.rollout(of)
         return None if run is None or run.error is None else self._first(of, key).attempt
 
-    def _stored(
-        self, of: str, key: Key, stream: Stream, seeds: Sequence[int]
-    ) -> dict[int, Trajectory]:
+    def _stored(self, of: str, key: Key, seeds: Sequence[int]) -> dict[int, Trajectory]:
         """The episodes of these seeds whose file is there and whole."""
-        where = self._first(of, key).name, stream, self._failed(of, key)
+        where = self._first(of, key).name, self._failed(of, key)
         if not self.folder.episodes(*where).exists():
             return {}
         try:
@@ -166,5 +170,5 @@ class Player:
             self.record("notice", text=str(e))
             return {}
 
-    def _lost(self, of: str, key: Key, stream: Stream, seeds: Sequence[int]) -> set[int]:
-        return set(seeds) - self._stored(of, key, stream, seeds).keys()
+    def _lost(self, of: str, key: Key, seeds: Sequence[int]) -> set[int]:
+        return set(seeds) - self._stored(of, key, seeds).keys()

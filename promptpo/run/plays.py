@@ -8,25 +8,30 @@ from dataclasses import dataclass, field, replace
 from promptpo.store.memo import digest
 from promptpo.types import Candidate, Episode, Key, Rollout, Stream, identity
 
+#: Where digests once had what was found against a policy. Of nearly all there was nothing, and what
+#: older runs have on record is found under this.
+NO_MARK = ""
+
+#: What was found against the others: their episodes were played anew, each alone, and these stand.
+MARKS = ("depends on other episodes", "does not repeat itself")
+
 
 @dataclass(frozen=True)
 class Play:
     """Some episodes of one policy: all that decides what becomes of them.
 
-    With a ``mark`` against the policy each episode has a process of its own. ``prepared`` is the
-    digest of the values that policies are made with; None: without any.
+    ``prepared`` is the digest of the values that policies are made with; None: without any.
     """
 
     source: str
     stream: Stream
     seeds: tuple[int, ...]
-    mark: str = ""
     prepared: str | None = None
 
     @classmethod
-    def of(cls, candidate: Candidate, stream: Stream, seeds: Sequence[int], mark: str = "") -> Play:
+    def of(cls, candidate: Candidate, stream: Stream, seeds: Sequence[int]) -> Play:
         """Episodes of a candidate, which has a source."""
-        return cls(candidate.source or "", stream, tuple(seeds), mark, candidate.prepared)
+        return cls(candidate.source or "", stream, tuple(seeds), candidate.prepared)
 
     @property
     def identity(self) -> str | tuple[str, str] | None:
@@ -79,18 +84,15 @@ class Gathering:
     def before(self, round_: int, most: int) -> list[Gathered]:
         """What was played before a round, in the order of time: the newest whole episodes.
 
-        They have ``most`` steps at most. Episodes that were played again, each alone, count so.
+        They have ``most`` steps at most.
         """
         entries = [g for g in self._found.values() if g.round < round_ and g.episodes]
-        alone = {(g.play.identity, s) for g in entries if g.play.mark for s in g.play.seeds}
-        entries.sort(key=lambda g: (g.round, g.key, g.play.seeds, g.play.mark))
+        entries.sort(key=lambda g: (g.round, g.key, g.play.seeds))
         kept: list[Gathered] = []
         left = most
         for entry in reversed(entries):
             episodes: list[Episode] = []
             for episode in reversed(entry.episodes):
-                if not entry.play.mark and (entry.play.identity, episode.seed) in alone:
-                    continue
                 left -= episode.length
                 if left < 0:
                     break

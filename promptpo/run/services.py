@@ -23,9 +23,8 @@ from promptpo.rollout.summary import built_in_summary
 from promptpo.run.asking import Asker
 from promptpo.run.limits import Ledger, check_optimum
 from promptpo.run.playing import Player
-from promptpo.run.plays import Play
+from promptpo.run.plays import NO_MARK, Play
 from promptpo.run.preparing import Preparer
-from promptpo.run.proving import Prover
 from promptpo.run.tuning import Tuning
 from promptpo.spec import EnvSpec
 from promptpo.store.codec import encode, score_data
@@ -36,7 +35,6 @@ from promptpo.types import (
     Candidate,
     Key,
     Population,
-    Proof,
     Rollout,
     Round,
     SummaryRun,
@@ -74,8 +72,6 @@ class RunServices:
             self.write_down, self._values,
         )  # fmt: skip
         self.preparer = Preparer(self.player, self.spec, self.report)
-        test_seeds = episode_seeds(self.config.seed, "test", self.config.held_out, life=life)
-        self.prover = Prover(self.player, self.write_down, self.record, test_seeds)
         self._asker = Asker(
             self.model, self.log, self.folder, self.ledger, self.memo, self.write_down
         )
@@ -96,14 +92,10 @@ class RunServices:
         keys: Sequence[Key],
         constants: Sequence[Sequence[float]] = ((),),
         keep: bool = True,
-        mark: str = "",
     ) -> list[Rollout]:
         """Search episodes of the program with each vector of constants, within the budget."""
         seeds = tuple(seeds)
-        plays = [
-            Play(program.source(vector), "search", seeds, mark, program.prepared)
-            for vector in constants
-        ]
+        plays = [Play(program.source(v), "search", seeds, program.prepared) for v in constants]
         new = {p.source: k for p, k in zip(plays, keys, strict=True) if self.player.is_new(p)}
         kept = tuple(seeds) if keep else ()
         reserved: dict[str, int] = {}
@@ -138,7 +130,7 @@ class RunServices:
         for part in (of.rollout, *of.later):
             here = [seed for seed in part.seeds if seed in wanted and seed not in found]
             if here:
-                play = Play.of(of, "search", part.seeds, of.mark)
+                play = Play.of(of, "search", part.seeds)
                 found |= {e.seed: e for e in await self.player.trajectories(play, of.key, here)}
         return [found[seed] for seed in wanted]
 
@@ -149,7 +141,7 @@ class RunServices:
         by = "built-in" if feedback is None else "model"
         first = of.rollout.seeds if of.rollout else ()
         played = first if seeds is None else tuple(seeds)
-        content = digest(by, feedback, of.identity, played, of.mark)
+        content = digest(by, feedback, of.identity, played, NO_MARK)
         run = self.memo.record.summaries.get(content)
         if run is None:
             episodes = tuple(await self.episodes(of, played))
@@ -176,7 +168,7 @@ class RunServices:
         """In how many steps of a candidate's search episodes each of its lines ran."""
         assert of.source is not None and of.rollout is not None  # noqa: S101 - it has played
         played = (of.rollout.seeds if seeds is None else tuple(seeds))[:_COUNTED]
-        content = digest("coverage", of.identity, played, of.mark, self.player.lived)
+        content = digest("coverage", of.identity, played, NO_MARK, self.player.lived)
         run = self.memo.record.coverages.get(content)
         if run is None:
             episodes = tuple(await self.episodes(of, played))
@@ -203,25 +195,18 @@ class RunServices:
         """Steps of tuning that the run has left, within those of all search."""
         return self.ledger.tuning_left
 
-    async def proven(self, candidates: Sequence[Candidate]) -> tuple[list[Candidate], Candidate]:
-        """The candidates, and the best of them by scores that stand."""
-        return await self.prover.best(candidates)
-
-    async def open_round(
-        self, rounds: Sequence[Round], guests: Sequence[Key] = ()
-    ) -> tuple[list[Round], int]:
-        """The rounds, and how many candidates the next one may have; one begun is seen through."""
-        reviewed = await self.prover.review(rounds)
-        self.rounds = tuple(reviewed)
-        self.ledger.check_progress(reviewed)
-        if self.config.early_stop and reviewed:
-            check_optimum(self.spec, best_round(reviewed).winner)
-        number = len(reviewed) + 1
+    async def open_round(self, rounds: Sequence[Round], guests: Sequence[Key] = ()) -> int:
+        """How many candidates the next round may have; one that has begun is seen through."""
+        self.rounds = tuple(rounds)
+        self.ledger.check_progress(rounds)
+        if self.config.early_stop and rounds:
+            check_optimum(self.spec, best_round(rounds).winner)
+        number = len(rounds) + 1
         self.player.gathered.open_round(number)
         if not self.memo.record.has_begun(number):
             self.ledger.check_round()
         begun = self.memo.record.begun(number, self.config.candidates)
-        return reviewed, self.ledger.open_round(number, begun, guests)
+        return self.ledger.open_round(number, begun, guests)
 
     def record(self, fact: Candidate | Round | Population) -> None:
         """Write down what has become of something, in the log and where people look."""
@@ -236,7 +221,6 @@ class RunServices:
             "candidate",
             **{k: v for k, v in encode(fact).items() if k not in _BY_DIGEST},
             score=score_data(fact.score),
-            mark=fact.mark,
             rollout=self._digest_of(fact, fact.rollout) if played else None,
             later=[self._digest_of(fact, run) for run in fact.later],
             hard=self._digest_of(fact, fact.hard) if fact.hard else None,
@@ -247,7 +231,7 @@ class RunServices:
 
     def _digest_of(self, candidate: Candidate, run: Rollout | None) -> str:
         assert run is not None and candidate.source is not None  # noqa: S101
-        return self.player.digest(Play.of(candidate, "search", run.seeds, run.mark))
+        return self.player.digest(Play.of(candidate, "search", run.seeds))
 
     def _record_round(self, round_: Round) -> None:
         self.rounds = (*self.rounds[: round_.number - 1], round_)
@@ -279,10 +263,6 @@ class RunServices:
             write_atomically(self.folder.path / name, content)
         if beside not in files:
             (self.folder.path / beside).unlink(missing_ok=True)
-
-    def proof_on(self, candidate: Candidate) -> Proof | None:
-        """What its latest proof showed: the one on held-out episodes, if there is one."""
-        return self.prover.latest_on(candidate)
 
     def write_down(self, event: str, /, **data: object) -> None:
         """Write an event down and tell the listeners; a repeated one only told."""

@@ -145,8 +145,7 @@ async def _search(services: RunServices) -> Result:
     status: Status = "stopped" if found.limited else "finished"
     reason = found.reason if best else f"{found.reason}; no candidate got through its episodes"
     folder, usage = services.folder.path, services.ledger.usage
-    proof = services.proof_on(best) if best else None
-    return Result(folder, status, reason, best, test, usage, found.rounds, proof)
+    return Result(folder, status, reason, best, test, usage, found.rounds)
 
 
 def _policy_seed(config: RunConfig, spec: EnvSpec) -> int:

@@ -16,7 +16,7 @@ from typing import Any
 from promptpo.common.files import write_atomically
 from promptpo.store.codec import decode
 from promptpo.store.shapes import fits, shape_of
-from promptpo.types import Episode, Proof, Score
+from promptpo.types import Episode, Score
 from promptpo.version import __version__
 
 #: The folder in a run's folder.
@@ -43,8 +43,6 @@ class ScoredPolicy:
     success_rate_interval: tuple[float, ...] | None
     steps: int
     clipped: float
-    mark: str
-    proof: Proof | None
     episodes: tuple[Episode, ...]
 
     @property

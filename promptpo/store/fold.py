@@ -20,7 +20,6 @@ from promptpo.types import (
     Key,
     Population,
     Preparation,
-    Proof,
     Rollout,
     SummaryRun,
 )
@@ -42,8 +41,6 @@ class Fold:
         trials: the candidates by name, in the order in which they were begun.
         rollouts: by digest; ``played_by`` is the key of the candidate in whose folder the
             episodes are: what is equal is played once.
-        proofs: by the digest of the rollout that is proven; ``proven_after`` is how many rounds
-            were done when each was first made; ``proof_of`` has the last one on each candidate.
         summaries: what Feedback classes made of episodes, by digest; ``feedback`` is what was last
             made of each candidate's without failing, by name.
         feedback_classes: how many rounds were done when each was first used, by digest.
@@ -75,9 +72,6 @@ class Fold:
         self.trials: dict[str, Trial] = {}
         self.rollouts: dict[str, Rollout] = {}
         self.played_by: dict[str, Key] = {}
-        self.proofs: dict[str, Proof] = {}
-        self.proven_after: dict[str, int] = {}
-        self.proof_of: dict[str, Proof] = {}
         self.summaries: dict[str, SummaryRun] = {}
         self.feedback: dict[str, Feedback] = {}
         self.feedback_classes: dict[str, int] = {}
@@ -186,11 +180,6 @@ class Fold:
         elif rollout.stream == "test":
             self._played = {"name": key.name, "digest": digest}
 
-    def _on_proof(self, data: Mapping[str, Any]) -> None:
-        proof = decode(Proof, data)
-        self.proofs[data["digest"]] = self.proof_of[decode(Key, data["key"]).name] = proof
-        self.proven_after.setdefault(data["digest"], self.rounds_done)
-
     def _on_candidate(self, data: Mapping[str, Any]) -> None:
         digest = data["rollout"] or ""
         candidate = decode(Candidate, {**data, **_BY_DIGEST})
@@ -204,11 +193,7 @@ class Fold:
         )
         trial = self._trial(candidate.key)
         trial.candidate = trial.attempts[candidate.key.attempt] = candidate
-        trial.digest, trial.mark, trial.recorded_score = (
-            digest,
-            data["mark"],
-            score_of(data["score"]),
-        )
+        trial.digest, trial.recorded_score = digest, score_of(data["score"])
         trial.stage = ""
         if trial.played is None or candidate.rollout is not trial.played:
             trial.at = self.tally.usage

@@ -24,7 +24,7 @@ from promptpo.llm.messages import Message
 from promptpo.store.codec import encode
 from promptpo.store.shapes import INFO, fits
 from promptpo.store.upgrade import upgraded_info
-from promptpo.types import Candidate, Key, Stream
+from promptpo.types import Candidate, Key
 
 if TYPE_CHECKING:
     from promptpo.types import Trajectory
@@ -208,22 +208,19 @@ class RunFolder:
         """One file of a candidate's folder."""
         write_atomically(self.candidate(name) / file, content)
 
-    def episodes(self, name: str, stream: Stream = "search", failed: int | None = None) -> Path:
-        """Episodes of one candidate as arrays without pickles.
+    def episodes(self, name: str, failed: int | None = None) -> Path:
+        """Search episodes of one candidate as arrays without pickles.
 
-        All its search episodes, or the held-out ones that a proof needs, or those that ended
-        before an attempt at it failed, which is given by its number.
+        All of them, or those that ended before an attempt at it failed, which is given by its
+        number.
         """
-        if failed is not None:
-            return self.candidate(name) / f"failed_{failed}.npz"
-        file = "held_out.npz" if stream == "test" else "episodes.npz"
+        file = "episodes.npz" if failed is None else f"failed_{failed}.npz"
         return self.candidate(name) / file
 
     def write_episodes(
         self,
         name: str,
         episodes: Sequence[Trajectory],
-        stream: Stream = "search",
         failed: int | None = None,
     ) -> None:
         """Store trajectories beside those that are there; one of the same seed gives way."""
@@ -231,14 +228,13 @@ class RunFolder:
 
         stored: dict[int, Trajectory] = {}
         with contextlib.suppress(RunError):  # missing, or damaged
-            stored = {e.seed: e for e in self.read_episodes(name, stream, failed)}
+            stored = {e.seed: e for e in self.read_episodes(name, failed)}
         stored |= {e.seed: e for e in episodes}
-        write_atomically(self.episodes(name, stream, failed), packed(list(stored.values())))
+        write_atomically(self.episodes(name, failed), packed(list(stored.values())))
 
     def read_episodes(
         self,
         name: str,
-        stream: Stream = "search",
         failed: int | None = None,
         seeds: Collection[int] | None = None,
     ) -> list[Trajectory]:
@@ -248,7 +244,7 @@ class RunFolder:
         """
         from promptpo.store.episodes import read
 
-        return read(self.episodes(name, stream, failed), seeds)
+        return read(self.episodes(name, failed), seeds)
 
     def prepared(self, name: str, digest: str) -> Path:
         """Values that a candidate's ``prepare`` returned, as ``sandbox`` packs them."""

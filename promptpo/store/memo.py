@@ -19,6 +19,9 @@ from promptpo.types import Key, Rollout
 #: What an event is about; of two events about the same thing the later one holds.
 _SUBJECT = ("key", "digest", "round", "rollout", "later", "hard", "notes", "budget")
 
+#: What events of older versions hold besides.
+_FORMER = ("mark",)
+
 #: Decisions in their order: each rests on the ones before, and falls when one of them is new.
 _DECISIONS = ("round", "selection", "test", "finished")
 
@@ -39,7 +42,6 @@ class Memo:
     def __init__(self, past: Sequence[Event]) -> None:
         self.record = Record()
         self._last: dict[tuple[str, ...], str] = {}
-        self._rounds_at: dict[str, int] = {}
         for event in past:
             self.repeats(event.type, event.data)
             self.record.apply(event)
@@ -52,24 +54,11 @@ class Memo:
         if key in self.record.refused and self.record.has_begun(key.round + 1):
             raise LimitReached(self.record.refused[key])
 
-    def late_mark(self, rollout: str, rounds: int) -> str:
-        """The mark that held-out episodes gave a policy when the run had so many rounds, or fewer.
-
-        ``rollout`` is the digest of these episodes. Prompts of these rounds did not tell it; those
-        of an extended run do.
-        """
-        proof = self.record.proofs.get(rollout)
-        if proof is None or self._rounds_at[rollout] > rounds:
-            return ""
-        return proof.mark
-
     def repeats(self, event: str, data: Mapping[str, Any]) -> bool:
         """Whether this is the log's last word on its subject already; from now on it is."""
-        if event == "proof":
-            self._rounds_at.setdefault(data["digest"], self.record.rounds_done)
         names = () if event in _DECISIONS[1:] else _SUBJECT
         subject = (event, *(json.dumps(data.get(name), sort_keys=True) for name in names))
-        content = digest(data)
+        content = digest({name: value for name, value in data.items() if name not in _FORMER})
         known = self._last.get(subject) == content
         self._last[subject] = content
         if not known and event in _DECISIONS:

@@ -14,7 +14,7 @@ from promptpo.store.events import Event
 from promptpo.store.fold import Fold
 from promptpo.store.tally import Usage
 from promptpo.store.trials import Call, RoundRecord, Trial
-from promptpo.types import Note, Proof, Rollout, Score
+from promptpo.types import Note, Rollout, Score
 
 #: The method whose name goes without saying.
 USUAL_METHOD = "promptpo"
@@ -182,18 +182,6 @@ class Record(Fold):
     def held_out(self) -> Rollout | None:
         """The held-out episodes of the policy that stands."""
         return self.rollouts.get(self.test["digest"]) if self.test else None
-
-    @property
-    def proof(self) -> Proof | None:
-        """Whether the best policy's episodes depend on each other; None: not looked at."""
-        trial = self.best_trial
-        names = [self.best or "", self.folder_of(trial) if trial else ""]
-        return next((found for n in names if (found := self.proof_of.get(n))), None)
-
-    @property
-    def mark(self) -> str:
-        """What a proof found against the best policy; empty where nothing was found."""
-        return self.proof.mark if self.proof is not None else ""
 
     def folder_of(self, trial: Trial) -> str:
         """The name of the candidate in whose folder a candidate's search episodes are."""

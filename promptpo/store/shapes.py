@@ -9,7 +9,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
 from promptpo.tuning.account import TuningAccount
-from promptpo.types import Key, Note, Population, Preparation, Proof, Rollout
+from promptpo.types import Key, Note, Population, Preparation, Rollout
 
 # A shape is a type (float takes whole numbers too), None, a set of words, a range of whole numbers,
 # a tuple of alternatives, a list with the shape of its items, or a dict of names ("name?" may be
@@ -101,11 +101,9 @@ EVENTS: dict[str, dict[str, Any]] = {
     "refused": {"key": KEY, "reason": str},
     # The key is of the candidate that it was first played for.
     "rollout": {"key": KEY, "digest": str, **_ROLLOUT},
-    # The digest is of the rollout that is proven.
-    "proof": {"key": KEY, "digest": str, **shape_of(Proof)},
     "candidate": {
         "key": KEY, "kind": str, "parents": [str], "notes": _NOTES, "source": (None, str),
-        "error": (None, str), "score": SCORE, "mark": str, "rollout": (None, str),
+        "error": (None, str), "score": SCORE, "rollout": (None, str),
         # Digests of further search episodes, of hard ones, and of what it has prepared.
         "later?": [str], "hard?": (None, str), "prepared?": (None, str),
     },
@@ -151,7 +149,7 @@ INFO = {
     "twin_of?": str,
     "facts?": bool,
     "references?": REFERENCES,
-    "best?": {"name": str, "search": SCORE, "mark?": str},
+    "best?": {"name": str, "search": SCORE},
     "test?": _ROLLOUT,
     "seconds?": float,
     "ended?": (None, str),

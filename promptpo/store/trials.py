@@ -41,7 +41,6 @@ class Trial:
         calls: the model calls for it.
         played: its last search episodes, also before the candidate is written down.
         digest: that of its search episodes; empty where there are none.
-        mark: what a proof found against it; empty where nothing was found.
         recorded_score: the score that was written down with it.
         at: what the run had spent when it ended.
         stage: what it is said to be at, in a run that is watched; empty where that is its state.
@@ -53,7 +52,6 @@ class Trial:
     calls: dict[Key, Call] = field(default_factory=dict)
     played: Rollout | None = None
     digest: str = ""
-    mark: str = ""
     recorded_score: Score = field(default_factory=lambda: Score(failed=True))
     at: Usage = field(default_factory=Usage)
     stage: str = ""

@@ -14,10 +14,10 @@ from dataclasses import fields
 from typing import Any
 
 from promptpo.store.shapes import EVENTS, FORMAT, fits, is_event, shape_of
-from promptpo.types import Key, Proof, Rollout
+from promptpo.types import Key, Rollout
 
 _PLACE = {"round": range(10**9), "index": range(10**9), "attempt": range(10**9)}
-_ROLLOUT = {k: v for k, v in shape_of(Rollout, "life").items() if k not in ("episodes", "mark")} | {
+_ROLLOUT = {k: v for k, v in shape_of(Rollout, "life").items() if k != "episodes"} | {
     "returns": [float],
     "lengths": [int],
     "successes": [(None, bool)],
@@ -31,7 +31,6 @@ _ROUND = {k: v for k, v in EVENTS["round"].items() if k != "notes"}
 _SHAPES: dict[str, dict[str, Any]] = {
     "run": _RUN,
     "rollout": {**_PLACE, "source_sha": str, **_ROLLOUT},
-    "proof": {**_PLACE, "source_sha": str, **shape_of(Proof)},
     "candidate": {**_PLACE, **_SCORED, "mark?": str},
     "feedback": {
         "round": range(10**9), "index": range(10**9), "feedback_sha": str, "by?": str,
@@ -42,9 +41,9 @@ _SHAPES: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 #: Fields by which an event of a type is of one format and not of the other.
-_ONLY_1 = {"rollout": "index", "proof": "index", "candidate": "index", "feedback": "index",
+_ONLY_1 = {"rollout": "index", "candidate": "index", "feedback": "index",
            "test": "returns", "round": "reflection"}  # fmt: skip
-_ONLY_2 = {"rollout": "digest", "proof": "digest", "candidate": "kind", "feedback": "digest",
+_ONLY_2 = {"rollout": "digest", "candidate": "kind", "feedback": "digest",
            "test": "digest", "round": "notes"}  # fmt: skip
 
 
@@ -94,7 +93,6 @@ class Upgrade:
             "reply": self._call,
             "refused": self._call,
             "rollout": self._rollout,
-            "proof": self._proof,
             "candidate": self._candidate,
             "feedback": self._feedback,
             "round": self._round,
@@ -128,18 +126,12 @@ class Upgrade:
             self._tests[key.name, data.get("mark", "")] = digest, data["seeds"]
         return [_line(data, key, digest, **_rollout(data))]
 
-    def _proof(self, data: dict[str, Any]) -> list[dict[str, Any]]:
-        key = Key(data["round"], data["index"], data["attempt"])
-        digest = _digest(key, data["source_sha"], data["stream"])
-        told = {f.name: data[f.name] for f in fields(Proof)}
-        return [_line(data, key, digest, **told)]
-
     def _candidate(self, data: dict[str, Any]) -> list[dict[str, Any]]:
         key, mark = Key(data["round"], data["index"], data["attempt"]), data.get("mark", "")
         sha = None if data["source"] is None else _sha(data["source"])
         rollout = None if sha is None else _digest(key, sha, "search", mark)
         told = {name: data[name] for name in _SCORED}
-        about = {"kind": "policy", "parents": [], "notes": [], "mark": mark, "rollout": rollout}
+        about: dict[str, Any] = {"kind": "policy", "parents": [], "notes": [], "rollout": rollout}
         return [{**_line(data, key, ""), **told, **about}]
 
     def _feedback(self, data: dict[str, Any]) -> list[dict[str, Any]]:
@@ -194,7 +186,7 @@ def _rollout(data: Mapping[str, Any]) -> dict[str, Any]:
         for (seed, value, length), success in zip(columns, successes, strict=False)
     ]
     told = {f.name: data[f.name] for f in fields(Rollout) if f.name in data}
-    return {"mark": "", **told, "episodes": episodes}
+    return {**told, "episodes": episodes}
 
 
 def _sha(source: str) -> str:

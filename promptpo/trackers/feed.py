@@ -6,8 +6,7 @@ Names follow what is usual: ``GROUP/VALUE``, over the environment steps of searc
                  and again with every further episode that it played
     round/       mean_return, success_rate of the round's winner, and number
     best/        mean_return, success_rate of the best so far, by search episodes
-    test/        mean_return, success_rate of held-out episodes, each with _low and _high (95%);
-                 marked: 1 where a proof found that the policy depends on other episodes, else 0
+    test/        mean_return, success_rate of held-out episodes, each with _low and _high (95%)
     cost/        usd (where all prices are known), calls: where a model is asked
     tokens/      prompt, completion: likewise; cached: of the prompts', where providers tell it
     steps/       search, tuning, selection, test
@@ -86,10 +85,9 @@ class Feed:
             return  # what was played without a policy
         values = {"candidate/failed": float(score.failed), **_scores("candidate", score)}
         name = Key(key["round"], key["candidate"]).name
-        # It is told again without what it took from others, with more episodes, and with notes.
-        alone = " alone" if data["mark"] else ""
+        # It is told again with more episodes, and with notes.
         later = len(data.get("later", ()))
-        told = f"candidate {name} {key['attempt']}{f' later {later}' * bool(later)}{alone}"
+        told = f"candidate {name} {key['attempt']}{f' later {later}' * bool(later)}"
         if told not in self._candidates:
             self._candidates.add(told)
             step = self._step if later else self.record.trials[name].at_steps
@@ -110,8 +108,7 @@ class Feed:
         test = self.record.held_out
         if test is None or test.score.failed:
             return
-        marked = {"test/marked": float(bool(test.mark))}
-        values = {**_held_out(test), **marked, **self._spent(self._totals)}
+        values = {**_held_out(test), **self._spent(self._totals)}
         yield Delivery("test", self._step, values, self._source(data["name"]))
 
     def _spent(self, totals: Mapping[str, Any]) -> dict[str, float]:

@@ -26,12 +26,12 @@ from promptpo.ui.progress import Progress, stage_of
 from promptpo.ui.summary import Row
 
 #: Events whose line stays on the screen; the table shows the others while they matter.
-_KEPT = {"resumed", "notice", "feedback", "proof", "tuned", "round", "selection"}
+_KEPT = {"resumed", "notice", "feedback", "tuned", "round", "selection"}
 
 _STYLES = {"scored": "green", "failed": "red"} | dict.fromkeys(
     ("rolling out", "checking", "preparing", "tuning"), "cyan"
 )
-_ROW_STYLES = {"best policy": "bold", "held-out": "bold", "marked": "red"}
+_ROW_STYLES = {"best policy": "bold", "held-out": "bold"}
 _MARKS = {"scored": "✓", "failed": "✗"}
 
 #: Rows that the view needs besides those of the candidates.

@@ -90,7 +90,6 @@ def _reply(data: Mapping[str, Any], progress: Progress) -> list[str]:
 def _rollout(data: Mapping[str, Any], progress: Progress) -> list[str]:
     run = decode(Rollout, data)
     stream = "" if run.stream == "search" else f"{_STREAMS[run.stream]} "
-    stream += "each alone  " if run.mark else ""
     return [f"{_name(data)}  {stream}{_outcome(run)}{_occasion(data, progress)}"]
 
 
@@ -126,12 +125,6 @@ def _prepared(data: Mapping[str, Any], progress: Progress) -> list[str]:
         return []
     on = f"{done.episodes:,} episodes, {done.transitions:,} transitions"
     return [f"{_name(data)}  prepared in {done.seconds:.3g} s on {on}"]
-
-
-def _proof(data: Mapping[str, Any], progress: Progress) -> list[str]:
-    if not data["differing"]:
-        return []
-    return [f"{_name(data)}  {data['verdict']}: {text.proof(data)}; played again, each alone"]
 
 
 def _candidate(data: Mapping[str, Any], progress: Progress) -> list[str]:
@@ -198,7 +191,6 @@ _WRITERS: dict[str, Callable[[Mapping[str, Any], Progress], list[str]]] = {
     "reply": _reply,
     "prepared": _prepared,
     "rollout": _rollout,
-    "proof": _proof,
     "candidate": _candidate,
     "feedback": _feedback,
     "tuning_state": _tuning,

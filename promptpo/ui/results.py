@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Protocol
 
 from promptpo.common import text
-from promptpo.store.codec import encode
 from promptpo.store.tally import Usage
-from promptpo.types import Candidate, Proof, Rollout
+from promptpo.types import Candidate, Rollout
 from promptpo.ui import html
-from promptpo.ui.summary import Row, held_out_rows, proof_rows, steps_words
+from promptpo.ui.summary import Row, held_out_rows, steps_words
 
 
 class Outcome(Protocol):
@@ -46,11 +45,6 @@ class Outcome(Protocol):
         """What it has used."""
         ...
 
-    @property
-    def proof(self) -> Proof | None:
-        """Whether the policy's episodes depend on each other."""
-        ...
-
 
 def words(run: Outcome) -> str:
     """``runs/cartpole/20261120-143000: finished, r01_c01, return 500 in 50 held-out episodes``."""
@@ -75,7 +69,6 @@ def rows(run: Outcome) -> list[Row]:
             found.append(("search", f"{run.best.score}  (no held-out episodes played)"))
         else:
             found += held_out_rows(run.test)
-        found += proof_rows(encode(run.proof)) if run.proof is not None else []
     usage = run.usage
     if usage.calls:
         found.append(("cost", f"{text.plural(usage.calls, 'call')}, {text.money(usage.cost)}"))

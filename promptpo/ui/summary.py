@@ -9,7 +9,7 @@ from typing import Any
 from promptpo.common import text
 from promptpo.common.lives import life_of, whole
 from promptpo.config import AUTO
-from promptpo.store.codec import encode, score_data
+from promptpo.store.codec import score_data
 from promptpo.store.record import USUAL_METHOD, Record
 from promptpo.store.tally import Usage
 from promptpo.types import Rollout
@@ -127,7 +127,7 @@ def _result(record: Record) -> list[Row]:
         rows.append(("search", f"{words}  (no held-out episodes played)"))
     else:
         rows += held_out_rows(test)
-    return [*rows, *proof_rows(encode(record.proof))] if record.proof else rows
+    return rows
 
 
 def held_out_rows(test: Rollout) -> list[Row]:
@@ -136,16 +136,6 @@ def held_out_rows(test: Rollout) -> list[Row]:
         return [("held-out", f"failed: {text.gist(test.error)}")]
     words = [text.success_words(test), text.return_words(test), text.life_words(test)]
     return [("held-out" if i == 0 else "", w) for i, w in enumerate(filter(None, words))]
-
-
-def proof_rows(proof: Mapping[str, Any]) -> list[Row]:
-    """What playing episodes alone has shown, and what that means for the score."""
-    if not proof["differing"]:
-        return [("proof", text.proof(proof))]
-    return [
-        ("marked", f"{proof['verdict']}: {text.proof(proof)}"),
-        ("", text.scored_alone(proof)),
-    ]
 
 
 def reference_rows(references: Mapping[str, Any]) -> list[Row]:

@@ -53,11 +53,11 @@ def played(key, returns, kind, parents, seeds=None):
     """The events of a candidate; without returns of one that has failed."""
     if returns is None:
         data = encode(Candidate(key, None, error="no", kind=kind, parents=parents))
-        return [{"type": "candidate", **data, "score": None, "mark": "", "rollout": None}]
+        return [{"type": "candidate", **data, "score": None, "rollout": None}]
     run = rollout(returns, seeds=seeds)
     digest = f"{key.name} {returns}"
     data = encode(Candidate(key, "class Policy: ...", kind=kind, parents=parents))
-    told = {"score": score_data(run.score), "mark": "", "rollout": digest}
+    told = {"score": score_data(run.score), "rollout": digest}
     return [
         {"type": "rollout", "key": encode(key), "digest": digest, **encode(run)},
         {"type": "candidate", **data, **told},

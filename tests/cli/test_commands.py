@@ -49,13 +49,12 @@ def test_the_closing_lines_name_files_score_cost_and_end(finished: tuple[Path, s
     run = only_run(folder).relative_to(folder)
     assert lines[0] == f"best policy  {run / 'best' / 'policy.py'}  (r02_c01)"
     assert lines[1].startswith("held-out     mean return 500")
-    assert lines[2].startswith("proof        5 held-out episodes again, each alone")
-    assert lines[3] == "compare      return: random 22.8, zero action 9.3, optimum 500"
-    assert lines[4] == "cost         9 replies replayed, no tokens, $0.00"
-    assert re.fullmatch(r"env steps    search [\d,]+, selection [\d,]+, test 5,000", lines[5])
-    assert lines[6] == f"report       {run / 'report.html'}"
-    assert lines[7] == "ended        all rounds are done"
-    assert len(lines) == 8
+    assert lines[2] == "compare      return: random 22.8, zero action 9.3, optimum 500"
+    assert lines[3] == "cost         9 replies replayed, no tokens, $0.00"
+    assert re.fullmatch(r"env steps    search [\d,]+, selection [\d,]+, test 5,000", lines[4])
+    assert lines[5] == f"report       {run / 'report.html'}"
+    assert lines[6] == "ended        all rounds are done"
+    assert len(lines) == 7
 
 
 def test_a_replay_is_called_a_replay(finished: tuple[Path, str]) -> None:

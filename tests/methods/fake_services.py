@@ -32,7 +32,6 @@ from promptpo.types import (
     Round,
     SummaryRun,
     Trajectory,
-    best_of,
 )
 
 TWO_ACTIONS = Actions(counts=(2,), starts=(0,))
@@ -134,13 +133,11 @@ class FakeServices:
         replies: by key, a text, a Reply, or what is raised.
         ends: what is raised where: by the key of a call, by the name and the attempt of what is
             played (``"r01_c02_1"``), by the number of the round that is to be opened.
-        alone: by name, the return of candidates whose score does not stand, each episode alone.
         allowed: by round, how many candidates the limits allow.
         steps: how many plays the limits allow.
         summaries: by Feedback source, without space around it, what it makes of any episodes.
         asked, prompts: the calls that were made, in order; all prompts by their key.
         played: what was played, in order: the source, its seeds, whether trajectories were kept.
-        marked: the marks that plays were asked with, where there was one.
         guests: by round, the earlier policies that were announced to play along.
         prepared: by source, without space around it, what comes of its ``prepare``.
         recorded, reported: what the method handed over.
@@ -164,14 +161,12 @@ class FakeServices:
         self.tuned, self.tunings = 0, list[FakeTuning]()
         self.outcome = outcome
         self.ends: dict[object, Exception] = {}
-        self.alone: dict[str, float] = {}
         self.allowed: dict[int, int] = {}
         self.steps = 10**9
         self.summaries: dict[str | None, SummaryRun] = {}
         self.asked: list[Key] = []
         self.prompts: dict[Key, Messages] = {}
         self.played: list[tuple[str, tuple[int, ...], bool]] = []
-        self.marked: list[str] = []
         self.guests: dict[int, tuple[Key, ...]] = {}
         self.recorded: list[Candidate | Round | Population] = []
         self.reported: list[tuple[str, dict[str, object]]] = []
@@ -207,10 +202,8 @@ class FakeServices:
         keys: Sequence[Key],
         constants: Sequence[Sequence[float]] = ((),),
         keep: bool = True,
-        mark: str = "",
     ) -> list[Rollout]:
         runs = []
-        self.marked += [mark] if mark else []
         for key, vector in zip(keys, constants, strict=True):
             if (end := self.ends.get(f"{key.name}_{key.attempt}")) is not None:
                 raise end
@@ -264,26 +257,12 @@ class FakeServices:
         self.tunings.append(FakeTuning(self, of, tunable))
         return self.tunings[-1]
 
-    async def proven(self, candidates: Sequence[Candidate]) -> tuple[list[Candidate], Candidate]:
-        standing = list(candidates)
-        while True:
-            best = best_of(standing)
-            if best.name not in self.alone or best.mark:
-                return standing, best
-            run = rollout((self.alone[best.name],), mark="depends on other episodes")
-            standing[standing.index(best)] = scored = replace(
-                best, rollout=run, later=(), hard=None
-            )
-            self.record(scored)
-
-    async def open_round(
-        self, rounds: Sequence[Round], guests: Sequence[Key] = ()
-    ) -> tuple[list[Round], int]:
+    async def open_round(self, rounds: Sequence[Round], guests: Sequence[Key] = ()) -> int:
         number = len(rounds) + 1
         self.guests[number] = tuple(guests)
         if number in self.ends:
             raise self.ends[number]
-        return list(rounds), self.allowed.get(number, self.config.candidates)
+        return self.allowed.get(number, self.config.candidates)
 
     def record(self, fact: Candidate | Round | Population) -> None:
         self.recorded.append(fact)

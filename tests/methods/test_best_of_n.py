@@ -89,13 +89,6 @@ def test_batches_have_their_best_and_each_sample_is_recorded():
     assert facts == ["r01_c01", "r01_c02", "round 1", "r02_c01", "r02_c02", "round 2"]
 
 
-def test_a_finalist_whose_score_does_not_stand_has_the_one_that_does():
-    fake = services([plays(9), plays(8)], [plays(7), plays(6)], finalists=3)
-    fake.alone |= {"r01_c02": 1.0, "r02_c01": 2.0}
-    search = fake.search()
-    assert mean_returns(search.finalists) == {"r01_c01": 9.0, "r02_c02": 6.0, "r02_c01": 2.0}
-
-
 def test_whoever_watches_is_told_what_a_sample_is_at():
     fake = services([fails("why"), plays(1)])
     fake.search()
@@ -106,7 +99,6 @@ def test_whoever_watches_is_told_what_a_sample_is_at():
 
 def test_the_same_replies_resume_to_the_same_search_and_nothing_is_done_again():
     fake = services([plays(9), fails("a")], [plays(7), plays(6)])
-    fake.alone["r01_c01"] = 5.0
     first = fake.search()
     asked, played = list(fake.asked), list(fake.played)
     assert fake.search() == first

@@ -12,10 +12,8 @@ from promptpo.methods.contest import (
     MOST,
     Contest,
     hard_seeds,
-    known_before,
-    shared,
 )
-from promptpo.types import Candidate, Key, Rollout, Round
+from promptpo.types import Candidate, Key, Rollout
 
 #: What the episodes of two rounds of two episodes are.
 FIRST, SECOND = (100, 101), (102, 103)
@@ -84,13 +82,6 @@ def test_where_no_step_is_left_for_it_it_stays_as_it_was():
     assert seeds_of(by_name(fake.search())["r01_c01"]) == FIRST
 
 
-def test_one_whose_score_did_not_stand_goes_on_playing_alone():
-    fake = services([plays(9)], [plays(1)])
-    fake.alone["r01_c01"] = 8.0
-    fake.search()
-    assert fake.marked == ["depends on other episodes"]
-
-
 # Equal texts are one policy
 
 
@@ -116,14 +107,6 @@ def test_a_text_of_an_earlier_loser_brings_that_one_s_episodes():
     found = by_name(fake.search())
     assert set(seeds_of(found["r02_c02"])) == {*FIRST, *SECOND}
     assert set(seeds_of(found["r01_c02"])) == {*FIRST, *SECOND}
-
-
-def test_what_a_proof_found_wanting_is_no_policy_to_pool_with():
-    marked = Candidate(Key(1, 1), "text", rollout((1.0,), mark="depends on other episodes"))
-    later = Candidate(Key(2, 1), "text", rollout((5.0,), seeds=(7,)))
-    rounds = [Round(1, (marked,), marked)]
-    assert known_before(later, rounds) == later
-    assert shared(rounds, later) == rounds
 
 
 # Racing

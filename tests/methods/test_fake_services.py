@@ -14,7 +14,7 @@ METHODS = [name for name in PARTS if callable(getattr(Services, name, None))]
 
 def test_all_services_are_looked_at():
     assert set(METHODS) == {
-        "ask", "seeds", "play", "prepare", "episodes", "summarize", "coverage", "tuning", "proven",
+        "ask", "seeds", "play", "prepare", "episodes", "summarize", "coverage", "tuning",
         "open_round", "record", "report",
     }  # fmt: skip
 

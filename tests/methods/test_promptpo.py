@@ -176,28 +176,6 @@ def test_where_all_fail_there_is_a_round_and_no_finalist():
     assert "failed: a" in fake.prompt(2, 1, role="policy")
 
 
-# Scores that do not stand
-
-
-def test_a_winner_whose_score_does_not_stand_gives_way():
-    fake = services([plays(9), plays(5)], [plays(1), plays(1)])
-    fake.alone["r01_c01"] = 2.0
-    search = fake.search()
-    first = search.rounds[0]
-    assert first.winner.name == "r01_c02"
-    assert mean_returns(first.candidates) == {"r01_c01": 2.0, "r01_c02": 5.0}
-    assert first.candidates[0].mark == "depends on other episodes"
-    assert [c.name for c in search.finalists] == ["r01_c02", "r02_c01"]
-    assert "each episode alone (depends on other episodes)" in fake.prompt(2, 1, role="policy")
-
-
-def test_it_wins_where_it_is_the_best_all_the_same():
-    fake = services([plays(9), plays(5)])
-    fake.alone["r01_c01"] = 7.0
-    winner = fake.search().rounds[0].winner
-    assert (winner.name, winner.score.mean_return) == ("r01_c01", 7.0)
-
-
 # Ends
 
 

@@ -128,15 +128,6 @@ def test_a_sample_that_fails_is_no_finalist():
     assert all(c.score.mean_return <= 0 for c in search.finalists)
 
 
-def test_a_winner_whose_score_does_not_stand_gives_way():
-    fake = services(rounds=1)
-    best = fake.search().rounds[0].winner.name
-    fake.alone[best] = -100.0
-    search = fake.search()
-    assert search.rounds[0].winner.name != best
-    assert next(c for c in search.rounds[0].candidates if c.name == best).mark
-
-
 @pytest.mark.parametrize(
     ("where", "end", "limited"),
     [

@@ -120,15 +120,6 @@ def test_an_equal_text_names_the_earlier_one_and_repeats_nothing():
     assert text.count("### The others") == 0
 
 
-def test_a_mark_is_explained_where_there_is_one():
-    run = rollout((5.0,), mark="depends on other episodes")
-    marked = Candidate(Key(1, 1), source("S.", "return 0"), run)
-    text = told(one_round(1, marked))
-    assert "each episode alone (depends on other episodes)" in row(text, "r01_c01")
-    assert "keep what an episode needs on `self`" in text
-    assert "keep what an episode needs" not in told(FIRST)
-
-
 # The best, the second line, the losers
 
 

@@ -30,7 +30,7 @@ def lines_of(folder):
 def outcome(folder):
     """What must not depend on interruptions."""
     told = [json.loads(line) | {"time": 0} for line in lines_of(folder)]
-    kinds = ("rollout", "candidate", "round", "proof", "feedback", "finished")
+    kinds = ("rollout", "candidate", "round", "feedback", "finished")
     return sorted(json.dumps(e) for e in told if e["type"] in kinds)
 
 
@@ -57,11 +57,10 @@ def test_its_trajectories_are_stored_once(whole):
 
 
 @pytest.mark.slow
-def test_as_a_winner_it_is_summarized_and_proven(tmp_path):
-    result, events = run(tmp_path, replies([GOOD, GOOD, BAD]), **SMALL)
+def test_as_a_winner_it_is_summarized(tmp_path):
+    result, _ = run(tmp_path, replies([GOOD, GOOD, BAD]), **SMALL)
     assert result.rounds[0].winner.name == "r01_c01"
     assert len(result.rounds[0].winner.notes) == 2
-    assert [p["verdict"] for p in data_of(events, "proof")] == ["independent"]
 
 
 def places(whole):

@@ -6,8 +6,8 @@ from promptpo.run.plays import Gathering, Play, name_of
 from promptpo.types import Key
 
 
-def play(source, *seeds, mark="", prepared=None):
-    return Play(source, "search", seeds, mark, prepared)
+def play(source, *seeds, prepared=None):
+    return Play(source, "search", seeds, prepared)
 
 
 def run_of(of, *lengths, **details):
@@ -64,15 +64,6 @@ def test_of_equal_candidates_the_first_has_the_episodes():
     note(gathering, of, Key(1, 3), 5)
     note(gathering, of, Key(1, 2), 5)
     assert told(gathering, 2) == [("r01_c02", 0, [1])]
-
-
-def test_episodes_that_were_played_again_alone_stand_for_the_first_ones():
-    gathering = Gathering()
-    note(gathering, play("a", 1, 2), Key(1, 1), 5, 5)
-    note(gathering, play("a", 1, 2, prepared="v"), Key(1, 2), 5, 5)
-    note(gathering, play("a", 1, 2, mark="depends"), Key(1, 1), 6, 6)
-    found = gathering.before(2, 100)
-    assert [(g.play.mark, g.play.prepared) for g in found] == [("depends", None), ("", "v")]
 
 
 def test_values_that_were_prepared_make_another_policy():

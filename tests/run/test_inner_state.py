@@ -32,21 +32,21 @@ def test_a_trace_is_stored_and_told(tmp_path):
         assert all(type(value) is float for value in episode.trace["lean"])
 
 
-PROVEN = RunServices.proven
+COVERAGE = RunServices.coverage
 
 
-async def counting(self, candidates):
-    """What a method may do that counts the lines of its best candidate, twice."""
-    found, best = await PROVEN(self, candidates)
-    assert await self.coverage(best) == await self.coverage(best)
-    return found, best
+async def counting(self, of, seeds=None):
+    """Counts the lines of a candidate twice."""
+    found = await COVERAGE(self, of, seeds)
+    assert await COVERAGE(self, of, seeds) == found
+    return found
 
 
 @pytest.fixture(scope="module")
 def counted(tmp_path_factory):
-    """A run whose method counts lines: its result and events."""
+    """A run that counts each policy's lines twice: its result and events."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(RunServices, "proven", counting)
+        patch.setattr(RunServices, "coverage", counting)
         yield run(tmp_path_factory.mktemp("run"), replies([GOOD]), probe=0, test_episodes=0)
 
 
@@ -67,7 +67,7 @@ def test_it_costs_no_environment_steps(counted):
 
 
 def test_resuming_answers_it_from_the_log(counted, monkeypatch):
-    monkeypatch.setattr(RunServices, "proven", counting)
+    monkeypatch.setattr(RunServices, "coverage", counting)
     folder = counted[0].folder
     log = folder / "events.jsonl"
     lines = [line for line in log.read_text().splitlines() if '"finished"' not in line]

@@ -26,7 +26,7 @@ from promptpo.types import Key
 pytestmark = pytest.mark.timeout(900)
 LEANING = Path(__file__).parents[1] / "data" / "leaning.txt"
 LEARNING = Path(__file__).parents[1] / "data" / "cartpole_lqr.txt"
-KINDS = ("candidate", "rollout", "proof", "feedback", "round", "selection", "finished", "tuning",
+KINDS = ("candidate", "rollout", "feedback", "round", "selection", "finished", "tuning",
          "tuned", "prepared", "population")  # fmt: skip
 SMALL = (
     *("--spec", "cartpole", "--workers", "1", "--policy-seed", "7"),

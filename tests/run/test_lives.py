@@ -47,7 +47,6 @@ def test_every_stream_plays_whole_lives_from_fresh_objects(finished):
     assert fell == [True, False, False, False] * 3
     played = [c.rollout for r in finished.rounds for c in r.candidates]
     assert {(len(run.seeds), run.life) for run in played} == {(4, 4)}
-    assert finished.proof.verdict == "not applicable"
 
 
 def test_the_score_counts_what_it_took_to_learn(finished):

@@ -25,7 +25,7 @@ def test_it_tells_what_optimize_returned(result):
     found = promptpo.load_run(result.folder)
     names = {f.name for f in dataclasses.fields(found)}
     same = [f.name for f in dataclasses.fields(result) if f.name in names]
-    assert {"status", "reason", "best", "test", "usage", "rounds", "proof"} <= set(same)
+    assert {"status", "reason", "best", "test", "usage", "rounds"} <= set(same)
     for name in set(same) - {"folder"}:
         assert getattr(found, name) == getattr(result, name), name
     assert found.folder == result.folder.resolve()

@@ -61,7 +61,6 @@ def test_a_regulator_of_a_model_fitted_to_the_probes_keeps_the_pole_up(learned):
     assert first.preparation.transitions < 200
     assert result.best == first
     assert result.test.score.mean_return == 500
-    assert result.proof.verdict == "independent"
 
 
 def test_what_is_given_are_the_episodes_of_the_rounds_before_the_newest_whole_ones(learned):

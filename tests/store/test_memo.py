@@ -6,7 +6,7 @@ from promptpo.errors import LimitReached
 from promptpo.store.codec import encode
 from promptpo.store.events import Event
 from promptpo.store.memo import Memo, digest
-from promptpo.types import Key, Proof
+from promptpo.types import Candidate, Key
 
 REFUSED = Key(1, 2, 1, "repair")
 
@@ -80,10 +80,7 @@ def test_once_the_next_round_has_begun_it_stays_forbidden(next_key):
     memo.check_allowed(Key(1, 1, 1, "repair"))
 
 
-def test_a_mark_from_held_out_episodes_counts_for_runs_that_go_on_after_it():
-    proof = Proof("depends on other episodes", "test", (1,))
-    found = {"key": encode(Key(1, 1)), "digest": "abc", **encode(proof)}
-    memo = Memo([Event("round", round_end(n)) for n in (1, 2)] + [Event("proof", found)])
-    assert memo.late_mark("abc", 1) == ""
-    assert memo.late_mark("abc", 2) == memo.late_mark("abc", 3) == proof.mark
-    assert memo.late_mark("another", 3) == ""
+def test_a_candidate_of_an_older_version_is_the_same_without_its_mark():
+    told = {**encode(Candidate(Key(1, 1), "text")), "score": None}
+    memo = Memo([Event("candidate", {**told, "mark": ""})])
+    assert memo.repeats("candidate", told)

@@ -13,12 +13,11 @@ from promptpo.store.folder import RunFolder
 from promptpo.store.reading import info_of, read_record, standing
 from promptpo.store.record import Record
 from promptpo.store.shapes import FORMAT, is_event
-from promptpo.types import Candidate, Episode, Key, Note, Proof, Rollout, Score
+from promptpo.types import Candidate, Episode, Key, Note, Rollout, Score
 
 CONFIG = {"spec": "toy.py", "method": "promptpo", "model": "openai/a", "seed": 0, "rounds": 2,
           "options": {"max_repairs": 3}}  # fmt: skip
 SPEC = {"name": "toy", "title": "A toy.", "sha": "0" * 16, "references": {}}
-MARK = "depends on other episodes"
 
 
 class Log(list):
@@ -48,10 +47,10 @@ class Log(list):
             "rollout", transient=transient, key=encode(key), digest=digest, **encode(run)
         )
 
-    def candidate(self, key, digest, value=None, error=None, source="class Policy: ...", mark=""):
+    def candidate(self, key, digest, value=None, error=None, source="class Policy: ..."):
         data = encode(Candidate(key, source, None, error)) | {"rollout": digest}
         score = None if value is None else score_data(Score(value))
-        return self.add("candidate", **data, score=score, mark=mark)
+        return self.add("candidate", **data, score=score)
 
     def round(self, number, winner, value, best=None, notes=()):
         score = None if value is None else score_data(Score(value))
@@ -154,16 +153,10 @@ def test_a_rollout_that_was_lost_and_played_again_finds_its_candidate():
     assert trial.candidate.rollout.returns == (1.0, 3.0)
 
 
-def test_a_candidate_that_is_found_out_is_scored_anew(log):
-    proof = encode(Proof(MARK, "search", (0,), (0,), 0, 1, (1.0,), (0.0,)))
-    log.add("proof", key=encode(Key(1, 2, 1)), digest="c", **proof)
-    log.play(Key(1, 2, 1), "c alone", [1.0], mark=MARK)
-    log.candidate(Key(1, 2, 1), "c alone", 1.0, mark=MARK)
-    record = log.record
-    trial = record.trials["r01_c02"]
-    assert (trial.mark, trial.score.mean_return, trial.at_steps) == (MARK, 1.0, 50)
-    assert (record.proofs["c"].mark, record.proven_after["c"]) == (MARK, 1)
-    assert (record.proof, record.mark) == (record.proofs["c"], MARK)
+def test_a_candidate_that_is_scored_anew_has_the_last_score(log):
+    log.play(Key(1, 2, 1), "c again", [1.0]).candidate(Key(1, 2, 1), "c again", 1.0)
+    trial = log.record.trials["r01_c02"]
+    assert (trial.score.mean_return, trial.at_steps) == (1.0, 50)
 
 
 def test_what_a_feedback_class_made_of_episodes_is_known_by_digest_and_by_candidate(log):
@@ -257,7 +250,6 @@ def test_values_changed_at_random_raise_nothing(log):
     rng = random.Random(0)
     log.play(TWO, "t", [9.0], stream="test").add("test", name="r01_c02", digest="t")
     log.add("feedback", key=encode(TWO), digest="g", by="model", texts=["x"], error=None)
-    log.add("proof", key=encode(TWO), digest="t", **encode(Proof("independent", "test", (0,))))
     whole = json.dumps([[e.type, e.data] for e in log.finish("r01_c02")])
     values = [None, -1, 2, 1e400, "r01", [], {}, [None], [["x"]], True]
     for _ in range(200):

@@ -14,7 +14,7 @@ BEST, CHALLENGER = Key(1, 1), Key(2, 1)
 def write(log, key, source, digests, hard=None, score=1.0):
     first, *later = digests
     data = encode(Candidate(key, source)) | {"rollout": first, "later": later, "hard": hard}
-    return log.add("candidate", **data, score={"mean_return": score}, mark="")
+    return log.add("candidate", **data, score={"mean_return": score})
 
 
 def play(log, key, name, returns, seeds):
@@ -66,7 +66,7 @@ def test_hard_episodes_are_no_part_of_a_score(log):
 def test_probes_are_no_round(log):
     play(log, Key(0, 1), "p", [1.0], [99])
     data = encode(Candidate(Key(0, 1), "zero", kind="probe")) | {"rollout": "p"}
-    log.add("candidate", **data, score={"mean_return": 1.0}, mark="")
+    log.add("candidate", **data, score={"mean_return": 1.0})
     assert [r.number for r in log.record.rounds] == [1, 2]
     assert [t.name for t in log.record.probes] == ["r00_c01"]
     assert "r00_c01" not in [t.name for t in log.record.policies]

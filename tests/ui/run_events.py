@@ -77,7 +77,6 @@ def candidate(
         "source": "class Policy: ...",
         "error": error,
         "score": score,
-        "mark": "",
         "rollout": of or digest(round_, index),
     }
     return Event("candidate", data, START + time)

@@ -56,12 +56,6 @@ Mean returns ± standard errors (episodes). A round's policies met the same fres
 best before them; "better" and "worse" are differences to it beyond noise. {best}
 """
 
-_MARKED = (
-    "Of a policy marked {marks}, episodes were played again, each alone in a fresh process, and the"
-    " same observations led to other actions. Every episode is judged alone: keep what an episode"
-    " needs on `self`; keep nothing in modules, classes, functions or libraries."
-)
-
 
 @dataclass(frozen=True)
 class _Section:
@@ -122,12 +116,9 @@ def _table(memory: Memory, horizon: int, most: int = 10**9) -> str:
         name = candidate.name + (f" ({', '.join(marks)})" if marks else "")
         lines.append(f"- {name}: {_row(candidate, others, latest, horizon)}")
     told = f"The best so far is {best.name}." if best else "Nothing has got through its episodes."
-    found = {c.mark for r in memory.rounds for c in r.candidates if c.mark}
-    words = " or ".join(f'"{mark}"' for mark in sorted(found))
-    tail = [_MARKED.format(marks=words)] if found else []
     if not lines:
         return ""
-    return "\n".join([_HEAD.format(best=told), *lines, *tail])
+    return "\n".join([_HEAD.format(best=told), *lines])
 
 
 def _row(

@@ -13,14 +13,6 @@ from promptpo.prompts.promptpo.words import first_line, strategy_line
 from promptpo.prompts.task import CHARS_PER_TOKEN
 from promptpo.types import Candidate, Note, Rollout, Round, best_round
 
-#: What a mark means and what to do about it; told only where there is one.
-_MARKED = (
-    "\nOf a policy marked {marks}, episodes were played again, each alone in a fresh process, and"
-    " the same observations led to other actions. Every episode is judged alone: such a policy is"
-    " scored so, and what it gained from other episodes is lost. Keep what an episode needs on"
-    " `self`; keep nothing in modules, classes, functions or libraries."
-)
-
 
 class Detail(IntEnum):
     """How much of a round is told."""
@@ -44,41 +36,33 @@ def render_history(rounds: Sequence[Round], budget: int) -> str:
         return ""
     best = best_round(rounds)
     told = {r.number: _render_round(r, r is best, Detail.FULL) for r in rounds}
-    head, tail = _around(rounds, best)
-    size = sum(len(text) + 1 for text in (*told.values(), head, tail))
+    line = f"Best so far: the winner of round {best.number}, {score_line(best.winner)}."
+    head = f"## What has been tried\n\n{line}"
+    size = sum(len(text) + 1 for text in (*told.values(), head)) + 1
     expendable = sorted(rounds, key=lambda r: (r is best, r.number))
     for level in (Detail.SUMMARIES, Detail.SCORES, Detail.WINNER, Detail.GONE):
         for round_ in expendable:
             if size // CHARS_PER_TOKEN + 1 <= budget:
-                return _joined(head, told, tail)
+                return _joined(head, told)
             text = _render_round(round_, round_ is best, level)
             size += len(text) - len(told[round_.number])
             told[round_.number] = text
-    return _joined(head, told, tail)
+    return _joined(head, told)
 
 
 def score_line(candidate: Candidate) -> str:
     """A candidate's search score in words, or why it has none."""
-    alone = f", each episode alone ({candidate.mark})" if candidate.mark else ""
     if candidate.error is not None or candidate.rollout is None:
-        return f"failed{alone}: {first_line(candidate.error or 'not rolled out')}"
+        return f"failed: {first_line(candidate.error or 'not rolled out')}"
     told = _figures(candidate.rollout)
-    text = f"mean return {told.mean_return}{alone}"
+    text = f"mean return {told.mean_return}"
     return f"success {told.success}, {text}" if told.success else text
 
 
-def _around(rounds: Sequence[Round], best: Round) -> tuple[str, str]:
-    """What stands before and after the rounds."""
-    line = f"Best so far: the winner of round {best.number}, {score_line(best.winner)}."
-    marks = sorted({c.mark for r in rounds for c in r.candidates if c.mark})
-    words = " or ".join(f'"{mark}"' for mark in marks)
-    return f"## What has been tried\n\n{line}", _MARKED.format(marks=words) if marks else ""
-
-
-def _joined(head: str, told: Mapping[int, str], tail: str) -> str:
+def _joined(head: str, told: Mapping[int, str]) -> str:
     gone = sum(not text for text in told.values())
     left_out = [f"\n({gone} rounds are left out for space.)"] if gone else []
-    parts = [head, *left_out, *filter(None, told.values()), *filter(None, [tail])]
+    parts = [head, *left_out, *filter(None, told.values())]
     return "\n".join(parts) + "\n\n"
 
 

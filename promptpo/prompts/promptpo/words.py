@@ -24,13 +24,12 @@ MORE = "more lines"
 def score_words(candidate: Candidate) -> str:
     """Its pooled score: ``success 4/5, return 1544 ± 120 (5)``, or why it has none."""
     run = candidate.pooled
-    alone = f", each episode alone ({candidate.mark})" if candidate.mark else ""
     error = candidate.error or (run.error if run else "not rolled out")
     if error or run is None:
-        return f"failed{alone}: {first_line(error or '')}"
+        return f"failed: {first_line(error or '')}"
     if not run.seeds:  # of a prompt that is shown before any run
         return "return <number> ± <number> (<number>)"
-    returns = f"return {with_error(run.life_returns)} ({len(run.returns)}){alone}"
+    returns = f"return {with_error(run.life_returns)} ({len(run.returns)})"
     if learned := life_words(run):
         returns = f"{returns}, {learned}"
     successes = run.successes

@@ -143,7 +143,8 @@ class InstancesJob(Job[tuple[InstanceRun, ...]]):
 
     A place is a line, a column, where both end, and whether the number is whole, as
     ``sandbox.Place`` has them. With a ``bar`` an instance is given up once its mean return cannot
-    reach it, if no step brings more than ``pace``; steps to come never count less than 0.
+    reach it, if no step brings more than ``pace``; steps to come never count less than 0. With
+    ``alone`` every life has a process of its own, as in a PlayJob.
     """
 
     source: str
@@ -154,6 +155,7 @@ class InstancesJob(Job[tuple[InstanceRun, ...]]):
     bar: float | None = None
     pace: float = math.inf
     prepared: bytes = b""
+    alone: bool = False
 
     @property
     def lives(self) -> list[tuple[int, ...]]:

@@ -124,7 +124,6 @@ class Playing:
     def __init__(self, job: PlayJob | InstancesJob, width: int, pool: Pool) -> None:
         self._job, self._width, self._pool = job, width, pool
         self._keep = frozenset(job.keep) if isinstance(job, PlayJob) else frozenset()
-        self._alone = isinstance(job, PlayJob) and job.alone
         self._idle: list[sandbox.Policy] = []
         self._rows: list[_Row] = []
 
@@ -160,7 +159,7 @@ class Playing:
         self._settle()
 
     def _give_policy(self, policy: sandbox.Policy) -> None:
-        if self._alone or policy.lives >= _LIVES or not policy.alive:
+        if self._job.alone or policy.lives >= _LIVES or not policy.alive:
             policy.close()
         else:
             self._idle.append(policy)
@@ -370,9 +369,7 @@ def _joined(job: PlayJob, contenders: Sequence[Contender]) -> PlayRun:
         output="".join(contender.output for contender in contenders),
         error=failed.error,
         error_kind=failed.error_kind,
-        episodes=tuple(
-            e.trajectory() for c in contenders for e in c.ended if e.keep
-        ),
+        episodes=tuple(e.trajectory() for c in contenders for e in c.ended if e.keep),
     )
 
 
@@ -402,5 +399,3 @@ def _instance_run(job: InstancesJob, contender: Contender) -> InstanceRun:
         bound=contender.bound,
         pace=max(paces, default=-math.inf),
     )
-
-

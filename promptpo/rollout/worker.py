@@ -161,9 +161,7 @@ class Worker:
         width = self._width(count * job.life, count, serves=_SERVES)
         places = [sandbox.Place(*place) for place in job.places]
         try:
-            return steadily(
-                lambda: play_instances(job, width, self._pool(job, limits, places))
-            )
+            return steadily(lambda: play_instances(job, width, self._pool(job, limits, places)))
         except sandbox.Disturbed as error:
             return tuple(InstanceRun(error=error.message) for _ in job.constants)
 
@@ -180,9 +178,7 @@ class Worker:
         places: Sequence[sandbox.Place] = (),
     ) -> _Pool:
         made = self._made(job.source)
-        program = self.host.program(
-            job.source, self.interface, limits, *made, job.prepared, places
-        )
+        program = self.host.program(job.source, self.interface, limits, *made, job.prepared, places)
         return _Pool(self, program)
 
     def rehearse(self, job: RehearsalJob, steps: int | None = None) -> None:

@@ -111,9 +111,7 @@ class Host:
         prepared: bytes = b"",
     ) -> Policy:
         """Start a process of a policy program that needs no other; see ``program`` and ``open``."""
-        return self.open(
-            self.program(source, interface, limits, extra_imports, seed_key, prepared)
-        )
+        return self.open(self.program(source, interface, limits, extra_imports, seed_key, prepared))
 
     def counting_policy(
         self,

@@ -178,7 +178,9 @@ class Together:
         interface = program.interface
         self._width, self._space = interface.observation_size, interface.action
         size, head = interface.action.size, HEADER.size // 8
-        self._call = Call("act()", program.limits.act_seconds, program.replies.to(Kind.ACT, 8 * size))
+        self._call = Call(
+            "act()", program.limits.act_seconds, program.replies.to(Kind.ACT, 8 * size)
+        )
         requests = np.zeros((count, head + (self._width or 0)))
         self._observations = requests[:, head:]
         self._heads = requests.view(np.uint32)
@@ -331,5 +333,3 @@ def _bad_rows(space: ActionSpace) -> Callable[[FloatArray], Sequence[int]]:
         return rows
 
     return not_legal
-
-

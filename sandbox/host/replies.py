@@ -110,5 +110,3 @@ class ExpectedReplies:
             lines=self.lines,
             output_chars=self.output_chars,
         )
-
-

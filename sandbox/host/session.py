@@ -105,9 +105,7 @@ class Session:
             channel.kill()
             raise
 
-    def ask(
-        self, kind: Kind, payload: bytes, size: int, seconds: float, what: str
-    ) -> memoryview:
+    def ask(self, kind: Kind, payload: bytes, size: int, seconds: float, what: str) -> memoryview:
         """Return the answer to one request, of at most ``size`` bytes.
 
         Raises:

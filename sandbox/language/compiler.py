@@ -26,6 +26,7 @@ _SHOWN = 160
 #: Deep enough for long sums and else-if chains; pure Python recursion needs no C stack.
 _PARSE_DEPTH = 4000
 
+
 @dataclass(frozen=True)
 class Compiled:
     """A checked module.

@@ -82,7 +82,8 @@ def numpy_members() -> dict[str, object]:
         "fft": facade("numpy.fft", public_members(np.fft, test)),
         "exceptions": facade("numpy.exceptions", public_members(np.exceptions, test)),
         "typing": facade(
-            "numpy.typing", {"ArrayLike": object, "DTypeLike": object, "NDArray": numpy.typing.NDArray}
+            "numpy.typing",
+            {"ArrayLike": object, "DTypeLike": object, "NDArray": numpy.typing.NDArray},
         ),
         "polynomial": facade("numpy.polynomial", polynomials),
         "lib": facade("numpy.lib", {"stride_tricks": tricks}),

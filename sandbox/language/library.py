@@ -189,7 +189,7 @@ def _dataclass(cls: type | None = None, /, **options: bool) -> object:
         made = make(kind)
         plain = vars(made).get("__repr__")
         if not own and plain is not None:
-            made.__repr__ = lambda self: names.readable(plain(self))  # type: ignore[method-assign]
+            setattr(made, "__repr__", lambda self: names.readable(plain(self)))  # noqa: B010
         return made
 
     return decorate if cls is None else decorate(cls)
@@ -199,7 +199,7 @@ def _fields(class_or_instance: Any) -> tuple[object, ...]:  # noqa: ANN401 - any
     """``dataclasses.fields``, with private names as they were written."""
     fields = []
     for real in dataclasses.fields(class_or_instance):
-        shown = dataclasses.field(default=real.default)
+        shown: Any = dataclasses.field()
         for name in dataclasses.Field.__slots__:
             if not name.startswith("_"):
                 setattr(shown, name, getattr(real, name))

@@ -45,7 +45,8 @@ def tree(members: Mapping[str, Mapping[str, object]]) -> dict[str, Facade]:
             for child, below in facades.items()
             if child.rpartition(".")[0] == name
         }
-        facades[name] = facade(name, {**members.get(name, {}), **inside})
+        offer = {**members.get(name, {}), **inside}
+        facades[name] = facade(name, offer, scipy_library.hints(name, offer))
     return facades
 
 
@@ -55,11 +56,6 @@ def library_members(name: str) -> dict[str, object]:
     Raises:
         ImportError: it is not installed.
     """
-    module = importlib.import_module(name)
-    refused = frozenset(names.REFUSED_ATTRIBUTES)
     if name.startswith("scipy."):
-        scipy_library.prepare()
-        if name == "scipy.stats":
-            return scipy_library.statistics()
-        refused |= scipy_library.REFUSED
-    return public_members(module, refused)
+        return scipy_library.members(name)
+    return public_members(importlib.import_module(name), frozenset(names.REFUSED_ATTRIBUTES))

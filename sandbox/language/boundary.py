@@ -31,7 +31,7 @@ class RefusedError(TypeError):
 
 
 def taken(value: Any, other: Callable[[Any], object]) -> Any:  # noqa: ANN401 - anything at all
-    """``value`` for scipy, copied; ``other`` decides about what is no number, string, list or array.
+    """``value`` for scipy, copied; ``other`` decides about what is not in the tables.
 
     Raises:
         RefusedError: it holds something else.
@@ -79,6 +79,8 @@ def refused(value: object) -> NoReturn:
     """
     if value is None:
         raise RefusedError("None cannot be an item here: give numbers")
+    if callable(value):
+        raise RefusedError("a function or a class cannot be given here")
     what = f"an object of class {readable(type(value).__name__)}"
     raise RefusedError(f"{what} cannot be given: give numbers, strings, lists, tuples or arrays")
 
@@ -153,7 +155,7 @@ _KEY = object()
 
 
 class Record(_Fixed, key=_KEY):
-    """What a function found, by attribute and by key; what scipy gives as a tuple, by number too."""
+    """What a function found, by attribute and by key; what is a tuple of scipy, by number too."""
 
     __slots__ = ("__dict__", "_items", "_kind")
 

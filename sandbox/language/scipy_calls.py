@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import types
 from collections.abc import Callable, Collection, Mapping
-from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
@@ -26,12 +25,20 @@ from sandbox.language.boundary import (
 #: Parameters that have one value here: arrays are copied, and checked for numbers that are none,
 #: and there is one process and one thread.
 _FORCED: dict[str, object] = {"check_finite": True, "workers": 1}
+_SPECIAL = frozenset({"args", "kwargs", "out", *_FORCED})
 #: Parameters whose items may be None.
 _OPEN = frozenset({"bounds", "bbox", "ranges"})
 #: Functions that are called without ``args``.
 _BARE = frozenset(
     {"callback", "accept_test", "take_step", "loss", "gfun", "hfun", "qfun", "rfun", "strategy"}
 )
+
+#: What is given in the place of objects of these classes.
+_CONVERTED: dict[type, Callable[[Any], object]] = {
+    Record: lambda found: items_of(found) or dict(found.items()),
+    range: list,
+    np.random.Generator: lambda generator: int(generator.integers(1 << 32)),
+}
 
 Function = Callable[..., Any]
 #: Looks at the arguments, by name where they have one, before the call.
@@ -52,18 +59,23 @@ class _Rules:
 
     def argument(self, parameter: str, value: Any) -> object:  # noqa: ANN401 - anything at all
         """One argument for scipy."""
-        if parameter in _FORCED:
-            return _FORCED[parameter]
-        if parameter.startswith("overwrite_"):
-            return False
-        if parameter == "out" and value is not None:
-            raise RefusedError("`out` is not available: use what the function returns")
-        if parameter in ("args", "kwargs") and self.extra is not None:
-            return () if parameter == "args" else {}  # every function has them already
+        if parameter in _SPECIAL or parameter.startswith("overwrite_"):
+            return self._special(parameter, value)
+        if type(value) in PLAIN:
+            return value
         self.parameter, self.none = parameter, parameter in _OPEN
         if parameter == "constraints":
             return self._constraints(value)
         return taken(value, self.other)
+
+    def _special(self, parameter: str, value: object) -> object:
+        if parameter == "out" and value is not None:
+            raise RefusedError("`out` is not available: use what the function returns")
+        if parameter in ("args", "kwargs") and self.extra is not None:
+            return () if parameter == "args" else {}  # every function has them already
+        if parameter in ("args", "kwargs"):
+            return taken(value, self.other)
+        return _FORCED.get(parameter, False) if parameter != "out" else None
 
     def other(self, value: Any) -> object:  # noqa: ANN401 - anything at all
         """What stands for a value of a kind of its own."""
@@ -72,18 +84,12 @@ class _Rules:
             return real_of(value)
         if value is None and self.none:
             return None
-        if kind is Record and items_of(value) is not None:
-            return taken(items_of(value), self.other)
-        if kind is range:
-            return taken(list(value), self.other)
+        if kind in _CONVERTED:
+            return taken(_CONVERTED[kind](value), self.other)
         if kind is slice and self.parameter == "indexer":
             return slice(*(taken(part, refused) for part in (value.start, value.stop, value.step)))
-        if kind is np.random.Generator:
-            return int(value.integers(1 << 32))
         if callable(value) and self.extra is not None and not isinstance(value, Held):
             return self._function(value)
-        if callable(value):
-            raise RefusedError("a function cannot be given here")
         return refused(value)
 
     def _function(self, function: Function) -> Function:
@@ -96,7 +102,7 @@ class _Rules:
         elif self.where.endswith(".curve_fit"):
             inner.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
         elif bare and _parameters(function) == ("intermediate_result",):
-            return lambda intermediate_result: inner(intermediate_result)
+            return _with_result(inner)
         return inner
 
     def _constraints(self, value: object) -> object:
@@ -108,6 +114,15 @@ class _Rules:
         inner = _Rules(self.where, self.accept)
         inner.extra = _tuple(value.get("args", ()))
         return {key: inner.argument(key, part) for key, part in value.items()}
+
+
+def _with_result(inner: Function) -> Function:
+    """``inner`` as a callback by whose parameter scipy sees that it wants the whole result."""
+
+    def callback(intermediate_result: object) -> object:
+        return inner(intermediate_result=intermediate_result)
+
+    return callback
 
 
 def _parameters(function: object) -> tuple[str, ...]:
@@ -128,8 +143,9 @@ def _called(
     """``function`` of a program for scipy: it gets copies, and what it returns is copied."""
 
     def inner(*args: object, **options: object) -> object:
-        named = {name: given(value) for name, value in options.items()}
-        found = function(*map(given, args), *extra, **more, **named)
+        if options or more:
+            options = {name: given(value) for name, value in options.items()} | more
+        found = function(*map(given, args), *extra, **options)
         if type(found) in PLAIN:
             return found
         try:
@@ -158,16 +174,13 @@ def offered(
         check: raises for arguments that ``real`` cannot cope with.
     """
     names = _positional(real)
+    known = (*names, *[""] * 8)  # more are refused by scipy
+    plain = _Rules(where, accept)
 
     def wrapped(*args: Any, **options: Any) -> Any:  # noqa: ANN401 - as the original
-        rules = _Rules(where, accept)
         try:
-            if functions:
-                _set_extra(rules, names, args, options)
-            values = [
-                rules.argument(name, value)
-                for name, value in zip(chain(names, repeat("")), args, strict=False)
-            ]
+            rules = _calling(where, accept, names, args, options) if functions else plain
+            values = [rules.argument(*one) for one in zip(known, args, strict=False)]
             if options:
                 options = {name: rules.argument(name, value) for name, value in options.items()}
         except RefusedError as error:
@@ -181,15 +194,21 @@ def offered(
     return wrapped
 
 
-def _set_extra(
-    rules: _Rules, names: tuple[str, ...], args: tuple[Any, ...], options: dict[str, Any]
-) -> None:
-    """Find the further arguments of a program's functions: scipy does not see them."""
+def _calling(
+    where: str,
+    accept: Collection[type],
+    names: tuple[str, ...],
+    args: tuple[Any, ...],
+    options: dict[str, Any],
+) -> _Rules:
+    """Rules that take functions, with the further arguments of these: scipy does not see them."""
+    rules = _Rules(where, accept)
     by_name = dict(zip(names, args, strict=False)) | options
     extra, more = by_name.get("args", ()), by_name.get("kwargs", None)
     # As the original: a list is one argument, but where times are stepped through.
     rules.extra = (extra,) if type(extra) is list and "t_span" not in names else _tuple(extra)
     rules.more = dict(more) if type(more) is dict else {}
+    return rules
 
 
 def _positional(real: Function) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ def _optimize() -> Any:  # noqa: ANN401 - a module without types
     return importlib.import_module("scipy.optimize")
 
 
-def _root(  # noqa: PLR0913 - as the original
+def _root(
     fun: Function,
     x0: Any,  # noqa: ANN401 - as the original
     args: tuple[object, ...] = (),
@@ -49,7 +49,7 @@ def _root(  # noqa: PLR0913 - as the original
 
 def _curve_fit(*args: Any, method: str | None = None, **options: Any) -> Any:  # noqa: ANN401 - as the original
     """``curve_fit``, with ``trf`` where no method is named: the original's own is in Fortran."""
-    args, method = (args[:8], args[8]) if len(args) == 9 else (args, method)  # noqa: PLR2004
+    args, method = (args[:8], args[8]) if len(args) == 9 else (args, method)
     return _optimize().curve_fit(*args, method=method or "trf", **options)
 
 
@@ -95,17 +95,17 @@ def _l_bfgs_b(values: Mapping[str, Any]) -> None:
 def _pivots(values: Mapping[str, Any]) -> None:
     """Where rows are swapped with: LAPACK looks up memory by these."""
     pair = values.get("lu_and_piv")
-    if type(pair) is not tuple and type(pair) is not list or len(pair) != 2:  # noqa: PLR2004
+    if (type(pair) is not tuple and type(pair) is not list) or len(pair) != 2:
         raise ValueError("scipy.linalg.lu_solve: give what lu_factor returned")
     lu, pivots = np.asarray(pair[0]), np.asarray(pair[1])
     size = lu.shape[-1] if lu.ndim else 0
-    fits = lu.ndim >= 2 and pivots.shape == lu.shape[:-2] + (min(lu.shape[-2:]),)  # noqa: PLR2004
+    fits = lu.ndim >= 2 and pivots.shape == (*lu.shape[:-2], min(lu.shape[-2:]))
     if not fits or pivots.dtype.kind not in "iu" or ((pivots < 0) | (pivots >= size)).any():
         raise ValueError("scipy.linalg.lu_solve: give what lu_factor returned")
 
 
 def _inverse_covariance(where: str, first: str, values: Mapping[str, Any]) -> None:
-    """``VI`` of the distance of Mahalanobis: compiled code believes that it is of the right size."""
+    """``VI`` for the distance of Mahalanobis: compiled code believes that its size is right."""
     inverse = values.get("VI")
     if inverse is None:
         return

@@ -57,7 +57,7 @@ PLAIN = {
         "squareform yule"
     ),
     "scipy.stats": words(
-        "bartlett binned_statistic chi2_contingency chisquare circmean circstd circvar cumfreq "
+        "bartlett chi2_contingency chisquare circmean circstd circvar cumfreq "
         "describe energy_distance entropy f_oneway gmean gstd hmean iqr jarque_bera kruskal "
         "ks_2samp kurtosis levene linregress median_abs_deviation mode moment normaltest pearsonr "
         "percentileofscore pmean rankdata relfreq scoreatpercentile sem sigmaclip skew spearmanr "
@@ -67,7 +67,7 @@ PLAIN = {
 }
 #: Functions that call functions of the program, from Python or with single numbers.
 CALLING = {
-    "scipy.integrate": words("dblquad nquad quad quad_vec solve_ivp tplquad"),
+    "scipy.integrate": words("dblquad nquad quad quad_vec solve_bvp solve_ivp tplquad"),
     "scipy.linalg": words("funm"),
     "scipy.optimize": words(
         "anderson approx_fprime basinhopping bisect bracket brent brenth brentq broyden1 broyden2 "
@@ -76,11 +76,13 @@ CALLING = {
         "line_search minimize minimize_scalar newton newton_krylov ridder root root_scalar shgo "
         "toms748"
     ),
+    "scipy.stats": ("binned_statistic",),
 }
 #: Classes whose objects stand for real ones over copies: what they can do and what can be read.
 _POLYNOMIAL = words("__call__ antiderivative derivative integrate roots solve")
 _SPLINE = words(
-    "__call__ antiderivative derivative derivatives get_coeffs get_knots get_residual integral roots"
+    "__call__ antiderivative derivative derivatives get_coeffs get_knots get_residual integral "
+    "roots"
 )
 CLASSES: dict[str, dict[str, dict[str, Any]]] = {
     "scipy.interpolate": {
@@ -127,6 +129,7 @@ CLASSES: dict[str, dict[str, dict[str, Any]]] = {
 GIVEN = {
     "scipy.integrate": {"OdeSolution": {"methods": ("__call__",), "data": words("t_max t_min ts")}},
     "scipy.interpolate": {
+        "LSQUnivariateSpline": {"methods": _SPLINE},
         "BSpline": {"methods": words("__call__ antiderivative derivative integrate")},
         "PPoly": {"methods": _POLYNOMIAL},
     },
@@ -138,7 +141,6 @@ EXCEPTIONS = {
     "scipy.linalg": words("LinAlgError LinAlgWarning"),
     "scipy.optimize": words("NoConvergence OptimizeWarning"),
     "scipy.signal": ("BadCoefficients",),
-    "scipy.stats": words("ConstantInputWarning DegenerateDataWarning NearConstantInputWarning"),
 }
 DISTRIBUTIONS = words(
     "beta binom cauchy chi2 expon f gamma geom laplace logistic lognorm multivariate_normal nbinom "

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NoReturn, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sandbox.language.names import readable
 
@@ -63,7 +64,7 @@ def _integer(value: int) -> int:
     raise RefusedError("an integer is too large: give a float")
 
 
-def _array(value: Any) -> np.ndarray[Any, Any]:  # noqa: ANN401 - an array
+def _array(value: NDArray[Any]) -> NDArray[Any]:
     kind = value.dtype
     if kind.char not in _NUMBERS:
         raise RefusedError(f"an array of type {kind} cannot be given: give one of numbers")
@@ -163,11 +164,11 @@ class Record(_Fixed, key=_KEY):
         """Refused: results come of functions."""
         raise TypeError("results are not made by hand: use a dict")
 
-    def __getitem__(self, key: object) -> object:
+    def __getitem__(self, key: Any) -> object:  # noqa: ANN401 - a name or a number
         items = _items_of(self)
         if items is not None and type(key) is not str:
-            return items[key]  # type: ignore[index]
-        return vars(self)[key]  # type: ignore[index]
+            return items[key]
+        return vars(self)[key]
 
     def __len__(self) -> int:
         return len(_items_of(self) or vars(self))
@@ -250,6 +251,6 @@ def _held(kind: type[_Held], real: object) -> _Held:
 
 def stands_for(real: type, contents: Mapping[str, object]) -> type[Held]:
     """A class whose objects stand for those of ``real``; ``contents`` is what they can do."""
-    made = type(real.__name__, (Held,), {"__slots__": (), **contents}, key=_KEY)  # type: ignore[call-overload]
+    made = type(real.__name__, (Held,), {"__slots__": (), **contents}, key=_KEY)
     _classes[real] = made
-    return made  # type: ignore[no-any-return]
+    return made

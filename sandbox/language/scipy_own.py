@@ -109,7 +109,7 @@ def _inverse_covariance(where: str, first: str, values: Mapping[str, Any]) -> No
     inverse = values.get("VI")
     if inverse is None:
         return
-    width = np.shape(values.get(first))[-1:]
+    width = np.shape(values.get(first, ()))[-1:]
     if np.shape(inverse) != width * 2:
         raise ValueError(f"scipy.spatial.distance.{where}: VI must be square, as wide as {first}")
 

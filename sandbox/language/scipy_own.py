@@ -114,6 +114,12 @@ def _inverse_covariance(where: str, first: str, values: Mapping[str, Any]) -> No
         raise ValueError(f"scipy.spatial.distance.{where}: VI must be square, as wide as {first}")
 
 
+def _filled(where: str, values: Mapping[str, Any]) -> None:
+    """Two images: compiled code divides by their sizes."""
+    if not all(np.size(values.get(name, 0)) for name in ("in1", "in2")):
+        raise ValueError(f"scipy.signal.{where}: arrays must not be empty")
+
+
 #: What looks at the arguments of a function before compiled code does.
 CHECKS: dict[str, Check] = {
     **{name: functools.partial(_method, name) for name in METHODS},
@@ -123,6 +129,8 @@ CHECKS: dict[str, Check] = {
     "scipy.optimize.fmin_l_bfgs_b": _l_bfgs_b,
     "scipy.optimize.shgo": _local,
     "scipy.linalg.lu_solve": _pivots,
+    "scipy.signal.convolve2d": functools.partial(_filled, "convolve2d"),
+    "scipy.signal.correlate2d": functools.partial(_filled, "correlate2d"),
     "scipy.spatial.distance.cdist": functools.partial(_inverse_covariance, "cdist", "XA"),
     "scipy.spatial.distance.pdist": functools.partial(_inverse_covariance, "pdist", "X"),
 }

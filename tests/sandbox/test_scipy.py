@@ -175,6 +175,8 @@ REFUSED = {
         lambda sp: sp.optimize.minimize(
             bowl, np.ones(3), method="L-BFGS-B", options={"maxcor": 0}), "maxcor"),
     "pivots": (lambda sp: sp.linalg.lu_solve((TWO, np.array([0, 1 << 40])), TWO[0]), "lu_factor"),
+    "an empty image": (
+        lambda sp: sp.signal.correlate2d(TWO[:0], TWO, "full", "symm"), "not be empty"),
     "an inverse that is too small": (
         lambda sp: sp.spatial.distance.cdist(TWO, TWO, "mahalanobis", VI=[[1.0]]), "VI"),
 }  # fmt: skip

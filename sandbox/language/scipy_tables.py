@@ -16,9 +16,9 @@ PLAIN = {
     ),
     "scipy.interpolate": words("griddata interpn pchip_interpolate"),
     "scipy.linalg": words(
-        "bandwidth block_diag cho_factor cho_solve cho_solve_banded cholesky cholesky_banded "
+        "bandwidth block_diag cho_factor cho_solve cholesky "
         "circulant clarkson_woodruff_transform companion convolution_matrix coshm cosm det dft "
-        "diagsvd eig eig_banded eigh eigh_tridiagonal eigvals eigvals_banded eigvalsh "
+        "diagsvd eig eigh eigh_tridiagonal eigvals eigvalsh "
         "eigvalsh_tridiagonal expm expm_cond expm_frechet fiedler fractional_matrix_power hadamard "
         "hankel helmert hessenberg hilbert inv invhilbert invpascal ishermitian issymmetric "
         "khatri_rao ldl leslie logm lstsq lu lu_factor lu_solve matmul_toeplitz matrix_balance "
@@ -42,7 +42,7 @@ PLAIN = {
         "iircomb iirdesign iirfilter iirnotch iirpeak impulse invres invresz istft kaiser_atten "
         "kaiser_beta kaiserord lfilter lfilter_zi lfiltic lombscargle lp2bp lp2bs lp2hp lp2lp lsim "
         "medfilt minimum_phase normalize oaconvolve peak_prominences peak_widths periodogram "
-        "place_poles remez resample resample_poly residue residuez savgol_coeffs savgol_filter "
+        "place_poles resample resample_poly residue residuez savgol_coeffs savgol_filter "
         "sawtooth sos2tf sos2zpk sosfilt sosfilt_zi sosfiltfilt spectrogram square ss2tf "
         "ss2zpk step stft sweep_poly tf2sos tf2ss tf2zpk unit_impulse upfirdn vectorstrength welch "
         "whittaker_henderson wiener zoom_fft zpk2sos zpk2ss zpk2tf"
@@ -190,6 +190,7 @@ HINTS = {
         **dict.fromkeys(words("StateSpace TransferFunction ZerosPolesGain lti dlti"), _SYSTEM),
         "argrelextrema": "use argrelmax or argrelmin",
         "find_peaks_cwt": "use find_peaks",
+        "remez": "use firls",
         "ShortTimeFFT": "use stft",
     },
     "scipy.spatial": dict.fromkeys(

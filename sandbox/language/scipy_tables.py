@@ -29,7 +29,7 @@ PLAIN = {
         "solveh_banded sqrtm subspace_angles svd svdvals tanhm tanm toeplitz"
     ),
     "scipy.optimize": words(
-        "isotonic_regression linear_sum_assignment linprog lsq_linear milp nnls "
+        "isotonic_regression linear_sum_assignment linprog lsq_linear milp "
         "quadratic_assignment rosen rosen_der rosen_hess rosen_hess_prod"
     ),
     "scipy.signal": words(
@@ -182,6 +182,7 @@ HINTS = {
         "fsolve": "write root(f, x0).x",
         "leastsq": _FIT,
         "direct": "use differential_evolution",
+        "nnls": "use lsq_linear(A, b, bounds=(0, np.inf))",
         "OptimizeResult": _ANSWER,
         "RootResults": _ANSWER,
         **dict.fromkeys(words("fmin_tnc fmin_cobyla fmin_ncg"), _MINIMIZE),

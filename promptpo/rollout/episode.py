@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 class Running:
     """One episode that is played in a task.
 
-    ``number`` is its place among the seeds of the job; ``life`` is how many episodes make a life.
+    ``number`` is its place among the seeds of the job; ``life`` is how many episodes make a life;
+    ``steps`` are those that were begun, one in which the environment failed included.
     """
 
     task: Task
@@ -37,6 +38,7 @@ class Running:
     observations: list[NDArray[np.float64]] = field(default_factory=list)
     actions: list[NDArray[np.float64]] = field(default_factory=list)
     trace: Mapping[str, tuple[float | bool | str | None, ...]] = field(default_factory=dict)
+    steps: int = 0
     total: float = 0.0
     clipped: int = 0
     success: bool | None = None
@@ -57,6 +59,7 @@ class Running:
         """
         if self.keep:
             self.actions.append(self.task.received(row))
+        self.steps += 1
         self.observation, reward, terminated, truncated, success = self.task.advance(action)
         self.total += reward
         if success is not None:
@@ -92,6 +95,6 @@ class Running:
     def result(self, error: str | None = None) -> Episode:
         """Return how it went, until it ended or failed with ``error``."""
         if error is None:
-            return Episode(self.seed, self.total, len(self.rewards), self.success)
+            return Episode(self.seed, self.total, self.steps, self.success)
         total = reduce(add, self.rewards, 0.0)
-        return Episode(self.seed, total, len(self.rewards), None, error)
+        return Episode(self.seed, total, self.steps, None, error)

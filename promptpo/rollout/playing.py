@@ -86,7 +86,7 @@ class Contender:
     @property
     def steps(self) -> int:
         """Environment steps."""
-        return sum(len(episode.rewards) for episode in (*self.ended, *self.failed))
+        return sum(episode.steps for episode in (*self.ended, *self.failed))
 
     def look(self, job: InstancesJob, playing: Sequence[Running]) -> None:
         """Give up where even the best pace cannot bring the mean return up to the bar any more."""

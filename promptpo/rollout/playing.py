@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from promptpo.rollout.episode import Running
-from promptpo.rollout.jobs import InstanceRun, InstancesJob, PlayJob, PlayRun, unplayed
+from promptpo.rollout.jobs import UNPLAYED, InstanceRun, InstancesJob, PlayJob, PlayRun, unplayed
 from promptpo.spec.running.activity import CALL, IDLE, STEP, STEPS, activity
 from promptpo.spec.running.faults import EnvironmentFault
 from promptpo.spec.running.values import all_finite
@@ -131,7 +131,8 @@ class Playing:
     def play(self, contenders: Sequence[Contender]) -> None:
         """Play all of them to their ends.
 
-        Raises SandboxFailed and Disturbed, and CompileError where the program is refused.
+        Raises SandboxFailed and Disturbed, and CompileError where the program is refused;
+        what was played by then is known of the contenders.
         """
         waiting = deque(contenders)
         try:
@@ -143,7 +144,10 @@ class Playing:
                 if self._rows:
                     self._play_rows()
         finally:
-            for policy in (*(row.policy for row in self._rows), *self._idle):
+            for row in self._rows:
+                row.contender.failed.append(row.episode)
+                row.policy.close()
+            for policy in self._idle:
                 policy.close()
 
     def _begin(self, contender: Contender) -> None:
@@ -333,9 +337,9 @@ def _place(episode: Running, action: NDArray[np.float64]) -> str:
 
 
 def play(job: PlayJob, width: int, pool: Pool) -> PlayRun:
-    """Play a job's episodes; a policy that fails is a result, no exception.
+    """Play a job's episodes; a policy that fails or is disturbed is a result, no exception.
 
-    Raises SandboxFailed and Disturbed.
+    Raises SandboxFailed.
     """
     import sandbox
 
@@ -345,15 +349,9 @@ def play(job: PlayJob, width: int, pool: Pool) -> PlayRun:
         number += len(life)
     try:
         Playing(job, width, pool).play(contenders)
-    except sandbox.CompileError as error:
-        results = tuple(map(unplayed, job.seeds))
-        return PlayRun(
-            results,
-            clipped=(0,) * len(results),
-            output=error.output,
-            error=error.message,
-            error_kind=error.kind,
-        )
+    except (sandbox.CompileError, sandbox.Disturbed) as error:
+        whole = _joined(job, contenders)
+        return replace(whole, error=error.message, error_kind=error.kind)
     return _joined(job, contenders)
 
 
@@ -361,7 +359,8 @@ def _joined(job: PlayJob, contenders: Sequence[Contender]) -> PlayRun:
     found: dict[int, tuple[Running, Episode]] = {}
     for contender in contenders:
         found |= {e.seed: (e, e.result()) for e in contender.ended}
-        found |= {e.seed: (e, e.result(contender.error)) for e in contender.failed}
+        error = contender.error or UNPLAYED
+        found |= {e.seed: (e, e.result(error)) for e in contender.failed}
     failed = next((c for c in contenders if c.error is not None), Contender([]))
     return PlayRun(
         results=tuple(found[s][1] if s in found else unplayed(s) for s in job.seeds),
@@ -385,7 +384,8 @@ def play_instances(job: InstancesJob, width: int, pool: Pool) -> tuple[InstanceR
     try:
         Playing(job, width, pool).play(contenders)
     except sandbox.CompileError as error:
-        return tuple(InstanceRun(error=error.message[-_MAX_ERROR:]) for _ in contenders)
+        for contender in contenders:
+            contender.error = error.message
     return tuple(_instance_run(job, contender) for contender in contenders)
 
 

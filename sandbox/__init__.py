@@ -1,8 +1,14 @@
 """Run Python that nobody has reviewed: a restricted language inside a locked-down process.
 
     with sandbox.Host() as host, host.policy(source, interface) as policy:
-        policy.reset([0, 1], seeds=[7, 8])
-        actions = policy.act([0, 1], observations)
+        policy.begin(seed=7)
+        action = policy.act(observation)
+
+Several episodes at a time, each in a process of its own:
+
+    program = sandbox.Program(source, interface)
+    policies = [host.open(program) for seed in seeds]
+    actions, errors = sandbox.Together(policies).act(observations)
 
 Knows of observations, actions and episodes, and of nothing else.
 """
@@ -31,12 +37,12 @@ from sandbox.recorded import RecordedEpisode, write_recorded
 
 if TYPE_CHECKING:
     from sandbox.host import (
-        CountingPolicy,
         Host,
-        Instances,
         Policy,
         Preparation,
+        Program,
         Summarizer,
+        Together,
         detect,
     )
 
@@ -46,12 +52,10 @@ __all__ = [
     "BadAction",
     "Box",
     "CompileError",
-    "CountingPolicy",
     "Discrete",
     "Disturbed",
     "Episode",
     "Host",
-    "Instances",
     "Interface",
     "Isolation",
     "IsolationUnavailable",
@@ -63,6 +67,7 @@ __all__ = [
     "PolicyError",
     "Preparation",
     "ProcessDied",
+    "Program",
     "ProgramError",
     "ProtocolError",
     "RecordedEpisode",
@@ -70,6 +75,7 @@ __all__ = [
     "SandboxFailed",
     "Summarizer",
     "TimeLimit",
+    "Together",
     "detect",
     "pack",
     "prepares",

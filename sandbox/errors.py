@@ -54,9 +54,9 @@ class Disturbed(SandboxError):
 class ProgramError(SandboxError):
     """A fault of the sandboxed program.
 
-    ``line`` is a line of the program (from 1) where known; ``slot`` and ``step`` name the lockstep
-    episode and the number of the ``act`` call in it (from 0) where they apply. ``output`` is what
-    the program had printed; ``seconds`` is the processor time that ``prepare`` had used.
+    ``line`` is a line of the program (from 1) where known; ``step`` is the number of the ``act``
+    call in its episode (from 0) where it was one. ``output`` is what the program had printed;
+    ``seconds`` is the processor time that ``prepare`` had used.
     """
 
     def __init__(
@@ -64,23 +64,14 @@ class ProgramError(SandboxError):
         message: str,
         *,
         line: int | None = None,
-        slot: int | None = None,
         step: int | None = None,
         output: str = "",
     ) -> None:
         super().__init__(message)
         self.line = line
-        self.slot = slot
         self.step = step
         self.output = output
         self.seconds = 0.0
-
-    def place(self, step: int) -> None:
-        """Say that it was in ``act`` number ``step`` of its slot."""
-        self.step = step
-        if not isinstance(self, TimeLimit):
-            self.message = f"in act() number {step} of episode slot {self.slot}:\n{self.message}"
-            self.args = (self.message,)
 
 
 class CompileError(ProgramError):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _SLOWER = 20
 
 #: Opens a fresh process with a counting policy in it.
-Open = Callable[["sandbox.Limits"], "sandbox.CountingPolicy"]
+Open = Callable[["sandbox.Limits"], "sandbox.Policy"]
 
 
 def counted(job: CoverageJob, limits: sandbox.Limits, open_policy: Open) -> CoverageRun:
@@ -36,9 +36,9 @@ def counted(job: CoverageJob, limits: sandbox.Limits, open_policy: Open) -> Cove
         with open_policy(limits) as policy:
             for life in in_lives(job.episodes, job.life, lambda episode: episode.seed):
                 for number, episode in enumerate(life):
-                    policy.reset([0], [episode.seed], fresh=not number)
+                    policy.begin(episode.seed, fresh=not number)
                     for row in episode.observations[:-1]:
-                        policy.act([0], row[None])
+                        policy.act(row)
             steps = sum(len(episode.rewards) for episode in job.episodes)
             return CoverageRun(policy.line_hits(), steps)
 

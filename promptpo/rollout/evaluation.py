@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from promptpo.common.concurrency import all_of
-from promptpo.rollout.division import concatenated
+from promptpo.rollout.division import joined
 from promptpo.rollout.executor import Executor
-from promptpo.rollout.jobs import BYSTANDER, Baseline, BaselineJob, PlayJob, PlayRun
+from promptpo.rollout.jobs import UNPLAYED, Baseline, BaselineJob, PlayJob, PlayRun
 from promptpo.types import Rollout, Stream, Trajectory
 
 #: Episodes of a behaviour of the task that a worker plays at a time, one after the other.
@@ -52,14 +52,14 @@ async def evaluate_baseline(
     """
     groups = [tuple(seeds[i : i + _AT_ONCE]) for i in range(0, len(seeds), _AT_ONCE)]
     runs = await all_of(executor.run(BaselineJob(group, controller, life)) for group in groups)
-    return _rollout(stream, seeds, concatenated(runs), life)
+    return _rollout(stream, seeds, joined(runs), life)
 
 
 def _rollout(stream: Stream, seeds: Sequence[int], run: PlayRun, life: int) -> Rollout:
     return Rollout(
         stream=stream,
         seeds=tuple(seeds),
-        episodes=tuple(result for result in run.results if result.error != BYSTANDER),
+        episodes=tuple(result for result in run.results if result.error != UNPLAYED),
         steps=run.steps,
         clipped=sum(run.clipped) / max(run.steps, 1),
         output=run.output[:4000],

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from enum import IntEnum
-from typing import Any, Generic, Literal, NamedTuple, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from promptpo.common.lives import in_lives
 from promptpo.policies import Actions, CoverageRun
@@ -56,45 +55,17 @@ class DescribeJob(Job[TaskInfo]):
     """Open the environment and the sandbox."""
 
 
-class Phase(IntEnum):
-    """What happens to a group of episodes in a round, in this order."""
-
-    LOAD = 0
-    ENV_RESET = 1
-    POLICY_RESET = 2
-    ACT = 3
-    ACTION = 4
-    ENV_STEP = 5
-
-
-class Moment(NamedTuple):
-    """When something happens to episodes that step together; earlier ones are less.
-
-    Round 0 begins the episodes, round t is their step t. ``slot`` is an episode's place among the
-    seeds of the whole job.
-    """
-
-    round: int
-    phase: Phase
-    slot: int
-
-    def steps_before(self, slot: int) -> int:
-        """How many steps the environment of a slot has taken by then, unless its episode ended."""
-        return max(0, self.round - (self.phase < Phase.ENV_STEP or slot >= self.slot))
-
-
 @dataclass(frozen=True)
 class PlayJob(Job["PlayRun"]):
     """Play one episode per seed with one policy.
 
-    With a ``life`` of 1 each has a policy object of its own, and as many are in lockstep as the
-    executor chooses; with ``alone`` each has a process of its own, too. With more the episodes of
-    a life follow each other on one object, and every life has a process of its own. ``keep`` are
-    the seeds of the episodes to bring back whole. ``prepared`` are the values that policies are
-    made with, as ``sandbox`` packs them; empty where the program prepares nothing.
+    With a ``life`` of 1 each has a policy object of its own; with more the episodes of a life
+    follow each other on one object. With ``alone`` every life has a process of its own, so that
+    it can depend on no other; without, processes play several lives, one after another. ``keep``
+    are the seeds of the episodes to bring back whole. ``prepared`` are the values that policies
+    are made with, as ``sandbox`` packs them; empty where the program prepares nothing.
 
-    An executor divides a job: ``first`` is the slot of its first seed in the whole, and nothing
-    from the moment ``before`` on need be played.
+    An executor divides a job: ``first`` is the number of its first seed in the whole.
     """
 
     source: str
@@ -103,13 +74,7 @@ class PlayJob(Job["PlayRun"]):
     keep: tuple[int, ...] = ()
     alone: bool = False
     first: int = 0
-    before: Moment | None = None
     prepared: bytes = b""
-
-    @property
-    def in_turn(self) -> bool:
-        """Whether its episodes follow each other on one object."""
-        return self.life > 1
 
     @property
     def lives(self) -> list[tuple[int, ...]]:
@@ -117,31 +82,29 @@ class PlayJob(Job["PlayRun"]):
         return in_lives(self.seeds, self.life, int)
 
 
-#: The error of an episode that did not end because another one failed.
-BYSTANDER = "another episode failed"
+#: The error of an episode that was not played.
+UNPLAYED = "not played"
 
 
-def bystander(seed: int, length: int = 0) -> Episode:
-    """An episode that did not end because another one failed; its return is not known."""
-    return Episode(seed, math.nan, length, error=BYSTANDER)
+def unplayed(seed: int) -> Episode:
+    """Return an episode that was not played; its return is not known."""
+    return Episode(seed, math.nan, 0, error=UNPLAYED)
 
 
 @dataclass(frozen=True)
 class PlayRun:
-    """What became of a PlayJob; it does not depend on which episodes shared a process.
+    """What became of a PlayJob: every episode is played to its end, or until it fails.
 
-    After a failure all is told as if every episode had been stepped together, and the failure had
-    ended them all; of lives, as if they had been played one after another until it.
+    It does not depend on how the job was divided. An error of the program before its first episode
+    (it does not compile) leaves all unplayed, and the episodes of a life that has failed.
 
     Attributes:
         results: one for each of the job's seeds, in their order.
-        steps: environment steps, those of episodes that did not end included.
-        clipped: how many actions of each result lay outside their bounds and were clipped; 0 of
-            one that did not end.
+        steps: environment steps, those of episodes that failed included.
+        clipped: how many actions of each result lay outside their bounds and were clipped.
         output: what the policy printed.
-        error: why the policy failed, as its author is told; None if it did not.
+        error: why the first episode failed that did, as the author is told; None if none did.
         error_kind: that of a ``sandbox.ProgramError``, or "environment", or "disturbed".
-        failed_at: when, where that is known and episodes were stepped together.
         episodes: those that ended, of the ones to be kept.
     """
 
@@ -151,7 +114,6 @@ class PlayRun:
     output: str = ""
     error: str | None = None
     error_kind: str | None = None
-    failed_at: Moment | None = None
     episodes: tuple[Trajectory, ...] = ()
 
 
@@ -165,7 +127,7 @@ class InstanceRun:
         error: why this instance failed; None if it did not.
         bound: the mean return that it could have reached at best when it was given up, below the
             bar; None where it was played to the end.
-        pace: the highest mean reward of a few steps in a row (``rollout.instances.PACE``).
+        pace: the highest mean reward of a few steps in a row (``rollout.playing.PACE``).
     """
 
     results: tuple[Episode, ...] = ()
@@ -181,7 +143,8 @@ class InstancesJob(Job[tuple[InstanceRun, ...]]):
 
     A place is a line, a column, where both end, and whether the number is whole, as
     ``sandbox.Place`` has them. With a ``bar`` an instance is given up once its mean return cannot
-    reach it, if no step brings more than ``pace``; steps to come never count less than 0.
+    reach it, if no step brings more than ``pace``; steps to come never count less than 0. With
+    ``alone`` every life has a process of its own, as in a PlayJob.
     """
 
     source: str
@@ -192,6 +155,7 @@ class InstancesJob(Job[tuple[InstanceRun, ...]]):
     bar: float | None = None
     pace: float = math.inf
     prepared: bytes = b""
+    alone: bool = False
 
     @property
     def lives(self) -> list[tuple[int, ...]]:
@@ -225,35 +189,6 @@ class BaselineJob(Job["PlayRun"]):
     seeds: tuple[int, ...]
     controller: Baseline
     life: int | None = None
-
-
-@dataclass(frozen=True)
-class ProofJob(Job["ProofRun"]):
-    """Feed a recorded episode to a policy that is alone in a fresh process.
-
-    ``company`` is how many episodes may have shared a process when it was recorded: alone it has
-    the time that all of them had, so that no limit fails it that did not then.
-    """
-
-    source: str
-    episode: Trajectory
-    company: int
-    prepared: bytes = b""
-
-
-@dataclass(frozen=True)
-class ProofRun:
-    """How the lone policy's actions differ from the recorded ones, if they do.
-
-    ``step`` (from 1) is where they first differ or the policy failed, None where they never do;
-    ``action_alone`` is what it did there, ``error`` why it failed. ``repeats``: it did the same
-    when it was alone a second time.
-    """
-
-    step: int | None = None
-    action_alone: tuple[float, ...] = ()
-    error: str | None = None
-    repeats: bool = True
 
 
 @dataclass(frozen=True)

@@ -1,91 +1,402 @@
-"""The episodes of a job in one environment process, group after group."""
+"""The inner loop: episodes that are played at the same time, each policy in a process of its own.
+
+All processes are handed their observations before any of their actions is waited for. What becomes
+of an episode depends on its own policy and seed alone, never on which others are played beside it.
+"""
 
 from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
 
-from promptpo.rollout.division import (
-    BASE,
-    concatenated,
-    divided,
-    first_failure,
-    joined,
-    joined_lives,
-    unplayed,
-)
-from promptpo.rollout.jobs import Moment, Phase, PlayJob, PlayRun
-from promptpo.rollout.lockstep import Lockstep
-from promptpo.rollout.steady import steadily
+import numpy as np
+
+from promptpo.rollout.episode import Running
+from promptpo.rollout.jobs import InstanceRun, InstancesJob, PlayJob, PlayRun, unplayed
+from promptpo.spec.running.activity import CALL, IDLE, STEP, STEPS, activity
+from promptpo.spec.running.faults import EnvironmentFault
+from promptpo.spec.running.values import all_finite
+from promptpo.types import Episode
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     import sandbox
     from promptpo.spec import Task
 
-#: Faults of a policy that may come of too many episodes in one process.
-_CROWDED = ("memory", "died")
+#: Steps from one look at who can still win to the next.
+LOOK = 10
+#: Steps in a row whose rewards make up a pace.
+PACE = 10
+#: Characters of an error that are kept for a vector of constants.
+_MAX_ERROR = 500
+#: Lives that a process plays where they may share one.
+_LIVES = 100
 
-#: So many live environments.
-OpenTasks = Callable[[int], Sequence["Task"]]
-#: A fresh process with the policy in it, for so many episodes.
-OpenPolicy = Callable[[int], "sandbox.Policy"]
+
+class Pool(Protocol):
+    """Where live environments and policies' processes come from."""
+
+    def take_task(self) -> Task:
+        """Return an environment that is free."""
+        ...
+
+    def give_task(self, task: Task, sound: bool) -> None:
+        """Give an environment back; one that has failed is not used again."""
+        ...
+
+    def open_policy(self) -> sandbox.Policy:
+        """Start a process of the policy."""
+        ...
 
 
-def play(job: PlayJob, groups: int, open_tasks: OpenTasks, open_policy: OpenPolicy) -> PlayRun:
-    """Play a job's episodes in so many groups; a policy that fails is a result, no exception.
+@dataclass
+class Contender:
+    """Episodes that fail together: those of one life, or of one vector of constants.
 
-    One that fails in a crowd, of which its memory may be too small, is played in smaller groups.
+    Attributes:
+        lives: their seeds; those of a life follow each other on one policy object.
+        first: the number of the first seed among those of the job.
+        constants: the values at the places of the program.
+        error, error_kind: why it failed.
+        bound: the mean return that it could have reached at best when it was given up.
+        ended: what came of the episodes that came to an end.
+        output: what its policies printed.
+    """
+
+    lives: Sequence[tuple[int, ...]]
+    first: int = 0
+    constants: tuple[float, ...] = ()
+    error: str | None = None
+    error_kind: str | None = None
+    bound: float | None = None
+    ended: list[Running] = field(default_factory=list)
+    failed: list[Running] = field(default_factory=list)
+    output: str = ""
+    rounds: int = 0
+
+    @property
+    def over(self) -> bool:
+        """Whether it has failed or was given up."""
+        return self.error is not None or self.bound is not None
+
+    @property
+    def steps(self) -> int:
+        """Environment steps."""
+        return sum(len(episode.rewards) for episode in (*self.ended, *self.failed))
+
+    def look(self, job: InstancesJob, playing: Sequence[Running]) -> None:
+        """Give up where even the best pace cannot bring the mean return up to the bar any more."""
+        if job.bar is None or self.over or not playing:
+            return
+        horizon, best = playing[0].task.horizon, max(job.pace, 0.0)
+        total = sum(episode.total for episode in self.ended)
+        total += sum(e.total + (horizon - len(e.rewards)) * best for e in playing)
+        total += (len(job.seeds) - len(self.ended) - len(playing)) * horizon * best
+        if total / len(job.seeds) < job.bar:
+            self.bound = total / len(job.seeds)
+
+
+@dataclass
+class _Row:
+    """A life that is played: its process, and the episode that is under way."""
+
+    contender: Contender
+    seeds: tuple[int, ...]
+    number: int
+    policy: sandbox.Policy
+    episode: Running
+    index: int = 0
+    sound: bool = True
+
+
+class Playing:
+    """Plays contenders, so many episodes at a time.
+
+    Args:
+        job: what they belong to.
+        width: episodes at the same time; a contender's lives are always played together.
+        pool: environments and processes.
+    """
+
+    def __init__(self, job: PlayJob | InstancesJob, width: int, pool: Pool) -> None:
+        self._job, self._width, self._pool = job, width, pool
+        self._keep = frozenset(job.keep) if isinstance(job, PlayJob) else frozenset()
+        self._idle: list[sandbox.Policy] = []
+        self._rows: list[_Row] = []
+
+    def play(self, contenders: Sequence[Contender]) -> None:
+        """Play all of them to their ends.
+
+        Raises SandboxFailed and Disturbed, and CompileError where the program is refused.
+        """
+        waiting = deque(contenders)
+        try:
+            while waiting or self._rows:
+                while waiting and (
+                    not self._rows or len(self._rows) + len(waiting[0].lives) <= self._width
+                ):
+                    self._begin(waiting.popleft())
+                if self._rows:
+                    self._play_rows()
+        finally:
+            for policy in (*(row.policy for row in self._rows), *self._idle):
+                policy.close()
+
+    def _begin(self, contender: Contender) -> None:
+        number = contender.first
+        for seeds in contender.lives:
+            if contender.over:
+                break
+            policy = self._idle.pop() if self._idle else self._pool.open_policy()
+            episode = self._episode(number, seeds[0])
+            row = _Row(contender, seeds, number, policy, episode)
+            self._rows.append(row)
+            self._start(row)
+            number += len(seeds)
+        self._settle()
+
+    def _give_policy(self, policy: sandbox.Policy) -> None:
+        if self._job.alone or policy.lives >= _LIVES or not policy.alive:
+            policy.close()
+        else:
+            self._idle.append(policy)
+
+    def _episode(self, number: int, seed: int) -> Running:
+        return Running(self._pool.take_task(), number, seed, seed in self._keep, self._job.life)
+
+    def _start(self, row: _Row) -> None:
+        """Begin an episode: the environment first, then the policy."""
+        import sandbox
+
+        episode, contender = row.episode, row.contender
+        try:
+            episode.start()
+        except EnvironmentFault as fault:
+            self._blame(row, fault, f"in episode slot {episode.number}")
+            return
+        activity.cells[CALL] = IDLE
+        try:
+            row.policy.begin(
+                episode.seed,
+                fresh=row.index == 0,
+                traced=episode.keep and row.policy.may_trace,
+                constants=contender.constants,
+            )
+        except sandbox.ProgramError as error:
+            self._fail(row, error)
+
+    def _play_rows(self) -> None:
+        """Step all rows until some row has ended."""
+        import sandbox
+
+        rows = self._rows
+        together = sandbox.Together([row.policy for row in rows])
+        table = np.empty((len(rows), rows[0].episode.task.observation_size))
+        line, zeros = table.reshape(-1), np.zeros(table.size)
+        cells, ended = activity.cells, False
+        while not ended:
+            np.concatenate([row.episode.observation for row in rows], out=line)
+            if not all_finite(line, zeros):
+                self._blame_unseen(rows)
+                break
+            cells[CALL] = IDLE
+            actions, errors = together.act(table)
+            acting = rows
+            if errors:
+                for index, error in errors.items():
+                    self._fail(rows[index], error)
+                left = [n for n, row in enumerate(rows) if not row.contender.over]
+                acting, actions = [rows[n] for n in left], actions[left]
+            ended = self._step(acting, actions) | bool(errors) | self._look(rows)
+        self._settle()
+
+    def _step(self, rows: Sequence[_Row], actions: NDArray[np.float64]) -> bool:
+        """Step the environments; return whether an episode has ended or failed."""
+        if not rows:
+            return True
+        cells = activity.cells
+        cells[CALL] = STEP
+        cells[STEPS] += len(rows)
+        decoded, clipped = rows[0].episode.task.decoded(actions)
+        for index in clipped:
+            rows[index].episode.clipped += 1
+        ended = False
+        for row, values, action in zip(rows, actions, decoded, strict=True):
+            if ended and row.contender.over:
+                continue
+            try:
+                ended |= row.episode.step(values, action)
+            except EnvironmentFault as fault:
+                self._blame(row, fault, _place(row.episode, values))
+                ended = True
+        return ended
+
+    def _look(self, rows: Sequence[_Row]) -> bool:
+        """Give up contenders that cannot reach the bar; return whether there are such."""
+        job = self._job
+        if not isinstance(job, InstancesJob) or job.bar is None:
+            return False
+        gone = False
+        playing: dict[int, list[_Row]] = {}
+        for row in rows:
+            playing.setdefault(id(row.contender), []).append(row)
+        for its in playing.values():
+            contender = its[0].contender
+            contender.rounds += 1
+            if contender.rounds % LOOK == 0:
+                contender.look(job, [row.episode for row in its if not row.episode.over])
+                gone |= contender.bound is not None
+        return gone
+
+    def _blame_unseen(self, rows: Sequence[_Row]) -> None:
+        """Fail the rows whose observations hold NaN or an infinity."""
+        for row in rows:
+            try:
+                row.episode.task.require_finite(row.episode.observation)
+            except EnvironmentFault as fault:
+                self._blame(row, fault, f"in episode slot {row.episode.number}")
+
+    def _blame(self, row: _Row, fault: EnvironmentFault, place: str) -> None:
+        """Fail a row whose environment has failed, which is the policy's fault until shown not."""
+        row.sound = False
+        text = f"the environment failed under this policy: {fault.problem} ({place})"
+        self._note(row.contender, text, "environment")
+
+    def _fail(self, row: _Row, error: sandbox.SandboxError) -> None:
+        """Fail a row whose policy has failed. Raises where it is not at fault."""
+        import sandbox
+
+        if not isinstance(error, sandbox.ProgramError):
+            raise error
+        text = error.message
+        if error.step is not None and not isinstance(error, sandbox.TimeLimit):
+            text = f"in act() number {error.step} of episode slot {row.episode.number}:\n{text}"
+        self._note(row.contender, text, error.kind)
+
+    @staticmethod
+    def _note(contender: Contender, error: str, kind: str) -> None:
+        if contender.error is None:
+            contender.error, contender.error_kind = error, kind
+
+    def _settle(self) -> None:
+        """Take rows out that have ended, and go on with the next episodes of their lives."""
+        standing: list[_Row] = []
+        for row in self._rows:
+            self._collect(row)
+            if not (row.episode.over or row.contender.over):
+                standing.append(row)
+                continue
+            contender, episode = row.contender, row.episode
+            (contender.ended if episode.over else contender.failed).append(episode)
+            self._pool.give_task(episode.task, row.sound)
+            row.index += 1
+            if not contender.over and row.index < len(row.seeds):
+                row.episode = self._episode(row.number + row.index, row.seeds[row.index])
+                self._start(row)
+                standing.append(row)
+            else:
+                contender.output += row.policy.output
+                self._give_policy(row.policy)
+        self._rows = standing
+        if any(row.contender.over for row in standing):
+            self._settle()
+
+    def _collect(self, row: _Row) -> None:
+        """Take the trace of an episode that has ended and is kept."""
+        import sandbox
+
+        if row.episode.over and row.episode.keep and row.policy.may_trace:
+            try:
+                row.episode.trace = row.policy.trace()
+            except sandbox.ProgramError as error:
+                row.episode.over = False
+                self._fail(row, error)
+
+
+def pace(rewards: Sequence[float]) -> float:
+    """Return the highest mean reward of ``PACE`` steps in a row, or of a shorter episode's."""
+    if len(rewards) <= PACE:
+        return float(np.mean(rewards)) if rewards else -math.inf
+    sums = np.cumsum(np.concatenate(([0.0], rewards)))
+    return float(np.max(sums[PACE:] - sums[:-PACE])) / PACE
+
+
+def _place(episode: Running, action: NDArray[np.float64]) -> str:
+    """Return where in which episode it was, for a policy's eyes: the seed is not told."""
+    text = str(action.tolist())
+    text = text if len(text) <= 200 else f"{text[:200]}..."
+    return f"at step {episode.task.steps} of episode slot {episode.number}, on action {text}"
+
+
+def play(job: PlayJob, width: int, pool: Pool) -> PlayRun:
+    """Play a job's episodes; a policy that fails is a result, no exception.
+
+    Raises SandboxFailed and Disturbed.
     """
     import sandbox
 
-    runs: list[PlayRun] = []
-    waiting = deque(divided(job, groups))
-    while waiting and not (job.in_turn and runs and runs[-1].error):
-        failed = first_failure(runs)
-        group = replace(waiting.popleft(), before=failed.failed_at if failed else None)
-        run = steadily(
-            partial(_played, group, open_tasks, open_policy),
-            lambda run: run.error_kind == sandbox.Disturbed.kind,
+    contenders, number = [], job.first
+    for life in job.lives:
+        contenders.append(Contender([life], number))
+        number += len(life)
+    try:
+        Playing(job, width, pool).play(contenders)
+    except sandbox.CompileError as error:
+        results = tuple(map(unplayed, job.seeds))
+        return PlayRun(
+            results,
+            clipped=(0,) * len(results),
+            output=error.output,
+            error=error.message,
+            error_kind=error.kind,
         )
-        if run.error_kind in _CROWDED and len(group.seeds) > BASE and not group.in_turn:
-            smaller = divided(group, math.ceil(len(group.seeds) / BASE))
-            waiting.extendleft(reversed(smaller))
-            continue
-        runs.append(run)
-        if run.error_kind == "environment":  # what it has left behind is not to be relied on
-            break
-    left = job.seeds[sum(len(run.results) for run in runs) :]
-    runs.append(unplayed(left))
-    return joined_lives(runs) if job.in_turn else joined(runs, job.first)
+    return _joined(job, contenders)
 
 
-def _played(job: PlayJob, open_tasks: OpenTasks, open_policy: OpenPolicy) -> PlayRun:
-    """Play episodes with one policy process, in lockstep or, of one life, in turn on one object."""
+def _joined(job: PlayJob, contenders: Sequence[Contender]) -> PlayRun:
+    found: dict[int, tuple[Running, Episode]] = {}
+    for contender in contenders:
+        found |= {e.seed: (e, e.result()) for e in contender.ended}
+        found |= {e.seed: (e, e.result(contender.error)) for e in contender.failed}
+    failed = next((c for c in contenders if c.error is not None), Contender([]))
+    return PlayRun(
+        results=tuple(found[s][1] if s in found else unplayed(s) for s in job.seeds),
+        steps=sum(contender.steps for contender in contenders),
+        clipped=tuple(found[s][0].clipped if s in found else 0 for s in job.seeds),
+        output="".join(contender.output for contender in contenders),
+        error=failed.error,
+        error_kind=failed.error_kind,
+        episodes=tuple(e.trajectory() for c in contenders for e in c.ended if e.keep),
+    )
+
+
+def play_instances(job: InstancesJob, width: int, pool: Pool) -> tuple[InstanceRun, ...]:
+    """Play every vector's episodes; one that fails leaves the others alone.
+
+    Raises SandboxFailed and Disturbed.
+    """
     import sandbox
 
-    runs: list[PlayRun] = []
-    output = ""
+    contenders = [Contender(job.lives, constants=constants) for constants in job.constants]
     try:
-        with open_policy(len(job.seeds)) as policy:
-            for seeds in ((seed,) for seed in job.seeds) if job.in_turn else (job.seeds,):
-                lockstep = Lockstep(open_tasks(len(seeds)), seeds, job.keep, job.first, job.life)
-                runs.append(lockstep.play(policy, fresh=not runs, before=job.before))
-                if runs[-1].error is not None:
-                    break
-            output = policy.output
-    except (sandbox.ProgramError, sandbox.Disturbed) as e:  # it could not be loaded
-        at = Moment(0, Phase.LOAD, job.first)
-        runs.append(PlayRun(error=e.message, error_kind=e.kind, failed_at=at))
-    left = job.seeds[sum(len(run.results) for run in runs) :]
-    last = runs[-1]
-    return replace(
-        concatenated([*runs, unplayed(left)]),
-        output=output,
-        error=last.error,
-        error_kind=last.error_kind,
-        failed_at=None if job.in_turn else last.failed_at,
+        Playing(job, width, pool).play(contenders)
+    except sandbox.CompileError as error:
+        return tuple(InstanceRun(error=error.message[-_MAX_ERROR:]) for _ in contenders)
+    return tuple(_instance_run(job, contender) for contender in contenders)
+
+
+def _instance_run(job: InstancesJob, contender: Contender) -> InstanceRun:
+    ended = {episode.seed: episode for episode in contender.ended}
+    error = contender.error
+    paces = [pace(episode.rewards) for episode in (*contender.ended, *contender.failed)]
+    return InstanceRun(
+        results=tuple(ended[seed].result() for seed in job.seeds if seed in ended),
+        steps=contender.steps,
+        error=None if error is None else error[-_MAX_ERROR:],
+        bound=contender.bound,
+        pace=max(paces, default=-math.inf),
     )

@@ -12,7 +12,7 @@ from itertools import chain
 from typing import TypeVar, cast
 
 from promptpo.common.concurrency import all_of
-from promptpo.rollout.division import BASE, divided, joined, joined_lives, of_instances
+from promptpo.rollout.division import BASE, divided, joined, of_instances
 from promptpo.rollout.jobs import (
     DescribeJob,
     InstanceRun,
@@ -73,6 +73,6 @@ class Sharing(ABC):
             workers = self.slots // math.gcd(self.slots, self._playing)
             parts = divided(job, min(workers, math.ceil(len(job.seeds) / BASE)))
             runs = await all_of(map(self.part, parts))
-            return joined_lives(runs) if job.in_turn else joined(runs)
+            return joined(runs)
         finally:
             self._playing -= 1

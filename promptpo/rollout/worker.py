@@ -13,10 +13,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from promptpo.common import bounds
-from promptpo.errors import PromptPOError
 from promptpo.policies import CoverageRun
 from promptpo.rollout.action_space import actions_of
-from promptpo.rollout.division import BASE, best_width
+from promptpo.rollout.division import BASE, MOST, best_width
 from promptpo.rollout.jobs import (
     BaselineJob,
     CoverageJob,
@@ -26,14 +25,13 @@ from promptpo.rollout.jobs import (
     Job,
     PlayJob,
     PlayRun,
-    ProofJob,
-    ProofRun,
     RehearsalJob,
     Settings,
     SummaryJob,
     TaskInfo,
+    unplayed,
 )
-from promptpo.rollout.playing import play
+from promptpo.rollout.playing import play, play_instances
 from promptpo.rollout.preparing import PrepareJob, PrepareRun, prepared
 from promptpo.rollout.steady import steadily
 from promptpo.types import SummaryRun
@@ -45,7 +43,7 @@ if TYPE_CHECKING:
 #: How many jobs of instances an environment is opened for, at the least.
 _SERVES = 100
 
-#: Seconds that an act of one of several instances may take, at the least.
+#: Seconds that an act with one of many vectors of constants may take, at the least.
 _LEAST = 0.1
 
 
@@ -134,60 +132,56 @@ class Worker:
 
     def play(self, job: PlayJob) -> PlayRun:
         """Play a job's episodes; a policy that fails is a result, never an exception."""
-        return play(
-            job,
-            self._groups(job),
-            self.open_tasks,
-            lambda episodes: self._policy(job, self.limits(episodes)),
-        )
-
-    def _groups(self, job: PlayJob) -> int:
-        """How many groups to play a job's episodes in, one after the other."""
-        count = len(job.seeds)
-        if job.alone or job.in_turn:
-            return len(job.lives)
-        (task, *_) = self.open_tasks(min(count, BASE))
-        width = best_width(
-            count, len(self.tasks), self._opening, task.horizon, task.observation_size
-        )
-        return math.ceil(count / width)
-
-    def play_instances(self, job: InstancesJob) -> tuple[InstanceRun, ...]:
-        """Play a policy with other constants; an instance that fails is a result."""
-        from promptpo.rollout.instances import Tools, play_instances
-
-        (task,) = self.open_tasks(1)
-        count = len(job.constants) * len(job.lives)
-        # The same environments serve many jobs of this kind: opening them costs each a little.
-        opening = self._opening / _SERVES
-        width = best_width(count, len(self.tasks), opening, task.horizon, task.observation_size)
-        together = min(count, width)
-        tools = Tools(
-            self.open_tasks,
-            self.tasks.remove,
-            lambda episodes: self._instances(job, self.limits(episodes), together),
-        )
-        return play_instances(job, width, tools)
-
-    def _instances(
-        self, job: InstancesJob, limits: sandbox.Limits, together: int
-    ) -> sandbox.Instances:
-        """The policy with other constants, in a fresh process of its own.
-
-        So many episodes ``together`` have the time of one: else one bad instance among them could
-        take the time of all.
-        """
         import sandbox
 
-        shared = replace(
+        width = self._width(len(job.seeds), len(job.lives))
+        try:
+            return steadily(lambda: play(job, width, self._pool(job, self.limits(job.life))))
+        except sandbox.Disturbed as error:
+            return PlayRun(
+                tuple(map(unplayed, job.seeds)),
+                clipped=(0,) * len(job.seeds),
+                error=error.message,
+                error_kind=error.kind,
+            )
+
+    def play_instances(self, job: InstancesJob) -> tuple[InstanceRun, ...]:
+        """Play a policy with other constants; a vector that fails is a result."""
+        import sandbox
+
+        limits = self.limits(job.life)
+        # Many vectors are tried: a bad one must not take the time of a policy.
+        limits = replace(
             limits,
-            act_seconds=max(limits.act_seconds / together, _LEAST),
-            init_seconds=max(limits.init_seconds / together, _LEAST),
+            act_seconds=max(limits.act_seconds / MOST, _LEAST),
+            init_seconds=max(limits.init_seconds / MOST, _LEAST),
         )
+        count = len(job.constants) * len(job.lives)
+        # The same environments serve many jobs of this kind: opening them costs each a little.
+        width = self._width(count * job.life, count, serves=_SERVES)
         places = [sandbox.Place(*place) for place in job.places]
-        return self.host.instances(
-            job.source, places, self.interface, shared, *self._made(job.source), job.prepared
-        )
+        try:
+            return steadily(lambda: play_instances(job, width, self._pool(job, limits, places)))
+        except sandbox.Disturbed as error:
+            return tuple(InstanceRun(error=error.message) for _ in job.constants)
+
+    def _width(self, episodes: int, lives: int, serves: int = 1) -> int:
+        """Return how many episodes to play at the same time."""
+        (task, *_) = self.open_tasks(min(lives, BASE))
+        opening = self._opening / serves
+        return min(lives, best_width(episodes, len(self.tasks), opening, task.horizon))
+
+    def _pool(
+        self,
+        job: PlayJob | InstancesJob,
+        limits: sandbox.Limits,
+        places: Sequence[sandbox.Place] = (),
+    ) -> _Pool:
+        import sandbox
+
+        made = self._made(job.source)
+        program = sandbox.Program(job.source, self.interface, limits, *made, job.prepared, places)
+        return _Pool(self, program)
 
     def rehearse(self, job: RehearsalJob, steps: int | None = None) -> None:
         """Play without a policy, whole episodes or so many ``steps`` of them."""
@@ -201,11 +195,6 @@ class Worker:
 
         return baselines.play(self.open_tasks(1)[0], job)
 
-    def _policy(self, job: PlayJob | ProofJob, limits: sandbox.Limits) -> sandbox.Policy:
-        """A policy in a fresh process of its own."""
-        made = self._made(job.source)
-        return self.host.policy(job.source, self.interface, limits, *made, job.prepared)
-
     def _made(self, source: str) -> tuple[tuple[str, ...], bytes]:
         """What a program may import besides, and what hides the episodes' seeds from it.
 
@@ -215,33 +204,20 @@ class Worker:
         text = source if seed is None else str(seed)
         return tuple(self.spec.extra_imports), hashlib.blake2b(text.encode()).digest()
 
-    def prove(self, job: ProofJob) -> ProofRun:
-        """Feed an episode to a lone policy; a policy that fails is a result, never an exception."""
-        import sandbox
-        from promptpo.rollout.alone import held_against
-
-        limits = self.limits(job.company)
-        limits = replace(limits, act_seconds=limits.act_seconds * job.company)
-        (task,) = self.open_tasks(1)
-        try:
-            return steadily(
-                lambda: held_against(job.episode, task, lambda: self._policy(job, limits))
-            )
-        except sandbox.Disturbed as e:
-            raise PromptPOError(f"a policy could not be played alone: {e.message}") from None
-
     def count_lines(self, job: CoverageJob) -> CoverageRun:
         """Feed episodes to a policy whose lines are counted; one that fails is a result."""
+        import sandbox
         from promptpo.rollout.counting import counted
 
         made = self._made(job.source)
-        return counted(
-            job,
-            self.limits(len(job.episodes)),
-            lambda limits: self.host.counting_policy(
-                job.source, self.interface, limits, *made, job.prepared
-            ),
-        )
+
+        def open_policy(limits: sandbox.Limits) -> sandbox.Policy:
+            program = sandbox.Program(
+                job.source, self.interface, limits, *made, job.prepared, role="counting"
+            )
+            return self.host.open(program)
+
+        return counted(job, self.limits(len(job.episodes)), open_policy)
 
     def prepare(self, job: PrepareJob) -> PrepareRun:
         """Run a program's ``prepare``; one that fails is a result, never an exception."""
@@ -282,13 +258,38 @@ class Worker:
             )
 
 
+@dataclass
+class _Pool:
+    """Environments of a worker, and processes of one program."""
+
+    worker: Worker
+    program: sandbox.Program
+    _taken: list[Task] = field(default_factory=list)
+
+    def take_task(self) -> Task:
+        """Return an environment that is free, a new one where there is none."""
+        free = [task for task in self.worker.tasks if task not in self._taken]
+        task = free[0] if free else self.worker.open_tasks(len(self.worker.tasks) + 1)[-1]
+        self._taken.append(task)
+        return task
+
+    def give_task(self, task: Task, sound: bool) -> None:
+        """Take an environment back; one that has failed is not used again."""
+        self._taken.remove(task)
+        if not sound:
+            self.worker.tasks.remove(task)
+
+    def open_policy(self) -> sandbox.Policy:
+        """Start a process of the policy."""
+        return self.worker.host.open(self.program)
+
+
 #: What is done for a job, by its type.
 _DOES: Mapping[type[Job[Any]], Callable[[Worker, Any], Any]] = {
     DescribeJob: Worker.describe,
     PlayJob: Worker.play,
     RehearsalJob: Worker.rehearse,
     BaselineJob: Worker.play_baseline,
-    ProofJob: Worker.prove,
     SummaryJob: Worker.summarize,
     CoverageJob: Worker.count_lines,
     InstancesJob: Worker.play_instances,

@@ -5,12 +5,11 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import replace
 from itertools import chain
 from typing import Any
 
 from promptpo.errors import PromptPOError, SpecError
-from promptpo.rollout.division import of_instances, unplayed
+from promptpo.rollout.division import of_instances
 from promptpo.rollout.jobs import (
     DescribeJob,
     InstanceRun,
@@ -21,6 +20,7 @@ from promptpo.rollout.jobs import (
     RehearsalJob,
     Settings,
     TaskInfo,
+    unplayed,
 )
 from promptpo.rollout.serving import serve
 from promptpo.rollout.watched import Lost, Watched
@@ -89,8 +89,12 @@ class Workers:
                 if fresh and lost.call in ("import", "make"):
                     raise self._spec_error(lost) from None
                 error = f"the environment failed under this policy: {lost.words}"
-                run = replace(
-                    unplayed(job.seeds), steps=lost.steps, error=error, error_kind="environment"
+                run = PlayRun(
+                    tuple(map(unplayed, job.seeds)),
+                    steps=lost.steps,
+                    clipped=(0,) * len(job.seeds),
+                    error=error,
+                    error_kind="environment",
                 )
             if run.error_kind != "environment":
                 return run

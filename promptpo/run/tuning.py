@@ -141,6 +141,7 @@ class Tuning:
             bar.mean if bar else None,
             bar.pace if bar else math.inf,
             await self.player.values(self.of.prepared) if self.of.prepared else b"",
+            alone=bar is None,  # judged, not only searched
         )
         runs = await self.player.executor.run(job)
         key = encode(self.of.key)

@@ -3,11 +3,9 @@
 It imports nothing of ``inside``, ``language`` and ``lockdown``, which run in those processes.
 """
 
-from sandbox.host.counting import CountingPolicy
 from sandbox.host.host import Host, detect
-from sandbox.host.instances import Instances
-from sandbox.host.policy import Policy
-from sandbox.host.preparing import Preparation
-from sandbox.host.session import Summarizer
+from sandbox.host.policy import Policy, Together
+from sandbox.host.preparing import Preparation, Summarizer
+from sandbox.host.session import Program
 
-__all__ = ["CountingPolicy", "Host", "Instances", "Policy", "Preparation", "Summarizer", "detect"]
+__all__ = ["Host", "Policy", "Preparation", "Program", "Summarizer", "Together", "detect"]

@@ -1,10 +1,15 @@
-"""The host's end of one sandboxed process: requests, their limits, and their answers."""
+"""The host's end of one sandboxed process: one request at a time, its limits, and its answer.
+
+Nothing blocks but ``Patience.wait``, and nothing is read beyond what was asked for.
+"""
 
 from __future__ import annotations
 
+import io
 import math
-from collections import deque
-from itertools import islice
+import os
+import select
+from contextlib import suppress
 from time import monotonic
 from typing import NamedTuple, NoReturn
 
@@ -21,7 +26,6 @@ from sandbox.frames import HEADER, FrameError, Kind
 from sandbox.host.clock import Exhausted, Patience, Stalled
 from sandbox.host.process import Process
 from sandbox.host.replies import READY, ExpectedReply
-from sandbox.host.wire import Wire
 from sandbox.interface import Limits
 
 #: Processor time that being locked down may take, in seconds.
@@ -32,38 +36,49 @@ _WALL = 10
 #: report the line that was running (``inside.watchdog``).
 _GRACE = 0.25
 #: How often the clock of a process is read while it answers quickly, in seconds.
-_MARK = 0.1
-#: The first wait for an answer, which is not counted, in milliseconds.
-_FIRST_WAIT = 100
+MARK = 0.1
 
 _FAILURES = (Exhausted, Stalled, FrameError, EOFError)
 
 
-class _Request(NamedTuple):
-    """A request under way; ``allowed`` is processor time in seconds."""
+class Call(NamedTuple):
+    """What a request asks for: its name in messages, processor time in seconds, the reply."""
 
-    sequence: int
     what: str
     allowed: float
     expected: ExpectedReply
 
 
 class Channel:
-    """Owns one sandboxed process and the pipes to it."""
+    """Owns one sandboxed process and the pipes to it.
+
+    Attributes:
+        sequence: number of the latest request.
+        since: when the process began to work on it, at the earliest; ``monotonic`` seconds.
+        marked: when the clock of the process was read last.
+        writer: descriptor that requests are written to.
+        readinto: reads what is there into a buffer; None if there is nothing, 0 at the end.
+        poll: has an event when there is something to read.
+        alive: the process can be asked.
+    """
 
     def __init__(self, process: Process, pipes: tuple[int, int], limits: Limits) -> None:
         """``pipes``: the descriptors to read from and to write to."""
         self._process = process
-        self._wire = Wire(*pipes)
+        self._reader, self.writer = pipes
+        for descriptor in pipes:
+            os.set_blocking(descriptor, False)
+        self.readinto = io.FileIO(self._reader, closefd=False).readinto
+        self.poll = select.poll()
+        self.poll.register(self._reader, select.POLLIN)
         self._limits = limits
-        self._sequence = 0
-        self._pending: deque[_Request] = deque()
-        #: The clock of the process was read at ``_marked`` and showed ``_shown``; the process may
-        #: have worked on the oldest request since ``_since``; ``_end`` is where its total ends.
+        self.sequence = 0
+        #: What the clock showed at ``marked``; ``_end`` is where the program's total ends.
         self._clock = process.clock
-        self._marked = self._since = monotonic()
+        self.marked = self.since = monotonic()
         self._shown = self._clock.begun
         self._end = self._shown + limits.total_seconds
+        self._waited = self._clock.waited
         self._gone: SandboxError = ProcessDied("the process of this program has ended already")
         self.alive = True
 
@@ -77,6 +92,12 @@ class Channel:
         """Processor time in seconds that the process has used."""
         return self._clock.read()
 
+    def renew(self) -> None:
+        """Let the program's total begin anew."""
+        self._mark(monotonic())
+        self._end = self._shown + self._limits.total_seconds
+        self._waited = self._clock.waited
+
     def await_ready(self) -> None:
         """Wait until the process is locked down; its program's time begins then.
 
@@ -85,153 +106,127 @@ class Channel:
             SandboxFailed, Disturbed: it ended, or does not answer.
         """
         self._end = math.inf
-        self._pending.append(_Request(0, "being locked down", _READY_SECONDS, READY))
         try:
-            self.receive()
+            self.receive(Call("being locked down", _READY_SECONDS, READY))
         except ProgramError as error:
             raise SandboxFailed(f"the sandbox could not make a process: {error.message}") from None
-        self._mark(monotonic())
-        self._end = self._shown + self._limits.total_seconds
+        self.renew()
 
-    def request(
-        self,
-        kind: Kind,
-        payload: bytes | bytearray,
-        expected: ExpectedReply,
-        seconds: float,
-        what: str,
-    ) -> memoryview:
-        """Send one request and wait for its answer.
-
-        Args:
-            kind: of the request.
-            payload: of the request.
-            expected: what may come back.
-            seconds: of processor time; the program's total caps it.
-            what: the call that is made, for messages, e.g. "act()".
-
-        Returns:
-            The payload of the answer.
+    def request(self, kind: Kind, payload: bytes, call: Call) -> memoryview:
+        """Send one request, wait for its answer and return the answer's payload.
 
         Raises:
             ProgramError: the program is at fault; its process is dead then.
             SandboxFailed, Disturbed: it is not, and its process is dead likewise.
         """
-        self.send(kind, frames.message(payload), expected, seconds, what)
-        return self.receive()
+        self.begin(call)
+        self.write(frames.header(kind, self.sequence, len(payload)) + payload, call)
+        return self.receive(call)
 
-    def send(
-        self, kind: Kind, message: bytearray, expected: ExpectedReply, seconds: float, what: str
-    ) -> None:
-        """First half of ``request``: the process works on it while the caller does other things.
+    def begin(self, call: Call) -> None:
+        """Number a request that is about to be written; raises as ``request`` does."""
+        self.sequence += 1
+        self.since = monotonic()
+        if not self.alive or self.since - self.marked > MARK:
+            self.look(call)
 
-        ``message`` is the payload with room for the header before it (``frames.message``).
-        Several requests may be under way; their replies come in the same order. The time of each
-        runs from when it is sent, or from when the reply before it was read.
+    def look(self, call: Call) -> None:
+        """Read the clock of the process, which is to be asked something.
+
+        Raises:
+            ProgramError: it has used up its total, or ended.
         """
         if not self.alive:
             raise self._gone
-        now = monotonic()
-        if now - self._marked > _MARK:
-            self._mark(now)
-            if self._shown > self._end:
-                self._exhausted(what, seconds)
-        replies = 0
-        if self._pending:
-            replies = sum(HEADER.size + request.expected.longest for request in self._pending)
-        else:
-            self._since = now
-        self._sequence += 1
-        request = _Request(self._sequence, what, seconds, expected)
-        self._pending.append(request)
-        frames.put_header(message, kind, self._sequence)
+        self._mark(monotonic())
+        if self._shown > self._end:
+            self._exhausted(call)
+
+    def write(self, message: bytes | memoryview, call: Call) -> None:
+        """Write what is left of a request; raises as ``request`` does."""
         try:
-            self._wire.write(message, lambda: self._patience(len(self._pending)), replies)
+            rest = memoryview(message)
+            with suppress(BlockingIOError):
+                rest = rest[os.write(self.writer, rest) :]
+            if rest:
+                self._write_slowly(rest, self._patience(call))
         except BrokenPipeError:
             return  # why it has ended stands in its reply, or in its death
         except _FAILURES as failure:
-            self._fail(failure, request)
+            self._fail(failure, call)
 
-    def receive(self) -> memoryview:
-        """Second half of ``request``, for the oldest one that is under way."""
-        return self._receive(b"")
+    def _write_slowly(self, rest: memoryview, patience: Patience) -> None:
+        poll = select.poll()
+        poll.register(self.writer, select.POLLOUT)
+        while rest:
+            patience.wait(poll)
+            with suppress(BlockingIOError):
+                rest = rest[os.write(self.writer, rest) :]
 
-    def receive_into(self, reply: bytearray) -> None:
-        """As ``receive``, of a reply that fills ``reply`` but for its last byte, header included.
-
-        The usual reply comes in one piece, and is often there already: then this is one system
-        call and one comparison.
-        """
-        size = len(reply) - 1
-        got = None
-        wire = self._wire
-        if self.alive and not wire.early:
-            request = self._pending[0]
-            room = reply if len(self._pending) == 1 else memoryview(reply)[:size]
-            got = wire.readinto(room)
-            if got is None and wire.poll.poll(_FIRST_WAIT):
-                got = wire.readinto(room)
-            if got == size and reply.startswith(
-                frames.header(request.expected.kind, request.sequence, size - HEADER.size)
-            ):
-                self._done()
-                return
-        reply[HEADER.size : size] = self._receive(bytes(reply[: got or 0]))
-
-    def _receive(self, data: bytes) -> memoryview:
-        """``data``: what of the reply was read already."""
+    def receive(self, call: Call, data: bytes = b"") -> memoryview:
+        """Wait for the answer to a request; ``data`` is what of it was read already."""
         if not self.alive:
             raise self._gone
-        request = self._pending[0]
-        alone = len(self._pending) == 1
         error = None
         try:
-            kind, body = self._wire.read(
-                request.sequence, request.expected, self._patience(), data, alone
-            )
+            kind, body = self._read_frame(call, data)
             if kind == Kind.FAULT:
-                error = request.expected.error(body)
+                error = call.expected.error(body)
         except _FAILURES as failure:
-            self._fail(failure, request)
+            self._fail(failure, call)
         if error is not None:
             self.kill()
             raise error
-        self._done()
         return body
 
+    def _read_frame(self, call: Call, data: bytes) -> tuple[Kind, memoryview]:
+        patience = self._patience(call)
+        # Room for one byte more than the frame shows what follows it.
+        data = self._read(data, HEADER.size, HEADER.size + call.expected.min_bytes + 1, patience)
+        kind, length = frames.parse_header(data, self.sequence)
+        call.expected.check(kind, length)
+        total = HEADER.size + length
+        data = self._read(data, total, total + 1, patience)
+        if len(data) > total:
+            raise FrameError("bytes follow the frame")
+        return kind, memoryview(data)[HEADER.size :]
+
+    def _read(self, data: bytes, need: int, most: int, patience: Patience) -> bytes:
+        """Read on until there are at least ``need`` bytes, and at most ``most``."""
+        parts, have = [data], len(data)
+        while have < need:
+            patience.wait(self.poll)
+            got = os.read(self._reader, most - have)
+            if not got:
+                raise EOFError
+            parts.append(got)
+            have += len(got)
+        return b"".join(parts)
+
     def _mark(self, now: float) -> None:
-        self._marked, self._shown = now, self._clock.read()
+        self.marked, self._shown = now, self._clock.read()
 
-    def _done(self) -> None:
-        """The oldest request is answered: the process works on the next one."""
-        self._pending.popleft()
-        if self._pending:
-            self._since = monotonic()
-            if self._since - self._marked > _MARK:
-                self._mark(self._since)
+    def _patience(self, call: Call) -> Patience:
+        """Return the time that is left for a call.
 
-    def _patience(self, requests: int = 1) -> Patience:
-        """The time that is left for so many of the oldest requests.
-
-        The clock showed at most ``begun`` when the process began them: never less time than due,
-        and no more than _MARK beyond it.
+        The clock showed at most ``begun`` when the process began it: never less time than due,
+        and no more than MARK beyond it.
         """
-        allowed = sum(request.allowed for request in islice(self._pending, requests))
-        begun = self._shown + max(0.0, self._since - self._marked)
-        until = min(begun + allowed, self._end) + _GRACE
-        extra, total = self._limits.wall_seconds, self._limits.total_seconds
-        wall = min(_WALL * allowed, _WALL * total - self._clock.waited) + extra
-        return Patience(self._clock, until, wall)
+        begun = self._shown + max(0.0, self.since - self.marked)
+        until = min(begun + call.allowed, self._end) + _GRACE
+        waited = self._clock.waited - self._waited
+        wall = min(_WALL * call.allowed, _WALL * self._limits.total_seconds - waited)
+        return Patience(self._clock, until, wall + self._limits.wall_seconds)
 
-    def _fail(self, failure: Exception, request: _Request) -> NoReturn:
+    def _fail(self, failure: Exception, call: Call) -> NoReturn:
         """End the process and raise what went wrong."""
         if isinstance(failure, Exhausted):
-            self._exhausted(request.what, request.allowed)
+            self._exhausted(call)
         if isinstance(failure, Stalled):
-            error = self._process.silent(request.what, request.allowed)
+            error = self._process.silent(call.what, call.allowed)
         elif isinstance(failure, EOFError):
             self._close()
-            error = self._process.died(request.what, has_program=request.expected is not READY)
+            error = self._process.died(call.what, has_program=call.expected is not READY)
         else:
             error = ProtocolError(f"the program broke the protocol: {failure}")
         if not isinstance(error, ProgramError):
@@ -239,15 +234,15 @@ class Channel:
         self.kill()
         raise error from None
 
-    def _exhausted(self, what: str, allowed: float) -> NoReturn:
+    def _exhausted(self, call: Call) -> NoReturn:
         over = self._clock.read() > self._end
         self.kill()
         if over:
             total = f"{self._limits.total_seconds:g} s of processor time in all"
-            raise TimeLimit(f"the program used up its {total}, last in {what}") from None
+            raise TimeLimit(f"the program used up its {total}, last in {call.what}") from None
         raise TimeLimit(
-            f"{what} did not return within {allowed:g} s of processor time; make it do less per"
-            " call"
+            f"{call.what} did not return within {call.allowed:g} s of processor time; make it do"
+            " less per call"
         ) from None
 
     def kill(self) -> None:
@@ -258,4 +253,5 @@ class Channel:
     def _close(self) -> None:
         if self.alive:
             self.alive = False
-            self._wire.close()
+            os.close(self._reader)
+            os.close(self.writer)

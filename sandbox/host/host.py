@@ -1,10 +1,10 @@
-"""The host: one warm parent process, and one sandboxed process per program."""
+"""The host: warm parent processes, and sandboxed processes for programs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import TracebackType
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from sandbox.errors import (
     Disturbed,
@@ -14,13 +14,17 @@ from sandbox.errors import (
     SandboxFailed,
 )
 from sandbox.host.channel import Channel
-from sandbox.host.counting import CountingPolicy
-from sandbox.host.instances import Instances
 from sandbox.host.policy import Policy
-from sandbox.host.preparing import Preparation, Preparing, check_file, limits_to_prepare
-from sandbox.host.session import Summarizer
+from sandbox.host.preparing import (
+    Preparation,
+    Preparing,
+    Summarizer,
+    check_file,
+    limits_to_prepare,
+)
+from sandbox.host.session import Program
 from sandbox.host.warm_parent import WarmParent
-from sandbox.interface import Interface, Limits, Place
+from sandbox.interface import Interface, Limits
 from sandbox.isolation import Isolation
 from sandbox.libraries import needed_libraries
 
@@ -29,10 +33,11 @@ _TRIES = 2
 
 
 class Host:
-    """Runs programs, each in a fresh sandboxed process; a context manager.
+    """Runs programs in sandboxed processes; a context manager.
 
-    A warm parent that dies or hangs is replaced for the next program; those that it had made end
-    with ``SandboxFailed`` and can be made anew.
+    A warm parent that dies or hangs is replaced for the next process; those that it had made end
+    with ``SandboxFailed`` and can be made anew. There is one for each set of libraries that
+    programs ask for, so that none can tell what others have asked for.
 
     Use it from one thread. Processes inherit the processor affinity that the caller has when it
     makes the host: pin first to keep both sides on one core.
@@ -50,77 +55,30 @@ class Host:
             raise ValueError(f'require must be "auto" or "strict", not {require!r}')
         self._strict = require == "strict"
         self._closed = False
-        self._parent = WarmParent()
-        self.isolation = self._parent.isolation
+        parent = WarmParent()
+        self._parents: dict[tuple[str, ...], WarmParent] = {(): parent}
+        self.isolation = parent.isolation
         if self._strict and self.isolation.level != "strict":
             self.close()
             raise _missing("strict isolation is not available here", self.isolation.missing)
 
     @property
     def parent_pid(self) -> int:
-        """Process id of the warm parent."""
-        return self._parent.pid
+        """Process id of the warm parent of programs that need no libraries."""
+        return self._parents[()].pid
 
-    def policy(
-        self,
-        source: str,
-        interface: Interface,
-        limits: Limits | None = None,
-        extra_imports: tuple[str, ...] = (),
-        seed_key: bytes = b"",
-        prepared: bytes = b"",
-    ) -> Policy:
-        """Compile a policy program in a new sandboxed process.
-
-        Its generators start from a hash of the episode's seed under ``seed_key`` (at most 64
-        bytes): with a key that its author does not know, they tell nothing of the seed.
-
-        ``prepared``: the values that ``prepare`` returned. With them every object of the policy
-        class is made as ``Policy(prepared)``, where it can be made with an argument.
+    def open(self, program: Program) -> Policy:
+        """Start a process of a policy program; several are independent of each other.
 
         Raises:
             CompileError: the source is refused.
-            ProgramError: the module fails while it is executed.
             SandboxFailed, Disturbed: the program is not at fault; try once more.
         """
-        limits = limits or Limits()
-        channel = self._spawn(source, limits, extra_imports)
-        return Policy(
-            channel, source, interface, limits, extra_imports, seed_key, prepared=prepared
-        )
+        return Policy(program, self._spawn(program))
 
-    def counting_policy(
-        self,
-        source: str,
-        interface: Interface,
-        limits: Limits | None = None,
-        extra_imports: tuple[str, ...] = (),
-        seed_key: bytes = b"",
-        prepared: bytes = b"",
-    ) -> CountingPolicy:
-        """As ``policy``, of a program whose lines are counted while it acts; slower."""
-        limits = limits or Limits()
-        channel = self._spawn(source, limits, extra_imports)
-        return CountingPolicy(
-            channel, source, interface, limits, extra_imports, seed_key, prepared=prepared
-        )
-
-    def instances(
-        self,
-        source: str,
-        places: Sequence[Place],
-        interface: Interface,
-        limits: Limits | None = None,
-        extra_imports: tuple[str, ...] = (),
-        seed_key: bytes = b"",
-        prepared: bytes = b"",
-    ) -> Instances:
-        """As ``policy``, of a program whose slots have constants of their own at these places."""
-        limits = limits or Limits()
-        channel = self._spawn(source, limits, extra_imports)
-        return Instances(
-            channel, source, interface, limits, extra_imports, seed_key, places, prepared
-        )
+    def policy(self, source: str, interface: Interface, **options: Any) -> Policy:  # noqa: ANN401
+        """Start the one process of a policy program; ``options`` are other fields of Program."""
+        return self.open(Program(source, interface, **options))
 
     def summarizer(
         self,
@@ -129,10 +87,16 @@ class Host:
         limits: Limits | None = None,
         extra_imports: tuple[str, ...] = (),
     ) -> Summarizer:
-        """Compile a feedback program in a new sandboxed process; raises as ``policy`` does."""
+        """Start a process of a feedback program.
+
+        Raises:
+            CompileError: the source is refused.
+            ProgramError: the module fails while it is executed.
+            SandboxFailed, Disturbed: the program is not at fault; try once more.
+        """
         limits = limits or Limits()
-        channel = self._spawn(source, limits, extra_imports)
-        return Summarizer(channel, source, interface, limits, extra_imports)
+        program = Program(source, interface, limits, extra_imports, role="feedback")
+        return Summarizer(program, self._spawn(program))
 
     def prepare(
         self,
@@ -163,33 +127,24 @@ class Host:
         if data is not None:
             check_file(data)
         limits = limits_to_prepare(limits or Limits())
-        channel = self._spawn(source, limits, extra_imports, apart=True, file=data)
+        program = Program(source, interface, limits, extra_imports, seed_key, role="prepare")
+        channel = self._spawn(program, file=data)
         begun = channel.used
         try:
-            with Preparing(channel, source, interface, limits, extra_imports, seed_key) as program:
-                return program.run()
+            with Preparing(program, channel) as session:
+                return session.run()
         except ProgramError as error:
             error.seconds = channel.used - begun
             raise
 
-    def _spawn(
-        self,
-        source: str,
-        limits: Limits,
-        extra: tuple[str, ...],
-        apart: bool = False,
-        file: int | None = None,
-    ) -> Channel:
+    def _spawn(self, program: Program, file: int | None = None) -> Channel:
         if self._closed:
             raise SandboxError("this sandbox host is closed")
-        libraries = list(needed_libraries(source, extra))
+        libraries = needed_libraries(program.source, program.extra_imports)
         for tries in range(1, _TRIES + 1):
             try:
-                if self._parent.lost:
-                    self._replace_parent()
-                return self._parent.spawn(libraries, limits, self._strict, apart, file)
+                return self._parent(libraries).spawn(program.limits, self._strict, file)
             except SandboxFailed as error:
-                self._parent.close()
                 if tries == _TRIES:
                     raise SandboxFailed(f"{error.message} (tried {tries} times)") from None
             except Disturbed:
@@ -197,20 +152,28 @@ class Host:
                     raise
         raise AssertionError  # the last try returns or raises
 
-    def _replace_parent(self) -> None:
-        parent = WarmParent()
+    def _parent(self, libraries: tuple[str, ...]) -> WarmParent:
+        """Return the warm parent with these libraries, a new one where there is none alive."""
+        parent = self._parents.get(libraries)
+        if parent is not None and not parent.lost:
+            return parent
+        if parent is not None:
+            parent.close()
+        parent = WarmParent(libraries)
         now, before = parent.isolation.protections, self.isolation.protections
         gone = {k: now.get(k, "not reported") for k, v in before.items() if v == "on"}
         gone = {name: why for name, why in gone.items() if why != "on"}
         if gone:
             parent.close()
             raise _missing("isolation is weaker than it was here", gone)
-        self._parent = parent
+        self._parents[libraries] = parent
+        return parent
 
     def close(self) -> None:
-        """End the warm parent and all its children; calling it twice is harmless."""
+        """End the warm parents and all their children; calling it twice is harmless."""
         self._closed = True
-        self._parent.close()
+        for parent in self._parents.values():
+            parent.close()
 
     def __enter__(self) -> Self:
         return self
@@ -230,6 +193,6 @@ def _missing(what: str, reasons: Mapping[str, str]) -> IsolationUnavailable:
 
 
 def detect() -> Isolation:
-    """Lock a process down and see what holds. Takes a fraction of a second."""
+    """Lock a process down and report what holds. Takes a fraction of a second."""
     with Host() as host:
         return host.isolation

@@ -1,4 +1,4 @@
-"""``prepare`` of a program as the host sees it: it runs once, and what comes back is checked."""
+"""Programs that are asked once: ``prepare``, and summaries of episodes."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ import hashlib
 import os
 from dataclasses import dataclass, replace
 
-from sandbox.errors import ProtocolError
-from sandbox.frames import SEED_HEAD, Kind
-from sandbox.host.channel import Channel
+from sandbox import frames, tracing
+from sandbox.frames import EPISODE_HEAD, SEED_HEAD, Kind
 from sandbox.host.session import Session
-from sandbox.interface import Interface, Limits
+from sandbox.interface import Episode, Limits
 from sandbox.prepared import LIMIT, pack, unpack
 
 #: One purpose, one function: a number for another purpose is unrelated.
@@ -34,12 +33,12 @@ class Preparation:
 
 
 def limits_to_prepare(limits: Limits) -> Limits:
-    """The limits of a process that only prepares."""
+    """Return the limits of a process that only prepares."""
     return replace(limits, total_seconds=limits.init_seconds + limits.prepare_seconds)
 
 
 def check_file(descriptor: int) -> None:
-    """Whether a program's process may have the file.
+    """Check that a program's process may have the file.
 
     Raises:
         ValueError: it could be written to, or is empty.
@@ -51,7 +50,7 @@ def check_file(descriptor: int) -> None:
 
 
 def _seed(source: str, key: bytes) -> int:
-    """What the generators start from: from the program's text and the key alone."""
+    """Return what the generators start from: it follows from the program's text and the key."""
     data = source.encode("utf-8", "surrogatepass")
     digest = hashlib.blake2b(data, digest_size=8, key=key, person=_PREPARE).digest()
     return int.from_bytes(digest, "little")
@@ -60,31 +59,41 @@ def _seed(source: str, key: bytes) -> int:
 class Preparing(Session):
     """A program in its own process, of which ``prepare`` runs and nothing else."""
 
-    def __init__(
-        self,
-        channel: Channel,
-        source: str,
-        interface: Interface,
-        limits: Limits,
-        extra_imports: tuple[str, ...],
-        seed_key: bytes,
-    ) -> None:
-        self._begun = channel.used
-        super().__init__("prepare", channel, source, interface, limits, extra_imports)
-        self._seed = _seed(source, seed_key)
-
     def run(self) -> Preparation:
         """Prepare.
 
         Raises:
             ProgramError: the program failed, or its process answers with something else.
         """
-        expected = self._replies.to(Kind.PREPARE, LIMIT)
-        seconds, payload = self._limits.prepare_seconds, SEED_HEAD.pack(self._seed)
-        reply = bytes(self._request(Kind.PREPARE, payload, expected, seconds, "prepare()"))
-        try:
-            values = pack(unpack(reply))
-        except ValueError as error:
-            self.close()
-            raise ProtocolError(f"the program broke the protocol: {error}") from None
-        return Preparation(values, self.output, self._channel.used - self._begun)
+        program, begun = self.program, self.channel.used
+        payload = SEED_HEAD.pack(_seed(program.source, program.seed_key))
+        seconds = program.limits.prepare_seconds
+        reply = bytes(self.ask(Kind.PREPARE, payload, LIMIT, seconds, "prepare()"))
+        values = self.parsed(lambda: pack(unpack(reply)))
+        return Preparation(values, self.output, self.channel.used - begun)
+
+
+class Summarizer(Session):
+    """A feedback program in its own process; one ``Feedback`` object serves all its episodes."""
+
+    def summarize(self, episode: Episode) -> str:
+        """Return the program's text about one episode, capped at ``limits.text_chars``.
+
+        Raises:
+            ProgramError: the program failed.
+        """
+        success = -1 if episode.success is None else int(episode.success)
+        head = EPISODE_HEAD.pack(
+            len(episode.rewards),
+            episode.observations.shape[1],
+            episode.actions.shape[1],
+            episode.terminated,
+            episode.truncated,
+            success,
+        )
+        arrays = (episode.observations, episode.actions, episode.rewards)
+        trace = tracing.pack({n: tracing.Column(v) for n, v in episode.trace.items()})
+        payload = b"".join([head, *(array.tobytes() for array in arrays), trace])
+        seconds = self.program.limits.act_seconds
+        reply = self.ask(Kind.SUMMARIZE, payload, 0, seconds, "summarize_trajectory()")
+        return frames.clean(reply, self.program.replies.text_chars)

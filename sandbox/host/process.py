@@ -26,6 +26,7 @@ class Process:
         pid: int,
         pidfd: int,
         reap: Callable[[int], int],
+        forget: Callable[[int], None],
         out_of_memory: Callable[[], bool] = lambda: False,
     ) -> None:
         """Take over a process.
@@ -34,20 +35,22 @@ class Process:
             pid: of the process, leader of its group.
             pidfd: of the process, or -1.
             reap: gives the wait status of the ended process; raises SandboxFailed.
+            forget: told of a process that was killed and whose wait status nobody wants.
             out_of_memory: whether the kernel has ended processes for want of memory.
         """
         self.pid = pid
         self.pidfd = pidfd
         self._reap = reap
+        self._forget = forget
         self._out_of_memory = out_of_memory
         self.clock = ProcessClock(pid)
         self.alive = True
 
     def kill(self) -> None:
-        """End the process and its group."""
+        """End the process and its group; its memory may be freed a moment later."""
         if self.alive:
-            with suppress(SandboxFailed):
-                self._finish()
+            self._signal()
+            self._forget(self.pid)
 
     def died(self, what: str, has_program: bool) -> SandboxError:
         """The error for a process that has closed its pipe in the call ``what``.
@@ -73,13 +76,8 @@ class Process:
 
     def _finish(self) -> int:
         """Kill it, whether it has ended or not, and return the wait status."""
-        self.alive = False
         self._signal()
-        try:
-            return self._reap(self.pid)
-        finally:
-            if self.pidfd >= 0:
-                os.close(self.pidfd)
+        return self._reap(self.pid)
 
     def _ends_by_itself(self) -> bool:
         if self.pidfd < 0:
@@ -90,12 +88,16 @@ class Process:
         return bool(ending.poll(_ENDING * 1000))
 
     def _signal(self) -> None:
+        self.alive = False
         try:
             if self.pidfd >= 0:
                 signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
             else:
                 os.kill(self.pid, signal.SIGKILL)
+            with suppress(OSError):
+                os.killpg(self.pid, signal.SIGKILL)
         except ProcessLookupError:
             return  # its parent is gone, and it was reaped: the number may be another's by now
-        with suppress(OSError):
-            os.killpg(self.pid, signal.SIGKILL)
+        finally:
+            if self.pidfd >= 0:
+                os.close(self.pidfd)

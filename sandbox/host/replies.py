@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from sandbox import frames
 from sandbox.errors import REPORTED, ProgramError
-from sandbox.frames import FAULT_HEAD, FAULTS, LINE_HITS, MAX_MESSAGE, FrameError, Kind
+from sandbox.frames import FAULT_HEAD, LINE_HITS, MAX_MESSAGE, FrameError, Kind, possible_faults
 from sandbox.interface import Limits
 
 #: Characters of the note where a text was cut.
@@ -16,15 +15,13 @@ _NOTE = 100
 _WIDEST = 4
 
 _REPLIES = {
-    Kind.START: Kind.DONE,
-    Kind.RESET: Kind.DONE,
+    Kind.START: Kind.DATA,
+    Kind.BEGIN: Kind.DONE,
     Kind.ACT: Kind.ACTIONS,
     Kind.SUMMARIZE: Kind.TEXT,
     Kind.OUTPUT: Kind.TEXT,
     Kind.TRACE: Kind.DATA,
     Kind.LINES: Kind.DATA,
-    Kind.ERROR: Kind.TEXT,
-    Kind.GIVE: Kind.DONE,
     Kind.PREPARE: Kind.DATA,
 }
 
@@ -39,7 +36,6 @@ class ExpectedReply:
         max_bytes: of its payload.
         max_fault_bytes: of the payload of a fault.
         faults: what may be reported instead.
-        slots: the episodes that a fault may name.
         lines: of the program; a fault may name one of them.
         output_chars: that a fault may bring along.
     """
@@ -49,17 +45,11 @@ class ExpectedReply:
     max_bytes: int = 0
     max_fault_bytes: int = 0
     faults: tuple[type[ProgramError], ...] = ()
-    slots: Collection[int] = ()
     lines: int = 0
     output_chars: int = 0
 
-    @property
-    def longest(self) -> int:
-        """Bytes of the longest payload that may come."""
-        return max(self.max_bytes, self.max_fault_bytes)
-
     def check(self, kind: Kind, length: int) -> None:
-        """Whether a frame with such a header may come.
+        """Check that a frame with such a header may come.
 
         Raises:
             FrameError: it may not.
@@ -75,7 +65,7 @@ class ExpectedReply:
             raise FrameError(f"a reply of {length} bytes where {wanted} were asked for")
 
     def error(self, payload: memoryview) -> ProgramError:
-        """The exception for a fault that is reported instead.
+        """Return the exception for a fault that is reported instead.
 
         Raises:
             FrameError: this fault cannot be.
@@ -84,12 +74,9 @@ class ExpectedReply:
         kind = REPORTED[fault.code]
         if kind not in self.faults:
             raise FrameError(f"{kind.__name__} cannot happen here")
-        if fault.slot != -1 and fault.slot not in self.slots:
-            raise FrameError(f"a fault in slot {fault.slot}, which was not asked")
         return kind(
             fault.message[:MAX_MESSAGE],
             line=fault.line if 1 <= fault.line <= self.lines else None,
-            slot=fault.slot if fault.slot != -1 else None,
             output=fault.output[: self.output_chars],
         )
 
@@ -105,26 +92,21 @@ class ExpectedReplies:
         #: Characters of a summary, and of all that was printed, each with its note.
         self.text_chars = limits.text_chars + _NOTE
         self.output_chars = limits.output_chars + _NOTE
-        lines = 2 + sum(map(source.count, "\n\r"))
-        self._template = ExpectedReply(
-            Kind.DONE,
-            max_fault_bytes=FAULT_HEAD.size + _WIDEST * (MAX_MESSAGE + self.output_chars),
-            lines=lines,
-            output_chars=self.output_chars,
-        )
+        self.lines = 2 + sum(map(source.count, "\n\r"))
 
-    def to(self, request: Kind, size: int = 0, slots: Collection[int] = ()) -> ExpectedReply:
-        """The reply to ``request``; ``size``: of the actions asked for, or most of what is read."""
+    def to(self, request: Kind, size: int = 0) -> ExpectedReply:
+        """Return the reply to ``request``; ``size``: bytes of the actions, or most of data."""
         longest = {
             Kind.SUMMARIZE: _WIDEST * self.text_chars,
             Kind.OUTPUT: _WIDEST * self.output_chars,
-            Kind.LINES: LINE_HITS.size * self._template.lines,
+            Kind.LINES: LINE_HITS.size * self.lines,
         }.get(request, size)
-        return replace(
-            self._template,
+        return ExpectedReply(
             kind=_REPLIES[request],
             min_bytes=size if request == Kind.ACT else 0,
             max_bytes=longest,
-            faults=FAULTS[request],
-            slots=slots,
+            max_fault_bytes=FAULT_HEAD.size + _WIDEST * (MAX_MESSAGE + self.output_chars),
+            faults=possible_faults(request),
+            lines=self.lines,
+            output_chars=self.output_chars,
         )

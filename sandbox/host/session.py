@@ -1,94 +1,162 @@
-"""A program as the host sees it, and the kind of it that writes summaries."""
+"""A program as the host sees it: what it is made of, and the processes that it runs in."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import asdict
+import marshal
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import lru_cache
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
-from sandbox import frames, tracing
-from sandbox.errors import ProgramError
-from sandbox.frames import EPISODE_HEAD, Kind
-from sandbox.host.channel import Channel
-from sandbox.host.replies import ExpectedReplies, ExpectedReply
-from sandbox.interface import Episode, Interface, Limits, Place, action_as_dict
+from sandbox import frames
+from sandbox.errors import ProgramError, ProtocolError
+from sandbox.frames import START_HEAD, FrameError, Kind
+from sandbox.host.channel import Call, Channel
+from sandbox.host.replies import ExpectedReplies
+from sandbox.interface import Interface, Limits, Place, action_as_dict
+
+T = TypeVar("T")
 
 _OUTPUT_SECONDS = 0.1
+#: Bytes of compiled code, at most. The longest source needs less.
+_LONGEST_CODE = 32 << 20
+
+
+@dataclass
+class Program:
+    """A program, whose processes are all given the same.
+
+    The first process compiles the source, before anything of it runs, and returns the code; the
+    others are given that. The host does not look into it: only processes of this program do.
+
+    Attributes:
+        source: a module in the sandboxed language.
+        interface: how it is spoken to.
+        limits: what each of its processes may use.
+        extra_imports: modules that it may import besides.
+        seed_key: its generators start from a hash of the episode's seed under this key (at most
+            64 bytes): with one that its author does not know, they tell nothing of the seed.
+        prepared: the values that ``prepare`` returned. With them every object of the policy class
+            is made as ``Policy(prepared)``, where it can be made with an argument.
+        places: where numbers stand in the text that each episode has values of its own for.
+        role: "policy"; "counting", with lines that are counted (``Policy.line_hits``), several
+            times slower; "feedback"; "prepare".
+        code: compiled; empty until a process has done it.
+    """
+
+    source: str
+    interface: Interface
+    limits: Limits = field(default_factory=Limits)
+    extra_imports: tuple[str, ...] = ()
+    seed_key: bytes = b""
+    prepared: bytes = b""
+    places: Sequence[Place] = ()
+    role: str = "policy"
+    code: bytes = b""
+
+    def __post_init__(self) -> None:
+        self.replies = ExpectedReplies(self.source, self.limits)
+        self._tasks: dict[bool, bytes] = {}
+
+    def task(self) -> bytes:
+        """Return the payload that starts a process: with the source, or with what it became."""
+        compiled = bool(self.code)
+        if compiled not in self._tasks:
+            self._tasks[compiled] = self._packed()
+        return self._tasks[compiled]
+
+    def _packed(self) -> bytes:
+        interface = asdict(self.interface)
+        del interface["observation_source"]
+        task = {
+            "role": self.role,
+            "source": self.source,
+            "interface": {**interface, "action": action_as_dict(self.interface.action)},
+            "limits": asdict(self.limits),
+            "extra_imports": self.extra_imports,
+            "places": self.places,
+        }
+        observation = _compiled(self.interface.observation_source or "")
+        parts = (json.dumps(task).encode(), self.code, observation, self.prepared)
+        return START_HEAD.pack(*map(len, parts)) + b"".join(parts)
+
+
+@lru_cache
+def _compiled(trusted: str) -> bytes:
+    """Return the code of the task's own source."""
+    if not trusted:
+        return b""
+    return marshal.dumps(compile(trusted, "<observation>", "exec", dont_inherit=True))
 
 
 class Session:
-    """What policies and summarizers share: a program in a process, and what it prints."""
+    """One process of a program. After any error it is dead; make a new one."""
 
-    def __init__(
-        self,
-        role: str,
-        channel: Channel,
-        source: str,
-        interface: Interface,
-        limits: Limits,
-        extra_imports: tuple[str, ...],
-        places: Sequence[Place] = (),
-        prepared: bytes = b"",
-    ) -> None:
-        self._channel = channel
-        self._interface = interface
-        self._limits = limits
+    def __init__(self, program: Program, channel: Channel) -> None:
+        self.program = program
+        self.channel = channel
         self._output = ""
-        task = {
-            "role": role,
-            "source": source,
-            "interface": {**asdict(interface), "action": action_as_dict(interface.action)},
-            "limits": asdict(limits),
-            "extra_imports": extra_imports,
-            "places": places,
-        }
-        data = json.dumps(task).encode()
-        self._replies = ExpectedReplies(source, limits)
-        expected = self._replies.to(Kind.START)
         try:
-            if prepared:
-                self._give(prepared)
-            self._request(Kind.START, data, expected, limits.init_seconds, "loading the program")
+            code = self.ask(
+                Kind.START,
+                program.task(),
+                _LONGEST_CODE,
+                program.limits.init_seconds,
+                "loading the program",
+            )
+            program.code = program.code or bytes(code)
         except BaseException:
             channel.kill()
             raise
 
-    def _give(self, prepared: bytes) -> None:
-        seconds, what = self._limits.init_seconds, "taking what was prepared"
-        self._request(Kind.GIVE, prepared, self._replies.to(Kind.GIVE), seconds, what)
+    def ask(self, kind: Kind, payload: bytes, size: int, seconds: float, what: str) -> memoryview:
+        """Return the answer to one request, of at most ``size`` bytes.
 
-    def _request(
-        self, kind: Kind, payload: bytes, expected: ExpectedReply, seconds: float, what: str
-    ) -> memoryview:
+        Raises:
+            ProgramError: the program failed.
+            SandboxFailed, Disturbed: it is not at fault.
+        """
+        call = Call(what, seconds, self.program.replies.to(kind, size))
         try:
-            return self._channel.request(kind, payload, expected, seconds, what)
+            return self.channel.request(kind, payload, call)
         except ProgramError as error:
             self._output = error.output or self._output
             raise
 
+    def parsed(self, parse: Callable[[], T]) -> T:
+        """Return what ``parse`` makes of an answer; where it is none, the program is at fault."""
+        try:
+            return parse()
+        except (FrameError, ValueError) as error:
+            self.close()
+            raise ProtocolError(f"the program broke the protocol: {error}") from None
+
     @property
     def pid(self) -> int:
         """Process id of the program's process."""
-        return self._channel.pid
+        return self.channel.pid
+
+    @property
+    def alive(self) -> bool:
+        """Whether it can be asked something."""
+        return self.channel.alive
 
     @property
     def output(self) -> str:
         """What the program has printed, capped, with a note where it was cut."""
-        if self._channel.alive:
+        if self.channel.alive:
             try:
-                expected = self._replies.to(Kind.OUTPUT)
-                what = "reading the output"
-                reply = self._request(Kind.OUTPUT, b"", expected, _OUTPUT_SECONDS, what)
+                reply = self.ask(Kind.OUTPUT, b"", 0, _OUTPUT_SECONDS, "reading the output")
             except ProgramError:
                 return self._output
-            self._output = frames.clean(reply, self._replies.output_chars)
+            self._output = frames.clean(reply, self.program.replies.output_chars)
         return self._output
 
     def close(self) -> None:
         """End the process; calling it twice is harmless."""
-        self._channel.kill()
+        self.channel.kill()
 
     def __enter__(self) -> Self:
         return self
@@ -100,44 +168,3 @@ class Session:
         trace: TracebackType | None,
     ) -> None:
         self.close()
-
-
-class Summarizer(Session):
-    """A feedback program in its own process; one ``Feedback`` object serves all its episodes."""
-
-    def __init__(
-        self,
-        channel: Channel,
-        source: str,
-        interface: Interface,
-        limits: Limits,
-        extra_imports: tuple[str, ...] = (),
-    ) -> None:
-        super().__init__("feedback", channel, source, interface, limits, extra_imports)
-
-    def summarize(self, episode: Episode) -> str:
-        """The program's text about one episode, capped at ``limits.text_chars``.
-
-        Raises:
-            ProgramError: the program failed.
-        """
-        success = -1 if episode.success is None else int(episode.success)
-        head = EPISODE_HEAD.pack(
-            len(episode.rewards),
-            episode.observations.shape[1],
-            episode.actions.shape[1],
-            episode.terminated,
-            episode.truncated,
-            success,
-        )
-        arrays = (episode.observations, episode.actions, episode.rewards)
-        trace = tracing.pack({n: tracing.Column(v) for n, v in episode.trace.items()})
-        payload = b"".join([head, *(array.tobytes() for array in arrays), trace])
-        reply = self._request(
-            Kind.SUMMARIZE,
-            payload,
-            self._replies.to(Kind.SUMMARIZE),
-            self._limits.act_seconds,
-            "summarize_trajectory()",
-        )
-        return frames.clean(reply, self._replies.text_chars)

@@ -30,13 +30,15 @@ from sandbox.libraries import KERNEL_VARIABLES
 #: Wall time that an answer may take, in seconds, and its length, in bytes.
 _ANSWER_SECONDS = 60.0
 _LONGEST = 1 << 16
+#: How often a process may begin anew, by the kernel's limit of its processor time.
+_LIVES = 1000
 #: Installed packages come last (``-S``): another copy of this package may be among them.
 _BOOT = """
 import site, sys
 sys.path += {paths!r}
 site.main()
 from sandbox.inside.boot import main
-main(int(sys.argv[1]))
+main(int(sys.argv[1]), sys.argv[2:])
 """
 
 
@@ -58,7 +60,7 @@ def _environment() -> dict[str, str]:
     return {**kernels, **dict.fromkeys(threads, "1"), **fixed}
 
 
-def _start(control: socket.socket) -> subprocess.Popen[bytes]:
+def _start(control: socket.socket, libraries: Sequence[str]) -> subprocess.Popen[bytes]:
     """Exec the warm parent with one end of the control socket."""
     fd = control.fileno()
     boot = _BOOT.format(paths=_package_folders())
@@ -66,7 +68,7 @@ def _start(control: socket.socket) -> subprocess.Popen[bytes]:
     options = ["-S", "-s", "-P", *(["-B"] if sys.dont_write_bytecode else [])]
     try:
         return subprocess.Popen(  # noqa: S603 - our own interpreter and module
-            [sys.executable, *options, "-c", boot, str(fd)],
+            [sys.executable, *options, "-c", boot, str(fd), *libraries],
             env=_environment(),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -87,8 +89,8 @@ class WarmParent:
         lost: it is gone, or was ended because it did not answer as it should.
     """
 
-    def __init__(self) -> None:
-        """Start it.
+    def __init__(self, libraries: Sequence[str] = ()) -> None:
+        """Start it, with these modules loaded for the programs to come.
 
         Raises:
             SandboxFailed: it did not start.
@@ -99,9 +101,11 @@ class WarmParent:
         self._poll.register(self._control, select.POLLIN)
         self._out_of_memory = OutOfMemoryKills()
         self.lost = False
+        #: Processes that were killed, for it to reap.
+        self._killed: list[int] = []
         with theirs:
             try:
-                self._process = _start(theirs)
+                self._process = _start(theirs, libraries)
             except SandboxFailed:
                 self._control.close()
                 raise
@@ -114,18 +118,10 @@ class WarmParent:
         """Its process id."""
         return self._process.pid
 
-    def spawn(
-        self,
-        libraries: list[str],
-        limits: Limits,
-        strict: bool,
-        apart: bool = False,
-        file: int | None = None,
-    ) -> Channel:
-        """A fresh process, locked down and without a program.
+    def spawn(self, limits: Limits, strict: bool, file: int | None = None) -> Channel:
+        """Return a fresh process, locked down and without a program.
 
-        ``apart``: no other of these limits will be asked for soon. ``file``: descriptor of a file
-        that is mapped in it; where there is one, it is apart.
+        ``file``: descriptor of a file that is mapped in it.
 
         Raises:
             IsolationUnavailable: it is not as strictly locked down as asked.
@@ -134,21 +130,24 @@ class WarmParent:
         """
         request = {
             "op": "spawn",
-            "libraries": libraries,
             "memory": limits.memory_mb << 20,
-            "cpu": limits.total_seconds + limits.init_seconds,
+            "cpu": _LIVES * (limits.total_seconds + limits.init_seconds),
             "strict": strict,
+            "killed": self._killed,
         }
-        if apart:
-            request["apart"] = True
         pid, fds = self._request(request, "pid", () if file is None else (file,))
+        self._killed.clear()
         if len(fds) < 2:
             for fd in fds:
                 os.close(fd)
             raise self._lose("cannot hand over a process: too many files are open here")
         reader, writer, *handle = fds
         process = Process(
-            pid, handle[0] if handle else -1, self._reap, self._out_of_memory.happened
+            pid,
+            handle[0] if handle else -1,
+            self._reap,
+            self._killed.append,
+            self._out_of_memory.happened,
         )
         channel = Channel(process, (reader, writer), limits)
         try:
@@ -165,7 +164,7 @@ class WarmParent:
     def _request(
         self, request: dict[str, Any] | None, wanted: str, files: Sequence[int] = ()
     ) -> tuple[Any, list[int]]:
-        """What it answers to a request (None: what it says first), with descriptors.
+        """Return what it answers to a request (None: what it says first), with descriptors.
 
         ``files`` are descriptors to hand over.
         """

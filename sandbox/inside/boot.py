@@ -23,14 +23,14 @@ def _low(control: socket.socket) -> socket.socket:
     return low
 
 
-def main(descriptor: int) -> None:
-    """Obey the control socket that is open as ``descriptor`` until the host is gone."""
+def main(descriptor: int, libraries: list[str]) -> None:
+    """Load the libraries, then obey the control socket until the host is gone."""
     control = _low(socket.socket(fileno=descriptor))
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         from sandbox.inside.parent import Parent  # what cannot be loaded is told, too
 
-        Parent(control).run()
+        Parent(control, libraries).run()
     except Exception as error:
         text = json.dumps({"error": f"{type(error).__name__}: {error}"})
         control.sendall(text.encode() + b"\n")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+import marshal
 import mmap
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
@@ -13,63 +13,66 @@ import numpy as np
 
 from sandbox import tracing
 from sandbox.errors import MemoryLimit, ProgramError
-from sandbox.frames import EPISODE_HEAD, RESET_HEAD, SEED_HEAD, SLOT_HEAD, Kind
+from sandbox.frames import (
+    BEGIN_HEAD,
+    EPISODE_HEAD,
+    HEADER,
+    MAGIC,
+    SEED_HEAD,
+    START_HEAD,
+    Kind,
+)
 from sandbox.inside import trajectory
-from sandbox.inside.acting import Acting
-from sandbox.inside.counting import CountingProgram
 from sandbox.inside.faults import fault_payload, late
-from sandbox.inside.given import prepared
-from sandbox.inside.instances import InstancesProgram
 from sandbox.inside.pipes import Closed, Pipes
-from sandbox.inside.policy import PolicyProgram
-from sandbox.inside.preparing import PrepareProgram
-from sandbox.inside.program import FeedbackProgram, Program, Task
-from sandbox.inside.sealed import read_only_pages
-from sandbox.inside.traced import TracedProgram
+from sandbox.inside.policy import CountingProgram, PolicyProgram
+from sandbox.inside.program import FeedbackProgram, PrepareProgram, Program, Task
+from sandbox.inside.recorded import Named
 from sandbox.inside.watchdog import Watchdog
-from sandbox.interface import Box, Interface, Limits, Place, action_from_dict
-from sandbox.language.declared import TRACE
-from sandbox.language.formatting import Stream
-from sandbox.language.library import Loaded
+from sandbox.interface import Interface, Limits, Place, action_from_dict
+from sandbox.language import Runtime
+from sandbox.prepared import unpack
 
 #: Set aside so that running out of memory can still be reported.
 _BALLAST = 1 << 20
 
 _NAMES: dict[int, str] = {
     Kind.START: "loading the program",
-    Kind.RESET: "making the policy object",
+    Kind.BEGIN: "making the policy object",
     Kind.ACT: "act()",
     Kind.SUMMARIZE: "summarize_trajectory()",
     Kind.OUTPUT: "reading the output",
     Kind.TRACE: "reading the trace",
     Kind.LINES: "reading the counts of lines",
-    Kind.ERROR: "reading an error",
-    Kind.GIVE: "taking what was prepared",
     Kind.PREPARE: "prepare()",
 }
 
 
-def _task(data: Mapping[str, Any], given: mmap.mmap | None) -> Task:
-    shape = data["interface"]
-    interface = Interface(**{**shape, "action": action_from_dict(shape["action"])})
-    places = tuple(Place(*numbers) for numbers in data["places"])
-    limits = Limits(**data["limits"])
-    values = prepared(given) if given is not None else None
-    return Task(data["source"], interface, limits, tuple(data["extra_imports"]), places, values)
+def _task(payload: memoryview) -> Task:
+    sizes = START_HEAD.unpack_from(payload)
+    parts, at = [], START_HEAD.size
+    for size in sizes:
+        parts.append(bytes(payload[at : at + size]))
+        at += size
+    data = json.loads(parts[0])
+    shape = {**data["interface"], "observation_source": None}
+    return Task(
+        role=data["role"],
+        source=data["source"],
+        interface=Interface(**{**shape, "action": action_from_dict(shape["action"])}),
+        limits=Limits(**data["limits"]),
+        extra_imports=tuple(data["extra_imports"]),
+        places=tuple(Place(*numbers) for numbers in data["places"]),
+        compiled=parts[1],
+        observation=marshal.loads(parts[2]) if parts[2] else None,  # noqa: S302 - the host's
+        prepared=Named(unpack(parts[3]), "prepare() returned") if parts[3] else None,
+    )
 
 
-def _reset(program: PolicyProgram, payload: memoryview) -> tuple[Kind, bytes]:
-    count, fresh, watched = RESET_HEAD.unpack_from(payload)
-    start = RESET_HEAD.size
-    slots = np.frombuffer(payload, np.int64, count, start).tolist()
-    seeds = np.frombuffer(payload, np.uint64, count, start + 8 * count).tolist()
-    if isinstance(program, InstancesProgram):
-        numbers = np.frombuffer(payload, np.float64, -1, start + 16 * count)
-        program.choose(slots, numbers.reshape(count, -1).tolist())
-    program.reset(slots, seeds, bool(fresh))
-    if isinstance(program, TracedProgram):
-        traced = np.frombuffer(payload, np.int64, watched, start + 16 * count).tolist()
-        program.trace(slots, traced)
+def _begin(program: PolicyProgram, payload: memoryview) -> tuple[Kind, bytes]:
+    seed, fresh, traced = BEGIN_HEAD.unpack_from(payload)
+    constants = np.frombuffer(payload, np.float64, -1, BEGIN_HEAD.size).tolist()
+    program.begin(seed, bool(fresh), bool(traced), constants)
     return Kind.DONE, b""
 
 
@@ -95,56 +98,52 @@ def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "replace")
 
 
-def _seconds(program: Program, kind: int, payload: memoryview) -> float:
-    limits = program.task.limits
-    if kind == Kind.PREPARE:
-        return limits.prepare_seconds
-    if kind == Kind.RESET:
-        return limits.init_seconds * int(RESET_HEAD.unpack_from(payload)[0])
-    return limits.act_seconds
-
-
 _HANDLERS: dict[int, Callable[[Any, memoryview], tuple[Kind, bytes]]] = {
-    Kind.RESET: _reset,
+    Kind.BEGIN: _begin,
     Kind.SUMMARIZE: _summarize,
     Kind.OUTPUT: lambda program, _: (Kind.TEXT, _bytes(program.printer.text)),
-    Kind.TRACE: lambda program, slot: (Kind.DATA, program.samples(*SLOT_HEAD.unpack(slot))),
+    Kind.TRACE: lambda program, _: (Kind.DATA, program.samples()),
     Kind.LINES: lambda program, _: (Kind.DATA, program.lines()),
-    Kind.ERROR: lambda program, slot: (Kind.TEXT, _bytes(program.error(*SLOT_HEAD.unpack(slot)))),
     Kind.PREPARE: lambda program, seed: (Kind.DATA, program.prepare(*SEED_HEAD.unpack(seed))),
 }
-#: What becomes of a program, by what it is for.
-_PROGRAMS: dict[str, type[PolicyProgram]] = {
-    "policy": PolicyProgram,
-    "counting": CountingProgram,
-    "instances": InstancesProgram,
-}
-_START, _ACT, _GIVE = int(Kind.START), int(Kind.ACT), int(Kind.GIVE)
+_START, _ACT = int(Kind.START), int(Kind.ACT)
 
 
 class _Server:
     """One process: a program is loaded, then asked again and again."""
 
     def __init__(
-        self, pipes: Pipes, libraries: Loaded, watchdog: Watchdog, recorded: mmap.mmap | None
+        self, pipes: Pipes, runtime: Runtime, watchdog: Watchdog, recorded: mmap.mmap | None
     ) -> None:
         self._pipes = pipes
-        self._libraries = libraries
+        self._runtime = runtime
         self._watchdog = watchdog
         self._ballast = bytearray(_BALLAST)
         self._recorded = recorded
-        self._given: mmap.mmap | None = None
         self._kind = 0
         self._source = ""
         self._program: Program | None = None
-        self._acting: Acting | None = None
 
     def run(self) -> None:
         """Answer requests until the host closes the pipe or the program fails."""
-        self._pipes.reply(Kind.READY)
+        pipes, watchdog = self._pipes, self._watchdog
+        watchdog.report = self._late
+        pipes.reply(Kind.READY)
+        have = 0
         try:
             while True:
-                self._answer()
+                self._kind = kind = pipes.receive(have)
+                watchdog.seconds, watchdog.call = self._seconds(kind), pipes.sequence
+                if kind == _ACT:
+                    have = self._act()
+                    continue
+                have = 0
+                if kind == _START:
+                    answer = Kind.DATA, self._start(_task(pipes.payload))
+                else:
+                    answer = _HANDLERS[kind](self._program, pipes.payload)
+                watchdog.call = None
+                pipes.reply(*answer)
         except Closed:
             return
         except ProgramError as error:
@@ -152,57 +151,60 @@ class _Server:
         except MemoryError:
             self._fail(MemoryLimit("MemoryError"))
 
-    def _answer(self) -> None:
-        pipes = self._pipes
-        self._kind = kind = pipes.receive()
-        if kind == _ACT and self._acting is not None:
-            reply = self._acting.answer()
-            self._watchdog.rest()
-            pipes.write(reply)
-            return
-        if kind == _START:
-            self._start(json.loads(bytes(pipes.payload)))
-            self._watchdog.rest()
-            pipes.reply(Kind.DONE)
-            return
-        if kind == _GIVE:
-            self._given = read_only_pages(pipes.payload)
-            pipes.reply(Kind.DONE)
-            return
-        if self._program is None:
-            raise Closed
-        if self._acting is not None and kind == Kind.RESET:
-            self._acting.forget()
-        self._watch(_seconds(self._program, kind, pipes.payload))
-        answer = _HANDLERS[kind](self._program, pipes.payload)
-        self._watchdog.rest()
-        pipes.reply(*answer)
+    def _act(self) -> int:
+        """Answer the request to act at hand, and all that follow.
 
-    def _start(self, data: Mapping[str, Any]) -> None:
-        task = _task(data, self._given)
+        Returns how many bytes of another request have been read then. Observations are read where
+        they arrive and actions are written where they leave, so that a hand-over runs little code
+        and touches little memory: between two of them other processes have filled the caches.
+        """
+        pipes, watchdog, program = self._pipes, self._watchdog, self._program
+        assert isinstance(program, PolicyProgram)  # noqa: S101 - the host asks no other
+        act, write, readinto = program.act, pipes.write, pipes.readinto
+        buffer, end, number = pipes.buffer, pipes.end, pipes.sequence
+        observation = np.frombuffer(buffer, np.float64, (end - HEADER.size) // 8, HEADER.size)
+        reply = bytearray(HEADER.size + 8 * program.task.interface.action.size)
+        action = np.frombuffer(reply, np.float64, -1, HEADER.size)
+        HEADER.pack_into(reply, 0, MAGIC, Kind.ACTIONS, number, action.nbytes)
+        asked = bytes(buffer[:8])
+        while True:
+            act(observation.copy(), action)
+            watchdog.call = None
+            write(reply)
+            have = readinto(buffer)
+            if have != end or not buffer.startswith(asked):
+                return int(have or 0)
+            reply[8:12] = buffer[8:12]
+            number += 1
+            watchdog.call = number
+
+    def _start(self, task: Task) -> bytes:
+        """Load a program; return its code if it was compiled here."""
         self._source = task.source
-        self._watch(task.limits.init_seconds)
-        if data["role"] == "prepare":
-            self._program = PrepareProgram(task, self._libraries, self._recorded)
-        elif data["role"] != "feedback":
-            kind = _PROGRAMS[data["role"]]
-            if kind is PolicyProgram and TRACE in task.source:
-                kind = TracedProgram
-            self._program = program = kind(task, self._libraries)
-            self._acting = Acting(program, self._pipes, self._watch)
+        self._watchdog.seconds = task.limits.init_seconds
+        if task.role == "prepare":
+            self._program = PrepareProgram(task, self._runtime, self._recorded)
+        elif task.role == "feedback":
+            self._program = FeedbackProgram(task, self._runtime)
         else:
-            self._program = FeedbackProgram(task, self._libraries)
-        sys.stdout = sys.stderr = Stream(self._program.printer)
+            kind = CountingProgram if task.role == "counting" else PolicyProgram
+            self._program = kind(task, self._runtime)
+        return b"" if task.compiled else self._program.compiled.packed()
 
-    def _watch(self, seconds: float) -> None:
-        self._watchdog.watch(seconds, self._late)
+    def _seconds(self, kind: int) -> float:
+        """Return the processor time that a call may take; to start, the usual."""
+        if self._program is None:
+            return Limits().init_seconds
+        limits = self._program.task.limits
+        if kind == Kind.PREPARE:
+            return limits.prepare_seconds
+        return limits.init_seconds if kind == Kind.BEGIN else limits.act_seconds
 
     def _late(self, frame: FrameType | None) -> None:
-        slot = self._program.current_slot() if self._program is not None else None
-        self._tell(late(frame, self._source, _NAMES[self._kind], slot))
+        self._tell(late(frame, self._source, _NAMES[self._kind]))
 
     def _fail(self, error: ProgramError) -> None:
-        self._watchdog.rest()
+        self._watchdog.call = None
         del self._ballast
         self._tell(error)
 
@@ -214,7 +216,7 @@ class _Server:
 def serve(
     read_fd: int,
     write_fd: int,
-    libraries: Loaded,
+    runtime: Runtime,
     watchdog: Watchdog,
     recorded: mmap.mmap | None = None,
 ) -> None:
@@ -222,24 +224,4 @@ def serve(
 
     ``recorded``: pages of the data for ``prepare``.
     """
-    _Server(Pipes(read_fd, write_fd), libraries, watchdog, recorded).run()
-
-
-_TOUCH = """
-import numpy as np
-class Policy:
-    def __init__(self):
-        self._gain = 1.0
-    def act(self, obs):
-        if obs[0] > 0 and self._gain:
-            return [float(x) for x in np.clip(self._gain * obs, -1, 1)]
-        return np.zeros(1)
-"""
-
-
-def touch() -> None:
-    """Run a program of our own, so that the pages that programs need are this process's own."""
-    interface = Interface(1, None, Box((1,)))
-    program = PolicyProgram(Task(_TOUCH, interface, Limits()), {})
-    program.reset([0], [0], fresh=True)
-    program.act(program.group(bytes(8)), [np.ones(1)], np.zeros(1))
+    _Server(Pipes(read_fd, write_fd), runtime, watchdog, recorded).run()

@@ -6,7 +6,7 @@ from types import FrameType, TracebackType
 
 from sandbox import frames
 from sandbox.errors import REPORTED, PolicyError, ProgramError, TimeLimit
-from sandbox.frames import FAULTS, MAX_MESSAGE, Fault
+from sandbox.frames import MAX_MESSAGE, Fault, possible_faults
 from sandbox.language import FILENAME, quoted, readable, shortened
 
 _MAX_FRAMES = 12
@@ -52,16 +52,16 @@ def describe(error: BaseException, source: str) -> tuple[str, int]:
     return "\n".join(lines), line
 
 
-def late(frame: FrameType | None, source: str, what: str, slot: int | None) -> TimeLimit:
+def late(frame: FrameType | None, source: str, what: str) -> TimeLimit:
     """The report about the call ``what`` that takes too long; ``frame`` is where it is now."""
     text = f"{what} did not return in time (processor time counts); make it do less per call"
     while frame is not None and frame.f_code.co_filename != FILENAME:
         frame = frame.f_back
     if frame is None:
-        return TimeLimit(text, slot=slot)
+        return TimeLimit(text)
     line = frame.f_lineno
     place = f"\nit was at line {line}, in {shortened(readable(frame.f_code.co_name))}"
-    return TimeLimit(text + place + quoted(source, line), line=line, slot=slot)
+    return TimeLimit(text + place + quoted(source, line), line=line)
 
 
 def fault_payload(error: ProgramError, request: int, printed: str) -> bytes:
@@ -70,7 +70,7 @@ def fault_payload(error: ProgramError, request: int, printed: str) -> bytes:
     What is no fault of a kind that this request may have is reported as an exception of the
     program.
     """
-    kind = type(error) if type(error) in FAULTS[request] else PolicyError
-    line, slot = (-1 if number is None else number for number in (error.line, error.slot))
+    kind = type(error) if type(error) in possible_faults(request) else PolicyError
+    line = -1 if error.line is None else error.line
     message = error.message[:MAX_MESSAGE]
-    return frames.pack_fault(Fault(REPORTED.index(kind), line, slot, message, printed))
+    return frames.pack_fault(Fault(REPORTED.index(kind), line, message, printed))

@@ -17,58 +17,55 @@ class Closed(Exception):
 
 
 class Pipes:
-    """One request at a time, kept at the beginning of ``buffer`` until the next is received.
+    """One request at a time, at the beginning of ``buffer`` until the next is received.
 
     Attributes:
+        readinto: reads what comes into a buffer.
         buffer: the request, header first; another object once a request has needed a longer one.
         end: of the request.
-        sequence: number of the request.
     """
 
     def __init__(self, read_fd: int, write_fd: int) -> None:
-        self._readinto = io.FileIO(read_fd, closefd=False).readinto
+        self.readinto = io.FileIO(read_fd, closefd=False).readinto
         self._writer = write_fd
-        self._have = 0
         self.buffer = bytearray(_CHUNK)
         self.end = 0
-        self.sequence = 0
 
-    def receive(self) -> int:
-        """Kind of the next request.
-
-        Requests may have come together: what follows the first is kept.
+    def receive(self, have: int = 0) -> int:
+        """Return the kind of the next request, of which ``have`` bytes are read already.
 
         Raises:
             Closed: there is none.
         """
-        rest = self._have - self.end
-        if rest:
-            self.buffer[:rest] = self.buffer[self.end : self._have]
-        self._have = rest
-        if rest < HEADER.size:
-            self._read(HEADER.size)
+        have = self._read(have, HEADER.size)
         kind: int
-        _, kind, self.sequence, length = HEADER.unpack_from(self.buffer)
+        _, kind, _, length = HEADER.unpack_from(self.buffer)
         self.end = HEADER.size + length
-        if self._have < self.end:
-            self._read(self.end)
+        if have < self.end:
+            self._read(have, self.end)
         return kind
+
+    @property
+    def sequence(self) -> int:
+        """Number of the request."""
+        number: int = HEADER.unpack_from(self.buffer)[2]
+        return number
 
     @property
     def payload(self) -> memoryview:
         """What follows the header of the request."""
         return memoryview(self.buffer)[HEADER.size : self.end]
 
-    def _read(self, need: int) -> None:
-        """Read on until there are at least ``need`` bytes."""
+    def _read(self, have: int, need: int) -> int:
+        """Read on until there are ``need`` bytes; return how many there are."""
         if need > len(self.buffer):
-            self.buffer = self.buffer[: self._have] + bytes(need - self._have)
-        while self._have < need:
-            room = memoryview(self.buffer)[self._have :] if self._have else self.buffer
-            got = self._readinto(room)
+            self.buffer = self.buffer[:have] + bytes(need - have)
+        while have < need:
+            got = self.readinto(memoryview(self.buffer)[have:])
             if not got:
                 raise Closed
-            self._have += got
+            have += got
+        return have
 
     def reply(self, kind: Kind, payload: bytes = b"") -> None:
         """Write one reply to the request."""

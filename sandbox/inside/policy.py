@@ -1,181 +1,183 @@
-"""A program with a ``Policy`` class, acting in several slots."""
+"""A program with a ``Policy`` class: it plays one episode at a time."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextvars import Context
-from dataclasses import dataclass
-from functools import partial
-from operator import length_hint
-from typing import Any, TypeVar
+import inspect
+import sys
+import types
+from collections.abc import Callable, Sequence
+from types import FrameType
+from typing import Any
 
-from sandbox.errors import ProgramError
-from sandbox.inside.actions import bulk_writer, converter
-from sandbox.inside.given import takes_one
+import numpy as np
+
+from sandbox.errors import PolicyError, ProgramError
+from sandbox.frames import LINE_HITS
+from sandbox.inside.actions import converter
 from sandbox.inside.program import Program, Task
-from sandbox.interface import FloatArray
-from sandbox.language import Randomness, roots
-from sandbox.language.library import Loaded
+from sandbox.interface import Box, FloatArray
+from sandbox.language import FILENAME, Runtime
+from sandbox.tracing import MAX_STEPS, Column, pack
 
-_Result = TypeVar("_Result")
-
-
-@dataclass
-class Slot:
-    """One lockstep episode."""
-
-    randomness: Randomness
-    context: Context | None
-    policy: Any = None
-
-
-class _InContext:
-    """A policy whose settings (``language.compiler``) are its own."""
-
-    __slots__ = ("_context", "_policy")
-
-    def __init__(self, policy: object, context: Context) -> None:
-        self._policy = policy
-        self._context = context
-
-    def act(self, observation: object) -> object:
-        return self._context.run(_act, self._policy, observation)
-
-    def reset(self) -> None:
-        self._context.run(_restart, self._policy)
-
-    @property
-    def inner(self) -> object:
-        return self._policy
-
-
-def _act(policy: Any, observation: object) -> object:  # noqa: ANN401 - whatever the program made
-    return policy.act(observation)
-
-
-def _restart(policy: object) -> None:
-    restart = getattr(policy, "reset", None)
-    if callable(restart):
-        restart()
-
-
-@dataclass(frozen=True)
-class Group:
-    """Slots that act together, looked up once."""
-
-    slots: Sequence[int]
-    policies: Sequence[Any]
+_MISSING = object()
 
 
 class PolicyProgram(Program):
-    """A program with a ``Policy`` class, acting in several slots."""
+    """A program with a ``Policy`` class."""
 
-    def __init__(self, task: Task, libraries: Loaded) -> None:
-        super().__init__(task, libraries)
+    def __init__(self, task: Task, runtime: Runtime) -> None:
+        super().__init__(task, runtime)
         self._convert = converter(task.interface.action)
-        self._write_all = bulk_writer(task.interface.action)
-        self._slots: dict[int, Slot] = {}
-        #: The group that acts, and the observations that it has not seen yet.
-        self._running: tuple[Group, Iterator[FloatArray]] | None = None
-        #: Whose random numbers code draws that runs in no act.
-        self._beginning = Randomness(0)
-        self._own_settings = self.compiled.settings or bool(task.extra_imports)
-        roots.provide(self._randomness)
-        load = partial(self._policy_class, self._beginning)
-        policy_class = self._guarded(partial(Context().run, load))
-        self._shared = policy_class if self.compiled.stateless else None
-        given = task.prepared is not None and takes_one(policy_class)
-        self._arguments = (task.prepared,) if given else ()
+        space = task.interface.action
+        #: The shape of arrays that are actions as they are.
+        self._plain = space.shape if isinstance(space, Box) and len(space.shape) == 1 else None
+        self._policy: Any = None
+        self._act: Callable[[Any], Any]
+        self._samples: _Samples | None = None
 
-    def _randomness(self) -> Randomness:
-        number = self.current_slot()
-        return self._beginning if number is None else self._slots[number].randomness
-
-    def _policy_class(self, randomness: Randomness) -> type[Any]:
-        return self.load(randomness, self.task.interface.policy_class, "act")
-
-    def policy_class(self, number: int, randomness: Randomness) -> type[Any]:
-        """The class of a slot's policy, whose module draws from ``randomness`` while it runs."""
-        return self._shared or self._policy_class(randomness)
-
-    def _new_policy(self, number: int, slot: Slot) -> object:
-        if slot.context is None:
-            return self._made(number, slot)
-        return _InContext(slot.context.run(self._made, number, slot), slot.context)
-
-    def _made(self, number: int, slot: Slot) -> object:
-        return self.policy_class(number, slot.randomness)(*self._arguments)
-
-    def _guarded(self, run: Callable[[], _Result], slot: int = -1) -> _Result:
+    def begin(self, seed: int, fresh: bool, traced: bool, constants: Sequence[float]) -> None:
+        """Begin an episode: with a new object in a new namespace, or with the one that there is."""
         try:
-            return run()
+            self.runtime.randomness.seed(seed)
+            if fresh or self._policy is None:
+                self._policy = None  # the old namespace can go
+                self.printer.clear()
+                cls = self.load(self.task.interface.policy_class, "act", constants)
+                given = self.task.prepared
+                takes = given is not None and _takes_one(cls)
+                self._policy = cls(given) if takes else cls()
+            elif callable(restart := getattr(self._policy, "reset", None)):
+                restart()
+            self._act = self._policy.act
         except ProgramError:
             raise
         except BaseException as error:
-            raise self.failed(error, slot) from None
+            raise self.failed(error) from None
+        names = self.compiled.traced
+        self._samples = _Samples(self._policy, names) if traced and names else None
 
-    def current_slot(self) -> int | None:
-        """The slot whose action is missing."""
-        return None if self._running is None else self._slot(*self._running)
-
-    def reset(self, slots: Sequence[int], seeds: Sequence[int], fresh: bool) -> None:
-        """Begin an episode in each slot."""
-        for number, seed in zip(slots, seeds, strict=True):
-            self._reset(number, seed, fresh)
-
-    def _reset(self, number: int, seed: int, fresh: bool) -> None:
-        slot = self._slots.get(number)
-        if fresh or slot is None:
-            context = Context() if self._own_settings else None
-            slot = self._slots[number] = Slot(Randomness(seed), context)
-        else:
-            slot.randomness.seed(seed)
-        self._beginning = slot.randomness
-        self.begin(number, slot)
-
-    def begin(self, number: int, slot: Slot) -> None:
-        """Make the slot's object, or tell the one that it has of a new episode."""
-        if slot.policy is None:
-            slot.policy = self._guarded(partial(self._new_policy, number, slot), number)
-        else:
-            self._guarded(partial(_restart, slot.policy), number)
-
-    def policy(self, slot: int) -> object:
-        """The object of the program's class that acts in a slot."""
-        policy = self._slots[slot].policy
-        return policy.inner if isinstance(policy, _InContext) else policy
-
-    def group(self, slots: bytes) -> Group:
-        """The slots of these numbers (int64) with their policies, until the next reset."""
-        numbers = memoryview(slots).cast("q").tolist()
-        return Group(numbers, [self._slots[number].policy for number in numbers])
-
-    def act(self, group: Group, rows: Sequence[FloatArray], actions: FloatArray) -> None:
-        """One action per slot of the group into ``actions``, float64 ``(k * action.size,)``.
-
-        ``rows`` are the observations: arrays of their own, which the policies may keep.
-        """
-        unseen = iter(rows)
-        observations = unseen if self.observe is None else map(self.observe, unseen)
-        self._running = group, unseen
+    def act(self, row: FloatArray, action: FloatArray) -> None:
+        """Write the action for an observation, an array of its own, into ``(action.size,)``."""
+        observe = self.observe
         try:
-            returned = [policy.act(seen) for policy, seen in zip(group.policies, observations)]  # noqa: B905 - lengths are equal; the check costs a microsecond
+            returned = self._act(row if observe is None else observe(row))
+            if (
+                type(returned) is np.ndarray
+                and returned.shape == self._plain
+                and returned.dtype == np.float64
+            ):
+                action[:] = returned
+            else:
+                action[:] = self._convert(returned)
         except BaseException as error:
-            raise self.failed(error, self._slot(group, unseen)) from None
-        self._running = None
-        if not self._write_all(returned, actions):
-            self._convert_each(group, returned, actions)
+            raise self.failed(error) from None
+        if self._samples is not None:
+            self._samples.take()
 
-    @staticmethod
-    def _slot(group: Group, unseen: Iterator[FloatArray]) -> int:
-        """The slot that has seen its observation last."""
-        return group.slots[len(group.slots) - length_hint(unseen) - 1]
+    def samples(self) -> bytes:
+        """Return the trace of the episode so far."""
+        return pack(self._samples.columns if self._samples is not None else {})
 
-    def _convert_each(self, group: Group, returned: Sequence[Any], actions: FloatArray) -> None:
-        """Where not all actions are of the type that needs no conversion."""
-        rows = actions.reshape(len(returned), -1)
-        for slot, row, action in zip(group.slots, rows, returned, strict=True):
-            try:
-                row[:] = self._convert(action)
-            except BaseException as error:
-                raise self.failed(error, slot) from None
+
+def _takes_one(cls: type[Any]) -> bool:
+    """Tell whether objects of the class are made with an argument."""
+    try:
+        inspect.signature(cls).bind(None)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+class _Samples:
+    """Values of the attributes that a policy's class names, sampled after each act.
+
+    Sampling looks an attribute up where objects keep them and runs no code of the program: a
+    property is not called, so that a program behaves the same whether it is traced or not.
+    """
+
+    def __init__(self, policy: object, names: dict[str, str]) -> None:
+        self.columns = {name: Column() for name in names}
+        self._policy = policy
+        self._held: dict[str, Any] = getattr(policy, "__dict__", {})
+        self._pairs = [(self.columns[name], attribute) for name, attribute in names.items()]
+        self._left = MAX_STEPS
+
+    def take(self) -> None:
+        """Sample once more, up to the limit."""
+        if not self._left:
+            return
+        self._left -= 1
+        for column, attribute in self._pairs:
+            value = self._held.get(attribute, _MISSING)
+            column.add(self._of_class(attribute) if value is _MISSING else value)
+
+    def _of_class(self, attribute: str) -> object:
+        """Return a constant of the class, or what a slot of the object holds."""
+        for kind in type(self._policy).__mro__:
+            found = vars(kind).get(attribute, _MISSING)
+            if isinstance(found, types.MemberDescriptorType):
+                if found.__objclass__ not in type(self._policy).__mro__:
+                    raise PolicyError(
+                        f"`{attribute}` in `TRACE` is a slot of class"
+                        f" {found.__objclass__.__name__}; name attributes of self"
+                    )
+                try:
+                    return found.__get__(self._policy)
+                except AttributeError:
+                    return None
+            if found is not _MISSING:
+                return found
+        return None
+
+
+class CountingProgram(PolicyProgram):
+    """A policy program that counts in how many acts each of its lines runs.
+
+    The interpreter's own trace function does it. It takes several times as long as running the
+    program, so it is for episodes that are played again to be looked at.
+    """
+
+    def __init__(self, task: Task, runtime: Runtime) -> None:
+        super().__init__(task, runtime)
+        self._hits: dict[int, int] = {}
+        self._seen: set[int] = set()
+
+    def begin(self, seed: int, fresh: bool, traced: bool, constants: Sequence[float]) -> None:
+        """As for any policy; what runs meanwhile counts as reached, in no act."""
+        self._count()
+        super().begin(seed, fresh, traced, constants)
+        self._settle(0)
+
+    def act(self, row: FloatArray, action: FloatArray) -> None:
+        """As for any policy; the lines that run count once."""
+        self._count()
+        super().act(row, action)
+        self._settle(1)
+
+    def lines(self) -> bytes:
+        """Return each line that has run, in order, and in how many acts."""
+        return b"".join(LINE_HITS.pack(*pair) for pair in sorted(self._hits.items()))
+
+    def _count(self) -> None:
+        """Count from here on.
+
+        A recursion that is too deep for the trace function ends it, for the rest of that act.
+        """
+        if sys.gettrace() is not None:
+            return
+        seen = self._seen.add
+
+        def line(frame: FrameType, event: str, _: object) -> object:
+            if event == "line":
+                seen(frame.f_lineno)
+            return line
+
+        def enter(frame: FrameType, event: str, _: object) -> object:
+            return line if frame.f_code.co_filename == FILENAME else None
+
+        sys.settrace(enter)  # type: ignore[arg-type]
+
+    def _settle(self, acts: int) -> None:
+        for number in self._seen:
+            self._hits[number] = self._hits.get(number, 0) + acts
+        self._seen.clear()

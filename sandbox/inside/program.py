@@ -1,48 +1,31 @@
-"""Loading and running one program.
-
-Each slot (one lockstep episode) has a namespace of its own: the module is executed anew for every
-fresh policy object, with its own random generators, so that episodes cannot influence each other
-and results do not depend on how many of them run together. Only a module without any state
-(``language.stateless``) is executed once for all.
-"""
+"""Loading and running one program."""
 
 from __future__ import annotations
 
 import math
-import sys
+import mmap
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from sandbox.errors import BadAction, CompileError, MemoryLimit, PolicyError, ProgramError
-from sandbox.inside.actions import ActionError
+from sandbox.inside.actions import ActionError, shown
 from sandbox.inside.faults import describe
+from sandbox.inside.recorded import Named, RecordedData
 from sandbox.inside.trajectory import Trajectory
 from sandbox.interface import FloatArray, Interface, Limits, Place
 from sandbox.language import (
-    MODULE,
-    Library,
-    Printer,
-    Randomness,
+    Compiled,
+    Runtime,
     compile_source,
-    import_hook,
     importable,
-    make_builtins,
     readable,
-    roots,
     shortened,
 )
-from sandbox.language.hardening import harden
-from sandbox.language.library import Loaded, library_facades
-from sandbox.language.mappings import Named
-from sandbox.language.ownership import fleeting
-
-#: No constants beside those in the text.
-NONE: Mapping[str, float] = MappingProxyType({})
+from sandbox.prepared import MAX_VALUES, Value, pack
 
 
 @dataclass(frozen=True)
@@ -52,26 +35,20 @@ class Task:
     source: str
     interface: Interface
     limits: Limits
+    role: str = "policy"
     extra_imports: tuple[str, ...] = ()
     places: tuple[Place, ...] = ()
+    compiled: bytes = b""
+    observation: types.CodeType | None = None
     prepared: Named | None = None
 
 
-def observation_class(source: str | None) -> Callable[[FloatArray], Any] | None:
-    """The class ``Observation``, or None where observations are plain vectors.
-
-    Objects of it, and of the other classes in the source, live for a step, and a program may write
-    to them; the classes serve all episodes, and what they hold is made immutable.
-    """
-    if source is None:
+def observation_class(code: types.CodeType | None) -> Callable[[FloatArray], Any] | None:
+    """Return the class ``Observation``, or None where observations are plain vectors."""
+    if code is None:
         return None
     namespace: dict[str, Any] = {"np": np, "math": math, "__name__": "observation"}
-    exec(compile(source, "<observation>", "exec", dont_inherit=True), namespace)  # noqa: S102 - trusted: it comes with the task
-    for value in list(namespace.values()):
-        if isinstance(value, type) and value.__module__ == "observation":
-            fleeting(value)
-            # The initializer runs for each step; it cannot be taken off its class (``attributes``).
-            harden([value], "__init__")
+    exec(code, namespace)  # noqa: S102 - trusted: it comes with the task
     observation: Callable[[FloatArray], Any] = namespace["Observation"]
     return observation
 
@@ -79,8 +56,8 @@ def observation_class(source: str | None) -> Callable[[FloatArray], Any] | None:
 class Program:
     """A compiled program and what its namespaces are made of."""
 
-    def __init__(self, task: Task, libraries: Loaded) -> None:
-        """Check and compile.
+    def __init__(self, task: Task, runtime: Runtime) -> None:
+        """Check and compile, unless an earlier process has done it.
 
         Raises:
             CompileError: the source is refused.
@@ -88,54 +65,40 @@ class Program:
         if len(task.source) > task.limits.source_chars:
             raise CompileError(f"the source is longer than {task.limits.source_chars} characters")
         self.task = task
-        self.printer = Printer(task.limits.output_chars)
-        self._libraries = library_facades(libraries, task.extra_imports)
-        offer = importable(task.extra_imports)
-        policy_class = task.interface.policy_class
-        self.compiled = compile_source(task.source, offer, policy_class, task.places)
-        self.observe = observation_class(task.interface.observation_source)
-        # dataclasses look their module up by name.
-        sys.modules[MODULE] = types.ModuleType(MODULE)
+        self.runtime = runtime
+        self.printer = runtime.printer
+        self.printer.limit = task.limits.output_chars
+        if task.compiled:
+            self.compiled = Compiled.unpacked(task.compiled)
+        else:
+            offer = importable(task.extra_imports)
+            policy_class = task.interface.policy_class
+            self.compiled = compile_source(task.source, offer, policy_class, task.places)
+        self.observe = observation_class(task.observation)
 
-    def load(
-        self,
-        randomness: Randomness,
-        class_name: str,
-        method: str,
-        constants: Mapping[str, float] = NONE,
-    ) -> type[Any]:
+    def load(self, class_name: str, method: str, constants: Sequence[float] = ()) -> type[Any]:
         """Execute the module in a new namespace and return the class ``class_name``.
 
         Raises:
             CompileError: there is no such class, or it has no such method.
         """
-        return self.find(self.execute(randomness, constants), class_name, method)
+        return self.find(self.execute(constants), class_name, method)
 
-    def execute(
-        self, randomness: Randomness, constants: Mapping[str, float] = NONE
-    ) -> dict[str, Any]:
-        """A new namespace in which the module was executed.
+    def execute(self, constants: Sequence[float] = ()) -> dict[str, Any]:
+        """Return a new namespace in which the module was executed.
 
-        ``constants`` are other values for numbers of the text (``language.places``).
+        ``constants`` are other values for numbers of the text (``Task.places``).
         """
-        library = Library(randomness, self._libraries)
-        namespace: dict[str, Any] = {
-            "__builtins__": make_builtins(self.printer, library.find, import_hook),
-            "__name__": MODULE,
-            "np": library.numpy,
-            "math": library.find("math"),
-        }
-        if "random" in self.task.source:
-            namespace["random"] = library.find("random")
+        namespace = self.runtime.namespace(self.task.source)
         if self.observe is not None:
             namespace["Observation"] = self.observe
-        namespace |= {**self.compiled.numbers, **constants}
+        namespace |= self.compiled.numbers(self.task.places, constants)
         exec(self.compiled.code, namespace)  # noqa: S102 - this is what the sandbox is for
         return namespace
 
     @staticmethod
     def find(namespace: Mapping[str, Any], class_name: str, method: str) -> type[Any]:
-        """The class ``class_name``.
+        """Return the class ``class_name``.
 
         Raises:
             CompileError: there is none, or it has no such method.
@@ -147,12 +110,10 @@ class Program:
             raise CompileError(f"class {class_name} must define a method `{method}`")
         return cls
 
-    def current_slot(self) -> int | None:
-        """The slot whose code runs, where there is such."""
-        return None
-
-    def failed(self, error: BaseException, slot: int = -1) -> ProgramError:
-        """The report about an exception that left the program."""
+    def failed(self, error: BaseException) -> ProgramError:
+        """Return the report about an exception that left the program."""
+        if isinstance(error, ProgramError):
+            return error
         text, line = describe(error, self.task.source)
         kind: type[ProgramError] = PolicyError
         if isinstance(error, MemoryError):
@@ -160,30 +121,22 @@ class Program:
             text += f"\nthe limit is {self.task.limits.memory_mb} MB"
         elif isinstance(error, ActionError):
             kind, text = BadAction, str(error)
-        return kind(
-            text,
-            line=line if line >= 0 else None,
-            slot=slot if slot >= 0 else None,
-        )
+        return kind(text, line=line if line >= 0 else None)
 
 
 class FeedbackProgram(Program):
     """A program with a ``Feedback`` class; one object serves all episodes."""
 
-    def __init__(self, task: Task, libraries: Loaded) -> None:
-        super().__init__(task, libraries)
+    def __init__(self, task: Task, runtime: Runtime) -> None:
+        super().__init__(task, runtime)
         try:
-            randomness = Randomness(0)
-            roots.provide(lambda: randomness)
-            cls = self.load(randomness, task.interface.feedback_class, "summarize_trajectory")
+            cls = self.load(task.interface.feedback_class, "summarize_trajectory")
             self._feedback = cls()
-        except ProgramError:
-            raise
         except BaseException as error:
             raise self.failed(error) from None
 
     def summarize(self, episode: Trajectory) -> str:
-        """The summary, cut to the limit with a note where it was."""
+        """Return the summary, cut to the limit with a note where it was."""
         try:
             text = self._feedback.summarize_trajectory(episode)
         except BaseException as error:
@@ -196,3 +149,84 @@ class FeedbackProgram(Program):
         if len(text) <= limit:
             return text
         return f"{text[:limit]}\n[summary cut here: {len(text) - limit} more characters]"
+
+
+_PREPARE = "prepare"
+_WANTED = "prepare() must return a dict of numbers, arrays of numbers and short strings, by name"
+
+
+class PrepareProgram(Program):
+    """A program with a function ``prepare`` at its top level, which runs once."""
+
+    def __init__(self, task: Task, runtime: Runtime, recorded: mmap.mmap | None) -> None:
+        """``recorded``: pages of a file of ``sandbox.write_recorded``; None: no episode."""
+        super().__init__(task, runtime)
+        self._recorded = recorded
+
+    def prepare(self, seed: int) -> bytes:
+        """Return what it returns, packed; its generators start from ``seed``.
+
+        Raises:
+            ProgramError: it fails, or returns something else.
+        """
+        try:
+            self.runtime.randomness.seed(seed)
+            namespace = self.execute()
+            self.find(namespace, self.task.interface.policy_class, "act")
+            function = _prepare(namespace)
+            data = RecordedData(self.task.interface, self.observe, self._recorded)
+            return _packed(function(data))
+        except BaseException as error:
+            raise self.failed(error) from None
+
+
+def _prepare(namespace: Mapping[str, Any]) -> Callable[[RecordedData], object]:
+    function: Any = namespace.get(_PREPARE)
+    if not callable(function):
+        raise CompileError("the program must define `def prepare(data):` at its top level")
+    found: Callable[[RecordedData], object] = function
+    return found
+
+
+def _packed(returned: object) -> bytes:
+    """Pack what ``prepare`` returned."""
+    if type(returned) is not dict:
+        raise PolicyError(f"{_WANTED}; not {shown(returned, 'prepare()')}")
+    if len(returned) > MAX_VALUES:
+        raise PolicyError(
+            f"prepare() returned {len(returned)} values; at most {MAX_VALUES} are kept"
+        )
+    values = {_name(name): _value(name, value) for name, value in returned.items()}
+    try:
+        return pack(values)
+    except ValueError as error:
+        raise PolicyError(f"prepare() returned what cannot be kept: {error}") from None
+
+
+def _name(name: object) -> str:
+    if type(name) is not str:
+        raise PolicyError(f"{_WANTED}; a name in it is {shown(name, 'prepare()')}")
+    return readable(name)
+
+
+def _value(name: str, value: object) -> Value:
+    """Return ``value`` if it can be packed, or the array of what it lists."""
+    if type(value) in (float, int, bool, str, np.ndarray) or isinstance(value, np.generic):
+        known: Value = str.__str__(value) if isinstance(value, np.str_) else value  # type: ignore[assignment]
+        return known
+    if type(value) in (list, tuple):
+        try:
+            array = np.asarray(value)
+        except Exception:  # ragged, or hostile
+            array = None
+        if type(array) is np.ndarray and array.dtype.kind in "fiub":
+            made: Value = array
+            return made
+        raise PolicyError(
+            f"prepare() returned {shortened(name)!r}: {shown(value, 'prepare()')} that is no array"
+            " of real numbers; give texts, and rows of different lengths, names of their own"
+        )
+    raise PolicyError(
+        f"prepare() returned {shortened(name)!r}: {shown(value, 'prepare()')}; make it a number,"
+        " an array of real numbers or a short string (of a dict, give each entry a name of its own)"
+    )

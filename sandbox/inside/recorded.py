@@ -1,4 +1,4 @@
-"""What ``prepare`` receives: the episodes of a file that is mapped, read-only at every level."""
+"""What ``prepare`` receives: the episodes of a file that is mapped, to be read only."""
 
 from __future__ import annotations
 
@@ -11,13 +11,30 @@ from typing import Any, NoReturn, overload
 
 import numpy as np
 
-from sandbox.inside.sealed import sealed, sealed_values
 from sandbox.interface import FloatArray, Interface
-from sandbox.language.mappings import Named
+from sandbox.prepared import unpack
 
 #: Makes one observation of its vector.
 Observe = Callable[[FloatArray], Any]
 _FLAT = ("observations", "next_observations", "columns")
+#: Characters of a message about a name that is not there.
+_SHOWN = 500
+
+
+class Named(dict[str, Any]):
+    """Values by name, with an error that says which names there are."""
+
+    def __init__(self, values: dict[str, Any], what: str) -> None:
+        """``what`` has these values, for messages."""
+        super().__init__(values)
+        self._what = what
+
+    def __missing__(self, name: object) -> Any:  # noqa: ANN401 - raises
+        there = ", ".join(map(str, self)) or "nothing"
+        raise KeyError(f"{self._what} no {name!r}, but {there}"[:_SHOWN])
+
+    def __repr__(self) -> str:
+        return f"<{', '.join(map(str, self))}>"
 
 
 def mapped(descriptor: int) -> mmap.mmap:
@@ -117,7 +134,9 @@ class RecordedData:
         self, interface: Interface, observe: Observe | None, pages: mmap.mmap | None
     ) -> None:
         """``pages``: of a file of ``sandbox.write_recorded``; None: there is no episode."""
-        values: dict[str, Any] = {} if pages is None else sealed_values(pages, trusted=True)
+        values: dict[str, Any] = {}
+        if pages is not None:
+            values |= unpack(memoryview(pages), len(pages), trusted=True)
         if not len(values.get("ends", ())):
             values |= _nothing(interface)
         self.actions = values["actions"]
@@ -145,14 +164,13 @@ class RecordedData:
 def _nothing(interface: Interface) -> dict[str, Any]:
     """The arrays of no episode."""
     seen = (0, interface.observation_size or 0)
-    empty = {
+    return {
         **dict.fromkeys(("observations", "next_observations"), np.zeros(seen)),
         "actions": np.zeros((0, interface.action.size)),
         "rewards": np.zeros(0),
         "terminals": np.zeros(0, bool),
         **dict.fromkeys(("episode", "ends"), np.zeros(0, np.int64)),
     }
-    return {name: sealed(array) for name, array in empty.items()}
 
 
 def _columns(values: dict[str, Any]) -> Named:
@@ -172,11 +190,11 @@ def _maker(values: dict[str, Any], observe: Observe | None) -> Callable[[int], R
     def seen(index: int, begin: int, end: int) -> Any:  # noqa: ANN401 - an array or objects
         if "numbers" not in values:
             first, last = values["observations"][begin:end], values["next_observations"]
-            return sealed(np.concatenate([first, last[end - 1 : end]]))
+            return np.concatenate([first, last[end - 1 : end]])
         # Before each episode stand the last observations of those before it.
         rows = ends_of_rows[begin + index : end + index + 2]
         flat = (values["numbers"][a:b].copy() for a, b in pairwise(rows))
-        return tuple(sealed(row) if observe is None else observe(row) for row in flat)
+        return tuple(row if observe is None else observe(row) for row in flat)
 
     def make(index: int) -> RecordedEpisode:
         begin, end = ends[index], ends[index + 1]

@@ -23,36 +23,31 @@ class Watchdog:
 
     It runs on processor time, and nothing reads a clock but the timer itself: a call costs two
     assignments, and its time counts from the timer's first look at it.
+
+    Attributes:
+        call: number of the call that runs; None between calls.
+        seconds: processor time that it may take.
+        report: called with the running frame when it takes longer.
     """
 
     def __init__(self) -> None:
-        self._seconds: float | None = None
-        self._until: float | None = None
-        self._report: Callable[[FrameType | None], None] | None = None
+        self.call: int | None = None
+        self.seconds = 0.0
+        self.report: Callable[[FrameType | None], None] | None = None
+        self._seen: int | None = None
+        self._until = 0.0
         signal.signal(signal.SIGPROF, self._tick)
         signal.setitimer(signal.ITIMER_PROF, _TICK, _TICK)
 
-    def watch(self, seconds: float, report: Callable[[FrameType | None], None]) -> None:
-        """Call ``report`` with the running frame if ``rest`` is not called within ``seconds``."""
-        self._report = report
-        self._until = None
-        self._seconds = seconds
-
-    def rest(self) -> None:
-        """The call is over."""
-        self._seconds = None
-
     def _tick(self, number: int, frame: FrameType | None) -> None:
-        if self._seconds is None or self._report is None:
+        now, call = time.process_time(), self.call
+        if call is None or call != self._seen:
+            self._seen, self._until = call, now + self.seconds
             return
-        now = time.process_time()
-        if self._until is None:
-            self._until = now + self._seconds
+        if now < self._until or self.report is None:
             return
-        if now < self._until:
-            return
-        self._seconds = None
+        self.call = None
         try:
-            self._report(frame)
+            self.report(frame)
         finally:
             os._exit(0)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import ast
+import marshal
 import sys
 import types
 import warnings
-from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from sandbox.errors import CompileError
 from sandbox.interface import Place
 from sandbox.language.declared import TRACE, TraceError, traced
-from sandbox.language.places import Renamer, numbers_at
+from sandbox.language.places import Renamer, name_places, numbers_at, values_at
 from sandbox.language.rewriter import Importable
-from sandbox.language.stateless import stateless
 from sandbox.language.transformer import PolicyTransformer
 
 #: The file name in code objects and tracebacks of programs.
@@ -26,33 +26,32 @@ _SHOWN = 160
 #: Deep enough for long sums and else-if chains; pure Python recursion needs no C stack.
 _PARSE_DEPTH = 4000
 
-#: Sets for good what ``np.errstate`` sets for a while. In an episode's context, that is: a program
-#: that names it is executed anew for each of them.
-_OPEN_SETTING = "seterr"
-
-#: ``np.errstate``, ``np.printoptions`` and decimal contexts are meant for a ``with`` statement, but
-#: their ``__enter__`` can be called without an end. They live in context variables; so a program
-#: that may name one of them gets a context of its own for each episode. For others that would be a
-#: tenth of a microsecond per act for nothing.
-_SETTINGS = frozenset({"errstate", "printoptions", "decimal", _OPEN_SETTING})
-#: What reaches attributes by names that are computed.
-_REFLECTIVE = frozenset({"getattr", "attrgetter", "methodcaller"})
-
 
 @dataclass(frozen=True)
 class Compiled:
     """A checked module.
 
-    ``stateless``: one namespace of it can serve several episodes. ``settings``: it may hold
-    settings open from one call to the next. ``traced``: the attributes that its policy class names
-    (``declared``). ``numbers``: what stands in the text where names have been put (``places``).
+    ``traced``: the attributes that its policy class names (``declared``), each with the name that
+    it really has. ``values``: the numbers that stand in the text where names have been put
+    (``places``).
     """
 
     code: types.CodeType
-    stateless: bool
-    settings: bool
-    traced: Mapping[str, str] = field(default_factory=dict)
-    numbers: Mapping[str, float] = field(default_factory=dict)
+    traced: dict[str, str]
+    values: tuple[float, ...] = ()
+
+    def packed(self) -> bytes:
+        """Return it as bytes, for other processes of the same program."""
+        return marshal.dumps((self.code, self.traced, self.values))
+
+    @classmethod
+    def unpacked(cls, data: bytes) -> Compiled:
+        """Return what ``packed`` gave; for sandboxed processes alone."""
+        return cls(*marshal.loads(data))  # noqa: S302 - the program's own process
+
+    def numbers(self, places: Sequence[Place], constants: Sequence[float]) -> dict[str, float]:
+        """Return what a namespace holds in the places of numbers: ``constants``, if there are."""
+        return values_at(places, constants or self.values)
 
 
 def compile_source(
@@ -96,38 +95,19 @@ def _compile(
 ) -> Compiled:
     tree = ast.parse(source, FILENAME)
     named = numbers_at(tree, places)
-    numbers = {name: ast.literal_eval(node) for node, name in named.items()}
     try:
         names = traced(tree, policy_class) if TRACE in source else {}
     except TraceError as error:
         raise _refused(source, [error.args]) from None
-    without_state = stateless(tree) and not _names_any(tree, {_OPEN_SETTING})
-    settings = _names_any(tree, _SETTINGS | _REFLECTIVE)
-    transformer = PolicyTransformer(tree, importable, sealed=without_state)
+    values = {name: ast.literal_eval(node) for node, name in named.items()}
+    transformer = PolicyTransformer(tree, importable)
     tree = transformer.visit(tree)
     if transformer.refusals:
         raise _refused(source, sorted(set(transformer.refusals)))
     if named:
         Renamer(named).visit(tree)
     code = compile(tree, FILENAME, "exec", dont_inherit=True)
-    return Compiled(code, without_state, settings, names, numbers)
-
-
-def _names_any(tree: ast.Module, wanted: Set[str]) -> bool:
-    """Whether the program names one of these, as a name or an attribute."""
-    return any(not wanted.isdisjoint(_names_in(node)) for node in ast.walk(tree))
-
-
-def _names_in(node: ast.AST) -> Iterable[str]:
-    names: Iterable[str] = ()
-    match node:
-        case ast.Name(name) | ast.Attribute(attr=name):
-            names = (name,)
-        case ast.alias(name) | ast.ImportFrom(str(name)):
-            names = name.split(".")
-        case ast.MatchClass(kwd_attrs=attributes):
-            names = attributes
-    return names
+    return Compiled(code, names, tuple(values[name] for name in name_places(places)))
 
 
 def _refused(source: str, refusals: list[tuple[int, str]]) -> CompileError:

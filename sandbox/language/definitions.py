@@ -6,8 +6,7 @@ import ast
 from typing import Any
 
 from sandbox.language import names
-from sandbox.language.binding import bound_by
-from sandbox.language.rewriter import Receiver, Rewriter
+from sandbox.language.rewriter import Rewriter
 
 _KEPT_ANNOTATIONS = frozenset({"InitVar", "KW_ONLY"})
 
@@ -36,29 +35,6 @@ def _asks_for_main(test: ast.expr) -> bool:
     )
 
 
-def _rebinds(function: ast.FunctionDef, name: str) -> bool:
-    """Whether anything within a function binds ``name`` but its first parameter."""
-    names_bound = [
-        bound
-        for part in (function.args, *function.body)
-        for node in ast.walk(part)
-        for bound in bound_by(node)
-    ]
-    return names_bound.count(name) != 1
-
-
-def _receiver(function: ast.FunctionDef) -> str | None:
-    """The first parameter of a method, where it is what the method was called on to its end."""
-    parameters = [*function.args.posonlyargs, *function.args.args]
-    loose = any(
-        isinstance(d, ast.Name) and d.id in ("staticmethod", "classmethod")
-        for d in function.decorator_list
-    )
-    if loose or not parameters or _rebinds(function, parameters[0].arg):
-        return None
-    return parameters[0].arg
-
-
 def _literal(value: ast.expr) -> list[Any] | None:
     """The strings of a string or of a collection of strings that is written out."""
     parts = [value]
@@ -76,12 +52,6 @@ def _ours(text: str, name: str, node: ast.AST) -> ast.stmt:
     for part in ast.walk(statement):
         ast.copy_location(part, node)
     return statement
-
-
-def _begin(function: ast.FunctionDef, text: str, name: str) -> None:
-    """Let a function begin with such a statement."""
-    documented = int(ast.get_docstring(function, clean=False) is not None)
-    function.body.insert(documented, _ours(text, name, function))
 
 
 class DefinitionRewriter(Rewriter):
@@ -119,27 +89,17 @@ class DefinitionRewriter(Rewriter):
         else:
             node.name = self.name_of(node, node.name)
         node.returns = None
-        method = self.in_class_body
-        inner = Receiver(_receiver(node)) if method else self.receiver
         if getattr(node, "type_params", None):
             node.type_params = []  # type: ignore[attr-defined,unused-ignore]
         node.decorator_list = [self.visit(d) for d in node.decorator_list]
         node.args = self.visit(node.args)
-        outer = self.in_class_body, self.receiver
-        self.in_class_body, self.receiver = False, inner
-        self.functions += 1
+        outer, self.in_class_body = self.in_class_body, False
         node.body = self.visit_list(node.body)
-        self.functions -= 1
-        self.in_class_body, self.receiver = outer
+        self.in_class_body = outer
         if node.args.kwarg is not None:
-            _begin(node, "{0} = {1}collected({0})", node.args.kwarg.arg)
-        if method and inner.written and not (self.sealed and self.functions == 0):
-            # Asked once, on entry: whether the receiver is the program's own.
-            first = [*node.args.posonlyargs, *node.args.args][0].arg
-            _begin(node, "if {1}kind({0}) not in {1}own: {1}admit({0})", first)
-        if method and node.name == "__exit__":
-            hide = ast.Name(names.PREFIX + "exit", ast.Load())
-            node.decorator_list.insert(0, ast.copy_location(hide, node))
+            documented = int(ast.get_docstring(node, clean=False) is not None)
+            begin = _ours("{0} = {1}collected({0})", node.args.kwarg.arg, node)
+            node.body.insert(documented, begin)
         return node
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
@@ -157,7 +117,6 @@ class DefinitionRewriter(Rewriter):
         original = node.name
         for keyword in node.keywords:
             if keyword.arg == "metaclass" and _last_name(keyword.value) == "ABCMeta":
-                # The metaclass itself is out of reach: called, it would define any method.
                 hidden = ast.Name(names.PREFIX + "ABCMeta", ast.Load())
                 keyword.value = ast.copy_location(hidden, keyword.value)
                 continue
@@ -173,12 +132,11 @@ class DefinitionRewriter(Rewriter):
         node.decorator_list = self.visit_list(node.decorator_list)
         if getattr(node, "type_params", None):
             node.type_params = []  # type: ignore[attr-defined,unused-ignore]
-        outer = self.in_class_body, self.receiver
-        self.in_class_body, self.receiver = True, Receiver(None)
+        outer, self.in_class_body = self.in_class_body, True
         self.classes.append(original)
         node.body = self.visit_list([self._listed(child) for child in node.body])
         self.classes.pop()
-        self.in_class_body, self.receiver = outer
+        self.in_class_body = outer
         return node
 
     def _listed(self, node: ast.stmt) -> ast.stmt:
@@ -198,7 +156,4 @@ class DefinitionRewriter(Rewriter):
             parts = constant.value.split(" ") if target.id == "_ignore_" else [constant.value]
             constant.value = " ".join(self.name_of(node, p) if p else p for p in parts)
         self.written_out.add(target)
-        if target.id == "__slots__" and isinstance(value, ast.Tuple | ast.List) and value.elts:
-            # Where objects keep the number that stands for them (``objects``).
-            value.elts.append(ast.copy_location(ast.Constant(names.HASH), value))
         return ast.copy_location(ast.Assign([target], value), node)

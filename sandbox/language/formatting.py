@@ -23,27 +23,17 @@ def _check_fields(text: str, depth: int = 0) -> None:
             _check_fields(spec, depth + 1)
 
 
-class SafeFormat:
-    """What ``"...".format`` is here: callable, nothing else."""
-
-    __slots__ = ("_text",)
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-
-    def __call__(self, /, *args: object, **kwargs: object) -> str:
-        """The text with its fields filled in."""
-        return safe_format(self._text, *args, **kwargs)
-
-
 class Printer:
     """``print``: keeps the first ``limit`` characters that were printed."""
 
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
+    def __init__(self, limit: int = 0) -> None:
+        self.limit = limit
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget what was printed."""
         self._parts: list[str] = []
-        self._kept = 0
-        self._dropped = 0
+        self._kept = self._dropped = 0
 
     def write(
         self,
@@ -60,7 +50,7 @@ class Printer:
         """
         between, last = _plain("sep", sep, " "), _plain("end", end, "\n")
         text = between.join(map(str, args)) + last
-        room = self._limit - self._kept
+        room = self.limit - self._kept
         if room > 0:
             self._parts.append(text[:room])
             self._kept += min(room, len(text))

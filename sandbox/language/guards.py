@@ -8,28 +8,29 @@ from __future__ import annotations
 
 import builtins
 import dataclasses
+import functools
+import sys
 import types
 from abc import ABCMeta
+from collections import UserDict
 from collections.abc import Callable
+from typing import Any
 
-from sandbox.language import attributes, classes, names, roots
-from sandbox.language.building import build_class
-from sandbox.language.calls import call, collected
-from sandbox.language.formatting import Printer
-from sandbox.language.ownership import Ownership, target
+from sandbox.language import names
+from sandbox.language.formatting import Printer, safe_format
 
 _HARMLESS = names.words(
     """
     abs all any ascii bin bool bytearray bytes callable chr classmethod complex dict divmod
-    enumerate filter float format frozenset hex int isinstance issubclass iter len list map
+    enumerate filter float format frozenset hash hex id int isinstance issubclass iter len list map
     max min next object oct ord pow property range repr reversed round set slice sorted
-    staticmethod str sum super tuple zip Ellipsis NotImplemented
+    staticmethod str sum super tuple zip Ellipsis NotImplemented __build_class__
 """
 )
 
 
-def _checked(obj: object, name: object) -> str:
-    """The attribute name to really use for ``name`` on ``obj``."""
+def _checked(name: object) -> str:
+    """Return the attribute name to really use for ``name``."""
     if type(name) is not str:
         raise TypeError("attribute names must be plain strings")
     if names.PREFIX in name:
@@ -43,18 +44,34 @@ def _checked(obj: object, name: object) -> str:
     return names.renamed(name)
 
 
+def read(obj: Any, name: str) -> object:  # noqa: ANN401 - anything at all
+    """Return ``obj.name`` for a name in ``names.GUARDED``.
+
+    Raises:
+        AttributeError: it is refused on this object, or there is none.
+    """
+    if name == "format":
+        if isinstance(obj, str):
+            return functools.partial(safe_format, str.__str__(obj))
+        if obj is str:
+            return safe_format
+    elif isinstance(obj, type) and type(obj).mro is type.mro:
+        raise AttributeError("`.mro` is not available: use isinstance or issubclass")
+    return getattr(obj, name)
+
+
 def guarded_getattr(obj: object, name: str, *default: object) -> object:
     """``getattr`` under the compiler's rules."""
-    if type(name) is str and name in attributes.GUARDED:
+    if type(name) is str and name in names.GUARDED:
         try:
-            return attributes.read(obj, name)
+            return read(obj, name)
         except AttributeError:
             if default:
                 return default[0]
             raise
     if type(name) is str and name == "__class__":
-        return classes.shown(type(obj))
-    return getattr(obj, _checked(obj, name), *default)
+        return _TypeMeta.__call__(Type, obj)
+    return getattr(obj, _checked(name), *default)
 
 
 def guarded_hasattr(obj: object, name: str) -> bool:
@@ -70,106 +87,118 @@ def guarded_setattr(obj: object, name: str, value: object) -> None:
     """``setattr`` under the compiler's rules."""
     if type(name) is str and names.is_dunder(name):
         raise AttributeError(f"`.{name}` cannot be assigned")
-    name = _checked(obj, name)
-    setattr(target(obj, name), name, value)
+    setattr(obj, _checked(name), value)
 
 
 def guarded_delattr(obj: object, name: str) -> None:
     """``delattr`` under the compiler's rules."""
     if type(name) is str and names.is_dunder(name):
         raise AttributeError(f"`.{name}` cannot be deleted")
-    name = _checked(obj, name)
-    delattr(target(obj, name), name)
-
-
-def guarded_id(obj: object, /) -> int:
-    """A number of the object: an address would tell what others have allocated."""
-    return roots.now().number(obj)
-
-
-def guarded_hash(obj: object, /) -> int:
-    """``hash``, which is an address too where a class defines none, and of methods."""
-    kind, number = type(obj), roots.now().number
-    if kind is tuple and not all(type(item) in _BY_VALUE for item in obj):  # type: ignore[attr-defined]
-        return hash(tuple(map(guarded_hash, obj)))  # type: ignore[call-overload]
-    if kind in _METHODS:
-        return hash((number(obj.__self__), obj.__name__))  # type: ignore[attr-defined]
-    return number(obj) if kind.__hash__ is object.__hash__ else hash(obj)
-
-
-_BY_VALUE = frozenset({int, float, complex, bool, str, bytes})
-_METHODS = (types.MethodType, types.BuiltinMethodType, types.MethodWrapperType)
+    delattr(obj, _checked(name))
 
 
 def guarded_dir(*args: object) -> list[str]:
-    """The public names of an object."""
+    """Return the public names of an object."""
     if not args:
         raise TypeError("dir() without an object is not available")
     written = (names.readable(name) for name in dir(*args))
     return [name for name in written if not name.startswith("_")]
 
 
-def _exceptions() -> dict[str, object]:
-    return {
-        name: value
-        for name, value in vars(builtins).items()
-        if isinstance(value, type) and issubclass(value, BaseException)
-        if not name.endswith("Group")
-    }
+class _TypeMeta(type):
+    def __call__(cls, *args: object) -> type:
+        if len(args) != 1:
+            raise TypeError("type() with three arguments is not available: write a class statement")
+        kind = type(args[0])
+        return cls if issubclass(kind, type) else kind
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, type)
 
 
-def make_builtins(
-    printer: Printer, importer: Callable[..., object], hook: Callable[..., object]
-) -> dict[str, object]:
-    """The ``__builtins__`` of one namespace.
+class Type(metaclass=_TypeMeta):
+    """The builtin ``type``: to be called with one argument, and for ``isinstance(x, type)``.
+
+    The class of a class is this again, never a metaclass.
+    """
+
+
+def call(function: Callable[..., object], /, *args: object, **keywords: object) -> object:
+    """Call ``function(*args, **keywords)`` with private keywords as ``function`` knows them.
+
+    A parameter ``_x`` of a program is renamed, so ``f(_x=1)`` is renamed too when compiling. Keys
+    of ``f(**options)``, and keywords that a dict keeps, are put right here.
+    """
+    if any(name[:1] in ("_", names.PREFIX) for name in keywords):
+        known = names.readable if _keeps_names(function) else names.renamed
+        keywords = {known(name): value for name, value in keywords.items()}
+    return function(*args, **keywords)
+
+
+def _keeps_names(function: Any) -> bool:  # noqa: ANN401 - whatever is called
+    """Tell whether it makes or updates a dict, with the names as keys."""
+    owner = function if isinstance(function, type) else type(getattr(function, "__self__", None))
+    makes = getattr(function, "__init__") if isinstance(function, type) else function  # noqa: B009 - of any class
+    return issubclass(owner, dict | UserDict) and not _is_own(makes)
+
+
+def _is_own(function: Any) -> bool:  # noqa: ANN401 - any callable
+    """Tell whether a function or method is the program's own."""
+    inner = getattr(function, "__func__", function)
+    return isinstance(inner, types.FunctionType) and inner.__module__ == names.MODULE
+
+
+def collected(keywords: dict[str, object]) -> dict[str, object]:
+    """Return ``**keywords`` of a function with private names as they were written."""
+    return {names.readable(name): value for name, value in keywords.items()}
+
+
+def make_builtins(printer: Printer, importer: Callable[..., object]) -> dict[str, object]:
+    """Return the ``__builtins__`` of one namespace.
 
     Args:
         printer: takes what is printed.
         importer: what import statements call: ``importer(module, name=None)``.
-        hook: ``__import__`` for C code that imports through the running frame.
     """
-    ownership = Ownership()
-    return {
-        **_SHARED,
-        names.PREFIX + "own": ownership.own,
-        names.PREFIX + "admit": ownership.admit,
-        names.PREFIX + "target": ownership.target,
-        "print": printer.write,
-        "__import__": hook,
-        names.PREFIX + "import": importer,
-    }
+    return {**_SHARED, "print": printer.write, names.PREFIX + "import": importer}
 
 
-def _exit(method: Callable[..., object]) -> Callable[..., object]:
-    """``__exit__`` of a program's class: the traceback, which holds frames, is kept from it."""
+def _import_hook(name: str, *rest: object) -> types.ModuleType:
+    """Stand for ``__import__`` where C code imports through the running frame.
 
-    def leave(self: object, kind: object, value: object, trace: object) -> object:
-        return method(self, kind, value, None)
+    numpy loads parts of itself that way (array methods, printing), and takes the module from
+    ``sys.modules`` afterwards. A program's own import statements never come here.
 
-    return leave
+    Raises:
+        ImportError: the module was not loaded before the lock-down.
+    """
+    if name in sys.modules:
+        return _NOTHING
+    raise ImportError(f"`{name}` is not available")
 
 
+_NOTHING = types.ModuleType("nothing")
 _SHARED: dict[str, object] = {
     **{name: getattr(builtins, name) for name in _HARMLESS},
-    **_exceptions(),
+    **{
+        name: value
+        for name, value in vars(builtins).items()
+        if isinstance(value, type) and issubclass(value, BaseException)
+        if not name.endswith("Group")
+    },
     "__debug__": True,
-    "__build_class__": build_class,
-    "hash": guarded_hash,
-    "id": guarded_id,
+    "__import__": _import_hook,
     "getattr": guarded_getattr,
     "hasattr": guarded_hasattr,
     "setattr": guarded_setattr,
     "delattr": guarded_delattr,
     "dir": guarded_dir,
-    names.PREFIX + "kind": builtins.type,
-    "type": classes.Type,
-    names.PREFIX + "type": classes.Type,
-    names.PREFIX + "attribute": attributes.read,
+    "type": Type,
+    names.PREFIX + "type": Type,
+    names.PREFIX + "attribute": read,
     names.PREFIX + "ABCMeta": ABCMeta,
     names.PREFIX + "call": call,
     names.PREFIX + "collected": collected,
-    names.PREFIX + "exit": _exit,
     names.PREFIX + "InitVar": dataclasses.InitVar,
     names.PREFIX + "KW_ONLY": dataclasses.KW_ONLY,
 }
-classes.offer(_SHARED.values())

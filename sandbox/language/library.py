@@ -1,18 +1,22 @@
-"""What ``import`` finds, for one namespace."""
+"""What ``import`` finds: facades of the libraries that are offered."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Mapping
+import abc
+import dataclasses
+import functools
+import importlib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from sandbox.language import names, roots
-from sandbox.language.catalog import library_members, shared_facades, tree
-from sandbox.language.facades import Facade, facade, member
-from sandbox.language.hardening import forget, harden
+from sandbox.language import names, scipy_library
+from sandbox.language.facades import Facade, facade, member, public_members
+from sandbox.language.formatting import Printer
+from sandbox.language.guards import call, guarded_getattr, make_builtins
 from sandbox.language.numpy_facade import HINTS, numpy_members
-from sandbox.language.randomness import Randomness
-from sandbox.libraries import SCIPY, importable_modules
+from sandbox.language.randomness import NUMPY_FUNCTIONS, RANDOM_FUNCTIONS, Randomness
+from sandbox.libraries import STDLIB, WHOLE, importable_modules
 
 #: Libraries that are loaded, by module: what of each is offered.
 Loaded = Mapping[str, Mapping[str, object]]
@@ -20,12 +24,12 @@ Loaded = Mapping[str, Mapping[str, object]]
 
 @dataclass(frozen=True)
 class Offer:
-    """What programs may import here; satisfies ``imports.Importable``."""
+    """What programs may import here; satisfies ``rewriter.Importable``."""
 
     modules: frozenset[str]
 
     def absent(self, module: str, name: str) -> str | None:
-        """Why ``from module import name`` cannot work, or None where it may."""
+        """Return why ``from module import name`` cannot work, or None where it may."""
         if f"{module}.{name}" in self.modules:
             return None
         if module == "numpy":
@@ -41,83 +45,75 @@ class Offer:
 
 
 def importable(extra: tuple[str, ...] = ()) -> Offer:
-    """What a program may import whose caller adds ``extra``."""
+    """Return what a program may import whose caller adds ``extra``."""
     return Offer(importable_modules(extra))
 
 
 def load_libraries(wanted: tuple[str, ...]) -> Loaded:
     """Import ``wanted``; what is not installed is left out."""
-    loaded: dict[str, dict[str, object]] = {}
+    loaded: dict[str, Mapping[str, object]] = {}
     for name in wanted:
         try:
-            loaded[name] = library_members(name)
-            harden(loaded[name].values())
+            module = importlib.import_module(name)
         except ImportError:
             continue
-    forget()
-    roots.mend()
+        if name.startswith("scipy."):
+            loaded[name] = scipy_library.members(name)
+        else:
+            loaded[name] = public_members(module, frozenset(names.REFUSED_ATTRIBUTES))
     return loaded
 
 
-def library_facades(loaded: Loaded, extra: tuple[str, ...]) -> dict[str, Facade]:
-    """Facades for one program: of all that the process has loaded, what this program may import."""
-    return tree({n: members for n, members in loaded.items() if n in SCIPY or n in extra})
+class Runtime:
+    """What programs find in their namespaces; made once, before processes are forked.
+
+    Attributes:
+        printer: takes what is printed.
+        randomness: chance and time.
+    """
+
+    def __init__(self, libraries: tuple[str, ...] = ()) -> None:
+        """Load ``libraries``, which programs may import besides."""
+        self.printer, self.randomness = Printer(), Randomness()
+        clock = facade("time", self.randomness.clocks())
+        modules = {**shared_facades(), **_tree(load_libraries(libraries)), "time": clock}
+
+        def find(module: str, name: str | None = None) -> object:
+            """Return what ``import module`` or ``from module import name`` binds."""
+            inner = _module(modules, module)
+            return inner if name is None else _imported(inner, name)
+
+        self._names = {
+            "__builtins__": make_builtins(self.printer, find),
+            "__name__": names.MODULE,
+            "np": modules["numpy"],
+            "math": modules["math"],
+        }
+        self._random = modules["random"]
+
+    def namespace(self, source: str) -> dict[str, Any]:
+        """Return the namespace in which a program of this text is executed."""
+        if "random" in source:
+            return {**self._names, "random": self._random}
+        return dict(self._names)
 
 
-_NOTHING = facade("nothing", {})
-
-
-def import_hook(name: str, *rest: object) -> Facade:
-    """``__import__`` for C code that imports through the running frame.
-
-    numpy loads parts of itself that way (array methods, printing). Such code takes the module from
-    ``sys.modules`` afterwards and drops what this returns; so it returns nothing worth having. A
-    program's own import statements never come here.
+def _module(modules: Mapping[str, Facade], name: str) -> Facade:
+    """Return the module of this name; only facades are walked through.
 
     Raises:
-        ImportError: the module was not loaded before the lock-down.
+        ImportError: there is no such module.
     """
-    if name in sys.modules:
-        return _NOTHING
-    raise ImportError(f"`{name}` is not available")
-
-
-class Library:
-    """The importer of one namespace: shared facades plus those with an episode's own state."""
-
-    def __init__(self, randomness: Randomness, extra: Mapping[str, Facade]) -> None:
-        """``extra``: what ``library_facades`` made for the program."""
-        random = randomness.python_random
-        self.numpy = facade(
-            "numpy", numpy_members(), HINTS, lazy={"random": randomness.numpy_random}
-        )
-        self._modules: dict[str, Facade] = {**shared_facades(), **extra, "numpy": self.numpy}
-        self._lazy = {"random": random, "time": randomness.clock}
-
-    def find(self, module: str, name: str | None = None) -> object:
-        """What ``import module`` or ``from module import name`` binds.
-
-        Only facades are walked through, whatever the names are: a compile-time check is not needed.
-
-        Raises:
-            ImportError: there is no such module or name.
-        """
-        inner = self._module(module)
-        return inner if name is None else _imported(inner, name)
-
-    def _module(self, module: str) -> Facade:
-        known = self._modules.get(module)
-        if known is None and module in self._lazy:
-            known = self._modules[module] = self._lazy[module]()
-        if known is not None:
-            return known
-        parent, _, child = module.rpartition(".")
-        if not parent:
-            raise ModuleNotFoundError(f"`{names.readable(module)}` is not installed here")
-        inner = _imported(self._module(parent), child)
-        if isinstance(inner, Facade):
-            return inner
-        raise ImportError(f"`{names.readable(module)}` is no module")
+    known = modules.get(name)
+    if known is not None:
+        return known
+    parent, _, child = name.rpartition(".")
+    if not parent:
+        raise ModuleNotFoundError(f"`{names.readable(name)}` is not installed here")
+    inner = _imported(_module(modules, parent), child)
+    if isinstance(inner, Facade):
+        return inner
+    raise ImportError(f"`{names.readable(name)}` is no module")
 
 
 def _imported(module: Facade, name: str) -> object:
@@ -125,3 +121,128 @@ def _imported(module: Facade, name: str) -> object:
         return member(module, name)
     except AttributeError as error:
         raise ImportError(str(error)) from None
+
+
+@functools.cache
+def shared_facades() -> dict[str, Facade]:
+    """Return the facades that serve every namespace of the process."""
+    members: dict[str, Mapping[str, object]] = {}
+    for module, wanted in STDLIB.items():
+        real = importlib.import_module(module)
+        offered = {name: getattr(real, name) for name in wanted.split() if hasattr(real, name)}
+        members[module] = {**offered, **_REPLACED.get(module, {})}
+    for module in (*WHOLE, "operator"):
+        public = public_members(importlib.import_module(module), frozenset())
+        members[module] = {**public, **_REPLACED.get(module, {})}
+    members["warnings"] = _REPLACED["warnings"]
+    for module, wanted_names in (("numpy.random", NUMPY_FUNCTIONS), ("random", RANDOM_FUNCTIONS)):
+        real = importlib.import_module(module)
+        members[module] = {n: getattr(real, n) for n in wanted_names if hasattr(real, n)}
+    facades = _tree(members)
+    numpy = {**numpy_members(), "random": facades["numpy.random"]}
+    return {**facades, "numpy": facade("numpy", numpy, HINTS)}
+
+
+def _tree(members: Mapping[str, Mapping[str, object]]) -> dict[str, Facade]:
+    """Return a facade for each module, ``a.b`` being a member of ``a``, which is made if needed."""
+    parents = {name[:i] for name in members for i, c in enumerate(name) if c == "."}
+    facades: dict[str, Facade] = {}
+    for name in sorted({*members, *parents}, reverse=True):
+        inside = {
+            child.rpartition(".")[2]: below
+            for child, below in facades.items()
+            if child.rpartition(".")[0] == name
+        }
+        offer = {**members.get(name, {}), **inside}
+        facades[name] = facade(name, offer, scipy_library.hints(name, offer))
+    return facades
+
+
+# Own versions of functions that reach attributes by name, or show names.
+
+
+def _attrgetter(*wanted: str) -> Callable[[object], object]:
+    """``operator.attrgetter`` under the rules of getattr."""
+
+    def get(obj: object) -> object:
+        values = tuple(functools.reduce(guarded_getattr, name.split("."), obj) for name in wanted)
+        return values[0] if len(values) == 1 else values
+
+    return get
+
+
+def _methodcaller(name: str, *args: object, **kwargs: object) -> Callable[[object], object]:
+    """``operator.methodcaller`` under the rules of getattr."""
+
+    def run(obj: object) -> object:
+        method: Any = guarded_getattr(obj, name)
+        return call(method, *args, **kwargs)
+
+    return run
+
+
+def _dataclass(cls: type | None = None, /, **options: bool) -> object:
+    """``dataclasses.dataclass`` whose ``repr`` shows private names as they were written."""
+
+    def decorate(kind: type) -> type:
+        own = "__repr__" in vars(kind)
+        make: Callable[[type], type] = dataclasses.dataclass(**options)
+        made = make(kind)
+        plain = vars(made).get("__repr__")
+        if not own and plain is not None:
+            setattr(made, "__repr__", lambda self: names.readable(plain(self)))  # noqa: B010
+        return made
+
+    return decorate if cls is None else decorate(cls)
+
+
+def _fields(class_or_instance: Any) -> tuple[object, ...]:  # noqa: ANN401 - any dataclass
+    """``dataclasses.fields``, with private names as they were written."""
+    fields = []
+    for real in dataclasses.fields(class_or_instance):
+        shown: Any = dataclasses.field()
+        for name in dataclasses.Field.__slots__:
+            if not name.startswith("_"):
+                setattr(shown, name, getattr(real, name))
+        shown.name = names.readable(real.name)
+        fields.append(shown)
+    return tuple(fields)
+
+
+def _asdict(obj: Any, *, dict_factory: Callable[..., object] = dict) -> object:  # noqa: ANN401 - any dataclass
+    """``dataclasses.asdict``, with private names as they were written."""
+
+    def factory(pairs: list[tuple[str, object]]) -> object:
+        return dict_factory([(names.readable(name), value) for name, value in pairs])
+
+    made: object = dataclasses.asdict(obj, dict_factory=factory)
+    return made
+
+
+def _quiet(*args: object, **kwargs: object) -> None:
+    """``warnings`` have no reader here."""
+
+
+class _CatchWarnings:
+    """``warnings.catch_warnings``: an empty context."""
+
+    def __init__(self, **kwargs: object) -> None:
+        """Take what the real one takes."""
+
+    def __enter__(self) -> list[object]:
+        return []
+
+    def __exit__(self, *args: object) -> None:
+        return None
+
+
+_REPLACED: dict[str, dict[str, object]] = {
+    "abc": {"ABCMeta": abc.ABCMeta},
+    "dataclasses": {"asdict": _asdict, "dataclass": _dataclass, "fields": _fields},
+    "functools": {"update_wrapper": functools.update_wrapper, "wraps": functools.wraps},
+    "operator": {"attrgetter": _attrgetter, "methodcaller": _methodcaller},
+    "warnings": {
+        **dict.fromkeys(("filterwarnings", "simplefilter", "warn"), _quiet),
+        "catch_warnings": _CatchWarnings,
+    },
+}

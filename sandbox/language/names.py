@@ -13,9 +13,6 @@ from __future__ import annotations
 #: Latin letter dental click: valid in identifiers, unchanged by NFKC, in no library's names.
 PREFIX = "\u01c0"
 
-#: Attribute in which a program's objects keep the number that is their hash.
-HASH = PREFIX + "_hash"
-
 #: Names with an underscore that are public interfaces: the throw-away variable, those of named
 #: tuples, those of enums (each names a value, a hook or an order of the program's own enum).
 KEPT = frozenset(
@@ -48,8 +45,10 @@ DEFINABLE = frozenset(
     }
 )
 
-#: Dunder attributes that may be read besides the definable ones (``__class__`` and ``__init__``
-#: through guards).
+#: ``__name__`` of every program.
+MODULE = "policy"
+
+#: Dunder attributes that may be read besides the definable ones (``__class__`` through a guard).
 READABLE = DEFINABLE | {"__name__", "__qualname__", "__doc__", "__members__"}
 
 #: Characters of a name that messages show.
@@ -82,6 +81,9 @@ REFUSED_ATTRIBUTES: dict[str, str] = {
     "format_map": "write an f-string",
     "seterrcall": "write `with np.errstate(...):` around the expression",
 }
+
+#: Attributes that are harmless on most objects; a read of one is a call of ``guards.read``.
+GUARDED = frozenset({"format", "mro"})
 
 #: Builtins that do not exist here, with what to write instead.
 REFUSED_BUILTINS: dict[str, str] = {

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import functools
-import types
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+import numpy.typing
 
-from sandbox.language import classes
 from sandbox.language.facades import facade, public_members
-from sandbox.language.hardening import harden
-from sandbox.language.memory import CLEAN
 from sandbox.language.names import words
 
 _FILES = "a policy has no files"
@@ -60,60 +56,35 @@ _POLYNOMIALS = words("Chebyshev Hermite HermiteE Laguerre Legendre Polynomial")
 
 
 def _ignored(*args: object, **kwargs: object) -> None:
-    """``np.set_printoptions`` would outlive its caller; it does nothing here."""
+    """``np.set_printoptions`` does nothing here: what arrays print is cut to a limit anyway."""
 
 
-def _public(
-    module: types.ModuleType, refused: frozenset[str] = frozenset({"test"})
-) -> dict[str, object]:
-    return public_members(module, refused)
-
-
-def _no_array(*args: object, **options: object) -> object:
-    # The real one turns any bytes into pointers to objects.
-    raise TypeError("np.ndarray() is not available: write np.zeros(shape) or np.array(values)")
-
-
-#: ``np.ndarray`` to be named, not called.
-Array = classes.replace(np.ndarray, _no_array)
-
-
-def _frombuffer(buffer: Any, *args: Any, **options: Any) -> NDArray[Any]:  # noqa: ANN401 - as the original
-    """``np.frombuffer``, but not over pointers to objects, which could then be written to."""
-    if "O" in memoryview(buffer).format:
-        raise TypeError("np.frombuffer of an array of objects is not available: use np.array")
-    return np.frombuffer(buffer, *args, **options)
+def _empty_like(prototype: Any, *args: Any, **options: Any) -> Any:  # noqa: ANN401 - as the original
+    """``np.empty_like``, of zeros."""
+    return np.zeros_like(prototype, *args, **options)
 
 
 @functools.cache
 def numpy_members() -> dict[str, object]:
-    """What every numpy facade holds; ``random`` is added for each episode."""
-    members = _public(np, frozenset(HINTS) | {"random", "ndarray"})
-    for name, value in members.items():
-        if isinstance(value, type) and issubclass(value, np.ndarray):
-            # A base class in C whose attributes a program's own could hide behind.
-            members[name] = classes.replace(value, value)
+    """Return what numpy's facade holds, besides ``random``."""
+    test = frozenset({"test"})
     polynomials = {name: getattr(np.polynomial, name) for name in _POLYNOMIALS}
-    members |= {
-        **CLEAN,
-        "frombuffer": _frombuffer,
-        # It holds memoryview, which would make a view of pointers to objects.
-        "ScalarType": tuple(kind for kind in np.ScalarType if kind is not memoryview),
-        "newaxis": None,
-        "set_printoptions": _ignored,
-        "linalg": facade("numpy.linalg", _public(np.linalg)),
-        "fft": facade("numpy.fft", _public(np.fft)),
-        "exceptions": facade("numpy.exceptions", _public(np.exceptions)),
-        "ndarray": Array,
-        "typing": facade(
-            "numpy.typing", {"ArrayLike": object, "DTypeLike": object, "NDArray": Array}
-        ),
-        "polynomial": facade("numpy.polynomial", polynomials),
-    }
     windows = {"sliding_window_view": np.lib.stride_tricks.sliding_window_view}
     tricks = facade("numpy.lib.stride_tricks", windows)
-    members["lib"] = facade("numpy.lib", {"stride_tricks": tricks})
-    offered = [*members.values(), *polynomials.values(), *vars(members["exceptions"]).values()]
-    classes.offer(offered)
-    harden(offered)
-    return members
+    return {
+        **public_members(np, frozenset(HINTS) | {"random"}),
+        # Zeros, so that a program that reads what it has not written repeats itself.
+        "empty": np.zeros,
+        "empty_like": _empty_like,
+        "newaxis": None,
+        "set_printoptions": _ignored,
+        "linalg": facade("numpy.linalg", public_members(np.linalg, test)),
+        "fft": facade("numpy.fft", public_members(np.fft, test)),
+        "exceptions": facade("numpy.exceptions", public_members(np.exceptions, test)),
+        "typing": facade(
+            "numpy.typing",
+            {"ArrayLike": object, "DTypeLike": object, "NDArray": numpy.typing.NDArray},
+        ),
+        "polynomial": facade("numpy.polynomial", polynomials),
+        "lib": facade("numpy.lib", {"stride_tricks": tricks}),
+    }

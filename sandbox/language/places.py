@@ -24,9 +24,8 @@ def numbers_at(tree: ast.Module, places: Sequence[Place]) -> dict[ast.expr, str]
 
     Raises Misplaced.
     """
-    wanted: dict[tuple[int | None, ...], str] = {
-        tuple(place[:4]): f"{_NAME}{index}" for index, place in enumerate(places)
-    }
+    pairs = zip(places, name_places(places), strict=True)
+    wanted: dict[tuple[int | None, ...], str] = {tuple(place[:4]): name for place, name in pairs}
     found: dict[ast.expr, str] = {}
     for node in ast.walk(tree) if wanted else ():
         if isinstance(node, ast.expr) and _is_number(node):
@@ -59,10 +58,15 @@ class Renamer(ast.NodeTransformer):
         return ast.copy_location(ast.Name(name, ast.Load()), node)
 
 
+def name_places(places: Sequence[Place]) -> list[str]:
+    """Return the names that take the places of numbers."""
+    return [f"{_NAME}{number}" for number in range(len(places))]
+
+
 def values_at(places: Sequence[Place], values: Sequence[float]) -> dict[str, float]:
-    """What a namespace holds under these names.
+    """Return what a namespace holds under these names.
 
     Raises ValueError, and OverflowError for a whole number that is not finite.
     """
-    pairs = zip(places, values, strict=True)
-    return {f"{_NAME}{n}": int(v) if p.whole else float(v) for n, (p, v) in enumerate(pairs)}
+    numbers = [int(v) if p.whole else float(v) for p, v in zip(places, values, strict=True)]
+    return dict(zip(name_places(places), numbers, strict=True))

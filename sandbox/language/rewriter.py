@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Protocol, TypeVar
 
@@ -39,42 +38,30 @@ class Importable(Protocol):
         ...
 
 
-@dataclass
-class Receiver:
-    """Name of the parameter that a method is called on; whether attributes of it are written."""
-
-    name: str | None
-    written: bool = False
-
-
 class Rewriter(RestrictingNodeTransformer):
     """Collects refusals as ``(line, text)`` and knows where in the module the current node is."""
 
     _visitors: ClassVar[dict[type, Callable[[Any, Any], Any]]] = {}
 
-    def __init__(self, tree: ast.AST, importable: Importable, sealed: bool = False) -> None:
-        """The whole module, and what it may import.
-
-        ``sealed``: methods of its classes are called on nothing but objects of these classes.
-        """
+    def __init__(self, tree: ast.AST, importable: Importable) -> None:
+        """Take the whole module, and what it may import."""
         super().__init__()
         self.importable = importable
         self.refusals: list[tuple[int, str]] = []
         self.classes: list[str] = []
         self.in_class_body = False
         self.imports_optional = False
-        self.sealed = sealed
-        #: Functions around the current node, and the receiver of the innermost method.
-        self.functions = 0
-        self.receiver = Receiver(None)
         #: Targets whose names have been looked at: `__slots__` and the like.
         self.written_out: set[ast.AST] = set()
         self._tree = tree
 
     @cached_property
-    def bound(self) -> frozenset[str]:
-        """Every name that the module binds anywhere: a variable called ``input`` is no builtin."""
-        return frozenset(_bound_names(self._tree))
+    def bound(self) -> dict[str, int]:
+        """Every name that the module binds anywhere, with a line that does.
+
+        A variable called ``input`` is no builtin.
+        """
+        return dict(_bound_names(self._tree))
 
     def visit(self, node: _Node) -> Any:  # noqa: ANN401 - as in the standard library
         """Visit one node; the method for each kind of node is looked up once."""
@@ -118,13 +105,13 @@ class Rewriter(RestrictingNodeTransformer):
         return result
 
     def guard(self, node: ast.AST, name: str, *args: ast.expr) -> ast.Call:
-        """A call of the guard ``name``, in the place of ``node``."""
+        """Return a call of the guard ``name``, in the place of ``node``."""
         function = ast.Name(names.PREFIX + name, ast.Load())
         call = ast.Call(function, list(args), [])
         return ast.fix_missing_locations(ast.copy_location(call, node))
 
     def name_of(self, node: ast.AST, name: str) -> str:
-        """The name to use for the program's ``name``; refusals are recorded."""
+        """Return the name to use for the program's ``name``; refusals are recorded."""
         if name[0] != "_" and name.isascii() and not self.in_class_body:
             return name
         short = names.shortened(name)
@@ -147,15 +134,17 @@ class Rewriter(RestrictingNodeTransformer):
         return names.renamed(name, self.classes[-1] if self.classes else "")
 
 
-def _bound_names(tree: ast.AST) -> Iterator[str]:
+def _bound_names(tree: ast.AST) -> Iterator[tuple[str, int]]:
     for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            yield node.id
-        elif isinstance(node, ast.arg):
-            yield node.arg
-        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
-            yield node.name
-        elif isinstance(node, ast.alias):
-            yield node.asname or node.name
-        elif isinstance(node, ast.ExceptHandler | ast.MatchAs) and node.name:
-            yield node.name
+        name: str | None = None
+        match node:
+            case ast.Name(name, ast.Store() | ast.Del()) | ast.arg(name):
+                pass
+            case ast.FunctionDef(name) | ast.ClassDef(name) | ast.ExceptHandler(name=name):
+                pass
+            case ast.MatchAs(name=name) | ast.MatchStar(name) | ast.MatchMapping(rest=name):
+                pass
+            case ast.alias(original, name):
+                name = name or original
+        if name is not None:
+            yield name, node.lineno  # type: ignore[attr-defined]

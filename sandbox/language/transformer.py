@@ -1,35 +1,26 @@
 """RestrictedPython's transformer, opened for the Python that models write.
 
-Checks happen here, once, and not at each access: measured 1.02 of plain Python's time, against
-2.5 for run-time guards. Why each relaxation is safe (the process layer stands behind all of them):
+Names are checked here, once, and not at each access: measured 1.02 of plain Python's time, against
+2.5 for run-time guards. The process is the wall (``sandbox/README.md``); what is checked here keeps
+honest programs honest, and names the line and the remedy:
 
 =============================  ====================================================================
-attributes written             on the program's own objects alone: asked once in a method that
-                               writes to ``self``, each time elsewhere (``ownership``)
-attributes read directly       a refused name cannot be spelled (``names``); a name that is
-                               refused on a few objects only becomes a call (``attributes``), which
-                               decides by what was found; and what libraries offer under a harmless
-                               name is decided by their facades (``facades``, ``catalog``)
-``a.b += v``, ``a[i] += v``    the same names in the same positions as ``a.b = a.b + v``
+attributes                     a refused name cannot be spelled (``names``); a name that is refused
+                               on a few objects becomes a call (``guards.read``); what libraries
+                               offer under a harmless name is decided by their facades
 private names                  renamed, so only the program's own can be reached; keywords that
-                               are known only when running are renamed then (``calls``)
+                               are known only when running are renamed then (``guards.call``)
 annotations                    dropped; in class bodies replaced by None (dataclasses need the key);
                                strings in them are never evaluated, nor is what follows InitVar
-nonlocal, global, walrus       the names are checked like any other; ``__name__``, by which the
-                               program's own is known, cannot be bound
+nonlocal, global, walrus       the names are checked like any other
 ``match``                      class patterns read attributes: their keywords are checked, and
-                               ``__match_args__`` cannot be set; those that are generated name no
-                               guarded attribute of somebody else's (``building``), and nothing can
-                               be registered as an instance of what it is not
-special methods                an allow-list of those that operators call anyway; ``__exit__`` gets
-                               no traceback
-``class`` statements           bases are open classes (``classes``); ``__slots__`` and ``_ignore_``
-                               are written out, so that the names in them are seen
+                               ``__match_args__`` cannot be set
+special methods                an allow-list of those that operators call anyway
+``__slots__``, ``_ignore_``    written out, so that the names in them are seen
 imports                        become calls of an importer that walks through facades only
 ``metaclass=ABCMeta``          exactly this, by name
-``super()``, ``__class__``     the builtin knows the class from the compiler; ``x.__class__`` is
-                               ``type(x)``, which never yields a metaclass
-iteration, items, unpacking    reach only what an object's own ``__iter__``/``__getitem__`` gives
+``super()``, ``__class__``     the builtin knows the class from the compiler, and cannot be bound;
+                               ``x.__class__`` is ``type(x)``, which never yields a metaclass
 =============================  ====================================================================
 
 Still refused: ``except*`` (CVE-2025-22153), async, star imports, unknown syntax of newer Pythons.
@@ -41,21 +32,21 @@ import ast
 from typing import TypeVar
 
 from sandbox.language import names
-from sandbox.language.attributes import GUARDED
-from sandbox.language.calls import looked_at
 from sandbox.language.definitions import DefinitionRewriter
 from sandbox.language.imports import ImportRewriter
 
 _Node = TypeVar("_Node", bound=ast.AST)
 
 
-def _is_super(value: ast.expr) -> bool:
-    """Whether it is a call of ``super``."""
-    return isinstance(value, ast.Call) and getattr(value.func, "id", None) == "super"
-
-
 class PolicyTransformer(ImportRewriter, DefinitionRewriter):
     """Checks and rewrites one module; what is refused is collected in ``refusals``."""
+
+    def visit_Module(self, node: ast.Module) -> ast.AST:
+        """Refuse to bind ``super``, by which methods know their class."""
+        if "super" in self.bound:
+            place = ast.Pass(lineno=self.bound["super"], col_offset=0)
+            self.error(place, "`super` cannot be assigned here; use another name")
+        return self.node_contents_visit(node)
 
     # Names.
 
@@ -67,8 +58,6 @@ class PolicyTransformer(ImportRewriter, DefinitionRewriter):
                 self.error(node, f"`{node.id}` is not available; {hint}")
         if node.id == "__class__" and isinstance(node.ctx, ast.Load):
             self.error(node, "`__class__` on its own is not available; write type(self)")
-        if node.id == "__exit__" and self.in_class_body:
-            self.error(node, "`__exit__` is defined with `def`")
         if node in self.written_out or (node.id == "__name__" and isinstance(node.ctx, ast.Load)):
             return node
         node.id = self.name_of(node, node.id)
@@ -77,7 +66,6 @@ class PolicyTransformer(ImportRewriter, DefinitionRewriter):
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         """Check the name; the access itself stays plain Python."""
         reading = isinstance(node.ctx, ast.Load)
-        original = node.value.id if isinstance(node.value, ast.Name) else None
         if names.is_dunder(node.attr):
             if node.attr == "__class__" and reading:
                 return self.guard(node, "type", self.visit(node.value))
@@ -86,22 +74,12 @@ class PolicyTransformer(ImportRewriter, DefinitionRewriter):
         elif node.attr in names.REFUSED_ATTRIBUTES:
             hint = names.REFUSED_ATTRIBUTES[node.attr]
             self.error(node, f"`.{node.attr}` is not available: {hint}")
-        plain = node.attr == "__init__" and _is_super(node.value)
         node.value = self.visit(node.value)
-        if node.attr in GUARDED and reading and not plain:
+        if node.attr in names.GUARDED and reading:
             return self.guard(node, "attribute", node.value, ast.Constant(node.attr))
         if not names.is_dunder(node.attr):
             node.attr = self.name_of(node, node.attr)
-        if not reading:
-            self._written(node, original)
         return node
-
-    def _written(self, node: ast.Attribute, name: str | None) -> None:
-        """What is written to must be the program's own (``ownership``)."""
-        if name is not None and name == self.receiver.name:
-            self.receiver.written = True
-        else:
-            node.value = self.guard(node, "target", node.value, ast.Constant(node.attr))
 
     @staticmethod
     def _dunder_hint(name: str, reading: bool) -> str:
@@ -130,8 +108,8 @@ class PolicyTransformer(ImportRewriter, DefinitionRewriter):
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """Keywords that `calls` looks at when running, and those that are known only then."""
-        marked = any(k.arg is None or looked_at(k.arg) for k in node.keywords)
+        """Let ``guards.call`` rename keywords that are private, or known only when running."""
+        marked = any(k.arg is None or k.arg.startswith("_") for k in node.keywords)
         self.node_contents_visit(node)
         if marked:
             call = ast.Name(names.PREFIX + "call", ast.Load())
@@ -155,6 +133,12 @@ class PolicyTransformer(ImportRewriter, DefinitionRewriter):
             node.name = self.name_of(node, node.name)
         return self.node_contents_visit(node)
 
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
+        """Refuse guarded names: the target is read, too."""
+        if isinstance(node.target, ast.Attribute) and node.target.attr in names.GUARDED:
+            self.error(node, f"`.{node.target.attr}` cannot be the target of an assignment here")
+        return self.node_contents_visit(node)
+
     # Plain Python where RestrictedPython inserts run-time guards.
 
     def _plain(self, node: _Node) -> _Node:
@@ -165,13 +149,11 @@ class PolicyTransformer(ImportRewriter, DefinitionRewriter):
     visit_For = _plain
     visit_comprehension = _plain
     visit_With = _plain
-    visit_AugAssign = _plain
     visit_NamedExpr = _plain
     visit_ListComp = _plain
     visit_SetComp = _plain
     visit_DictComp = _plain
     visit_GeneratorExp = _plain
-    visit_Module = _plain
     visit_Match = _plain
     visit_match_case = _plain
     visit_MatchValue = _plain
@@ -200,7 +182,7 @@ class PolicyTransformer(ImportRewriter, DefinitionRewriter):
     def visit_MatchClass(self, node: ast.MatchClass) -> ast.AST:
         """Keywords of a class pattern read attributes without an Attribute node."""
         for name in node.kwd_attrs:
-            refused = name in names.REFUSED_ATTRIBUTES or name in GUARDED
+            refused = name in names.REFUSED_ATTRIBUTES or name in names.GUARDED
             if refused or names.is_dunder(name):
                 self.error(node, f"`{name}=` cannot be matched; compare the attribute in an if")
         node.kwd_attrs = [self.name_of(node, name) for name in node.kwd_attrs]

@@ -5,16 +5,13 @@ After the lock-down no file can be opened, so a lazy import would fail there.
 
 from __future__ import annotations
 
-from typing import Any
+import sys
+import types
+import warnings
 
-from sandbox.language import roots
+from sandbox.language import names
 from sandbox.language.compiler import compile_source
-from sandbox.language.formatting import Printer
-from sandbox.language.guards import make_builtins
-from sandbox.language.hardening import forget
-from sandbox.language.library import Library, import_hook, importable
-from sandbox.language.ownership import MODULE
-from sandbox.language.randomness import Randomness
+from sandbox.language.library import Runtime, importable
 
 _SOURCE = """
 import collections, copy, dataclasses, decimal, enum, fractions, json, statistics, time, typing
@@ -60,19 +57,9 @@ np.array([1.0]) / np.array([0.0]), np.log(np.array([-1.0])), np.float64(1) / np.
 """
 
 
-def run() -> None:
+def run(runtime: Runtime) -> None:
     """Compile and execute a program that touches what programs touch."""
-    import sys
-    import types
-    import warnings
-
     warnings.simplefilter("ignore")
-    roots.install()
-    sys.modules[MODULE] = types.ModuleType(MODULE)
-    library = Library(Randomness(0), {})
-    namespace: dict[str, Any] = {
-        "__builtins__": make_builtins(Printer(1000), library.find, import_hook),
-        "__name__": MODULE,
-    }
-    forget()
-    exec(compile_source(_SOURCE, importable()).code, namespace)  # noqa: S102 - our own source
+    sys.modules[names.MODULE] = types.ModuleType(names.MODULE)
+    code = compile_source(_SOURCE, importable()).code
+    exec(code, runtime.namespace(_SOURCE))  # noqa: S102 - our own source

@@ -95,7 +95,8 @@ def apply(preparation: Preparation, parent: int, memory: int, cpu_seconds: float
         else:
             report[name] = "on"
 
-    attempt("own process group", os.setsid)
+    # No session of its own: the kernel takes milliseconds to make one.
+    attempt("own process group", lambda: os.setpgid(0, 0))
     attempt("resource limits", lambda: resources.limit(memory, cpu_seconds))
     _change_identity(preparation, attempt, report)
     if libc.LINUX:

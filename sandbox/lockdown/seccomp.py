@@ -28,7 +28,7 @@ _NUMBER, _ARCH, _ARGUMENTS = 0, 4, 16
 _READ_OR_WRITE, _PRIVATE_ANONYMOUS = 0x3, 0x22
 _NO_MATTER = 0x4000 | 0x20000  # MAP_NORESERVE, MAP_STACK
 _MAY_MOVE = 0x1
-_DONT_NEED = 4
+_ADVICE = (4, 14)  # MADV_DONTNEED; MADV_HUGEPAGE, without which numpy's large arrays are slow
 _WAKE_PRIVATE = 0x81
 _OWN_PROCESSOR_TIME = (2, 3)  # of the process, of the thread
 
@@ -143,7 +143,7 @@ def _checks(read_fd: int, write_fd: int) -> dict[str, list[_Step]]:
         "mmap": [_argument(2), no_code, *flags, private],
         "mprotect": _has_only(2, _READ_OR_WRITE),
         "mremap": _has_only(3, _MAY_MOVE),
-        "madvise": _is_one_of(2, _DONT_NEED),
+        "madvise": _is_one_of(2, *_ADVICE),
         "futex": _is_one_of(1, _WAKE_PRIVATE),
         "clock_gettime": _is_one_of(0, *_OWN_PROCESSOR_TIME),
     }

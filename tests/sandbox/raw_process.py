@@ -84,7 +84,7 @@ def _serve(root):
     parent = os.getpid()
     for line in sys.stdin:
         idle, back = os.pipe(), os.pipe()
-        pid = os.fork()
+        pid = preparation.fork()
         if pid == 0:
             _child(json.loads(line), preparation, parent, (idle[0], back[1]))
         os.close(back[1])

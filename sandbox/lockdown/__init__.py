@@ -45,6 +45,7 @@ class Preparation:
     def make(cls) -> Preparation:
         """Enter namespaces and prepare what all children share. One thread only."""
         resources.prefer_for_oom_killer()
+        resources.merge_no_pages()
         # First: inside a user namespace without a mapping no file can be made.
         root = _out_of_the_way(identity.open_empty_root())
         network = identity.leave_namespaces()

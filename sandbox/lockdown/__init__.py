@@ -26,14 +26,15 @@ _NOT_LINUX = "a Linux facility"
 
 @dataclass
 class Preparation:
-    """What is found out once; ``network`` and ``process_ids`` are "on" or why they are not.
+    """What is found out once; ``network`` is "on" or why the namespace is not.
 
     ``uid``: of the next child.
     """
 
     highest: resources.Highest
     network: str
-    process_ids: str
+    process_ids: int | None
+    process_ids_missing: str
     uids: range | None
     root: int | None
     ruleset: int | None
@@ -55,10 +56,17 @@ class Preparation:
                 ruleset = _out_of_the_way(landlock.deny_everything(landlock.version()))
             except OSError as error:
                 missing = f"this kernel offers none ({error.strerror})"
+        process_ids, process_ids_missing = None, _NOT_LINUX
+        if libc.LINUX:
+            try:
+                process_ids = _out_of_the_way(forking.namespace())
+            except OSError as error:
+                process_ids_missing = f"refused here ({error.strerror})"
         return cls(
             highest=resources.Highest.now(),
             network=network,
-            process_ids=forking.attempt(),
+            process_ids=process_ids,
+            process_ids_missing=process_ids_missing,
             uids=identity.free_uids(),
             root=root,
             ruleset=ruleset,
@@ -70,7 +78,7 @@ class Preparation:
         """Fork, where possible into a process id namespace of the child's own; 0 in the child."""
         if self.uids is not None:  # drawn here: what a child touches first costs it a page
             self.uid = identity.any_of(self.uids)
-        return forking.fork() if self.process_ids == "on" else os.fork()
+        return os.fork() if self.process_ids is None else forking.fork(self.process_ids)
 
 
 def _out_of_the_way(descriptor: int) -> int:
@@ -144,7 +152,7 @@ def _change_identity(
     if root is not None:
         attempt("empty root directory", lambda: identity.enter_root(root))
     report["own network namespace"] = preparation.network
-    report["own process ids"] = "on" if os.getpid() == 1 else preparation.process_ids
+    report["own process ids"] = "on" if os.getpid() == 1 else preparation.process_ids_missing
     if preparation.uid:
         attempt("own user id", lambda: identity.become(preparation.uid))
     else:

@@ -17,6 +17,8 @@ _CAPABILITY_VERSION = 0x20080522
 #: User ids that nobody else has, and who is taken where they are not mapped.
 _OWN_UIDS = range(1_900_000_000, 1_900_000_000 + (1 << 27))
 _NOBODY = 65534
+#: The true one: in the warm parent the name in ``os`` comes to lead to something else.
+_random_bytes = os.urandom
 
 
 class _CapabilityHeader(ctypes.Structure):
@@ -75,7 +77,7 @@ def free_uids() -> range | None:
 
 def any_of(uids: range) -> int:
     """One of them by chance: a number that counts would tell how many were taken before."""
-    return uids[int.from_bytes(os.urandom(8), "little") % len(uids)]
+    return uids[int.from_bytes(_random_bytes(8), "little") % len(uids)]
 
 
 def become(uid: int) -> None:

@@ -66,7 +66,7 @@ _X86_64 = _Machine(
         "getrlimit": 97, "getrusage": 98, "sysinfo": 99, "getuid": 102, "getgid": 104,
         "geteuid": 107, "getegid": 108, "getppid": 110, "sigaltstack": 131, "gettid": 186,
         "time": 201, "sched_setaffinity": 203, "sched_getaffinity": 204, "getdents64": 217,
-        "clock_getres": 229, "clock_nanosleep": 230, "openat": 257, "mkdirat": 258,
+        "clock_getres": 229, "clock_nanosleep": 230, "mbind": 237, "openat": 257, "mkdirat": 258,
         "newfstatat": 262, "unlinkat": 263, "renameat": 264, "linkat": 265, "symlinkat": 266,
         "readlinkat": 267, "faccessat": 269, "dup3": 292, "pipe2": 293, "prlimit64": 302,
         "getcpu": 309, "memfd_create": 319, "statx": 332, "openat2": 437, "faccessat2": 439,
@@ -94,7 +94,8 @@ _AARCH64 = _Machine(
         "rt_sigprocmask": 135, "uname": 160, "getrlimit": 163, "getrusage": 165, "getcpu": 168,
         "gettimeofday": 169, "getpid": 172, "getppid": 173, "getuid": 174, "geteuid": 175,
         "getgid": 176, "getegid": 177, "gettid": 178, "sysinfo": 179, "socket": 198, "connect": 203,
-        "prlimit64": 261, "memfd_create": 279, "statx": 291, "openat2": 437, "faccessat2": 439,
+        "mbind": 235, "prlimit64": 261, "memfd_create": 279, "statx": 291, "openat2": 437,
+        "faccessat2": 439,
     },
 )  # fmt: skip
 

@@ -15,7 +15,9 @@ from pathlib import Path
 
 import pytest
 from raw_process import RawProcesses
+from restricted import programs
 
+import sandbox
 from sandbox import Discrete, Host, Interface, detect
 from sandbox.lockdown import seccomp
 
@@ -291,3 +293,15 @@ def test_nothing_that_a_policy_maps_can_be_written_to_by_another():
     assert maps
     assert all("[heap]" in text for text in maps)
     assert not re.findall(r"^\S+ .w.s .*", "".join(maps), re.MULTILINE)
+
+
+def test_the_page_on_the_process_names_tests_that_there_are():
+    page = (Path(sandbox.__file__).parent / "PROCESS.md").read_text().partition("## Left")[0]
+    titles = {*programs("raw"), *programs("raw_mapped")}
+
+    quoted = set(re.findall(r'"([^"]+)"', page))
+    named = set(re.findall(r"`((?:[a-z0-9]+_){3,}[a-z0-9]+)`", page))
+
+    assert quoted <= titles
+    assert {f"test_{name}" for name in named} <= {*globals()}
+    assert len(named) > 10

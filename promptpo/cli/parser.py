@@ -113,8 +113,8 @@ class Parser(argparse.ArgumentParser):
         return known
 
     def _print_message(self, message: str, file: Any = None) -> None:  # noqa: ANN401
-        """Print help or version; unlike argparse's own, this one hides no error."""
-        say(message.rstrip("\n"), file)
+        """Print help or version to what is standard output; argparse's own hides errors."""
+        say(message.rstrip("\n"))
 
     def error(self, message: str) -> NoReturn:
         """Raise instead of exiting, in promptpo's own form."""

@@ -1,7 +1,8 @@
-"""What a watched process runs before what it is there for; see ``promptpo.rollout.watched``."""
+"""How a watched process begins, on both sides; see ``promptpo.rollout.watched``."""
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import faulthandler
 import os
@@ -9,7 +10,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from multiprocessing.context import get_spawning_popen
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,16 @@ class Descriptor:
     def __reduce__(self) -> tuple[type[int], tuple[int]]:
         starting: Any = get_spawning_popen()
         return int, (starting.duplicate_for_child(self._fd),)
+
+
+@contextlib.contextmanager
+def interrupts_blocked() -> Iterator[None]:
+    """A process that is started here must not die of a Ctrl-C that is meant for us."""
+    old = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, old)
 
 
 def begin(

@@ -19,17 +19,20 @@ import sysconfig
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from promptpo.common.aside import Lines, aside, speaker
-from promptpo.rollout.beginning import CUT, Descriptor, begin
+from promptpo.rollout.beginning import CUT, Descriptor, begin, interrupts_blocked
 from promptpo.rollout.standstill import Standstill
 from promptpo.spec.running.activity import CALL, CALLS, SIZE, STEPS
 
 #: Bytes in which a dying or hanging process leaves where it was, in Python.
 _TRACE = 1 << 16
+
+#: Ends what is said of a call that did not return in time.
+HUNG = "(--env-timeout)"
 
 #: Seconds after which it is said what is waited for; and again after twice as many.
 _PATIENCE = 10.0
@@ -112,7 +115,7 @@ class Watched:
         )
         self._lock = threading.Lock()
         try:
-            with _starting, _interrupts_blocked():
+            with _starting, interrupts_blocked():
                 self._process.start()
         finally:
             there.close()
@@ -120,7 +123,7 @@ class Watched:
         self._still = Standstill(self._cells, self._process.pid, limit)
         self._first = self._patience = min(_PATIENCE, limit / 2)
         self._end: _End | None = None
-        self._asked, self._closed = False, threading.Event()
+        self._asked, self._closed, self._killed = False, threading.Event(), threading.Event()
         self._watching = threading.Thread(target=self._watch, args=(reader,), daemon=True)
         self._watching.start()
 
@@ -145,11 +148,14 @@ class Watched:
             while not self._here.poll(self._still.seconds):
                 if not self.alive and not self._here.poll(0):
                     raise self._lost()
-            return self._here.recv()
+            message = self._here.recv()
         except (EOFError, OSError, pickle.UnpicklingError):
             raise self._lost() from None
         finally:
             self._asked = False
+        if self._end is not None:  # our signal may have ended the call that hung
+            raise self._lost()
+        return message
 
     def kill(self) -> None:
         """End it, and what it started, at once, whatever it is doing; from any thread."""
@@ -213,25 +219,29 @@ class Watched:
         what = f"{call}()" if call else "a process"
         what = "the import" if call == "import" else what
         stopped = " (its process is stopped)" if self._still.stopped else ""
-        return f"waiting for {what} of {self.spec}, {self._still.waited:.0f} s{stopped}"
+        name = speaker(self.spec).name
+        return f"waiting for {what} of {name}, {self._still.waited:.0f} s{stopped}"
 
     def _end_it(self, call: str) -> None:
         """A call stands still: note where, and end the process."""
         if self._still.hangs:
+            words = f"{call} did not return within {self._limit:g} s {HUNG}"
+            self._end = _End(call, words, hung=True)
             with contextlib.suppress(OSError):
                 os.kill(self._process.pid, signal.SIGUSR1)
             time.sleep(0.2)  # for the trace to be written
-            words = f"{call} did not return within {self._limit:g} s (--env-timeout)"
-            self._end = _End(call, words, hung=True)
         else:
             why = "was stopped" if self._still.stopped else "had no core"
             words = f"the process {why} {_during(call)}, for {self._still.waited:.3g} s"
             self._end = _End(call, words, killed=True)
         self.kill()
+        self._killed.set()
 
     def _lost(self) -> Lost:
         """The process has ended, was ended, or cut the connection."""
         call = CALLS[self._cells[CALL]]
+        if self._end is not None:
+            self._killed.wait()
         with self._lock:
             self._process.join(2)
         code = self._exit_code()
@@ -281,13 +291,3 @@ def _shared_memory() -> int:
     os.ftruncate(memory, SIZE + _TRACE)
     os.lseek(memory, SIZE, os.SEEK_SET)  # where traces are written
     return memory
-
-
-@contextlib.contextmanager
-def _interrupts_blocked() -> Iterator[None]:
-    """A process that is started here must not die of a Ctrl-C that is meant for us."""
-    old = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, old)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Any
@@ -24,7 +24,7 @@ from promptpo.rollout.jobs import (
     TaskInfo,
 )
 from promptpo.rollout.serving import serve
-from promptpo.rollout.watched import Lost, Watched, say_aside
+from promptpo.rollout.watched import HUNG, Lost, Watched, say_aside
 
 
 class Workers:
@@ -112,7 +112,7 @@ class Workers:
     def _play_instances(self, job: InstancesJob) -> tuple[InstanceRun, ...]:
         """In parts where a worker is lost, to find the instance under which it is.
 
-        In halves, or where a call hung one by one: so each that hangs does so once.
+        In halves, or where a call hung one by one.
         """
         try:
             found: tuple[InstanceRun, ...] = self._answer(job)
@@ -121,13 +121,23 @@ class Workers:
             if len(job.constants) > 1:
                 parts = of_instances(job, 1, parts=len(job.constants) if lost.hung else 2)
                 self._tell_again(lost, f"in {len(parts)} parts")
-                play = self._play_one if lost.hung else self._play_instances
-                return tuple(chain.from_iterable(map(play, parts)))
+                if lost.hung:
+                    return self._one_by_one(parts)
+                return tuple(chain.from_iterable(map(self._play_instances, parts)))
             if known:
                 return _failed(lost)
             self._tell_again(lost)
             found = self._play_one(job)
         return found
+
+    def _one_by_one(self, parts: Sequence[InstancesJob]) -> tuple[InstanceRun, ...]:
+        """Each alone, until a call has hung under two: then nothing more is tried."""
+        runs: list[InstanceRun] = []
+        for part in parts:
+            hung = [run for run in runs if HUNG in (run.error or "")]
+            left = (InstanceRun((), 0, hung[-1].error),) if len(hung) > 1 else ()
+            runs += left or self._play_one(part)
+        return tuple(runs)
 
     def _play_one(self, job: InstancesJob) -> tuple[InstanceRun, ...]:
         """One instance, in a worker that has done nothing before; it is not tried again."""
@@ -150,7 +160,9 @@ class Workers:
             return self._verdict
 
     def _found_hanging(self, seeds: tuple[int, ...]) -> SpecError | bool:
-        self.tell(f"a call of {self._label} hung; played without a policy, to see who is to blame")
+        self.tell(
+            f"{self._name}: a call hung; it is played without a policy, to see who is to blame"
+        )
         zero = RehearsalJob(seeds, "zero action")
         try:
             self._rehearse(zero)
@@ -183,7 +195,11 @@ class Workers:
             self._rehearsed[job] = None
 
     def _tell_again(self, lost: Lost, how: str = "in a new process") -> None:
-        self.tell(f"{self._label}: {lost.words}; its job is tried again, {how}")
+        self.tell(f"{self._name}: {lost.words}; its job is tried again, {how}")
+
+    @property
+    def _name(self) -> str:
+        return speaker(self._label).name
 
     def _spec_error(self, lost: Lost, when: str = "") -> SpecError:
         return SpecError(f"{self._label}: {lost.words}{when}{lost.location}")

@@ -6,7 +6,7 @@ import contextlib
 import io
 import os
 import sys
-from typing import TextIO, cast
+from typing import Any, TextIO, cast
 
 #: Exit code where the reader of the output has gone (128 + SIGPIPE), as other tools have it.
 EXIT_PIPE = 141
@@ -53,7 +53,8 @@ def keep_output(other: int) -> None:
     _kept[:] = [cast("TextIO", kept)]
     os.dup2(other, 1)
     # By its own descriptor, as descriptor 1 may be closed by somebody.
-    sys.stdout = sys.__stdout__ = _text(other, "w", buffering=1)  # type: ignore[misc]
+    here: Any = sys
+    here.stdout = here.__stdout__ = _text(other, "w", buffering=1)
 
 
 def print_to(descriptor: int) -> None:
@@ -61,8 +62,9 @@ def print_to(descriptor: int) -> None:
     for number in (1, 2):
         os.dup2(descriptor, number)
     # By a descriptor of their own, as 1 and 2 may be closed by somebody.
-    sys.stdout = sys.__stdout__ = _text(descriptor, "w", buffering=1)  # type: ignore[misc]
-    sys.stderr = sys.__stderr__ = _text(descriptor, "w", buffering=1)  # type: ignore[misc]
+    here: Any = sys
+    here.stdout = here.__stdout__ = _text(descriptor, "w", buffering=1)
+    here.stderr = here.__stderr__ = _text(descriptor, "w", buffering=1)
 
 
 def _text(descriptor: int, mode: str, buffering: int = -1) -> TextIO:

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from typing import ParamSpec, TypeVar
@@ -23,6 +25,9 @@ P = ParamSpec("P")
 
 #: Characters of a docstring that are read, and of a name that is quoted.
 _DOCSTRING, _NAME = 10_000, 60
+
+#: White space at a stretch that no pattern is to be tried on, and steps that an alignment may take.
+_BLANK, _STEPS = 500, 20_000_000
 
 #: Filters of warnings belong to the whole process.
 _warning = threading.Lock()
@@ -90,6 +95,23 @@ def docstring(node: ast.Module | ast.ClassDef | ast.FunctionDef) -> str:
 def short(name: str) -> str:
     """A name of a program, cut where no name is that long."""
     return name if len(name) <= _NAME else f"{name[: _NAME - 3]}..."
+
+
+def has_gap(text: str) -> bool:
+    """Whether so much white space stands at a stretch that patterns which skip it take long."""
+    return any(len(gap) > _BLANK for gap in re.findall(r"\s+", text))
+
+
+def steps_to_align(old: Sequence[str], new: Sequence[str]) -> int:
+    """About how many steps difflib takes at most to align two sequences."""
+    repeats = Counter(new)
+    pairs = sum(repeats[item] for item in old)
+    return min(len(old), len(new)) * (pairs + max(len(old), len(new)))
+
+
+def alignable(old: Sequence[str], new: Sequence[str], steps: int = _STEPS) -> bool:
+    """Whether difflib aligns two sequences in about a second, and within so many steps."""
+    return steps_to_align(old, new) <= steps
 
 
 def _unreadable(why: str) -> Unreadable:

@@ -64,7 +64,7 @@ class Source:
         self._starts = [0, *accumulate(map(len, self._lines))]
         self._columns: dict[int, list[int]] = {}
 
-    def span(self, node: ast.expr) -> tuple[int, int]:
+    def span(self, node: ast.expr | ast.stmt) -> tuple[int, int]:
         """Where a node's text begins and ends, in characters."""
         assert node.end_lineno is not None and node.end_col_offset is not None  # noqa: S101
         return (

@@ -171,7 +171,9 @@ def split_imports(source: str) -> Parts:
     shared = taken & {i for n in others for i in (n.lineno, n.end_lineno)}
     if shared:
         kept = [0, *(at for n in found for at in read.span(n)), len(source)]
-        body = "pass".join(source[start:end] for start, end in zip(kept[::2], kept[1::2]))
+        body = "pass".join(
+            source[start:end] for start, end in zip(kept[::2], kept[1::2], strict=True)
+        )
     else:
         lines = [line.rstrip("\r\n") for line in lines_of(source)]
         body = "\n".join(line for i, line in enumerate(lines, 1) if i not in taken)

@@ -1,6 +1,6 @@
 """Programs that a model might write to whoever only reads them: long, deep, odd."""
 
-SIZE = 100_000
+SIZE = 60_000
 POLICY = "class Policy:\n    def act(self, obs):\n        return 0\n"
 
 
@@ -46,7 +46,7 @@ LONG = {
     "statements": repeated("a=1;"),
     "imports": repeated("import a;"),
     "imports of one": numbered("import math as a{i}\n", 4_500),
-    "formatted": repeated("{a}", 'x = f"', '"\n', 60_000),
+    "formatted": repeated("{a}", 'x = f"', '"\n'),
     "escapes": repeated("'\\d',", "x = [", "]\n"),
     "empty lines": repeated("\n", POLICY, "x = 1"),
     "lines of a space": repeated(" \n", POLICY, "x = 1"),

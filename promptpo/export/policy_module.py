@@ -32,6 +32,9 @@ FILE_MARKER = "# ---- The policy, as it was given in its file ----"
 #: The same before a policy that no language model wrote.
 FOUND_MARKER = "# ---- The policy, with the numbers that were found ----"
 
+#: What stands between a statement and the next one of its line.
+_NEXT = re.compile(r"(?:[ \t]|\\\r?\n)*;[ \t]*")
+
 #: Above the imports that only ``prepare`` needs.
 _IDLE = "if TYPE_CHECKING:  # for prepare(data) alone, which is not called here"
 
@@ -161,8 +164,7 @@ class Parts:
 def split_imports(source: str) -> Parts:
     """Take the top-level imports out of a module; ``from __future__`` ones are dropped.
 
-    The rest stays as it is written; ``pass`` stands for imports where one shares its line with
-    something else.
+    The rest stays as it is written.
     """
     read = Source(source)
     found = [n for n in read.tree.body if isinstance(n, ast.Import | ast.ImportFrom)]
@@ -170,10 +172,12 @@ def split_imports(source: str) -> Parts:
     taken = {i for n in found for i in range(n.lineno, (n.end_lineno or n.lineno) + 1)}
     shared = taken & {i for n in others for i in (n.lineno, n.end_lineno)}
     if shared:
-        kept = [0, *(at for n in found for at in read.span(n)), len(source)]
-        body = "pass".join(
-            source[start:end] for start, end in zip(kept[::2], kept[1::2], strict=True)
-        )
+        parts, at = [], 0
+        for start, end in map(read.span, found):
+            parts.append(source[at:start])
+            more = _NEXT.match(source, end)
+            at = more.end() if more else end
+        body = "".join([*parts, source[at:]])
     else:
         lines = [line.rstrip("\r\n") for line in lines_of(source)]
         body = "\n".join(line for i, line in enumerate(lines, 1) if i not in taken)

@@ -201,7 +201,7 @@ def with_ranges_of(source: str, other: Tunable) -> Tunable:
     return Tunable(source, tuple(sorted(found, key=lambda c: c.literal.start)))
 
 
-@decorating(list)
+@decorating(list[tuple[str, Literal]])
 def _every(source: str) -> list[tuple[str, Literal]]:
     """All numbers of a source that are assigned, structural ones included, by their names."""
     parsed = Source(source)

@@ -38,7 +38,7 @@ class CoverageRun:
     error: str | None = None
 
 
-@decorating(dict)
+@decorating(dict[int, int | None])
 def line_hits(source: str, counts: Counts) -> dict[int, int | None]:
     """In how many steps each line of code was reached; None: never.
 
@@ -57,7 +57,7 @@ def line_hits(source: str, counts: Counts) -> dict[int, int | None]:
     return found
 
 
-@decorating(list)
+@decorating(list[str])
 def unreached(source: str, counts: Counts) -> list[str]:
     """What never ran, in a few words each: functions, branches, what follows a return.
 

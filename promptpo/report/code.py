@@ -170,7 +170,7 @@ def _token_lines(source: str) -> tuple[Tokens, ...]:
     return tuple(map(tuple, lines))
 
 
-@decorating(list)
+@decorating(list[tuple[str, str]])
 def _tokens(source: str) -> list[tuple[str, str]]:
     """What Pygments makes of a source; nothing where that cannot be, or takes long."""
     if len(source) > _COLOURED or has_gap(source):

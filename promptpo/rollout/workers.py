@@ -98,13 +98,8 @@ class Workers:
                 if fresh and lost.call in ("import", "make"):
                     raise self._spec_error(lost) from None
                 error = f"the environment failed under this policy: {lost.words}"
-                run = PlayRun(
-                    tuple(map(unplayed, job.seeds)),
-                    steps=lost.steps,
-                    clipped=(0,) * len(job.seeds),
-                    error=error,
-                    error_kind="environment",
-                )
+                results, clipped = tuple(map(unplayed, job.seeds)), (0,) * len(job.seeds)
+                run = PlayRun(results, lost.steps, clipped, "", error, "environment")
                 if not fresh:
                     if lost.hung and self._hangs_without(job.seeds):
                         return run

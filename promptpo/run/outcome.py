@@ -75,6 +75,7 @@ class Outcome:
 
     def finish(self, result: Result) -> None:
         """Write the best policy and ``run.json``, and tell that the run has ended."""
+        self.services.log.check_kept()
         if result.best is not None:
             self.services.write_best(result.best, result.test)
         self._write(result.status, result.reason, result.best, result.test)
@@ -101,8 +102,9 @@ class Outcome:
 
     def fail(self, reason: str) -> None:
         """Write down that the run has failed, where anything can still be written."""
-        with contextlib.suppress(OSError):
-            self.write("failed", reason)
+        if not self.services.log.lost:
+            with contextlib.suppress(OSError):
+                self.write("failed", reason)
         self.services.report("finished", status="failed", reason=reason, best=None, score=None)
 
     def _write(

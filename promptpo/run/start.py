@@ -130,7 +130,9 @@ async def _supervised(services: RunServices, outcome: Outcome) -> Result:
         error = known_error(e)
         if error is None:
             raise
-        if isinstance(error, FileError):
+        if lost := services.log.lost:
+            error = FileError(lost)
+        elif isinstance(error, FileError):
             command = f"promptpo --resume {shlex.quote(near_path(services.folder.path))}"
             error = FileError(f"{error}; then {command} goes on")
         outcome.fail(str(error))
@@ -168,6 +170,7 @@ def _model_settings(
         recording=recording_path(config.model or "", spec.name, config.method),
         write=_writer(config, spec, task),
         notify=lambda text: log.emit("notice", text=text),
+        check=log.check_kept,
     )
 
 

@@ -7,7 +7,7 @@ import os
 import queue
 import signal
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Protocol
 
@@ -86,16 +86,22 @@ class _Stop:
 
 
 def carry_out(
-    tasks: Sequence[Task], workers: int | None, lock: int, watcher: Watcher, machines: Machines
+    tasks: Sequence[Task],
+    workers: int | None,
+    lock: int,
+    watcher: Watcher,
+    machines: Machines,
+    check: Callable[[], None],
 ) -> Outcome:
     """Carry out all tasks.
 
     Ctrl-C and SIGTERM end all runs so that they can be resumed; a second one kills them. A run that
     fails ends no other; the exit code is that of the first that failed, 130 where runs were
     interrupted, else 0. ``lock`` is a descriptor that all runs inherit.
+    ``check`` is called before each run begins, and raises where none may.
     """
     places = slots(len(tasks), workers, machines.cores)
-    return _Schedule(tasks, places, lock, watcher, machines.environ).run()
+    return _Schedule(tasks, places, lock, watcher, machines.environ, check).run()
 
 
 class _Schedule:
@@ -106,7 +112,9 @@ class _Schedule:
         lock: int,
         watcher: Watcher,
         environ: Mapping[str, str],
+        check: Callable[[], None],
     ) -> None:
+        self._check = check
         self._waiting = deque(tasks)
         self._free = deque(places)
         self._lock = lock
@@ -136,6 +144,7 @@ class _Schedule:
 
     def _start(self, task: Task, slot: Slot) -> None:
         member = task.member
+        self._check()
         self._set(member, RunStatus())
         arguments = (*task.arguments, f"--workers={slot.workers}")
 

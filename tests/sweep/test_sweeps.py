@@ -258,6 +258,20 @@ def test_a_sweep_that_is_going_on_is_not_begun_again(tmp_path, capsys, monkeypat
     assert process.returncode == 130
 
 
+@pytest.mark.slow
+def test_a_sweep_whose_folder_is_deleted_begins_no_further_run(tmp_path):
+    process = start(tmp_path, "nim", "--seeds", "1,2,3", "--workers", "1", *WAITING)
+    wait_until(lambda: [*tmp_path.glob("runs/sweeps/*/nim/*/prompts/*.md")], process)
+    while sweeps := [*tmp_path.glob("runs/sweeps/*")]:
+        shutil.rmtree(sweeps[0], ignore_errors=True)
+    out, errors = process.communicate(timeout=60)
+    assert process.returncode == 8, (out, errors)
+    assert errors.count("\n") == 1
+    assert "deleted while the sweep went on" in errors
+    assert out.count("starting") == 1
+    assert not [*tmp_path.glob("runs/sweeps/*")]
+
+
 @pytest.mark.parametrize(
     "text",
     ["", "[]", "{}", '{"runs": [], "settings": []}', '{"runs": [{"spec": "nim"}], "settings": {}}',

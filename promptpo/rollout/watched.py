@@ -72,6 +72,7 @@ class Watched:
         environ: Mapping[str, str] | None = None,
     ) -> None:
         import loky.backend
+        from loky.backend import resource_tracker
 
         context = loky.backend.get_context("loky")
         self._limit = limit
@@ -85,8 +86,10 @@ class Watched:
             env=dict(environ) if environ is not None else None,
         )
         self._lock = threading.Lock()
-        with _starting, _interrupts_blocked():
-            self._process.start()
+        with _starting, _blocked(signal.SIGHUP):
+            resource_tracker.ensure_running()  # which lets interrupts through again
+            with _blocked(signal.SIGINT):
+                self._process.start()
         there.close()
         self._still = Standstill(self._cells, self._process.pid, limit)
 
@@ -168,6 +171,9 @@ class Watched:
 #: Where files lie that are not the user's: Python's own, and promptpo's.
 _NOT_THEIRS = (sysconfig.get_path("stdlib"), str(Path(__file__).resolve().parents[1]))
 
+#: Signals that all processes of a terminal get.
+_OF_TERMINALS = (signal.SIGINT, signal.SIGHUP)
+
 #: Processes are started one after the other.
 _starting = threading.Lock()
 
@@ -208,9 +214,9 @@ class _Descriptor:
 
 
 @contextlib.contextmanager
-def _interrupts_blocked() -> Iterator[None]:
-    """A process that is started here must not die of a Ctrl-C that is meant for us."""
-    old = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+def _blocked(number: signal.Signals) -> Iterator[None]:
+    """A process that is started here must not die of what a terminal tells us."""
+    old = signal.pthread_sigmask(signal.SIG_BLOCK, {number})
     try:
         yield
     finally:
@@ -225,7 +231,8 @@ def _begin(
     args: tuple[object, ...],
 ) -> None:
     """What a watched process runs."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it ends when its parent ends or kills it
+    for number in _OF_TERMINALS:  # it ends when its parent ends or kills it
+        signal.signal(number, signal.SIG_IGN)
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     activity.share(memory)

@@ -6,8 +6,7 @@ import asyncio
 import contextlib
 import secrets
 import shlex
-import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -50,9 +49,9 @@ def carry_out(
 ) -> Result:
     """Carry out a run, or continue the one in the folder ``resume``.
 
-    Every event reaches ``listener``, and what the ``companions`` listen with. Ctrl-C and SIGTERM
-    end the run with the status "interrupted" and leave it ready to be resumed; every PromptPOError
-    does the latter too.
+    Every event reaches ``listener``, and what the ``companions`` listen with. Ctrl-C, SIGTERM and
+    SIGHUP end the run with the status "interrupted" and leave it ready to be resumed; every
+    PromptPOError does the latter too.
     """
     run = _Run(config, companions, [listener] if listener else [], resume)
     try:
@@ -118,12 +117,12 @@ async def _supervised(services: RunServices, outcome: Outcome) -> Result:
     try:
         outcome.write("running")
         try:
-            with _sigterm_interrupts():
-                result = await _search(services)
+            result = await _search(services)
         except asyncio.CancelledError:
             result = outcome.interrupted()
         finally:
-            with contextlib.suppress(FileError):  # of a notice
+            # Of a notice; and an interruption that comes now has nothing left to interrupt.
+            with contextlib.suppress(FileError, asyncio.CancelledError):
                 await services.model.close()
         outcome.finish(result)
     except Exception as e:
@@ -197,19 +196,3 @@ def _in_this_thread(hear: Callable[[str], object]) -> Callable[[str], None]:
         loop.call_soon_threadsafe(hear, text)
 
     return tell
-
-
-@contextlib.contextmanager
-def _sigterm_interrupts() -> Iterator[None]:
-    """SIGTERM ends a run as Ctrl-C does, where this is the main thread."""
-    loop, task = asyncio.get_running_loop(), asyncio.current_task()
-    assert task is not None  # noqa: S101 - this runs inside a task
-    try:
-        loop.add_signal_handler(signal.SIGTERM, task.cancel)
-    except (RuntimeError, ValueError, NotImplementedError):
-        yield
-        return
-    try:
-        yield
-    finally:
-        loop.remove_signal_handler(signal.SIGTERM)

@@ -28,7 +28,7 @@ def main(argv: Sequence[str]) -> int:
             stream.reconfigure(errors="replace")  # a terminal that lacks a sign is no error
     try:
         code = _carried_out(list(argv))
-        interrupts.over()
+        interrupts.over(code)
     except KeyboardInterrupt:
         return _interrupted()
     return code
@@ -53,6 +53,7 @@ def _carried_out(argv: list[str]) -> int:
 
 def _interrupted() -> int:
     """Say so, if anybody can still be told; returns the exit code."""
+    interrupts.over(EXIT_INTERRUPTED)
     try:
         say(interrupts.WORDS, sys.stderr)
     except OSError:

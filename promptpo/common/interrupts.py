@@ -35,6 +35,7 @@ class _Command:
 
     installed = False
     first: float | None = None
+    code = EXIT_INTERRUPTED
     tell: Callable[[], None]
 
 
@@ -50,7 +51,7 @@ def install() -> None:
         if number == signal.SIGINT or signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, hear)
     sys.unraisablehook = _lost_in
-    atexit.register(_ignore)  # runs after all others; then Python would put the defaults back
+    atexit.register(_end)  # runs after all others
 
 
 def unwind() -> None:
@@ -58,9 +59,9 @@ def unwind() -> None:
     _Command.tell = _raise
 
 
-def over() -> None:
-    """All is done but leaving: from now on none of them changes anything."""
-    _Command.tell = _nothing
+def over(code: int) -> None:
+    """All is done but leaving, with this exit code: from now on none of them changes anything."""
+    _Command.code, _Command.tell = code, _nothing
 
 
 def heard() -> bool:
@@ -125,9 +126,15 @@ def _nothing() -> None:
     """Let a signal pass."""
 
 
-def _ignore() -> None:
+def _end() -> None:
+    """Hear nothing more; where something was heard, spare Python its own way of ending by it."""
     for number in ENDING:
         signal.signal(number, signal.SIG_IGN)
+    if heard():
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(OSError, ValueError):
+                stream.flush()
+        _leave(_Command.code)
 
 
 def _lost_in(unraisable: Any) -> None:  # noqa: ANN401 - sys.UnraisableHookArgs

@@ -71,8 +71,9 @@ class Watched:
         limit: float,
         environ: Mapping[str, str] | None = None,
     ) -> None:
-        import loky.backend
-        from loky.backend import resource_tracker
+        import multiprocessing.resource_tracker
+
+        import loky.backend.resource_tracker
 
         context = loky.backend.get_context("loky")
         self._limit = limit
@@ -87,7 +88,9 @@ class Watched:
         )
         self._lock = threading.Lock()
         with _starting, _blocked(signal.SIGHUP):
-            resource_tracker.ensure_running()  # which lets interrupts through again
+            # These let interrupts through again when they are started.
+            multiprocessing.resource_tracker.ensure_running()
+            loky.backend.resource_tracker.ensure_running()
             with _blocked(signal.SIGINT):
                 self._process.start()
         there.close()

@@ -80,6 +80,14 @@ def has_ended(pid):
         return True
 
 
+def wait_until_ended(pids):
+    """A lock is free some moments before the process that held it is gone."""
+    deadline = time.monotonic() + 30
+    while not all(map(has_ended, pids)):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
 @pytest.fixture(scope="module")
 def swept(tmp_path_factory):
     """The folder in which a sweep of two specs and two seeds was made, and what it printed."""
@@ -201,7 +209,7 @@ def test_what_began_with_a_kill_or_ctrl_c_goes_on_and_nothing_is_begun_twice(tmp
     process.communicate()
     sweep = only_sweep(tmp_path)
     os.close(sweep.lock())  # is to be had once they have ended
-    assert all(has_ended(pid) for pid in children)
+    wait_until_ended(children)
     assert statuses_in(sweep) == ["interrupted"] * 2
     begun = runs_in(sweep)
     (sweep.path / "nim" / ".new-torn").mkdir()

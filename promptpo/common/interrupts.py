@@ -89,7 +89,7 @@ def heard_by(
     if not _Command.installed:
         _Command.first = None
     later = again or (end_at_once if _Command.installed else _raise)
-    before: dict[int, Any] = {}
+    before: dict[signal.Signals, Any] = {}
     for number in ENDING:
         handler = signal.getsignal(number)
         if handler is not None and handler is not signal.SIG_IGN:

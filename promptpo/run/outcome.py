@@ -24,7 +24,7 @@ class Result:
     """What came out of a run.
 
     ``status``: "finished" (all rounds, the target or the patience), "stopped" (a limit),
-    "interrupted" (Ctrl-C, SIGTERM or SIGHUP; resume it). ``reason`` says it in a phrase. ``best`` is
+    "interrupted" (Ctrl-C, SIGTERM, SIGHUP; resume it). ``reason`` says it in a phrase. ``best`` is
     the winner (None where no candidate ran), ``test`` its held-out episodes (None where the run did
     not get so far), ``proof`` whether its actions depend on what else its process plays.
     """

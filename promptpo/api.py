@@ -20,6 +20,7 @@ from promptpo.spec import EnvSpec
 from promptpo.spec.loading.objects import SpecLike, loaded_spec
 from promptpo.store.events import Listener, all_of
 from promptpo.store.folder import RunFolder
+from promptpo.store.summary import remember
 from promptpo.trackers import check_ready, tracking
 from promptpo.types import Candidate
 from promptpo.ui import progress_shown
@@ -149,7 +150,9 @@ def execute(
     In the end it has its ``report.html``. For the rest see ``promptpo.run.carry_out``.
     """
     check_ready(config.trackers)
-    return carry_out(config, (tracking, reporting), listener=listener, resume=resume)
+    result = carry_out(config, (tracking, reporting), listener=listener, resume=resume)
+    remember(result.folder)
+    return result
 
 
 def evaluate(  # noqa: PLR0913 - as for optimize

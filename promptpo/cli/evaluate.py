@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import json
 import re
 import sys
@@ -64,13 +63,14 @@ def main(arguments: argparse.Namespace) -> int:
     if ref := given_spec(arguments):
         given["spec"] = ref
     from promptpo.evaluation import PolicyComparison, find_player, keep, score, settings_for
+    from promptpo.run.loop import run_to_end
 
     find_run = partial(runs.find, out=out)
     players = [find_player(word, find_run) for word in dict.fromkeys(words)]
     if kept and not any(player.run for player in players):
         raise UsageError("--keep: none of these is the best policy of a run; leave it out")
     settings = settings_for(players, given, tell=lambda note: say(f"promptpo: {note}", sys.stderr))
-    evaluations = asyncio.run(score(players, settings))
+    evaluations = run_to_end(score(players, settings))
     found = PolicyComparison(tuple(evaluations))
     if as_json:
         say(json.dumps(found.as_dict(), indent=2, allow_nan=False))

@@ -159,7 +159,6 @@ def _attach() -> None:
     Ctrl-C reaches all programs on a terminal; that one decides what it means for its runs.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # until the run itself hears it
 
     def watch() -> None:
         with contextlib.suppress(OSError):

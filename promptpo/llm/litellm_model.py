@@ -123,6 +123,7 @@ class LiteLLMModel:
     async def _try_once(self, request: Request, failures: list[str], wait: Wait) -> Reply:
         if wait.broken_off:
             raise asyncio.CancelledError
+        self._settings.check()
         started = time.monotonic()
         wait.sent = True
         try:

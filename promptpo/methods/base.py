@@ -199,8 +199,9 @@ class Method(Protocol):
 
     ``Options`` is a frozen dataclass whose fields are made by ``promptpo.config.option``;
     ``needs_model`` is False where the method asks no language model. It may also have ``defaults``
-    and ``fixed``, settings of every run with values of its own, and ``asks_for_policies``, False
-    where it asks for parameters: ``promptpo.methods`` reads them.
+    and ``fixed``, settings of every run with values of its own, ``asks_for_policies``, False where
+    it asks for parameters, and ``tunes``, True where it tunes the constants that policies declare:
+    ``promptpo.methods`` reads them.
     """
 
     Options: ClassVar[type[Any]]

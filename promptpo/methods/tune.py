@@ -33,6 +33,7 @@ class Tune:
 
     Options: ClassVar[type[Options]] = Options
     needs_model: ClassVar[bool] = True
+    tunes: ClassVar[bool] = True
 
     def __init__(self, services: Services) -> None:
         self.services = services

@@ -37,9 +37,9 @@ class Descriptor:
 
 
 @contextlib.contextmanager
-def interrupts_blocked() -> Iterator[None]:
-    """A process that is started here must not die of a Ctrl-C that is meant for us."""
-    old = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+def blocked(number: signal.Signals) -> Iterator[None]:
+    """Block a signal: a process that is started here must not die of what a terminal tells us."""
+    old = signal.pthread_sigmask(signal.SIG_BLOCK, {number})
     try:
         yield
     finally:
@@ -55,7 +55,8 @@ def begin(
     args: tuple[object, ...],
 ) -> None:
     """Run ``target`` such that it can be watched: what it prints goes to ``printed``."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it ends when its parent ends or kills it
+    for number in (signal.SIGINT, signal.SIGHUP):  # it ends when its parent ends or kills it
+        signal.signal(number, signal.SIG_IGN)
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     print_to(printed)

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from promptpo.common.aside import Lines, aside, speaker
-from promptpo.rollout.beginning import CUT, Descriptor, begin, interrupts_blocked
+from promptpo.rollout.beginning import CUT, Descriptor, begin, blocked
 from promptpo.rollout.standstill import Standstill
 from promptpo.spec.running.activity import CALL, CALLS, SIZE, STEPS
 
@@ -98,7 +98,9 @@ class Watched:
         environ: Mapping[str, str] | None = None,
         tell: Callable[..., None] = say_aside,
     ) -> None:
-        import loky.backend
+        import multiprocessing.resource_tracker
+
+        import loky.backend.resource_tracker
 
         context = loky.backend.get_context("loky")
         self.spec, self._limit, self._tell = spec, limit, tell
@@ -115,8 +117,12 @@ class Watched:
         )
         self._lock = threading.Lock()
         try:
-            with _starting, interrupts_blocked():
-                self._process.start()
+            with _starting, blocked(signal.SIGHUP):
+                # These let interrupts through again when they are started.
+                multiprocessing.resource_tracker.ensure_running()
+                loky.backend.resource_tracker.ensure_running()
+                with blocked(signal.SIGINT):
+                    self._process.start()
         finally:
             there.close()
             os.close(writer)

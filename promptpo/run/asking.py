@@ -45,8 +45,8 @@ class Asker:
             return recorded.reply
         self._reserve(key)
         try:
-            self.folder.write_prompt(key, messages)
             self.log.emit("prompt", key=encode(key), messages=as_data(messages))
+            self.folder.write_prompt(key, messages)
             self.log.emit("call", transient=True, key=encode(key), state="sent")
             reply = await self.model.ask(request)
         except ReplyMissing as missing:

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from promptpo.common.concurrency import all_of
-from promptpo.common.files import write_atomically
 from promptpo.config import RunConfig
 from promptpo.export.learned import BESIDE
 from promptpo.export.policy_module import best_policy_files
@@ -260,7 +259,7 @@ class RunServices:
         )  # fmt: skip
         beside = f"best/{BESIDE}"
         for name, content in files.items():
-            write_atomically(self.folder.path / name, content)
+            self.folder.write(self.folder.path / name, content)
         if beside not in files:
             (self.folder.path / beside).unlink(missing_ok=True)
 

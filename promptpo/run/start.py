@@ -6,8 +6,7 @@ import asyncio
 import contextlib
 import secrets
 import shlex
-import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -51,9 +50,9 @@ def carry_out(
 ) -> Result:
     """Carry out a run, or continue the one in the folder ``resume``.
 
-    Every event reaches ``listener``, and what the ``companions`` listen with. Ctrl-C and SIGTERM
-    end the run with the status "interrupted" and leave it ready to be resumed; every PromptPOError
-    does the latter too.
+    Every event reaches ``listener``, and what the ``companions`` listen with. Ctrl-C, SIGTERM and
+    SIGHUP end the run with the status "interrupted" and leave it ready to be resumed; every
+    PromptPOError does the latter too.
     """
     run = _Run(config, companions, [listener] if listener else [], resume)
     try:
@@ -119,19 +118,21 @@ async def _supervised(services: RunServices, outcome: Outcome) -> Result:
     try:
         outcome.write("running")
         try:
-            with _sigterm_interrupts():
-                result = await _search(services)
+            result = await _search(services)
         except asyncio.CancelledError:
             result = outcome.interrupted()
         finally:
-            with contextlib.suppress(FileError):  # of a notice
+            # Of a notice; and an interruption that comes now has nothing left to interrupt.
+            with contextlib.suppress(FileError, asyncio.CancelledError):
                 await services.model.close()
         outcome.finish(result)
     except Exception as e:
         error = known_error(e)
         if error is None:
             raise
-        if isinstance(error, FileError):
+        if lost := services.log.lost:
+            error = FileError(lost)
+        elif isinstance(error, FileError):
             command = f"promptpo --resume {shlex.quote(near_path(services.folder.path))}"
             error = FileError(f"{error}; then {command} goes on")
         outcome.fail(str(error))
@@ -168,6 +169,7 @@ def _model_settings(
         recording=recording_path(config.model or "", spec.name, config.method),
         write=_writer(config, spec, task),
         notify=lambda text: log.emit("notice", text=text),
+        check=log.check_kept,
     )
 
 
@@ -200,19 +202,3 @@ def _in_this_thread(hear: Callable[..., object]) -> Callable[..., None]:
             loop.call_soon_threadsafe(partial(hear, text, **how))
 
     return tell
-
-
-@contextlib.contextmanager
-def _sigterm_interrupts() -> Iterator[None]:
-    """SIGTERM ends a run as Ctrl-C does, where this is the main thread."""
-    loop, task = asyncio.get_running_loop(), asyncio.current_task()
-    assert task is not None  # noqa: S101 - this runs inside a task
-    try:
-        loop.add_signal_handler(signal.SIGTERM, task.cancel)
-    except (RuntimeError, ValueError, NotImplementedError):
-        yield
-        return
-    try:
-        yield
-    finally:
-        loop.remove_signal_handler(signal.SIGTERM)

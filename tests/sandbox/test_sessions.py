@@ -215,6 +215,17 @@ def test_ragged_observations_arrive_in_their_lengths(host):
         assert policy.act([0, 1, 2], rows).tolist() == [[6.0], [0.0], [12.0]]
 
 
+@pytest.mark.parametrize("longer", [600, 20_000, 100_000])
+@pytest.mark.parametrize("first", [3, 510, 511, 512, 8190, 8191])
+def test_an_observation_that_comes_in_parts_after_a_shorter_one_is_read_whole(host, first, longer):
+    interface = Interface(None, None, Box((1,)))
+    source = "class Policy:\n    def act(self, obs):\n        return [obs.sum()]\n"
+    with host.policy(source, interface) as policy:
+        policy.begin(0)
+        sums = [float(policy.act(np.ones(n))[0]) for n in (first, longer, first)]
+    assert sums == [first, longer, first]
+
+
 def test_wide_observations_of_many_episodes_cross(host):
     interface = Interface(5000, None, Box((1,)))
     source = "class Policy:\n    def act(self, obs):\n        return obs.sum()\n"

@@ -62,10 +62,10 @@ def spent(policies: Sequence[sandbox.Policy]) -> float:
 
 
 def play(
-    case: Case, policies: sandbox.Together, envs: Sequence[Env], *, kept: bool
+    case: Case, players: Sequence[sandbox.Policy], envs: Sequence[Env], *, kept: bool
 ) -> tuple[float, FloatArray]:
     """Processor seconds of an episode in each environment, and the observations of the first."""
-    seen, players = [], policies.policies
+    seen, policies = [], sandbox.Together(players)
     began = spent(players)
     for seed, policy in enumerate(players):
         policy.begin(seed, traced=kept)
@@ -90,7 +90,7 @@ def traced(host: sandbox.Host, name: str, rounds: int, episodes: int) -> FloatAr
     sides = {}
     for kept, trace in ((False, ""), (True, TRACE)):
         program = sandbox.Program(source.format(trace=trace), case.interface)
-        sides[kept] = sandbox.Together([host.open(program) for _ in envs])
+        sides[kept] = [host.open(program) for _ in envs]
     pairs, observations = [], np.zeros((0, 0))
     for number in range(rounds + 1):
         seconds = {}

@@ -70,12 +70,12 @@ def bare(case: Case, envs: Sequence[Env], seeds: Sequence[int]) -> list[float]:
 
 
 def together(
-    case: Case, policies: sandbox.Together, envs: Sequence[Env], seeds: Sequence[int]
+    case: Case, players: Sequence[sandbox.Policy], envs: Sequence[Env], seeds: Sequence[int]
 ) -> list[float]:
     """All episodes at once: hand over to all, wait for all, step."""
-    returns = [0.0] * len(envs)
+    policies, returns = sandbox.Together(players), [0.0] * len(envs)
     table = np.zeros((len(envs), case.interface.observation_size or 0))
-    for row, (env, policy, seed) in enumerate(zip(envs, policies.policies, seeds, strict=True)):
+    for row, (env, policy, seed) in enumerate(zip(envs, players, seeds, strict=True)):
         policy.begin(seed)
         table[row] = env.reset(seed)
     for _ in range(case.steps):
@@ -98,8 +98,8 @@ def measure(case: Case, mode: str, rounds: int, core: int, barrier: Barrier) -> 
     envs = [case.make() for _ in range(count)]
     program = sandbox.Program(case.source, case.interface, sandbox.Limits(total_seconds=3600))
     with sandbox.Host() as host:
-        policies = sandbox.Together([host.open(program) for _ in range(count)])
-        sides = (lambda s: bare(case, envs, s), lambda s: together(case, policies, envs, s))
+        players = [host.open(program) for _ in range(count)]
+        sides = (lambda s: bare(case, envs, s), lambda s: together(case, players, envs, s))
         result = Result([], [], True)
         for number in range(rounds + 1):
             seeds = [number * 1000 + index for index in range(count)]

@@ -132,7 +132,7 @@ class LiteLLMModel:
         except Exception as e:
             kept = self._kept(e, raw)
             if kept is None:
-                failure = e if isinstance(e, PassingFailure) else classify(e, self._endpoint)
+                failure = e if isinstance(e, PassingFailure) else classify(e, self._endpoint, raw)
                 if isinstance(failure, PassingFailure):
                     failures.append(failure.reason)
                 raise failure from None

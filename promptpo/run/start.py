@@ -128,7 +128,8 @@ async def _supervised(services: RunServices, outcome: Outcome) -> Result:
         outcome.finish(result)
     except Exception as e:
         error = known_error(e)
-        if error is None:
+        if error is None:  # a mistake of this program's own: the run does not go on all the same
+            outcome.fail(f"{type(e).__name__}: {e}"[:500])
             raise
         if isinstance(error, FileError):
             command = f"promptpo --resume {shlex.quote(near_path(services.folder.path))}"

@@ -17,6 +17,8 @@ from promptpo.llm.wire import RawAnswer
 
 #: Client errors that pass by themselves: time-out, conflict, too early, rate limit.
 _PASSING = {408, 409, 425, 429}
+#: Statuses of gateways that have not got an answer themselves.
+_GATEWAY = {408, 502, 504}
 _NO_KEY = re.compile(r"(missing|no|set|provide|pass)\b.{0,60}\b(api[ _-]?key|credentials)", re.I)
 _BAD_KEY = re.compile(r"\bapi[ _-]?key\b", re.I)
 _JSON_MESSAGE = re.compile(r'"message"\s*:\s*"((?:[^"\\]|\\.)+)"')
@@ -71,10 +73,9 @@ def classify(
     if headers is None and _NO_KEY.search(detail):  # litellm or an SDK, before any request
         return ModelError(f"{endpoint}: no key; set {endpoint.key_names} ({detail})")
     if not isinstance(status, int):
-        if raw.whole:  # an answer has come, and litellm cannot make anything of it
-            return PassingFailure(_unreadable(raw))
-        if _of_the_connection(error):
-            return PassingFailure(f"no connection: {detail or type(error).__name__}")
+        lost = f"no connection: {detail or type(error).__name__}"
+        if raw.whole or _of_the_connection(error):  # whole: litellm cannot make anything of it
+            return PassingFailure(_unreadable(raw) if raw.whole else lost)
         return ModelError(f"{endpoint}: the call failed: {type(error).__name__}: {detail}")
     if "insufficient_quota" in _codes(error):
         return ModelError(f"{endpoint}: the account has no credit left ({detail})")
@@ -83,6 +84,18 @@ def classify(
         asked = f", asks to wait {wait:.0f} s" if wait else ""
         return PassingFailure(_reason(error, status, detail, raw) + asked, wait)
     return ModelError(_refusal(error, status, detail, endpoint))
+
+
+def unbilled(error: Exception, raw: RawAnswer) -> bool:
+    """Whether a try that failed is surely not billed: it was refused, or never got so far.
+
+    Behind a gateway that has waited too long a model may have worked on.
+    """
+    if raw.status is not None:
+        return raw.failed and raw.status not in _GATEWAY
+    chain = [*_chain(error)]
+    unsent = any(type(e).__name__ in ("ConnectError", "ConnectTimeout") for e in chain)
+    return unsent or not any(_of_the_connection(e) for e in chain)
 
 
 def withheld(error: Exception) -> bool:

@@ -71,7 +71,7 @@ class Author:
             try:
                 role = order.repair if attempt else order.role
                 asked = Key(at.round, at.candidate, attempt, role)
-                reply = await self.services.ask(asked, messages)
+                reply = await self.services.ask(asked, messages, order.source)
                 candidate = await self._try(at, reply, order, contest)
             except LimitReached as limit:
                 if candidate.error is None:

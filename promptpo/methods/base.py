@@ -77,7 +77,7 @@ class Services(Protocol):
 
         ``read`` takes out of the reply what is to be played, and raises ReplyRejected or ValueError
         where there is nothing: the run ends after ``max_unreadable`` such replies in a row. Of a
-        call without ``read`` only a reply that is empty or cut off is one.
+        call without ``read``, unless its role is "policy", only an empty or cut-off reply is one.
 
         Raises LimitReached, for a repair (an attempt above 0) also where a recording that is
         replayed holds no reply; else ModelError or ModelUnavailable.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 from promptpo.common.concurrency import all_of
 from promptpo.config import RunConfig, option
 from promptpo.errors import LimitReached, SearchEnd
-from promptpo.llm.extraction import ReplyRejected
+from promptpo.llm.extraction import ReplyRejected, policy_source
 from promptpo.methods.base import (
     REPLY_TOKENS,
     Demand,
@@ -22,7 +22,6 @@ from promptpo.methods.base import (
     Services,
     best_of_all,
 )
-from promptpo.methods.writing import policy_source
 from promptpo.policies import Program
 from promptpo.prompts import count_tokens
 from promptpo.prompts.promptpo import policy_messages

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from promptpo.config import RunConfig
 from promptpo.errors import LimitReached, SearchEnd
-from promptpo.llm.extraction import ReplyRejected
+from promptpo.llm.extraction import ReplyRejected, policy_source
 from promptpo.methods.base import REPLY_TOKENS, Demand, Messages, Search, Services, winners
 from promptpo.methods.tuning import TuningStage
-from promptpo.methods.writing import policy_source
 from promptpo.policies import Program
 from promptpo.prompts import count_tokens
 from promptpo.prompts.promptpo import policy_messages

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from promptpo.errors import LimitReached
 from promptpo.llm import ReplyMissing
-from promptpo.llm.extraction import ReplyRejected, answer_text
+from promptpo.llm.extraction import ReplyRejected, answer_text, policy_source
 from promptpo.llm.messages import LanguageModel, Message, Reply, Request, as_data, prompt_hash
 from promptpo.llm.recording import reply_event
 from promptpo.run.limits import Ledger
@@ -71,11 +71,16 @@ class Asker:
             ledger.release_call(key)
         self.folder.write_reply(key, reply.text)
         self._count(reply, new=True)
-        self._judge(reply, read)
+        self._judge(key, reply, read)
         return reply
 
-    def _judge(self, reply: Reply, read: Callable[[Reply], object] | None) -> None:
-        """Count a reply that holds nothing to play; of one that need not, whether it is empty."""
+    def _judge(self, key: Key, reply: Reply, read: Callable[[Reply], object] | None) -> None:
+        """Count a reply that holds nothing to play; of one that need not, whether it is empty.
+
+        Without ``read`` a policy is looked for where the key's role says that one was asked for.
+        """
+        if read is None and key.role == "policy":
+            read = policy_source
         if self.model.name.partition(":")[0] == "recorded":
             return
         try:

@@ -150,6 +150,8 @@ class Ledger:
             raise LimitReached(f"the limit of ${c.max_cost:g} is reached")
         if c.max_tokens is not None and self.spent.known_tokens + lost.tokens >= c.max_tokens:
             raise LimitReached(f"the limit of {c.max_tokens:,} tokens is reached")
+        if self.spending.ended:
+            raise LimitReached(self.spending.ended)
         if c.max_time is not None and self.elapsed >= c.max_time:
             raise LimitReached(f"the limit of {c.max_time:g} s is reached")
 

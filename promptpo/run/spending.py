@@ -1,8 +1,8 @@
 """What a run sets aside for the calls in flight, so that its limits on dollars and tokens hold.
 
 For each try of a call the most that it may be billed is set aside before it is sent: the prompt by
-its bytes, as no tokenizer makes more tokens than bytes, and the tokens to which the reply is limited
-(``max_tokens`` of the request), at the full price. A reply gives that back for what it cost. A try
+its bytes, as no tokenizer makes more tokens than bytes, and the tokens to which the reply is
+limited (``max_tokens`` of the request), at the full price. A reply gives that back for what it cost. A try
 that brought none and may be billed all the same keeps it, and so does a reply that does not tell
 its tokens or its price.
 """
@@ -60,6 +60,8 @@ class Spending:
         self.config = config
         self.binds = limited and not is_free(config.model or "")
         self.lost = Bound()
+        #: Why no call fits any more; empty while one may.
+        self.ended = ""
         self._spent = spent
         self._held: dict[Key, Bound] = {}
         self._changed = asyncio.Event()
@@ -114,7 +116,8 @@ class Spending:
                 await self._changed.wait()
                 continue
             if room < min(most, LEAST):
-                raise LimitReached(self._refusal(prompt, min(most, LEAST)))
+                self.ended = self._refusal(prompt, min(most, LEAST))
+                raise LimitReached(self.ended)
             self._held[key] = bound = self._bound(prompt, room)
             return room, bound
 

@@ -61,10 +61,10 @@ def test_calls_in_flight_together_never_take_more_than_the_limit(tmp_path, limit
 
 def test_cheap_replies_give_back_what_was_set_aside_for_them(tmp_path):
     with ScriptedServer(latency=0.05) as server:
-        result, _ = small_run(tmp_path, server, max_cost=0.5, rounds=1)
+        result, _ = small_run(tmp_path, server, max_cost=0.5, rounds=1, candidates=5)
     assert result.status == "finished"
-    assert len(server.requests) == 13
-    assert server.most_in_flight < 12
+    assert len(server.requests) == 6
+    assert server.most_in_flight < 5
 
 
 def test_a_limit_below_one_call_asks_nothing(tmp_path):
@@ -148,7 +148,7 @@ def test_the_full_price_is_set_aside():
 def test_a_price_that_is_unknown_is_refused_before_there_is_a_folder(tmp_path):
     with (
         ScriptedServer() as server,
-        pytest.raises(UsageError, match="price of openai/own is unknown.*--max-tokens") as refused,
+        pytest.raises(UsageError, match=r"price of openai/own is unknown.*--max-tokens") as refused,
     ):
         small_run(tmp_path, server, model="openai/own", max_cost=1)
     assert "\n" not in str(refused.value)
@@ -194,8 +194,7 @@ def test_replies_with_nothing_to_play_end_the_run(tmp_path, method, text):
             tmp_path, method=method, model=MODEL, api_base=server.url, max_unreadable=7,
             rounds=50, max_concurrency=1, patience=0, **METHODS[method],
         )  # fmt: skip
-    assert len(server.requests) == 7
-    assert result.status == "stopped"
+    assert (len(server.requests), result.status) == (7, "stopped"), result.reason
     assert result.reason.startswith("7 replies in a row held nothing to play")
 
 
@@ -224,9 +223,9 @@ def test_a_run_that_ended_so_goes_on_with_a_count_of_its_own(tmp_path):
 
 
 def test_a_run_whose_calls_are_given_up_may_have_been_billed(tmp_path):
-    with ScriptedServer([Answer()], default=Answer(kind="hang")) as server:
-        with pytest.raises(ModelUnavailable):
-            small_run(tmp_path, server, max_cost=5, candidates=2, call_timeout=2)
+    hang = Answer(kind="hang")
+    with ScriptedServer([Answer()], default=hang) as server, pytest.raises(ModelUnavailable):
+        small_run(tmp_path, server, max_cost=5, candidates=2, call_timeout=2)
     [log] = (tmp_path / "runs").rglob("events.jsonl")
     kinds = [json.loads(line)["type"] for line in log.read_text().splitlines()]
     assert (kinds.count("reserved"), kinds.count("reply"), kinds.count("unbilled")) == (3, 1, 0)

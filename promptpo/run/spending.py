@@ -1,10 +1,10 @@
 """What a run sets aside for the calls in flight, so that its limits on dollars and tokens hold.
 
-For each try of a call the most that it may be billed is set aside before it is sent: the prompt by
-its bytes, as no tokenizer makes more tokens than bytes, and the tokens to which the reply is
-limited (``max_tokens`` of the request), at the full price. A reply gives that back for what it cost. A try
-that brought none and may be billed all the same keeps it, and so does a reply that does not tell
-its tokens or its price.
+For each try of a call the most that it may be billed is set aside before it is sent, at the full
+price: the prompt by its bytes, as no tokenizer makes more tokens than bytes, and the tokens to
+which the reply is limited (``max_tokens`` of the request). A reply gives that back for what it
+cost. A try that brought none and may be billed all the same keeps it, and so does a reply that does
+not tell its tokens or its price.
 """
 
 from __future__ import annotations

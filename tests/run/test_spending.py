@@ -92,9 +92,9 @@ def test_tries_that_brought_no_reply_and_may_be_billed_count(tmp_path):
 
 
 def test_tries_that_were_refused_are_not_billed(tmp_path):
-    faults = [Answer(status=429)] * 8
+    faults = [Answer(status=429)] * 2
     with ScriptedServer(faults) as server:
-        result, _ = small_run(tmp_path, server, max_cost=0.5, rounds=1, candidates=2)
+        result, _ = small_run(tmp_path, server, max_cost=0.35, rounds=1, candidates=1)
     assert result.status == "finished"
 
 

@@ -90,10 +90,16 @@ def policy_module(
 
     It needs numpy, and what a spec's ``observe`` imports, but not promptpo. Where ``observe``
     cannot be copied out of its spec, the module is without it and its docstring says so. What
-    ``prepare`` returned stands in it; what ``prepare`` alone needs is not imported.
+    ``prepare`` returned stands in it; what ``prepare`` alone needs is not imported. Of a policy
+    that nests too deeply to be read here it is the policy alone, as it was played.
     """
     source = candidate.source or ""
-    policy = split_imports(source)
+    try:
+        policy = split_imports(source)
+    except SyntaxError:
+        return (
+            f"# Of run {run}; it nests too deeply to stand alone, promptpo eval plays it.\n{source}"
+        )
     idle = _idle_imports(source, policy) if learned else []
     needed = ["import numpy as np", *(s for s in policy.imports if s not in idle)]
     idle = [s for s in idle if s not in needed]

@@ -6,7 +6,7 @@
 
 Several episodes at a time, each in a process of its own:
 
-    program = host.program(source, interface)
+    program = sandbox.Program(source, interface)
     policies = [host.open(program) for seed in seeds]
     actions, errors = sandbox.Together(policies).act(observations)
 

@@ -19,6 +19,7 @@ from promptpo.rollout.jobs import InstanceRun, InstancesJob, PlayJob, PlayRun, u
 from promptpo.spec.running.activity import CALL, IDLE, STEP, STEPS, activity
 from promptpo.spec.running.faults import EnvironmentFault
 from promptpo.spec.running.values import all_finite
+from promptpo.types import Episode
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -357,7 +358,7 @@ def play(job: PlayJob, width: int, pool: Pool) -> PlayRun:
 
 
 def _joined(job: PlayJob, contenders: Sequence[Contender]) -> PlayRun:
-    found = {}
+    found: dict[int, tuple[Running, Episode]] = {}
     for contender in contenders:
         found |= {e.seed: (e, e.result()) for e in contender.ended}
         found |= {e.seed: (e, e.result(contender.error)) for e in contender.failed}

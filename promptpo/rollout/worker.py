@@ -177,8 +177,10 @@ class Worker:
         limits: sandbox.Limits,
         places: Sequence[sandbox.Place] = (),
     ) -> _Pool:
+        import sandbox
+
         made = self._made(job.source)
-        program = self.host.program(job.source, self.interface, limits, *made, job.prepared, places)
+        program = sandbox.Program(job.source, self.interface, limits, *made, job.prepared, places)
         return _Pool(self, program)
 
     def rehearse(self, job: RehearsalJob, steps: int | None = None) -> None:
@@ -204,16 +206,18 @@ class Worker:
 
     def count_lines(self, job: CoverageJob) -> CoverageRun:
         """Feed episodes to a policy whose lines are counted; one that fails is a result."""
+        import sandbox
         from promptpo.rollout.counting import counted
 
         made = self._made(job.source)
-        return counted(
-            job,
-            self.limits(len(job.episodes)),
-            lambda limits: self.host.counting_policy(
-                job.source, self.interface, limits, *made, job.prepared
-            ),
-        )
+
+        def open_policy(limits: sandbox.Limits) -> sandbox.Policy:
+            program = sandbox.Program(
+                job.source, self.interface, limits, *made, job.prepared, role="counting"
+            )
+            return self.host.open(program)
+
+        return counted(job, self.limits(len(job.episodes)), open_policy)
 
     def prepare(self, job: PrepareJob) -> PrepareRun:
         """Run a program's ``prepare``; one that fails is a result, never an exception."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import TracebackType
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from sandbox.errors import (
     Disturbed,
@@ -24,7 +24,7 @@ from sandbox.host.preparing import (
 )
 from sandbox.host.session import Program
 from sandbox.host.warm_parent import WarmParent
-from sandbox.interface import Interface, Limits, Place
+from sandbox.interface import Interface, Limits
 from sandbox.isolation import Isolation
 from sandbox.libraries import needed_libraries
 
@@ -67,31 +67,6 @@ class Host:
         """Process id of the warm parent of programs that need no libraries."""
         return self._parents[()].pid
 
-    def program(
-        self,
-        source: str,
-        interface: Interface,
-        limits: Limits | None = None,
-        extra_imports: tuple[str, ...] = (),
-        seed_key: bytes = b"",
-        prepared: bytes = b"",
-        places: Sequence[Place] = (),
-    ) -> Program:
-        """Return a policy program for ``open``; it is compiled once, in its first process.
-
-        Its generators start from a hash of the episode's seed under ``seed_key`` (at most 64
-        bytes): with a key that its author does not know, they tell nothing of the seed.
-
-        ``prepared``: the values that ``prepare`` returned. With them every object of the policy
-        class is made as ``Policy(prepared)``, where it can be made with an argument.
-
-        ``places``: where numbers stand in the text that each episode has values of its own for.
-        """
-        limits = limits or Limits()
-        return Program(
-            "policy", source, interface, limits, extra_imports, seed_key, tuple(places), prepared
-        )
-
     def open(self, program: Program) -> Policy:
         """Start a process of a policy program; several are independent of each other.
 
@@ -101,31 +76,9 @@ class Host:
         """
         return Policy(program, self._spawn(program))
 
-    def policy(
-        self,
-        source: str,
-        interface: Interface,
-        limits: Limits | None = None,
-        extra_imports: tuple[str, ...] = (),
-        seed_key: bytes = b"",
-        prepared: bytes = b"",
-    ) -> Policy:
-        """Start a process of a policy program that needs no other; see ``program`` and ``open``."""
-        return self.open(self.program(source, interface, limits, extra_imports, seed_key, prepared))
-
-    def counting_policy(
-        self,
-        source: str,
-        interface: Interface,
-        limits: Limits | None = None,
-        extra_imports: tuple[str, ...] = (),
-        seed_key: bytes = b"",
-        prepared: bytes = b"",
-    ) -> Policy:
-        """As ``policy``, with lines that are counted (``Policy.line_hits``); several times slower."""
-        program = self.program(source, interface, limits, extra_imports, seed_key, prepared)
-        program.role = "counting"
-        return self.open(program)
+    def policy(self, source: str, interface: Interface, **options: Any) -> Policy:  # noqa: ANN401
+        """Start the one process of a policy program; ``options`` are other fields of Program."""
+        return self.open(Program(source, interface, **options))
 
     def summarizer(
         self,
@@ -141,7 +94,8 @@ class Host:
             ProgramError: the module fails while it is executed.
             SandboxFailed, Disturbed: the program is not at fault; try once more.
         """
-        program = Program("feedback", source, interface, limits or Limits(), extra_imports)
+        limits = limits or Limits()
+        program = Program(source, interface, limits, extra_imports, role="feedback")
         return Summarizer(program, self._spawn(program))
 
     def prepare(
@@ -173,7 +127,7 @@ class Host:
         if data is not None:
             check_file(data)
         limits = limits_to_prepare(limits or Limits())
-        program = Program("prepare", source, interface, limits, extra_imports, seed_key)
+        program = Program(source, interface, limits, extra_imports, seed_key, role="prepare")
         channel = self._spawn(program, file=data)
         begun = channel.used
         try:

@@ -113,7 +113,8 @@ class Policy(Session):
         actions, errors = self._alone.act([observation])
         for error in errors.values():
             raise error
-        return actions[0]
+        action: NDArray[np.float64] = actions[0]
+        return action
 
     @cached_property
     def _alone(self) -> Together:
@@ -140,7 +141,7 @@ class Policy(Session):
     def line_hits(self) -> tuple[tuple[int, int], ...]:
         """Return each line that has run, in order, and in how many acts; 0: only outside of them.
 
-        For policies of ``Host.counting_policy``. The process is not believed beyond what can be:
+        For programs of the role "counting". The process is not believed beyond what can be:
         some lines of the program, each once and in no more acts than there were.
 
         Raises:
@@ -191,8 +192,8 @@ class Together:
         self._tops = replies.view(np.uint32)[:, :4]
         self._wanted = np.array([[MAGIC, Kind.ACTIONS, 0, 8 * size]] * count, np.uint32)
         self._size = HEADER.size + 8 * size
-        self._rows = [memoryview(row).cast("B") for row in requests]
-        self._replies = [memoryview(row).cast("B") for row in replies]
+        self._rows = [memoryview(row.data).cast("B") for row in requests]
+        self._replies = [memoryview(row.data).cast("B") for row in replies]
         self._bad = _bad_rows(self._space)
 
     def act(
@@ -217,8 +218,8 @@ class Together:
                 errors[row] = self._bad_action(row)
         for policy in self.policies:
             policy.acts += 1
-        for row in errors:
-            self._settle(row, errors[row])
+        for row, error in errors.items():
+            self._settle(row, error)
         return actions, errors
 
     def _send(

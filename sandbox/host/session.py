@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import marshal
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from types import TracebackType
 from typing import Self, TypeVar
@@ -32,22 +32,28 @@ class Program:
     others are given that. The host does not look into it: only processes of this program do.
 
     Attributes:
-        role: what it is for (``inside.child``).
-        source, interface, limits, extra_imports: as ``Host.policy`` has them.
-        seed_key: what keeps the seeds from it.
-        places: where constants stand that each policy object has values of its own for.
-        prepared: the values that ``prepare`` returned.
+        source: a module in the sandboxed language.
+        interface: how it is spoken to.
+        limits: what each of its processes may use.
+        extra_imports: modules that it may import besides.
+        seed_key: its generators start from a hash of the episode's seed under this key (at most
+            64 bytes): with one that its author does not know, they tell nothing of the seed.
+        prepared: the values that ``prepare`` returned. With them every object of the policy class
+            is made as ``Policy(prepared)``, where it can be made with an argument.
+        places: where numbers stand in the text that each episode has values of its own for.
+        role: "policy"; "counting", with lines that are counted (``Policy.line_hits``), several
+            times slower; "feedback"; "prepare".
         code: compiled; empty until a process has done it.
     """
 
-    role: str
     source: str
     interface: Interface
-    limits: Limits
+    limits: Limits = field(default_factory=Limits)
     extra_imports: tuple[str, ...] = ()
     seed_key: bytes = b""
-    places: tuple[Place, ...] = ()
     prepared: bytes = b""
+    places: Sequence[Place] = ()
+    role: str = "policy"
     code: bytes = b""
 
     def __post_init__(self) -> None:

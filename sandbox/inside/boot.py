@@ -24,7 +24,7 @@ def _low(control: socket.socket) -> socket.socket:
 
 
 def main(descriptor: int, libraries: list[str]) -> None:
-    """Load the libraries, then obey the control socket that is open as ``descriptor`` until the host is gone."""
+    """Load the libraries, then obey the control socket until the host is gone."""
     control = _low(socket.socket(fileno=descriptor))
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:

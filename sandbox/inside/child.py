@@ -155,8 +155,8 @@ class _Server:
         """Answer the request to act at hand, and all that follow.
 
         Returns how many bytes of another request have been read then. Observations are read where
-        they arrive and actions are written where they leave, so that a hand-over runs little code and touches little
-        memory: between two of them other processes have filled the caches.
+        they arrive and actions are written where they leave, so that a hand-over runs little code
+        and touches little memory: between two of them other processes have filled the caches.
         """
         pipes, watchdog, program = self._pipes, self._watchdog, self._program
         assert isinstance(program, PolicyProgram)  # noqa: S101 - the host asks no other

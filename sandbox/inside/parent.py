@@ -10,7 +10,8 @@ Messages are lines of JSON, strictly one reply per request:
         -> {"pid": n}  + the host's ends of two pipes, and a pidfd where the system has them
     {"op": "reap", "pid": n}   ->  {"status": wait status}
 
-Processes that the host has killed are reaped. The file whose descriptor came with a request is mapped in the process, to be read only.
+Processes that the host has killed are reaped. The file whose descriptor came with a request is
+mapped in the process, to be read only.
 """
 
 from __future__ import annotations

@@ -23,14 +23,13 @@ class Pipes:
         readinto: reads what comes into a buffer.
         buffer: the request, header first; another object once a request has needed a longer one.
         end: of the request.
-        sequence: number of the request.
     """
 
     def __init__(self, read_fd: int, write_fd: int) -> None:
         self.readinto = io.FileIO(read_fd, closefd=False).readinto
         self._writer = write_fd
         self.buffer = bytearray(_CHUNK)
-        self.end = self.sequence = 0
+        self.end = 0
 
     def receive(self, have: int = 0) -> int:
         """Return the kind of the next request, of which ``have`` bytes are read already.
@@ -40,11 +39,17 @@ class Pipes:
         """
         have = self._read(have, HEADER.size)
         kind: int
-        _, kind, self.sequence, length = HEADER.unpack_from(self.buffer)
+        _, kind, _, length = HEADER.unpack_from(self.buffer)
         self.end = HEADER.size + length
         if have < self.end:
             self._read(have, self.end)
         return kind
+
+    @property
+    def sequence(self) -> int:
+        """Number of the request."""
+        number: int = HEADER.unpack_from(self.buffer)[2]
+        return number
 
     @property
     def payload(self) -> memoryview:

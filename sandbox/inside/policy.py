@@ -32,6 +32,7 @@ class PolicyProgram(Program):
         #: The shape of arrays that are actions as they are.
         self._plain = space.shape if isinstance(space, Box) and len(space.shape) == 1 else None
         self._policy: Any = None
+        self._act: Callable[[Any], Any]
         self._samples: _Samples | None = None
 
     def begin(self, seed: int, fresh: bool, traced: bool, constants: Sequence[float]) -> None:
@@ -39,7 +40,7 @@ class PolicyProgram(Program):
         try:
             self.runtime.randomness.seed(seed)
             if fresh or self._policy is None:
-                self._policy = self._act = None  # the old namespace can go
+                self._policy = None  # the old namespace can go
                 self.printer.clear()
                 cls = self.load(self.task.interface.policy_class, "act", constants)
                 given = self.task.prepared
@@ -47,7 +48,7 @@ class PolicyProgram(Program):
                 self._policy = cls(given) if takes else cls()
             elif callable(restart := getattr(self._policy, "reset", None)):
                 restart()
-            self._act: Callable[[Any], Any] = self._policy.act
+            self._act = self._policy.act
         except ProgramError:
             raise
         except BaseException as error:
@@ -94,7 +95,7 @@ class _Samples:
     property is not called, so that a program behaves the same whether it is traced or not.
     """
 
-    def __init__(self, policy: object, names: types.MappingProxyType[str, str] | dict[str, str]):
+    def __init__(self, policy: object, names: dict[str, str]) -> None:
         self.columns = {name: Column() for name in names}
         self._policy = policy
         self._held: dict[str, Any] = getattr(policy, "__dict__", {})

@@ -173,13 +173,19 @@ class PrepareProgram(Program):
             self.runtime.randomness.seed(seed)
             namespace = self.execute()
             self.find(namespace, self.task.interface.policy_class, "act")
-            function = namespace.get(_PREPARE)
-            if not callable(function):
-                raise CompileError("the program must define `def prepare(data):` at its top level")
+            function = _prepare(namespace)
             data = RecordedData(self.task.interface, self.observe, self._recorded)
             return _packed(function(data))
         except BaseException as error:
             raise self.failed(error) from None
+
+
+def _prepare(namespace: Mapping[str, Any]) -> Callable[[RecordedData], object]:
+    function: Any = namespace.get(_PREPARE)
+    if not callable(function):
+        raise CompileError("the program must define `def prepare(data):` at its top level")
+    found: Callable[[RecordedData], object] = function
+    return found
 
 
 def _packed(returned: object) -> bytes:

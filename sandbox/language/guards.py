@@ -70,7 +70,7 @@ def guarded_getattr(obj: object, name: str, *default: object) -> object:
                 return default[0]
             raise
     if type(name) is str and name == "__class__":
-        return Type(obj)
+        return _TypeMeta.__call__(Type, obj)
     return getattr(obj, _checked(name), *default)
 
 
@@ -106,7 +106,7 @@ def guarded_dir(*args: object) -> list[str]:
 
 
 class _TypeMeta(type):
-    def __call__(cls, *args: object) -> type:  # type: ignore[override]
+    def __call__(cls, *args: object) -> type:
         if len(args) != 1:
             raise TypeError("type() with three arguments is not available: write a class statement")
         kind = type(args[0])
@@ -138,7 +138,7 @@ def call(function: Callable[..., object], /, *args: object, **keywords: object) 
 def _keeps_names(function: Any) -> bool:  # noqa: ANN401 - whatever is called
     """Tell whether it makes or updates a dict, with the names as keys."""
     owner = function if isinstance(function, type) else type(getattr(function, "__self__", None))
-    makes = function.__init__ if isinstance(function, type) else function
+    makes = getattr(function, "__init__") if isinstance(function, type) else function  # noqa: B009 - of any class
     return issubclass(owner, dict | UserDict) and not _is_own(makes)
 
 

@@ -16,7 +16,7 @@ from sandbox.language.formatting import Printer
 from sandbox.language.guards import call, guarded_getattr, make_builtins
 from sandbox.language.numpy_facade import HINTS, numpy_members
 from sandbox.language.randomness import NUMPY_FUNCTIONS, RANDOM_FUNCTIONS, Randomness
-from sandbox.libraries import SCIPY, STDLIB, WHOLE, importable_modules
+from sandbox.libraries import STDLIB, WHOLE, importable_modules
 
 #: Libraries that are loaded, by module: what of each is offered.
 Loaded = Mapping[str, Mapping[str, object]]
@@ -57,7 +57,7 @@ def load_libraries(wanted: tuple[str, ...]) -> Loaded:
             module = importlib.import_module(name)
         except ImportError:
             continue
-        if name in SCIPY:
+        if name.startswith("scipy."):
             loaded[name] = scipy_library.members(name)
         else:
             loaded[name] = public_members(module, frozenset(names.REFUSED_ATTRIBUTES))
@@ -153,7 +153,8 @@ def _tree(members: Mapping[str, Mapping[str, object]]) -> dict[str, Facade]:
             for child, below in facades.items()
             if child.rpartition(".")[0] == name
         }
-        facades[name] = facade(name, {**members.get(name, {}), **inside})
+        offer = {**members.get(name, {}), **inside}
+        facades[name] = facade(name, offer, scipy_library.hints(name, offer))
     return facades
 
 
@@ -189,7 +190,7 @@ def _dataclass(cls: type | None = None, /, **options: bool) -> object:
         made = make(kind)
         plain = vars(made).get("__repr__")
         if not own and plain is not None:
-            made.__repr__ = lambda self: names.readable(plain(self))  # type: ignore[method-assign]
+            setattr(made, "__repr__", lambda self: names.readable(plain(self)))  # noqa: B010
         return made
 
     return decorate if cls is None else decorate(cls)
@@ -199,7 +200,7 @@ def _fields(class_or_instance: Any) -> tuple[object, ...]:  # noqa: ANN401 - any
     """``dataclasses.fields``, with private names as they were written."""
     fields = []
     for real in dataclasses.fields(class_or_instance):
-        shown = dataclasses.field(default=real.default)
+        shown: Any = dataclasses.field()
         for name in dataclasses.Field.__slots__:
             if not name.startswith("_"):
                 setattr(shown, name, getattr(real, name))

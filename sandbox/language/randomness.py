@@ -45,13 +45,13 @@ class Randomness:
         bit_generator: Any = np.random.bit_generator
         bit_generator.randbits = self._bits
         os.urandom = lambda size: self._bits(8 * size).to_bytes(size, "little")
-        random.Random.seed = self._seed_python  # type: ignore[method-assign,assignment]
+        random.Random.seed = self._seed_python  # type: ignore[method-assign]
 
     def seed(self, seed: int) -> None:
         """Start from ``seed`` (a non-negative integer below 2**64)."""
         words = [seed & 0xFFFFFFFF, seed >> 32]
         np.random.seed(words)
-        _PLAIN_SEED(random._inst, seed)  # type: ignore[attr-defined]
+        _PLAIN_SEED(random._inst, seed)
         self._sequence = np.random.SeedSequence(words)
         self._ticks = 0
 

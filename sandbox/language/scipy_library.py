@@ -1,50 +1,29 @@
-"""What programs get of scipy, and what has to be loaded and mended for it in the warm parent."""
+"""What programs get of scipy: an allow-list of functions and classes, and why others are left out.
+
+Offered is what works on copies of numbers and arrays (``boundary``) and gives such. Left out is
+what hands compiled code memory that a program holds as well: objects with arrays of indices or
+coefficients (``BSpline``, ``Delaunay``), and solvers in C and Fortran that call a program with a
+view of their own buffers (``fsolve``, ``odeint``). ``docs/scipy.md`` lists both.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 import os
 from typing import Any
 
-from sandbox.language import names
+from sandbox.language import scipy_tables as tables
 from sandbox.language.facades import facade, public_members
+from sandbox.language.names import words
+from sandbox.language.scipy_calls import Function, held, offered
+from sandbox.language.scipy_own import CHECKS, OWN
+from sandbox.libraries import SCIPY
 
-#: Public names that are left out: of the test suite and the documentation, plots (there is no
-#: matplotlib), wrappers that read a module's attributes by name and lead to raw memory, what always
-#: fails, what prints past ``print``, and integrators that count in their class who uses them.
-REFUSED = frozenset(
-    names.words(
-        "test show_options spline_filter LowLevelCallable convex_hull_plot_2d delaunay_plot_2d "
-        "voronoi_plot_2d get_blas_funcs get_lapack_funcs find_best_blas_type interp2d "
-        "linprog_verbose_callback ode complex_ode LSODA"
-    )
-)
-#: Of ``scipy.stats`` what is listed: its classes hold arrays that compiled code trusts
-#: (``gaussian_kde``), or make code from names (``rv_continuous``).
-_FUNCTIONS = names.words(
-    "bartlett binned_statistic chi2_contingency chisquare circmean circstd circvar cumfreq "
-    "describe energy_distance entropy f_oneway gmean gstd hmean iqr jarque_bera kruskal ks_2samp "
-    "kurtosis levene linregress median_abs_deviation mode moment normaltest pearsonr "
-    "percentileofscore pmean rankdata relfreq scoreatpercentile sem sigmaclip skew spearmanr "
-    "theilslopes tmax tmean tmin trim_mean trimboth tstd ttest_1samp ttest_ind ttest_rel tvar "
-    "variation wasserstein_distance zmap zscore"
-)
-_DISTRIBUTIONS = names.words(
-    "beta binom cauchy chi2 expon f gamma geom laplace logistic lognorm multivariate_normal nbinom "
-    "norm pareto poisson t triang truncnorm uniform weibull_min"
-)
-#: Of a distribution what leaves it as it is: one that draws with a generator and fails keeps that
-#: generator, for every episode that is played after it. ``numpy.random`` draws.
-_METHODS = names.words(
-    "cdf entropy fit interval isf logcdf logpdf logpmf logsf mean median pdf pmf ppf sf std "
-    "support var"
-)
-#: Of several numbers at once: the others remember by themselves, or draw.
-_METHODS_OF_MANY = names.words("entropy logpdf pdf")
 #: Modules that functions of these import when they are called: after the lock-down nothing can be
 #: loaded. Those that this version of scipy has not are passed over.
-_LATE = names.words(
+_LATE = words(
     "multiprocessing scipy._lib.cobyqa scipy._lib.pyprima scipy._lib.pyprima.common.infos "
     "scipy._lib.pyprima.common.message scipy._external.cobyqa scipy._external.pyprima "
     "scipy._external.pyprima.common.infos scipy._external.pyprima.common.message "
@@ -52,37 +31,14 @@ _LATE = names.words(
 )
 
 
-def members(name: str) -> dict[str, object]:
-    module = importlib.import_module(name)
-    prepare()
-    if name == "scipy.stats":
-        return statistics()
-    return public_members(module, REFUSED | frozenset(names.REFUSED_ATTRIBUTES))
-
-
 def prepare() -> None:
-    """Load what functions load late, and take attributes by special names from results."""
+    """Load what functions load late."""
     for module in _LATE:
         with contextlib.suppress(ImportError):
             importlib.import_module(module)
     _count_threads()
     # Reads its direction numbers from a file, and goes on with zeros where it cannot.
     importlib.import_module("scipy.stats.qmc").Sobol(1, scramble=False).random(1)
-    _mend_results()
-
-
-def statistics() -> dict[str, object]:
-    """What is offered of ``scipy.stats``: functions, and distributions by what they compute."""
-    real = importlib.import_module("scipy.stats")
-    functions = {name: getattr(real, name) for name in _FUNCTIONS}
-    return functions | {name: _distribution(name, getattr(real, name)) for name in _DISTRIBUTIONS}
-
-
-def _distribution(name: str, real: object) -> object:
-    wanted = _METHODS_OF_MANY if name.startswith("multivariate") else _METHODS
-    found = {method: getattr(real, method) for method in wanted if hasattr(real, method)}
-    hints = {"rvs": "numpy.random draws"}
-    return facade(f"scipy.stats.{name}", found, hints)
 
 
 def _count_threads() -> None:
@@ -98,18 +54,66 @@ def _count_threads() -> None:
         os.sched_setaffinity(0, cores)
 
 
-def _mend_results() -> None:
-    """Results are dicts whose items are attributes.
+def members(name: str) -> dict[str, object]:
+    """What is offered of the module ``name``.
 
-    Anybody could put ``__array_interface__`` or ``__deepcopy__`` into one: numpy would then read
-    any memory that it names, and ``copy`` would call it.
+    Raises:
+        ImportError: it is not installed.
     """
-    result: Any = importlib.import_module("scipy.optimize").OptimizeResult
-    base = next(kind for kind in result.__mro__ if "__getattr__" in vars(kind))
+    module = importlib.import_module(name)
+    prepare()
+    if name not in SCIPY:  # a caller has allowed all of it
+        found = public_members(module, frozenset())
+        return {n: _open(v, f"{name}.{n}") for n, v in found.items() if not isinstance(v, type)}
+    kinds = _kinds(name)
+    accept = frozenset(kinds.values())
+    offer: dict[str, object] = {n: k for n, k in kinds.items() if n in tables.CLASSES.get(name, ())}
+    for table, functions in ((tables.PLAIN, False), (tables.MAKING, False), (tables.CALLING, True)):
+        for n in table.get(name, ()):
+            if hasattr(module, n):
+                where = f"{name}.{n}"
+                real = OWN.get(where) or getattr(module, n)
+                check = CHECKS.get(where)
+                offer[n] = offered(real, where, functions=functions, accept=accept, check=check)
+    offer |= {n: getattr(module, n) for n in tables.EXCEPTIONS.get(name, ()) if hasattr(module, n)}
+    if name == "scipy.stats":
+        offer |= {n: _distribution(n, getattr(module, n)) for n in tables.DISTRIBUTIONS}
+    return offer
 
-    def read(self: dict[str, object], name: str) -> object:
-        if not names.is_dunder(name) and name in self:
-            return self[name]
-        raise AttributeError(name)
 
-    base.__getattr__ = read
+def hints(name: str, offer: dict[str, object]) -> dict[str, str]:
+    """What to use instead of the public names of a module of scipy that are not in ``offer``."""
+    if name not in SCIPY:
+        return {}
+    real = getattr(importlib.import_module(name), "__all__", ())
+    known = tables.HINTS.get(name, {})
+    rest = f"of {name} there is {', '.join(sorted(offer))}"
+    return {n: known.get(n, rest) for n in {*real, *known} if n not in offer}
+
+
+def _open(value: object, where: str) -> object:
+    return offered(value, where) if callable(value) else value
+
+
+@functools.cache
+def _kinds(name: str) -> dict[str, type]:
+    """The classes of a module that stand for real ones, by name."""
+    module = importlib.import_module(name)
+    made: dict[str, type] = {}
+    for kind, options in {**tables.GIVEN.get(name, {}), **tables.CLASSES.get(name, {})}.items():
+        real = getattr(module, kind, None)
+        if real is not None:
+            accept = tuple(made.values())
+            made[kind] = held(real, f"{name}.{kind}", accept=accept, **options)
+    return made
+
+
+def _distribution(name: str, real: Any) -> object:  # noqa: ANN401 - of scipy
+    wanted = tables.OF_MANY if name.startswith("multivariate") else tables.OF_ONE
+    where = f"scipy.stats.{name}"
+    found: dict[str, Function] = {
+        method: offered(getattr(real, method), f"{where}.{method}")
+        for method in wanted
+        if hasattr(real, method)
+    }
+    return facade(where, found, {"rvs": "numpy.random draws"})

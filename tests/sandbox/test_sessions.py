@@ -287,7 +287,7 @@ def test_what_was_printed_comes_with_an_action_that_is_not_finite(host):
 def test_a_slow_call_names_the_line_it_was_at(host):
     source = "class Policy:\n    def act(self, obs):\n        while obs[0]:\n            n = 1\n"
     source += "        return obs\n"
-    with host.policy(source, VECTOR, Limits(act_seconds=0.2)) as policy:
+    with host.policy(source, VECTOR, limits=Limits(act_seconds=0.2)) as policy:
         policy.begin(0)
         policy.act(np.zeros(2))
         with pytest.raises(TimeLimit) as caught:
@@ -316,7 +316,7 @@ def test_compile_errors_come_when_the_policy_is_made(host):
 
 def test_sources_that_are_too_long_are_refused(host):
     with pytest.raises(CompileError, match="longer than 100 characters"):
-        host.policy("x = 1\n" * 100, VECTOR, Limits(source_chars=100))
+        host.policy("x = 1\n" * 100, VECTOR, limits=Limits(source_chars=100))
 
 
 def test_other_class_names(host):

@@ -176,7 +176,7 @@ class _Server:
                 return int(have or 0)
             reply[8:12] = buffer[8:12]
             number += 1
-            watchdog.call = pipes.sequence = number
+            watchdog.call = number
 
     def _start(self, task: Task) -> bytes:
         """Load a program; return its code if it was compiled here."""

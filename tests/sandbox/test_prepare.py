@@ -184,27 +184,33 @@ class Policy:
 """
 
 
-@pytest.mark.parametrize("kind", ["policy", "counting_policy", "instances"])
-def test_every_policy_gets_what_was_prepared(host, kind):
+@pytest.mark.parametrize("role", ["policy", "counting"])
+def test_every_policy_gets_what_was_prepared(host, role):
     prepared = host.prepare(GETS, None, INTERFACE).values
-    make = getattr(host, kind)
-    if kind == "instances":
-        policy = make(GETS, [sandbox.Place(6, 12, 6, 15)], INTERFACE, prepared=prepared)
-        options = {"constants": [(1.0,), (3.0,)]}
-    else:
-        policy, options = make(GETS, INTERFACE, prepared=prepared), {}
-    with policy:
-        policy.reset([0, 1], [0, 0], **options)
-        actions = policy.act([0, 1], np.array([[1.0, 1.0, 1.0], [0.0, 0.0, 1.0]]))
-    assert actions.ravel().tolist() == [10.0, 16.0 if kind == "instances" else 8.0]
+    with host.policy(GETS, INTERFACE, prepared=prepared, role=role) as policy:
+        policy.begin(0)
+        actions = [policy.act(np.array(row)).item() for row in ([1.0, 1.0, 1.0], [0.0, 0.0, 1.0])]
+    assert actions == [10.0, 8.0]
+
+
+def test_policies_with_constants_and_in_every_process_get_it_too(host):
+    prepared = host.prepare(GETS, None, INTERFACE).values
+    place = sandbox.Place(6, 12, 6, 15)
+    program = sandbox.Program(GETS, INTERFACE, prepared=prepared, places=[place])
+    found = []
+    for scale in (1.0, 3.0):
+        with host.open(program) as policy:
+            policy.begin(0, constants=(scale,))
+            found += policy.act(np.ones(3)).tolist()
+    assert found == [10.0, 22.0]
 
 
 def test_a_traced_policy_gets_it_too(host):
     source = GETS.replace("    def __init__", '    TRACE = ("gain",)\n    def __init__')
     with host.policy(source, INTERFACE, prepared=sandbox.pack({"K": np.ones(3)})) as policy:
-        policy.reset([0], [0], traced=[0])
+        policy.begin(0, traced=True)
         with pytest.raises(PolicyError, match=r"prepare\(\) returned no 'gain', but K"):
-            policy.act([0], np.ones((1, 3)))
+            policy.act(np.ones(3))
 
 
 @pytest.mark.parametrize(
@@ -214,8 +220,8 @@ def test_a_policy_that_takes_no_argument_is_made_without(host, init):
     source = "def prepare(data):\n    return {}\nclass Policy:\n" + init
     source += "    def act(self, obs):\n        return [1.0]\n"
     with host.policy(source, INTERFACE, prepared=sandbox.pack({})) as policy:
-        policy.reset([0], [0])
-        assert policy.act([0], np.ones((1, 3))).tolist() == [[1.0]]
+        policy.begin(0)
+        assert policy.act(np.ones(3)).tolist() == [1.0]
 
 
 @pytest.mark.parametrize(

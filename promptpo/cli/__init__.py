@@ -25,7 +25,7 @@ _MOST_SAID = 2000
 def main(argv: Sequence[str]) -> int:
     """Run ``promptpo ARGV``; returns the exit code (see ``promptpo.errors``)."""
     streams.open_all()
-    for stream in (sys.stdout, sys.stderr):
+    for stream in (streams.output(), sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that lacks a sign is no error
     _hear_interrupts()
@@ -40,7 +40,7 @@ def main(argv: Sequence[str]) -> int:
         if error is None:
             raise
         if isinstance(e, OSError):
-            streams.silence(sys.stdout)
+            streams.silence(streams.output())
         return _failed(error)
 
 

@@ -16,6 +16,7 @@ from promptpo.cli.parser import Parser, add_out
 from promptpo.cli.settings import PLAYING_NOTE, add_playing
 from promptpo.cli.specs import given_spec
 from promptpo.common import text
+from promptpo.common.streams import output
 from promptpo.common.terminal import named, say
 from promptpo.errors import PromptPOError, UsageError
 from promptpo.ui.tables import console_of
@@ -76,15 +77,15 @@ def main(arguments: argparse.Namespace) -> int:
     else:
         _print(found)
     for file in keep(found) if kept else ():
-        say(f"{'kept':11}  {text.near_path(file)}", sys.stderr if as_json else sys.stdout)
+        say(f"{'kept':11}  {text.near_path(file)}", sys.stderr if as_json else output())
     return 1 if any(evaluation.error for evaluation in evaluations) else 0
 
 
 def _print(found: PolicyComparison) -> None:
     """Print one policy's score as lines, several as tables."""
     if len(found.evaluations) > 1:
-        with named(sys.stdout):
-            found.print(console_of(sys.stdout))
+        with named(output()):
+            found.print(console_of(output()))
         return
     (evaluation,) = found.evaluations
     if evaluation.error:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 from promptpo import config
 from promptpo.bench.suite import FILE
 from promptpo.common import text
+from promptpo.common.streams import output
 from promptpo.common.terminal import say
 from promptpo.common.twins import side_by_side
 from promptpo.config import RunConfig
@@ -95,7 +96,7 @@ def _go_on(folder: SweepFolder, plan: Plan, changed: Mapping[str, Any]) -> int:
     from promptpo.common.streams import Steady
     from promptpo.sweep.course import go_on
 
-    stream = cast("TextIO", Steady(sys.stdout))
+    stream = cast("TextIO", Steady(output()))
 
     def announce(tasks: Sequence[Task], cores: int | None) -> None:
         _announce(folder, plan, at_once(len(tasks), plan.workers, cores), stream)
@@ -148,7 +149,7 @@ def _compare(folder: SweepFolder) -> None:
     from promptpo.ui.tables import console_of
 
     if runs := folder.runs():
-        Comparison.of(runs).print(console_of(sys.stdout))
+        Comparison.of(runs).print(console_of(output()))
         say()
         try:
             write_report(runs, folder.page)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Sequence
 
+from promptpo.common.plaintext import fenced
 from promptpo.errors import LimitReached
 from promptpo.llm.extraction import ReplyRejected, extract_code
 from promptpo.llm.messages import Reply
@@ -37,7 +38,7 @@ class Feedback:
             run = await self.services.summarize(of, self.source, seeds)
             if run.error is None:
                 return run.texts
-            said = f"```python\n{self.source}\n```"
+            said = fenced(self.source, "python")
             with contextlib.suppress(LimitReached):
                 await self._repair(said, run.error, of.key.round)
         return (await self.services.summarize(of, None, seeds)).texts

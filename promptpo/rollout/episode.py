@@ -1,4 +1,4 @@
-"""One episode while it is played, and what it has gathered so far."""
+"""One episode while it is played: what it needs, and what it has gathered so far."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -17,14 +17,32 @@ from promptpo.types import Episode, Trajectory
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    import sandbox
     from promptpo.spec import Task
+
+
+class Pool(Protocol):
+    """Where live environments and policies' processes come from."""
+
+    def take_task(self) -> Task:
+        """Return an environment that is free."""
+        ...
+
+    def give_task(self, task: Task, sound: bool) -> None:
+        """Give an environment back; one that has failed is not used again."""
+        ...
+
+    def open_policy(self) -> sandbox.Policy:
+        """Start a process of the policy."""
+        ...
 
 
 @dataclass
 class Running:
     """One episode that is played in a task.
 
-    ``number`` is its place among the seeds of the job; ``life`` is how many episodes make a life.
+    ``number`` is its place among the seeds of the job; ``life`` is how many episodes make a life;
+    ``steps`` are those that were begun, one in which the environment failed included.
     """
 
     task: Task
@@ -37,6 +55,7 @@ class Running:
     observations: list[NDArray[np.float64]] = field(default_factory=list)
     actions: list[NDArray[np.float64]] = field(default_factory=list)
     trace: Mapping[str, tuple[float | bool | str | None, ...]] = field(default_factory=dict)
+    steps: int = 0
     total: float = 0.0
     clipped: int = 0
     success: bool | None = None
@@ -57,6 +76,7 @@ class Running:
         """
         if self.keep:
             self.actions.append(self.task.received(row))
+        self.steps += 1
         self.observation, reward, terminated, truncated, success = self.task.advance(action)
         self.total += reward
         if success is not None:
@@ -92,6 +112,6 @@ class Running:
     def result(self, error: str | None = None) -> Episode:
         """Return how it went, until it ended or failed with ``error``."""
         if error is None:
-            return Episode(self.seed, self.total, len(self.rewards), self.success)
+            return Episode(self.seed, self.total, self.steps, self.success)
         total = reduce(add, self.rewards, 0.0)
-        return Episode(self.seed, total, len(self.rewards), None, error)
+        return Episode(self.seed, total, self.steps, None, error)

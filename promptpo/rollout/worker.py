@@ -29,7 +29,6 @@ from promptpo.rollout.jobs import (
     Settings,
     SummaryJob,
     TaskInfo,
-    unplayed,
 )
 from promptpo.rollout.playing import play, play_instances
 from promptpo.rollout.preparing import PrepareJob, PrepareRun, prepared
@@ -135,15 +134,10 @@ class Worker:
         import sandbox
 
         width = self._width(len(job.seeds), len(job.lives))
-        try:
-            return steadily(lambda: play(job, width, self._pool(job, self.limits(job.life))))
-        except sandbox.Disturbed as error:
-            return PlayRun(
-                tuple(map(unplayed, job.seeds)),
-                clipped=(0,) * len(job.seeds),
-                error=error.message,
-                error_kind=error.kind,
-            )
+        return steadily(
+            lambda: play(job, width, self._pool(job, self.limits(job.life))),
+            lambda run: run.error_kind == sandbox.Disturbed.kind,
+        )
 
     def play_instances(self, job: InstancesJob) -> tuple[InstanceRun, ...]:
         """Play a policy with other constants; a vector that fails is a result."""

@@ -9,6 +9,7 @@ import shlex
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from promptpo.builtin import Synthesizer
@@ -98,7 +99,7 @@ class _Run:
             )
             if note:
                 log.emit("notice", text=note)
-            executor.tell(_in_this_thread(lambda text: log.emit("notice", text=text)))
+            executor.tell(_in_this_thread(partial(_notice, log)))
             ledger = Ledger(self.config, spec.horizon, log.past, log.elapsed())
             model = open_model(_model_settings(self.config, spec, task, folder, log))
             services = RunServices(spec, self.config, task, model, executor, log, folder, ledger)
@@ -185,12 +186,18 @@ def _synthesizer(config: RunConfig, spec: EnvSpec, task: TaskInfo) -> Synthesize
     return Synthesizer(fields, task.actions, config.candidates, declared=declared)
 
 
-def _in_this_thread(hear: Callable[[str], object]) -> Callable[[str], None]:
-    """What another thread may call, and hands on to this one."""
+def _notice(log: EventLog, text: str, *, passing: bool = False) -> None:
+    """Tell who watches the run, and have it on record if it is not ``passing``."""
+    log.emit("notice", transient=passing, text=text)
+
+
+def _in_this_thread(hear: Callable[..., object]) -> Callable[..., None]:
+    """What another thread may call, and hands on to this one, as long as this one goes on."""
     loop = asyncio.get_running_loop()
 
-    def tell(text: str) -> None:
-        loop.call_soon_threadsafe(hear, text)
+    def tell(text: str, **how: bool) -> None:
+        with contextlib.suppress(RuntimeError):  # the run has ended
+            loop.call_soon_threadsafe(partial(hear, text, **how))
 
     return tell
 

@@ -2,14 +2,12 @@
 
 import asyncio
 import contextlib
-import math
 
 import pytest
 from faulty_spec import write
 
 from promptpo.policies.constants import tunable
 from promptpo.rollout import LocalExecutor, Settings, evaluate
-from promptpo.rollout.instances import pace
 from promptpo.rollout.jobs import InstancesJob
 
 LEAN = """GAIN = 0.3
@@ -139,11 +137,3 @@ def test_who_cannot_win_any_more_is_given_up_and_the_best_it_could_do_is_told(tm
     assert lost.bound == 30.0
     assert lost.steps == 3 * 10
     assert won.pace == 1.0
-
-
-@pytest.mark.parametrize(
-    ("rewards", "expected"),
-    [([], -math.inf), ([1.0, 2.0], 1.5), ([0.0] * 50 + [10.0], 1.0), ([1.0] * 30, 1.0)],
-)
-def test_a_pace_is_the_most_that_ten_steps_in_a_row_bring(rewards, expected):
-    assert pace(rewards) == pytest.approx(expected)

@@ -21,7 +21,8 @@ def folder(request, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     counted_cartpole(tmp_path)
     shutil.copy(DATA / request.param / "events.jsonl", tmp_path / "replies.jsonl")
-    return shutil.copytree(DATA / request.param, tmp_path / "runs" / "counted_cartpole" / request.param)
+    folder = tmp_path / "runs" / "counted_cartpole" / request.param
+    return shutil.copytree(DATA / request.param, folder)
 
 
 def lines_of(folder):

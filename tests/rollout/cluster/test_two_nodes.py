@@ -252,7 +252,7 @@ def events(folder):
     kept = []
     for line in (folder / "events.jsonl").read_text().splitlines():
         event = json.loads(line)
-        if event["type"] in ("candidate", "rollout", "proof", "feedback", "round", "finished"):
+        if event["type"] in ("candidate", "rollout", "feedback", "round", "finished"):
             kept.append({k: v for k, v in event.items() if k not in ("time", "seconds")})
     return sorted(json.dumps(event, sort_keys=True) for event in kept)
 

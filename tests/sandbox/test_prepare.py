@@ -253,6 +253,46 @@ def test_what_cannot_be_kept_is_said_in_words(host, body, why):
     assert len(caught.value.message) < 3000
 
 
+OWN = """
+import numpy as np
+class Long(int):
+    def __repr__(self): return "1"
+class Real(float): pass
+class Text(str):
+    def __str__(self): return self
+class Double(np.float64): pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        ("Double(2.5)", 2.5),
+        ("[Long(2), Long(3)]", [2, 3]),
+        ("(Real(2), 3)", [2.0, 3.0]),
+        ("np.array([Long(2)])", [2]),
+        ("np.str_('x')", "x"),
+    ],
+)
+def test_numbers_of_a_class_of_its_own_become_plain_ones(host, value, found):
+    got = values(host, OWN + f"def prepare(data):\n    return {{'a': {value}}}\n")["a"]
+    got = got.tolist() if isinstance(got, np.ndarray) else got
+    assert (got, type(got)) == (found, type(found))
+
+
+@pytest.mark.parametrize(
+    "value", ["Long(2)", "Real(2)", "Text('x')", "[Text('x')]", "Long(10**99)"]
+)
+def test_a_value_of_a_class_of_its_own_is_refused(host, value):
+    with pytest.raises(PolicyError, match="prepare\\(\\) returned 'a'"):
+        run(host, OWN + f"def prepare(data):\n    return {{'a': {value}}}\n")
+
+
+def test_a_name_of_a_class_of_its_own_is_refused(host):
+    with pytest.raises(PolicyError, match="a name in it is an object of class Text"):
+        run(host, OWN + "def prepare(data):\n    return {Text('a'): 1}\n")
+
+
 def test_an_error_has_its_line_its_output_and_its_time(host):
     with pytest.raises(PolicyError) as caught:
         run(host, "print('before'); sum(range(10**6)); return 1 / len(data.episodes)")

@@ -104,6 +104,10 @@ def test_actions_are_converted(host, action, body, expected):
         (Box((2,)), "return [0, float('nan')]", "must be finite"),
         (Box((1,)), "return [[1.0]]", "shape (1,)"),
         (Box((1,)), "return 10 ** 400", "1 finite number"),
+        (Box((1,)), "return 10 ** 9999", "not an integer of more than 30 digits"),
+        (Discrete(3), "return -10 ** 9999", "not an integer of more than 30 digits"),
+        (MultiDiscrete((2, 3)), "return 10 ** 9999", "not an integer of more than 30 digits"),
+        (Discrete(3), "return 'x' * 10 ** 6", "one integer from 0 to 2, not 'xxx"),
         (Box((2,)), "return np.matrix([1, 3])", "an array of shape (1, 2)"),
         (Box((1,)), "return np.array([object()])", "dtype object"),
     ],
@@ -114,6 +118,65 @@ def test_bad_actions_say_what_is_expected(host, action, body, words):
 
     assert words in caught.value.message
     assert caught.value.step == 0
+
+
+NUMBERS = """
+class Long(int):
+    def __repr__(self): return "1"
+    def __eq__(self, other): return True
+    def __lt__(self, other): return True
+    __le__ = __gt__ = __ge__ = __lt__
+    def __hash__(self): return 1
+    def __add__(self, other): return self
+    def __trunc__(self): return Long(7)
+    __floor__ = __ceil__ = __round__ = __trunc__
+class Real(float):
+    __eq__ = __lt__ = __le__ = __gt__ = __ge__ = Long.__eq__
+    def __repr__(self): return "2"
+    __hash__ = Long.__hash__
+class Array(np.ndarray):
+    shape = property(lambda self: (1,))
+    dtype = property(lambda self: "float64")
+    def __eq__(self, other): return True
+def prepare(data):
+    return {"value": RETURNED}
+class Policy:
+    def act(self, obs):
+        return RETURNED
+"""
+
+
+@pytest.mark.parametrize(
+    ("returned", "action"),
+    [("Long(2)", 2.0), ("Real(1)", 1.0), ("[Long(0)]", 0.0), ("np.array([Real(2)])", 2.0)],
+)
+@pytest.mark.parametrize("space", [Box((1,)), Discrete(3), MultiDiscrete((3,))], ids=str)
+def test_numbers_of_a_class_of_its_own_are_the_numbers_that_they_hold(
+    host, returned, action, space
+):
+    if isinstance(space, MultiDiscrete) and "[" not in returned:
+        returned = f"[{returned}]"
+    source = NUMBERS.replace("RETURNED", returned)
+    with host.policy(source, Interface(2, None, space)) as policy:
+        policy.begin(0)
+        assert policy.act(np.zeros(2)).tolist() == [action]
+
+
+@pytest.mark.parametrize("returned", ["Long(3)", "Real(0.5)", "Real('nan')", "[Long(-1)]"])
+def test_numbers_of_a_class_of_its_own_are_checked_as_any(host, returned):
+    source = NUMBERS.replace("RETURNED", returned)
+    with host.policy(source, Interface(2, None, Discrete(3))) as policy:
+        policy.begin(0)
+        with pytest.raises(BadAction, match="one integer from 0 to 2"):
+            policy.act(np.zeros(2))
+
+
+def test_an_array_of_a_class_of_its_own_is_described_as_what_it_is(host):
+    source = NUMBERS.replace("RETURNED", "np.zeros((4, 5), bool).view(Array)")
+    with host.policy(source, VECTOR) as policy:
+        policy.begin(0)
+        with pytest.raises(BadAction, match=r"an array of shape \(4, 5\) and dtype bool"):
+            policy.act(np.zeros(2))
 
 
 RANDOM = """

@@ -16,6 +16,7 @@ from sandbox import (
     Episode,
     Interface,
     Limits,
+    PolicyError,
     ProtocolError,
 )
 from sandbox.frames import FrameError
@@ -315,3 +316,37 @@ def test_what_was_not_traced_is_none_for_each_step(host):
 def test_a_trace_that_does_not_fit_its_episode_is_none(trace):
     with pytest.raises(ValueError, match="trace"):
         Episode(np.zeros((3, 1)), np.zeros((2, 1)), np.zeros(2), True, False, None, trace)
+
+
+ANOTHER = """
+class Other:
+    __slots__ = ("phase", "_hidden")
+class Base:
+    phase = Other.phase
+    _mine = Other._hidden
+class Policy(Base):
+    t = 1
+    TRACE = (
+        "t",
+        {names},
+    )
+    def act(self, obs): return 0
+"""
+
+
+@pytest.mark.parametrize("names", ["'phase'", "'_mine'"])
+@pytest.mark.parametrize("watched", [True, False])
+def test_a_slot_of_another_class_is_an_error_with_the_line(host, names, watched):
+    source = ANOTHER.format(names=names)
+    with host.policy(source, INTERFACE) as running, pytest.raises(PolicyError) as caught:
+        running.begin(0, traced=watched)
+
+    assert caught.value.line == source.splitlines().index("    TRACE = (") + 1
+    assert f"`{names[1:-1]}` in `TRACE` is a slot of class Other" in caught.value.message
+    assert caught.value.message.startswith(f"line {caught.value.line}: ")
+
+
+def test_a_slot_that_comes_to_be_of_another_class_is_absent(host):
+    act = "Policy.phase = Other.phase"
+    source = "class Other:\n    __slots__ = ('phase',)\n" + policy(act)
+    assert traced(host, source, 2) == {"phase": (None, None)}

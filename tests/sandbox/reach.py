@@ -13,11 +13,11 @@ from abc import ABCMeta
 from collections import deque
 
 import numpy as np
-
-from sandbox.language import Library, Printer, Randomness, names
 from sandbox.language.attributes import GUARDED
 from sandbox.language.catalog import shared_facades
 from sandbox.language.classes import Type, stand_in
+
+from sandbox.language import Library, Printer, Randomness, names
 from sandbox.language.facades import Facade
 from sandbox.language.guards import guarded_getattr
 from sandbox.language.numpy_facade import numpy_members

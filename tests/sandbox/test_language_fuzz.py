@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from reach import known, powers
 from restricted import run_restricted
+from sandbox.language.attributes import GUARDED
 
 from sandbox.language import importable, names
-from sandbox.language.attributes import GUARDED
 
 PRELUDE = """
 import abc, collections, copy, dataclasses, enum, fractions, functools, json, operator, typing

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from raw_process import RawProcesses
 from reach import powers
 from restricted import programs, run_restricted
+from sandbox.inside.given import prepared
+from sandbox.inside.sealed import read_only_pages
 from speaking import LIMITS as FEW
 from speaking import REPLIES, forger, written
 from test_prepare import COLUMNS, EPISODES, GOOD_POLICY, INTERFACE, recording, run
@@ -20,9 +22,7 @@ import sandbox
 from sandbox import Limits, PolicyError, ProgramError, ProtocolError
 from sandbox.frames import Kind, header
 from sandbox.host.preparing import Preparing
-from sandbox.inside.given import prepared
 from sandbox.inside.recorded import RecordedData
-from sandbox.inside.sealed import read_only_pages
 from sandbox.prepared import LIMIT
 
 WRITES, ABUSE = programs("writes"), programs("prepare_abuse")

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from reach import inside
 from restricted import run_restricted
+from sandbox.language.classes import Type
+from sandbox.language.ownership import target
 
 from sandbox.language import importable, names
-from sandbox.language.classes import Type
 from sandbox.language.facades import Facade
-from sandbox.language.ownership import target
 
 #: Objects of these classes have no contents that a program could change but by setting attributes.
 CONSTANT = (

@@ -57,7 +57,9 @@ def test_extra_imports_stand_in_the_tree_of_modules():
 
 def test_a_program_does_not_reach_the_extra_imports_of_others():
     run_restricted("import colorsys", ("colorsys",))
-    namespace, _ = run_restricted("try:\n    import colorsys\nexcept ImportError as g:\n    e = str(g)")
+    namespace, _ = run_restricted(
+        "try:\n    import colorsys\nexcept ImportError as g:\n    e = str(g)"
+    )
 
     assert "not installed here" in namespace["e"]
 

@@ -25,8 +25,8 @@ from sandbox.errors import REPORTED
 from sandbox.frames import Fault, Kind, clean, header, pack_fault, possible_faults
 from sandbox.host import Summarizer
 from sandbox.host.channel import Call
-from sandbox.host.policy import _bad_rows
 from sandbox.host.replies import READY, ExpectedReplies
+from sandbox.host.together import _bad_rows
 from sandbox.inside.faults import fault_payload
 from sandbox.isolation import NOT_STRICT
 

@@ -90,11 +90,12 @@ class Contender:
 
     def look(self, job: InstancesJob, playing: Sequence[Running]) -> None:
         """Give up where even the best pace cannot bring the mean return up to the bar any more."""
-        if job.bar is None or self.over or not playing:
+        under_way = [episode for episode in playing if not episode.over]
+        if job.bar is None or self.over or not under_way:
             return
         horizon, best = playing[0].task.horizon, max(job.pace, 0.0)
-        total = sum(episode.total for episode in self.ended)
-        total += sum(e.total + (horizon - len(e.rewards)) * best for e in playing)
+        total = sum(episode.total for episode in (*self.ended, *playing))
+        total += sum((horizon - episode.steps) * best for episode in under_way)
         total += (len(job.seeds) - len(self.ended) - len(playing)) * horizon * best
         if total / len(job.seeds) < job.bar:
             self.bound = total / len(job.seeds)
@@ -252,7 +253,7 @@ class Playing:
             contender = its[0].contender
             contender.rounds += 1
             if contender.rounds % LOOK == 0:
-                contender.look(job, [row.episode for row in its if not row.episode.over])
+                contender.look(job, [row.episode for row in its])
                 gone |= contender.bound is not None
         return gone
 

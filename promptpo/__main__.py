@@ -6,9 +6,14 @@ import sys
 
 
 def main() -> int:
-    """Run the command line; returns the exit code."""
-    from promptpo.cli import main as run_cli
+    """Run the command line, to which alone standard output belongs; returns the exit code."""
+    from promptpo.common import interrupts
 
+    interrupts.install()
+    from promptpo.cli import main as run_cli
+    from promptpo.common.foreign import keep_output
+
+    keep_output()
     return run_cli(sys.argv[1:])
 
 

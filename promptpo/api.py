@@ -20,6 +20,7 @@ from promptpo.spec import EnvSpec
 from promptpo.spec.loading.objects import SpecLike, loaded_spec
 from promptpo.store.events import Listener, all_of
 from promptpo.store.folder import RunFolder
+from promptpo.store.summary import remember
 from promptpo.trackers import check_ready, tracking
 from promptpo.types import Candidate
 from promptpo.ui import progress_shown
@@ -54,6 +55,7 @@ def optimize(  # noqa: PLR0913 - every setting is an argument that editors and t
     model: str | None = None,
     api_base: str | None = None,
     temperature: float | None = None,
+    max_reply_tokens: int | None = None,
     max_concurrency: int | None = None,
     call_timeout: float | None = None,
     rounds: int | None = None,
@@ -89,6 +91,7 @@ def optimize(  # noqa: PLR0913 - every setting is an argument that editors and t
     max_cost: float | None = None,
     max_tokens: int | None = None,
     max_calls: int | None = None,
+    max_unreadable: int | None = None,
     max_env_steps: int | None = None,
     max_time: float | None = None,
     executor: Literal["local", "ray"] | None = None,
@@ -149,7 +152,9 @@ def execute(
     In the end it has its ``report.html``. For the rest see ``promptpo.run.carry_out``.
     """
     check_ready(config.trackers)
-    return carry_out(config, (tracking, reporting), listener=listener, resume=resume)
+    result = carry_out(config, (tracking, reporting), listener=listener, resume=resume)
+    remember(result.folder)
+    return result
 
 
 def evaluate(  # noqa: PLR0913 - as for optimize

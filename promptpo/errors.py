@@ -174,5 +174,5 @@ def _has_no_folder() -> bool:
     return False
 
 
-#: Exit code of a run that Ctrl-C or SIGTERM stopped (128 + SIGINT).
+#: Exit code of what Ctrl-C, SIGTERM or SIGHUP stopped (128 + SIGINT).
 EXIT_INTERRUPTED = 130

@@ -19,7 +19,13 @@ REQUIRED = (
     "Landlock",
     "seccomp",
 )
-ADDITIONAL = ("own user id", "empty root directory", "own network namespace", "not traceable")
+ADDITIONAL = (
+    "own user id",
+    "own process ids",
+    "empty root directory",
+    "own network namespace",
+    "not traceable",
+)
 
 #: Exit status of a process that could not lock itself down as strictly as asked.
 NOT_STRICT = 77

@@ -14,7 +14,7 @@ from promptpo.bench.suite import Entrant, Suite
 from promptpo.common.values import shown, unknown_name
 from promptpo.config import RunConfig
 from promptpo.errors import PromptPOError, SpecError, UsageError
-from promptpo.methods import find_method, fixed_settings
+from promptpo.methods import check_tunes, find_method, fixed_settings, tunes
 from promptpo.run.config_file import check_key, line_of, read_toml
 from promptpo.run.options import all_options, build, fields, kind_of
 from promptpo.spec import EnvSpec, known_specs, load_spec
@@ -210,8 +210,11 @@ class _Reader:
                 raise self.wrong("specs", f"{name} is none of the suite's specs", after)
         seeds = None if "seeds" not in table else self.seeds("seeds", table["seeds"], after)
         settings = {**_unless_replayed(given), **given}
+        if "tune" not in own and not tunes(method):
+            settings.pop("tune", None)  # of all methods: meant for those that can
         try:
-            build(settings)
+            if build(settings).tune:
+                check_tunes(method)
         except UsageError as e:
             raise self.wrong("label", f"{label}: {e}", after) from None
         return Entrant(label, settings, named, seeds)

@@ -46,6 +46,7 @@ class Checker:
         if self._process is None:
             self._process = Watched(_serve, self._effort, limit=self._limit)
         process, asked = self._process, False
+        process.spec = ref
         try:
             process.send(ref)
             while (message := process.receive()) != _DONE:

@@ -5,15 +5,13 @@ from __future__ import annotations
 import contextlib
 import importlib
 import io
-import signal
 import sys
-import threading
 from collections.abc import Sequence
 
 from promptpo.cli.parser import BY_METHOD, COMMANDS, Parser
 from promptpo.cli.settings import chosen_method
 from promptpo.cli.words import parts
-from promptpo.common import streams
+from promptpo.common import interrupts, streams
 from promptpo.common.plaintext import clean_line, shortened
 from promptpo.common.terminal import flush, say
 from promptpo.errors import EXIT_INTERRUPTED, PromptPOError, known_error
@@ -25,14 +23,21 @@ _MOST_SAID = 2000
 def main(argv: Sequence[str]) -> int:
     """Run ``promptpo ARGV``; returns the exit code (see ``promptpo.errors``)."""
     streams.open_all()
-    for stream in (sys.stdout, sys.stderr):
+    for stream in (streams.output(), sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that lacks a sign is no error
-    _hear_interrupts()
     try:
-        return _dispatch(list(argv))
+        code = _carried_out(list(argv))
+        interrupts.over(code)
     except KeyboardInterrupt:
-        return EXIT_INTERRUPTED
+        return _interrupted()
+    return code
+
+
+def _carried_out(argv: list[str]) -> int:
+    """The exit code of a command, which has told what went wrong."""
+    try:
+        return _dispatch(argv)
     except BrokenPipeError:
         return streams.reader_gone()
     except Exception as e:
@@ -40,8 +45,20 @@ def main(argv: Sequence[str]) -> int:
         if error is None:
             raise
         if isinstance(e, OSError):
-            streams.silence(sys.stdout)
+            streams.silence(streams.output())
+            if interrupts.heard():  # with SIGHUP the terminal has gone
+                return EXIT_INTERRUPTED
         return _failed(error)
+
+
+def _interrupted() -> int:
+    """Say so, if anybody can still be told; returns the exit code."""
+    interrupts.over(EXIT_INTERRUPTED)
+    try:
+        say(interrupts.WORDS, sys.stderr)
+    except OSError:
+        streams.silence(sys.stderr)
+    return EXIT_INTERRUPTED
 
 
 def _failed(error: PromptPOError) -> int:
@@ -54,13 +71,6 @@ def _failed(error: PromptPOError) -> int:
     return error.exit_code
 
 
-def _hear_interrupts() -> None:
-    """Let SIGINT stop a command that a shell started with SIGINT ignored (`nohup ... &`), too."""
-    main_thread = threading.current_thread() is threading.main_thread()
-    if main_thread and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
 def _dispatch(argv: list[str]) -> int:
     name, argv = command_of(argv)
     command = importlib.import_module(f"promptpo.cli.{COMMANDS[name].module}")
@@ -71,6 +81,7 @@ def _dispatch(argv: list[str]) -> int:
             arguments = parser.parse_args(argv)
         except SystemExit as stop:  # --help and --version have printed and are done
             return int(stop.code or 0)
+        interrupts.unwind()
         code: int = command.main(arguments)
     return code
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from typing import TYPE_CHECKING
 
 from promptpo.cli import runs
 from promptpo.cli.parser import Parser, add_out, one_of
+from promptpo.common.streams import output
 from promptpo.common.terminal import named, say
 from promptpo.common.text import p_value, plural
 
@@ -57,8 +57,8 @@ def main(arguments: argparse.Namespace) -> int:
         return 0
     from promptpo.ui.tables import Table, console_of, print_table
 
-    with named(sys.stdout):
-        console = console_of(sys.stdout)
+    with named(output()):
+        console = console_of(output())
         for each in found:
             console.print(_title(each))
             print_table(console, Table(_HEAD, [_row(each, group) for group in _WORDS]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import TYPE_CHECKING, TextIO, cast
 
 from promptpo.cli.listing import print_table
@@ -11,6 +10,7 @@ from promptpo.cli.parser import Parser, add_out
 from promptpo.cli.settings import add_settings
 from promptpo.cli.sweep import at_once, print_rows
 from promptpo.common import text
+from promptpo.common.streams import output
 from promptpo.common.terminal import say
 from promptpo.common.values import listed
 from promptpo.errors import EXIT_INTERRUPTED
@@ -77,7 +77,7 @@ def main(arguments: argparse.Namespace) -> int:
         machine={name: given[name] for name in _MACHINE if name in given},
         asks=not (arguments.dry_run or arguments.compare),
     )
-    stream = cast("TextIO", Steady(sys.stdout))
+    stream = cast("TextIO", Steady(output()))
     if arguments.dry_run:
         _announce(bench, sum(m.label in bench.chosen for m in bench.plan.members), None, stream)
         return 0

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shutil
-import sys
 import textwrap
 from typing import TYPE_CHECKING
 
@@ -12,7 +10,8 @@ from promptpo import config
 from promptpo.cli.parser import Parser
 from promptpo.cli.settings import add_settings
 from promptpo.cli.specs import add_specs, given_specs
-from promptpo.common.terminal import say
+from promptpo.common.streams import output
+from promptpo.common.terminal import columns, say
 from promptpo.errors import UsageError
 
 if TYPE_CHECKING:
@@ -66,7 +65,7 @@ def _check(spec: EnvSpec, checker: Checker, *, may_lack: bool) -> bool:
 
     say(f"{spec.name}: {spec.title}")
     passed = True
-    width = shutil.get_terminal_size().columns - 2 if sys.stdout.isatty() else 0
+    width = columns() - 2 if output().isatty() else 0
     try:
         for finding in checker.findings(spec.ref):
             passed = passed and not finding.failed

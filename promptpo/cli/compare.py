@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
 from promptpo.cli import runs
 from promptpo.cli.parser import Parser, add_out
 from promptpo.common import text
 from promptpo.common.files import write_atomically
+from promptpo.common.streams import output
 from promptpo.common.terminal import named, say
 from promptpo.errors import UsageError
 from promptpo.ui.tables import console_of
@@ -47,8 +47,8 @@ def main(arguments: argparse.Namespace) -> int:
     if arguments.to and not formats:
         formats = list(FORMATS)
     contents = compared.files(formats)  # before the tables: what is missing is said at once
-    with named(sys.stdout):
-        compared.print(console_of(sys.stdout))
+    with named(output()):
+        compared.print(console_of(output()))
     folder = arguments.to or _FOLDER
     try:
         for name, content in contents.items():

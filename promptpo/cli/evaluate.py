@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import json
 import re
 import sys
@@ -16,6 +15,7 @@ from promptpo.cli.parser import Parser, add_out
 from promptpo.cli.settings import PLAYING_NOTE, add_playing
 from promptpo.cli.specs import given_spec
 from promptpo.common import text
+from promptpo.common.streams import output
 from promptpo.common.terminal import named, say
 from promptpo.errors import PromptPOError, UsageError
 from promptpo.ui.tables import console_of
@@ -63,28 +63,29 @@ def main(arguments: argparse.Namespace) -> int:
     if ref := given_spec(arguments):
         given["spec"] = ref
     from promptpo.evaluation import PolicyComparison, find_player, keep, score, settings_for
+    from promptpo.run.loop import run_to_end
 
     find_run = partial(runs.find, out=out)
     players = [find_player(word, find_run) for word in dict.fromkeys(words)]
     if kept and not any(player.run for player in players):
         raise UsageError("--keep: none of these is the best policy of a run; leave it out")
     settings = settings_for(players, given, tell=lambda note: say(f"promptpo: {note}", sys.stderr))
-    evaluations = asyncio.run(score(players, settings))
+    evaluations = run_to_end(score(players, settings))
     found = PolicyComparison(tuple(evaluations))
     if as_json:
         say(json.dumps(found.as_dict(), indent=2, allow_nan=False))
     else:
         _print(found)
     for file in keep(found) if kept else ():
-        say(f"{'kept':11}  {text.near_path(file)}", sys.stderr if as_json else sys.stdout)
+        say(f"{'kept':11}  {text.near_path(file)}", sys.stderr if as_json else output())
     return 1 if any(evaluation.error for evaluation in evaluations) else 0
 
 
 def _print(found: PolicyComparison) -> None:
     """Print one policy's score as lines, several as tables."""
     if len(found.evaluations) > 1:
-        with named(sys.stdout):
-            found.print(console_of(sys.stdout))
+        with named(output()):
+            found.print(console_of(output()))
         return
     (evaluation,) = found.evaluations
     if evaluation.error:

@@ -12,11 +12,9 @@ from promptpo.cli.parser import Parser, add_out, nearest
 from promptpo.common import text
 from promptpo.common.plaintext import clean_line
 from promptpo.common.terminal import say
-from promptpo.common.twins import Task, side_by_side
+from promptpo.common.twins import side_by_side
 from promptpo.errors import PromptPOError, UsageError
-from promptpo.llm.settings import BUILTIN
-from promptpo.store.folder import RunFolder
-from promptpo.store.reading import standing
+from promptpo.store.summary import Line, line_of
 from promptpo.sweep.folder import sweeps_in
 from promptpo.sweep.overview import counts
 
@@ -158,17 +156,9 @@ def run_rows(out: Path) -> list[tuple[str, ...]]:
 
     Those of a twin stand after those of its original.
     """
-    folders = list(reversed(runs.all_folders(out)))
-    return [run_row(folder) for folder in side_by_side(folders, _task)]
-
-
-def _task(folder: Path) -> Task:
-    """The task that a run is of, as far as it can be read."""
-    try:
-        twin_of = standing(RunFolder(folder)).info.get("twin_of", "")
-    except PromptPOError:
-        twin_of = ""
-    return (folder.parent.name, str(twin_of))
+    found = [(folder, _line(folder)) for folder in reversed(runs.all_folders(out))]
+    ordered = side_by_side(found, lambda run: (run[0].parent.name, run[1].twin_of))
+    return [_row(*run) for run in ordered]
 
 
 def sweep_rows(out: Path, rows: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
@@ -187,27 +177,19 @@ def run_row(folder: Path) -> tuple[str, ...]:
 
     What cannot be read is named beside what can.
     """
-    name = text.near_path(folder)
+    return _row(folder, _line(folder))
+
+
+def _line(folder: Path) -> Line:
     try:
-        RunFolder.open(folder)
-        found = standing(RunFolder(folder))
+        return line_of(folder)
     except PromptPOError as e:
-        return (name, "unreadable", "", str(e))
-    info = found.info
-    best, test = info.get("best") or {}, found.test
-    if test is not None and not test.score.failed:
-        words = [text.success_words(test), text.return_words(test)]
-        score = f"held-out {next(w for w in words if w)}"
-    else:
-        score = f"search {text.score(best['search'])}" if best.get("search") else ""
-    if info.get("facts") and info.get("config", {}).get("facts") is False:
-        score += "  without facts"
-    if info.get("config", {}).get("model") == BUILTIN:
-        score += "  no language model"
-    status = str(info.get("status", "running"))
-    if status == "running" and not RunFolder(folder).is_running:
-        status = "killed"
-    return (name, status, best.get("name", ""), "  ".join(filter(None, (score, found.problem))))
+        return Line("unreadable", "", "", "", str(e))
+
+
+def _row(folder: Path, run: Line) -> tuple[str, ...]:
+    told = "  ".join(filter(None, (run.score, run.problem)))
+    return (text.near_path(folder), run.status, run.best, told)
 
 
 def print_table(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import difflib
 import os
-import shutil
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from promptpo.cli.words import options_first, parts
-from promptpo.common.terminal import say
+from promptpo.common.terminal import columns, say
 from promptpo.common.values import shown
 from promptpo.config import RunConfig
 from promptpo.errors import UsageError
@@ -76,7 +75,7 @@ class Parser(argparse.ArgumentParser):
     """An ArgumentParser whose complaints are UsageErrors that name the nearest option."""
 
     def __init__(self, command: str, epilog: str = "") -> None:
-        width = min(shutil.get_terminal_size().columns, 100) - 2
+        width = min(columns(), 100) - 2
         super().__init__(
             prog="promptpo" if command == "run" else f"promptpo {command}",
             description=COMMANDS[command].help[:1].upper() + COMMANDS[command].help[1:] + ".",
@@ -114,8 +113,8 @@ class Parser(argparse.ArgumentParser):
         return known
 
     def _print_message(self, message: str, file: Any = None) -> None:  # noqa: ANN401
-        """Print help or version; unlike argparse's own, this one hides no error."""
-        say(message.rstrip("\n"), file)
+        """Print help or version to what is standard output; argparse's own hides errors."""
+        say(message.rstrip("\n"))
 
     def error(self, message: str) -> NoReturn:
         """Raise instead of exiting, in promptpo's own form."""

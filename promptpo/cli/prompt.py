@@ -11,7 +11,7 @@ from promptpo.cli.specs import add_specs, given_spec
 from promptpo.common.terminal import say
 from promptpo.config import RunConfig
 from promptpo.errors import UsageError
-from promptpo.methods import find_method, own_defaults
+from promptpo.methods import check_tunes, find_method, own_defaults
 from promptpo.run.options import build
 
 #: The settings that show in a prompt.
@@ -44,6 +44,8 @@ def main(arguments: argparse.Namespace) -> int:
     if not (ref := given_spec(arguments)):
         raise UsageError("name the spec whose prompts are to be shown: promptpo prompt SPEC")
     settings = build({**vars(arguments), "spec": ref})
+    if settings.tune:
+        check_tunes(settings.method)
     from promptpo.spec import load_spec
 
     spec = load_spec(settings.spec, published=settings.published_prompt, limit=settings.env_timeout)

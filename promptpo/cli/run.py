@@ -16,6 +16,7 @@ from promptpo.cli import dry_runs, runs, sweep
 from promptpo.cli.parser import USAGE, Parser, commands_help
 from promptpo.cli.settings import add_preset, add_settings
 from promptpo.cli.specs import add_specs, given_specs
+from promptpo.common.streams import output
 from promptpo.common.terminal import say
 from promptpo.config import RunConfig
 from promptpo.errors import EXIT_INTERRUPTED, UsageError
@@ -158,7 +159,6 @@ def _attach() -> None:
     Ctrl-C reaches all programs on a terminal; that one decides what it means for its runs.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # until the run itself hears it
 
     def watch() -> None:
         with contextlib.suppress(OSError):
@@ -176,7 +176,7 @@ def execute(settings: RunConfig, folder: Path | None, *, as_json: bool) -> Resul
     from promptpo.ui import View, open_view
     from promptpo.ui.status import JsonView
 
-    stream = Steady(sys.stdout)
+    stream = Steady(output())
     out = cast("TextIO", stream)
     shown: View = JsonView(out) if as_json else open_view(out)
     with shown as view:

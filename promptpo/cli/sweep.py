@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 from promptpo import config
 from promptpo.bench.suite import FILE
 from promptpo.common import text
+from promptpo.common.streams import output
 from promptpo.common.terminal import say
 from promptpo.common.twins import side_by_side
 from promptpo.config import RunConfig
@@ -50,6 +51,7 @@ def settings_of_runs(
 
 def begin(specs: Sequence[str], seeds: Sequence[int], layers: Sequence[Mapping[str, Any]]) -> int:
     """Start a run for each spec and seed; returns an exit code."""
+    from promptpo.llm.prices import check_priced
     from promptpo.llm.providers import check_configured
     from promptpo.trackers import check_ready
 
@@ -57,6 +59,7 @@ def begin(specs: Sequence[str], seeds: Sequence[int], layers: Sequence[Mapping[s
     for settings in members.values():
         if find_method(settings.method).needs_model:
             check_configured(settings.model or "", settings.api_base)
+            check_priced(settings.model or "", settings.max_cost)
         check_ready(settings.trackers)
     given = options.merge(*layers)
     out = Path(given.pop("out", RunConfig.out))
@@ -95,7 +98,7 @@ def _go_on(folder: SweepFolder, plan: Plan, changed: Mapping[str, Any]) -> int:
     from promptpo.common.streams import Steady
     from promptpo.sweep.course import go_on
 
-    stream = cast("TextIO", Steady(sys.stdout))
+    stream = cast("TextIO", Steady(output()))
 
     def announce(tasks: Sequence[Task], cores: int | None) -> None:
         _announce(folder, plan, at_once(len(tasks), plan.workers, cores), stream)
@@ -148,7 +151,7 @@ def _compare(folder: SweepFolder) -> None:
     from promptpo.ui.tables import console_of
 
     if runs := folder.runs():
-        Comparison.of(runs).print(console_of(sys.stdout))
+        Comparison.of(runs).print(console_of(output()))
         say()
         try:
             write_report(runs, folder.page)

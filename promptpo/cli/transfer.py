@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import json
 import sys
 from functools import partial
@@ -47,9 +46,10 @@ def main(arguments: argparse.Namespace) -> int:
     given.setdefault("test_episodes", EPISODES)
     from promptpo.evaluation import find_player
     from promptpo.evaluation.transfer import transfer
+    from promptpo.run.loop import run_to_end
 
     player = find_player(word, partial(runs.find, out=out))
-    found = asyncio.run(transfer(player, to, given, _note))
+    found = run_to_end(transfer(player, to, given, _note))
     if as_json:
         say(json.dumps(found.as_dict(), indent=2, allow_nan=False))
     else:

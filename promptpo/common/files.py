@@ -90,16 +90,19 @@ def _newlines(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def write_atomically(path: Path, content: str | bytes, *, sync: bool = False) -> None:
+def write_atomically(
+    path: Path, content: str | bytes, *, sync: bool = False, inside: Path | None = None
+) -> None:
     """Write a whole file or nothing: a temporary name beside it, then a rename.
 
     Text is written without control characters: people will ``cat`` it. ``sync``: the file is on
-    the disk before it takes the place of another. An OSError names the file.
+    the disk before it takes the place of another. Folders are made where they are missing, but for
+    the one that it lies ``inside`` and those above that. An OSError names the file.
     """
     data = clean(content).encode() if isinstance(content, str) else content
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        _make_folder(path.parent, inside)
         with temporary.open("wb", buffering=0) as file:
             write_all(file.fileno(), data)
             if sync:
@@ -109,6 +112,26 @@ def write_atomically(path: Path, content: str | bytes, *, sync: bool = False) ->
         with contextlib.suppress(OSError):
             temporary.unlink()
         raise OSError(e.errno, e.strerror, str(path)) from None
+
+
+def _make_folder(folder: Path, inside: Path | None) -> None:
+    if inside is None:
+        folder.mkdir(parents=True, exist_ok=True)
+        return
+    for name in reversed([folder, *folder.parents]):
+        if name != inside and name.is_relative_to(inside):
+            name.mkdir(exist_ok=True)
+
+
+def fate(descriptor: int, path: Path) -> str:
+    """What has become of an open file: "deleted" or "moved"; empty while ``path`` leads to it."""
+    mine = os.fstat(descriptor)
+    try:
+        if os.path.samestat(mine, path.stat()):
+            return ""
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    return "moved" if mine.st_nlink else "deleted"
 
 
 def write_all(descriptor: int, data: bytes) -> None:

@@ -49,3 +49,10 @@ def shortened(text: str, most: int) -> str:
         return text
     gap = f"\n[... {len(text) - most:,} of {len(text):,} characters left out ...]\n"
     return text[: most - most // 3] + gap + text[len(text) - most // 3 :]
+
+
+def fenced(text: str, language: str = "") -> str:
+    """Text between fences, which are longer than any row of backticks in it."""
+    longest = max(map(len, re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{text}\n{fence}"

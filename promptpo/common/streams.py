@@ -6,7 +6,7 @@ import contextlib
 import io
 import os
 import sys
-from typing import TextIO, cast
+from typing import Any, TextIO, cast
 
 #: Exit code where the reader of the output has gone (128 + SIGPIPE), as other tools have it.
 EXIT_PIPE = 141
@@ -33,8 +33,44 @@ def open_all() -> None:
         sys.stderr = _text(2, "w")
 
 
-def _text(descriptor: int, mode: str) -> TextIO:
-    stream = os.fdopen(descriptor, mode, encoding="utf-8", errors="replace", closefd=False)
+#: Standard output, where it is kept for us alone.
+_kept: list[TextIO] = []
+
+
+def output() -> TextIO:
+    """Where a command writes what it is there to tell: standard output."""
+    return _kept[0] if _kept else sys.stdout
+
+
+def keep_output(other: int) -> None:
+    """Keep standard output for those who ask for ``output``, as long as this process lives.
+
+    Whatever else is written there, by Python or C, goes to the descriptor ``other``. Child
+    processes have that as their standard output, too.
+    """
+    encoding = sys.stdout.encoding
+    kept = os.fdopen(os.dup(1), "w", 1, encoding=encoding, errors="replace")
+    _kept[:] = [cast("TextIO", kept)]
+    os.dup2(other, 1)
+    # By its own descriptor, as descriptor 1 may be closed by somebody.
+    here: Any = sys
+    here.stdout = here.__stdout__ = _text(other, "w", buffering=1)
+
+
+def print_to(descriptor: int) -> None:
+    """Let standard output and standard error go to a descriptor, what C prints there, too."""
+    for number in (1, 2):
+        os.dup2(descriptor, number)
+    # By a descriptor of their own, as 1 and 2 may be closed by somebody.
+    here: Any = sys
+    here.stdout = here.__stdout__ = _text(descriptor, "w", buffering=1)
+    here.stderr = here.__stderr__ = _text(descriptor, "w", buffering=1)
+
+
+def _text(descriptor: int, mode: str, buffering: int = -1) -> TextIO:
+    stream = os.fdopen(
+        descriptor, mode, buffering, encoding="utf-8", errors="replace", closefd=False
+    )
     return cast("TextIO", stream)
 
 
@@ -49,7 +85,7 @@ def silence(stream: TextIO) -> None:
 
 def reader_gone() -> int:
     """Exit code where the reader (`| head`) has gone; Python then says nothing of it at exit."""
-    silence(sys.stdout)
+    silence(output())
     return EXIT_PIPE
 
 

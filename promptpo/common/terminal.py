@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 from collections.abc import Iterator
 from typing import TextIO
 
 from promptpo.common.plaintext import clean
+from promptpo.common.streams import output
 
 
 def say(words: object = "", file: TextIO | None = None) -> None:
@@ -15,15 +17,22 @@ def say(words: object = "", file: TextIO | None = None) -> None:
 
     An OSError names the stream.
     """
-    stream = file or sys.stdout
+    stream = file or output()
     with named(stream):
         print(clean(str(words)), file=stream, flush=True)
 
 
 def flush() -> None:
     """Write what standard output still holds back: what is wrong with it shows here, not later."""
-    with named(sys.stdout):
-        sys.stdout.flush()
+    with named(output()):
+        output().flush()
+
+
+def columns(default: int = 80) -> int:
+    """How wide standard output is."""
+    with contextlib.suppress(ValueError, OSError):
+        return int(os.environ.get("COLUMNS") or 0) or os.get_terminal_size(output().fileno())[0]
+    return default
 
 
 @contextlib.contextmanager

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import sandbox
 from promptpo.common.files import NotText, read_source
+from promptpo.common.plaintext import fenced
 from promptpo.errors import RunError, UsageError
 from promptpo.export.learned import Learned
 from promptpo.export.stored_values import values_in
@@ -60,7 +61,7 @@ class PolicyFile:
     def _takes_prepared(self) -> bool:
         try:
             return takes_prepared(self.source)
-        except (SyntaxError, ValueError, RecursionError):
+        except SyntaxError:
             return False  # no Python: the sandbox says where
 
     @property
@@ -100,9 +101,7 @@ class PolicyFile:
     @property
     def fenced(self) -> str:
         """The source in a fenced block, as a model would send it."""
-        longest = max(map(len, re.findall("`+", self.source)), default=0)
-        fence = "`" * max(3, longest + 1)
-        return f"{fence}python\n{self.source.rstrip()}\n{fence}\n"
+        return f"{fenced(self.source.rstrip(), 'python')}\n"
 
     def failure(self, error: str, kind: str | None = None) -> str:
         """One line on an error of this kind, with the line of the file that the sandbox names."""

@@ -9,11 +9,13 @@ import textwrap
 import time
 from dataclasses import dataclass
 
+from promptpo.common.python_text import docstring, parsed
 from promptpo.export.inline import Inlined, NotInlinable, inline
 from promptpo.export.learned import BESIDE, Learned, Maker, block, imports, name_in
 from promptpo.export.readme import run_readme, score_lines
 from promptpo.llm.settings import BUILTIN
 from promptpo.policies.acting import bound_by, names_in_use
+from promptpo.policies.literals import Source, lines_of
 from promptpo.spec import EnvSpec, layout, standalone_source
 from promptpo.types import Candidate, Rollout
 from promptpo.version import __version__
@@ -85,10 +87,16 @@ def policy_module(
 
     It needs numpy, and what a spec's ``observe`` imports, but not promptpo. Where ``observe``
     cannot be copied out of its spec, the module is without it and its docstring says so. What
-    ``prepare`` returned stands in it; what ``prepare`` alone needs is not imported.
+    ``prepare`` returned stands in it; what ``prepare`` alone needs is not imported. Of a policy
+    that nests too deeply to be read here it is the policy alone, as it was played.
     """
     source = candidate.source or ""
-    policy = split_imports(source)
+    try:
+        policy = split_imports(source)
+    except SyntaxError:
+        return (
+            f"# Of run {run}; it nests too deeply to stand alone, promptpo eval plays it.\n{source}"
+        )
     idle = _idle_imports(source, policy) if learned else []
     needed = ["import numpy as np", *(s for s in policy.imports if s not in idle)]
     idle = [s for s in idle if s not in needed]
@@ -127,8 +135,8 @@ def policy_part(module: str) -> str:
     if not marker:
         return module
     try:
-        above, tree = _all_imports(before), ast.parse(body)
-    except (SyntaxError, ValueError):
+        above, tree = _all_imports(before), parsed(body)
+    except SyntaxError:
         return module  # no Python since someone has edited it: the sandbox says where
     used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     imports = [line for line in above if any(bound_by(a) in used for a in _aliases(line))]
@@ -137,13 +145,13 @@ def policy_part(module: str) -> str:
 
 def _idle_imports(source: str, policy: Parts) -> list[str]:
     """The imports that nothing needs but ``prepare``."""
-    used = names_in_use(ast.parse(source))
+    used = names_in_use(parsed(source))
     return [s for s in policy.imports if not any(bound_by(a) in used for a in _aliases(s))]
 
 
 def _all_imports(module: str) -> tuple[str, ...]:
     """The imports above a policy, those that its ``prepare`` alone needs among them."""
-    tree = ast.parse(module)
+    tree = parsed(module)
     idle = [n.body for n in tree.body if isinstance(n, ast.If) and f"{_IDLE}\n" in module]
     return split_imports(module).imports + tuple(ast.unparse(n) for body in idle for n in body)
 
@@ -159,17 +167,17 @@ class Parts:
 def split_imports(source: str) -> Parts:
     """Take the top-level imports out of a module; ``from __future__`` ones are dropped.
 
-    The rest stays as it is written, unless an import shares its line with something else.
+    The rest stays as it is written.
     """
-    tree = ast.parse(source)
-    found = [n for n in tree.body if isinstance(n, ast.Import | ast.ImportFrom)]
-    others = [n for n in tree.body if n not in found]
+    read = Source(source)
+    found = [n for n in read.tree.body if isinstance(n, ast.Import | ast.ImportFrom)]
+    others = [n for n in read.tree.body if not isinstance(n, ast.Import | ast.ImportFrom)]
     taken = {i for n in found for i in range(n.lineno, (n.end_lineno or n.lineno) + 1)}
     shared = taken & {i for n in others for i in (n.lineno, n.end_lineno)}
     if shared:
-        body = ast.unparse(ast.Module(others, []))
+        body = read.without(found)
     else:
-        lines = source.splitlines()
+        lines = [line.rstrip("\r\n") for line in lines_of(source)]
         body = "\n".join(line for i, line in enumerate(lines, 1) if i not in taken)
     statements = tuple(ast.unparse(n) for n in found if getattr(n, "module", None) != "__future__")
     return Parts(statements, body.strip("\n"))
@@ -179,7 +187,7 @@ def merged_imports(statements: list[str]) -> str:
     """Import statements without repeats: the standard library's first, then the others."""
     unique = sorted(set(statements))
     standard = [s for s in unique if _package(s) in sys.stdlib_module_names]
-    others = [s for s in unique if s not in standard]
+    others = [s for s in unique if _package(s) not in sys.stdlib_module_names]
     return "\n\n".join("\n".join(group) for group in (standard, others) if group)
 
 
@@ -212,7 +220,7 @@ def _is_flat(source: str) -> bool:
 
 def _preloaded(body: str) -> list[str]:
     """Imports of the modules that policies may use without importing them."""
-    names = {node.id for node in ast.walk(ast.parse(body)) if isinstance(node, ast.Name)}
+    names = {node.id for node in ast.walk(parsed(body)) if isinstance(node, ast.Name)}
     return [f"import {module}" for module in ("math", "random") if module in names]
 
 
@@ -262,12 +270,12 @@ def strategy_of(source: str) -> str:
 
     A paragraph is one line, as long as it may be; lists keep their lines.
     """
-    tree = ast.parse(source)
+    tree = parsed(source)
     documented: list[ast.ClassDef | ast.Module] = [
         n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "Policy"
     ]
     for node in [*documented, tree]:
-        if words := (ast.get_docstring(node) or "").strip():
+        if words := docstring(node).strip():
             return "\n\n".join(map(_reflowed, re.split(r"\n\s*\n", words)))
     return ""
 

@@ -39,7 +39,7 @@ def open_model(settings: ModelSettings) -> LanguageModel:
         return NoModel()
     kind, _, path = settings.name.partition(":")
     if settings.name == "manual":
-        return ManualModel(settings.folder, settings.notify)
+        return ManualModel(settings.folder, settings.notify, settings.check)
     if kind in (BUILTIN, "file"):
         if settings.write is None:
             raise ModelError(f"{settings.name}: it works within a run, which has what it writes")

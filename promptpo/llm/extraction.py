@@ -10,22 +10,23 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-import textwrap
-from dataclasses import dataclass, replace
+from functools import partial
 
 from promptpo.common import bounds
 from promptpo.common.plaintext import clean_line, control_character
+from promptpo.common.python_text import tree_of
+from promptpo.llm.blocks import Block, blocks_of
 from promptpo.llm.messages import TOO_LARGE, Reply
 
-_FENCE = re.compile(r"^([ \t]*)(`{3,}|~{3,})[ \t]*([^`\n]*)$")
 _TAGS = "think|thinking|thought|reasoning"
 _REASONING = re.compile(rf"\s*<({_TAGS})>.*?</\1>", re.DOTALL)
 _REASONING_START = re.compile(rf"\s*<(?:{_TAGS})>")
 _REASONING_END = re.compile(rf"^[ \t]*</(?:{_TAGS})>", re.MULTILINE)
+_CUT = "the reply was cut off: its last ``` block is not closed; write a shorter class"
+#: What shows, behind the last fence, that it stood within a string and the code went on.
+_ON = re.compile(r"^[ \t]*(?:\"{3}|'{3})[ \t]*$|^[ \t]+(?:def|return)\b", re.MULTILINE)
 _CUT_OFF = {"length", "max_tokens"}
 _FILTERED = {"content_filter", "refusal"}
-#: Characters of a line that may be a fence, and blocks that are looked at, counted from the end.
-_FENCE_LINE, _MOST_BLOCKS = 200, 40
 
 
 class ReplyRejected(Exception):
@@ -34,14 +35,6 @@ class ReplyRejected(Exception):
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self.reason = reason
-
-
-@dataclass(frozen=True)
-class _Block:
-    """A fenced block; ``closed`` is false where the text ended before its fence did."""
-
-    code: str
-    closed: bool
 
 
 def extract_code(reply: Reply, class_name: str) -> str:
@@ -55,13 +48,12 @@ def extract_code(reply: Reply, class_name: str) -> str:
     text = _without_reasoning(reply.text.removeprefix("\ufeff").replace("\r\n", "\n"))
     if not text.strip():
         raise ReplyRejected("the reply was empty; answer with one ```python block")
-    blocks = _blocks(text)
-    if blocks and not blocks[-1].closed:
-        raise ReplyRejected(
-            "the reply was cut off: its last ``` block is not closed; write a shorter class"
-        )
-    codes = [block.code for block in blocks]
-    return _checked(_chosen(codes, class_name) if codes else _bare(text, class_name))
+    return checked_source(_found(text, class_name), class_name)
+
+
+def policy_source(reply: Reply) -> str:
+    """The source of the policy in a reply. Raises ReplyRejected."""
+    return extract_code(reply, "Policy")
 
 
 def answer_text(reply: Reply) -> str:
@@ -81,7 +73,7 @@ def extract_blocks(reply: Reply) -> list[str]:
 
     Raises ReplyRejected for a reply that is empty, cut off or too long.
     """
-    blocks = _blocks(answer_text(reply))
+    blocks = blocks_of(answer_text(reply))
     if blocks and not blocks[-1].closed:
         raise ReplyRejected("the reply was cut off: its last ``` block is not closed; write less")
     return [block.code for block in blocks]
@@ -113,8 +105,13 @@ def _check_ending(
         raise ReplyRejected(f"the provider withheld the reply (finish reason {reason!r})")
 
 
-def _checked(code: str) -> str:
-    """The code itself, where it is no longer than a class is and shows all that it holds."""
+def checked_source(code: str, class_name: str) -> str:
+    """The code itself, where it defines the class and is no candidate's that cannot be shown.
+
+    Raises ReplyRejected for code without the class, that is too long, or with control characters.
+    """
+    if not _defines(code, class_name):
+        raise ReplyRejected(_no_class([code], class_name))
     if len(code) > bounds.SOURCE:
         raise ReplyRejected(
             f"the code has {len(code):,} characters, and at most {bounds.SOURCE:,} are taken;"
@@ -142,43 +139,58 @@ def _without_reasoning(text: str) -> str:
     return text[ends[-1].end() :] if ends else text
 
 
-def _blocks(text: str) -> list[_Block]:
-    """The fenced blocks of a text, in order, without their fences' indentation."""
-    blocks: list[_Block] = []
-    fence: str | None = None
-    lines: list[str] = []
-    for line in text.split("\n"):
-        found = _FENCE.match(line) if len(line) <= _FENCE_LINE else None
-        if fence is None:
-            if found:
-                fence, lines = found[2], []
-        elif found and found[2].startswith(fence) and not found[3].strip():
-            blocks.append(_Block("\n".join(lines), closed=True))
-            fence = None
-        else:
-            lines.append(line)
-    if fence is not None:
-        # A last fence glued to the end of the last line of code still closes the block.
-        glued = bool(lines) and lines[-1].rstrip().endswith(fence)
-        if glued:
-            lines[-1] = lines[-1].rstrip().removesuffix(fence)
-        blocks.append(_Block("\n".join(lines), closed=glued))
-    kept = blocks[-_MOST_BLOCKS:]
-    return [replace(b, code=textwrap.dedent(b.code).strip("\n") + "\n") for b in kept]
+def _found(text: str, class_name: str) -> str:
+    """The code of a reply: of the ways to read its fences the first that gives Python.
+
+    Else what the first one gives that gives the class at all.
+    """
+    ways = [partial(blocks_of), partial(blocks_of, strings=True)]
+    ways.append(partial(blocks_of, strings=True, within_lines=True))
+    sources: list[str] = []
+    reasons: list[tuple[int, str]] = []
+    for way in ways:
+        if not (blocks := way(text)):
+            continue
+        try:
+            source = _chosen(blocks, class_name)
+        except ReplyRejected as e:
+            reasons.append((len(blocks), e.reason))
+            continue
+        if _parsed(source) is not None:
+            return source
+        sources.append(source)
+    ended_within = any(why == _CUT for _, why in reasons) and _ON.search(text[_last_fence(text) :])
+    if sources and not ended_within:
+        return sources[0]
+    if reasons:
+        raise ReplyRejected(max(reasons, key=lambda pair: pair[0])[1])
+    return _bare(text, class_name)
 
 
-def _chosen(codes: list[str], class_name: str) -> str:
+def _last_fence(text: str) -> int:
+    return max(text.rfind("```"), text.rfind("~~~"), 0)
+
+
+def _chosen(blocks: list[Block], class_name: str) -> str:
     """The last block with the class, after the earlier ones that it needs."""
+    if not blocks[-1].closed:
+        raise ReplyRejected(_CUT)
+    codes = [block.code for block in blocks]
     having = [i for i, code in enumerate(codes) if _defines(code, class_name)]
     if not having:
         raise ReplyRejected(_no_class(codes, class_name))
-    chosen = codes[having[-1]]
-    parts: list[str] = []
+    parts = [codes[having[-1]]]
+    missing, bound = _names(parts[0])
     for code in reversed(codes[: having[-1]]):
+        if not missing or sum(map(len, parts)) + len(code) > bounds.SOURCE:
+            continue
         supplied = _top_level_names(code)
-        if class_name not in supplied and supplied & _missing_names("\n".join([*parts, chosen])):
+        if class_name not in supplied and supplied & missing:
             parts.insert(0, code)
-    return "\n".join([*parts, chosen])
+            needed, here = _names(code)
+            bound |= here
+            missing = (missing | needed) - bound
+    return "\n".join(parts)
 
 
 def _bare(text: str, class_name: str) -> str:
@@ -224,11 +236,14 @@ def _top_level_names(code: str) -> set[str]:
     return names
 
 
-def _missing_names(code: str) -> set[str]:
-    """Names that a block reads and defines nowhere; empty where it does not parse."""
+def _names(code: str) -> tuple[set[str], set[str]]:
+    """Names that a block reads and defines nowhere, and those that it defines.
+
+    Both are empty where it does not parse.
+    """
     tree = _parsed(code)
     if tree is None:
-        return set()
+        return set(), set()
     read: set[str] = set()
     bound: set[str] = set(dir(builtins))
     for node in ast.walk(tree):
@@ -240,14 +255,9 @@ def _missing_names(code: str) -> set[str]:
             bound.add(node.name)
         elif isinstance(node, ast.Import | ast.ImportFrom):
             bound.update((a.asname or a.name).partition(".")[0] for a in node.names)
-    return read - bound
+    return read - bound, bound
 
 
 def _parsed(code: str) -> ast.Module | None:
     """The syntax tree; None for what is no Python, or is too long or nested for the parser."""
-    if len(code) > bounds.SOURCE:
-        return None
-    try:
-        return ast.parse(code)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
+    return tree_of(code) if len(code) <= bounds.SOURCE else None

@@ -36,9 +36,14 @@ class ManualModel:
 
     name = "manual"
 
-    def __init__(self, folder: Path, notify: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        notify: Callable[[str], None],
+        check: Callable[[], None] = lambda: None,
+    ) -> None:
         self.folder = folder
-        self._notify = notify
+        self._notify, self._check = notify, check
 
     async def ask(self, request: Request) -> Reply:
         """Write the prompt, tell where, and return the reply once its file is whole.
@@ -46,6 +51,7 @@ class ManualModel:
         A reply file that is there already is taken as it is; what is there but cannot be read is
         told, and waited for. Raises ModelError where the folder cannot be written.
         """
+        self._check()
         started = time.monotonic()
         prompt = self.folder / f"{request.key}.prompt.md"
         answer = self.folder / f"{request.key}.reply.md"
@@ -78,6 +84,8 @@ class ManualModel:
                 if told != str(e.strerror):
                     told = str(e.strerror)
                     self._notify(f"{path}: {told}; put the reply into a file of this name")
+            if not state:  # no reply, and maybe nobody who could give one
+                self._check()
             if state != seen:
                 seen, since = state, now
             await asyncio.sleep(POLL)

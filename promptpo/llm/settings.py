@@ -16,6 +16,10 @@ def _silent(_: str) -> None:
     """Drop a notice."""
 
 
+def _fine() -> None:
+    """Find nothing against a request."""
+
+
 @dataclass(frozen=True)
 class ModelSettings:
     """How the models of a run are reached.
@@ -25,7 +29,8 @@ class ModelSettings:
     seconds, retries included; the wait for a free slot (``max_concurrency``) does not count.
     ``folder`` receives the prompts of ``manual``; ``recording`` is what plain ``recorded`` replays,
     and ``write`` answers the calls of ``builtin`` and ``file:`` by their keys. ``notify`` gets
-    one-line notices for the user. None for ``temperature`` or ``max_reply_tokens`` leaves the
+    one-line notices for the user; ``check`` is called before each request, and raises where none
+    may be made any more. None for ``temperature`` or ``max_reply_tokens`` leaves the
     provider's default.
     """
 
@@ -39,3 +44,4 @@ class ModelSettings:
     recording: Path | None = None
     write: Callable[[Key], str] | None = None
     notify: Callable[[str], None] = _silent
+    check: Callable[[], None] = _fine

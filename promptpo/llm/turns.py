@@ -54,7 +54,7 @@ class Turns:
         wait = _SOON
         while True:
             try:
-                folder.mkdir(parents=True, exist_ok=True)
+                folder.mkdir(exist_ok=True)  # not what it lies in: that has been deleted
                 for number in range(self._count):
                     if (held := _taken(folder / str(number))) is not None:
                         return held

@@ -6,6 +6,7 @@ An installed package adds one by an entry point of the group ``promptpo.methods`
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import is_dataclass
 from importlib import import_module
@@ -26,6 +27,7 @@ __all__ = [
     "Search",
     "Services",
     "asks_for_policies",
+    "check_tunes",
     "find_method",
     "fixed_settings",
     "method_names",
@@ -45,9 +47,6 @@ OWN_METHODS = {
     "inspo": "promptpo.methods.inspo:Inspo",
 }
 
-#: Methods that tune the constants of policies where ``--tune`` asks for it.
-_TUNING = frozenset({"promptpo", "tune"})
-
 #: What a class must have to be a method.
 _PARTS = ("Options", "needs_model", "search", "forecast", "all_prompts")
 
@@ -63,7 +62,22 @@ def method_names() -> list[str]:
 
 def tunes(name: str) -> bool:
     """Whether the method of a name knows of declared constants, and can tune them."""
-    return name in _TUNING
+    return bool(getattr(find_method(name), "tunes", False))
+
+
+def check_tunes(name: str) -> None:
+    """Raise UsageError where the method of a name cannot tune, naming those that can."""
+    if tunes(name):
+        return
+    able = []
+    for other in method_names():
+        with contextlib.suppress(UsageError):  # one that cannot be used
+            if tunes(other):
+                able.append(other)
+    raise UsageError(
+        f"--tune: --method {name} tunes no constants; leave --tune out, or choose"
+        f" --method {' or '.join(able)}"
+    )
 
 
 def asks_for_policies(name: str) -> bool:

@@ -6,7 +6,7 @@ loop over the services, and what it will take (``forecast``) and ask (``all_prom
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -70,8 +70,14 @@ class Services(Protocol):
     config: RunConfig
     task: TaskInfo
 
-    async def ask(self, key: Key, messages: Sequence[Message]) -> Reply:
+    async def ask(
+        self, key: Key, messages: Sequence[Message], read: Callable[[Reply], object] | None = None
+    ) -> Reply:
         """One model call; the key has a role.
+
+        ``read`` takes out of the reply what is to be played, and raises ReplyRejected or ValueError
+        where there is nothing: the run ends after ``max_unreadable`` such replies in a row. Of a
+        call without ``read``, unless its role is "policy", only an empty or cut-off reply is one.
 
         Raises LimitReached, for a repair (an attempt above 0) also where a recording that is
         replayed holds no reply; else ModelError or ModelUnavailable.
@@ -199,8 +205,9 @@ class Method(Protocol):
 
     ``Options`` is a frozen dataclass whose fields are made by ``promptpo.config.option``;
     ``needs_model`` is False where the method asks no language model. It may also have ``defaults``
-    and ``fixed``, settings of every run with values of its own, and ``asks_for_policies``, False
-    where it asks for parameters: ``promptpo.methods`` reads them.
+    and ``fixed``, settings of every run with values of its own, ``asks_for_policies``, False where
+    it asks for parameters, and ``tunes``, True where it tunes the constants that policies declare:
+    ``promptpo.methods`` reads them.
     """
 
     Options: ClassVar[type[Any]]

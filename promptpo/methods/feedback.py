@@ -5,12 +5,18 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Sequence
 
+from promptpo.common.plaintext import fenced
 from promptpo.errors import LimitReached
 from promptpo.llm.extraction import ReplyRejected, extract_code
 from promptpo.llm.messages import Reply
 from promptpo.methods.base import Services
 from promptpo.prompts import promptpo as prompts
 from promptpo.types import Candidate, Key
+
+
+def _class_in(reply: Reply) -> str:
+    """The source of the class in a reply. Raises ReplyRejected."""
+    return extract_code(reply, "Feedback")
 
 
 class Feedback:
@@ -27,7 +33,7 @@ class Feedback:
     async def write(self) -> None:
         """Ask for the class."""
         messages = prompts.feedback_messages(self.services.spec, self.services.config)
-        reply = await self.services.ask(Key(role="feedback"), messages)
+        reply = await self.services.ask(Key(role="feedback"), messages, _class_in)
         with contextlib.suppress(LimitReached):  # of a repair: there is a summary without it
             await self._take(reply, 0)
 
@@ -37,7 +43,7 @@ class Feedback:
             run = await self.services.summarize(of, self.source, seeds)
             if run.error is None:
                 return run.texts
-            said = f"```python\n{self.source}\n```"
+            said = fenced(self.source, "python")
             with contextlib.suppress(LimitReached):
                 await self._repair(said, run.error, of.key.round)
         return (await self.services.summarize(of, None, seeds)).texts
@@ -54,7 +60,7 @@ class Feedback:
     async def _take(self, reply: Reply, round_: int) -> None:
         """Use the class in a reply from now on; a reply without one goes back for repair."""
         try:
-            self.source = extract_code(reply, "Feedback")
+            self.source = _class_in(reply)
         except ReplyRejected as e:
             await self._repair(reply.text.strip() or "(empty reply)", str(e), round_)
 
@@ -67,4 +73,4 @@ class Feedback:
             key = Key(round_, 0, self._repairs, "feedback_repair")
             asked = prompts.feedback_messages(services.spec, services.config)
             messages = prompts.repair_messages(asked, said, "class", error)
-            await self._take(await services.ask(key, messages), round_)
+            await self._take(await services.ask(key, messages, _class_in), round_)

@@ -118,6 +118,7 @@ class PromptPO:
 
     Options: ClassVar[type[Options]] = Options
     needs_model: ClassVar[bool] = True
+    tunes: ClassVar[bool] = True
 
     def __init__(self, services: Services) -> None:
         self.services = services

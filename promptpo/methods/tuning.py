@@ -50,18 +50,26 @@ class TuningStage:
         """
         if not self.config.tune or candidate.source is None:
             return candidate
+        from promptpo.common.python_text import Unreadable
         from promptpo.policies.constants import chosen  # here: the help of a command comes by
-        from promptpo.policies.declared import TunableError
+        from promptpo.policies.declared import WORD, TunableError
 
         try:
             found = chosen(candidate.source, self.config.constants)
+        except TunableError as e:
+            return self._refusing(candidate, str(e))
+        except Unreadable as e:
+            if WORD not in candidate.source:  # it can be played all the same
+                return candidate
+            return self._refusing(candidate, f"its constants cannot be found: {e.msg}")
         except SyntaxError:  # the compiler's words on it are better
             return candidate
-        except TunableError as e:
-            self._refused.add(candidate.source)
-            return replace(candidate, error=str(e))
         self._constants[found.source] = found
         return replace(candidate, source=found.source)
+
+    def _refusing(self, candidate: Candidate, error: str) -> Candidate:
+        self._refused.add(candidate.source or "")
+        return replace(candidate, error=error)
 
     def refuses(self, candidate: Candidate) -> bool:
         """Whether a candidate has not been played for its declarations."""
@@ -122,11 +130,15 @@ class TuningStage:
         return sorted(able.values(), key=lambda c: c.score, reverse=True)
 
     def _known(self, source: str) -> Tunable:
-        """A policy's constants; those of one that this run has not written are found."""
-        from promptpo.policies.constants import chosen
+        """A policy's constants; those of one that this run has not written are found, if any."""
+        from promptpo.policies.constants import Tunable, chosen
+        from promptpo.policies.declared import TunableError
 
         if source not in self._constants:
-            self._constants[source] = chosen(source, self.config.constants)
+            try:
+                self._constants[source] = chosen(source, self.config.constants)
+            except (SyntaxError, TunableError):
+                self._constants[source] = Tunable(source, ())
         return self._constants[source]
 
     def _needed(self, entrants: Sequence[Candidate]) -> int:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
+from promptpo.common.python_text import parsed, reading
+
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -17,10 +19,12 @@ def names_in_use(tree: ast.Module, policy: str = "Policy") -> set[str]:
     if policy not in known:
         return _names([tree])
     found = {policy, *_names(_executed(tree.body))}
-    looked: set[str] = set()
-    while new := (found & known.keys()) - looked:
-        looked |= new
-        found |= _names(known[name] for name in new)
+    waiting = [*found]
+    while waiting:
+        if (name := waiting.pop()) in known:
+            new = _names([known[name]]) - found
+            found |= new
+            waiting += new
     return found
 
 
@@ -38,14 +42,24 @@ def idle_names(tree: ast.Module) -> set[str]:
     return bound - names_in_use(tree)
 
 
+@reading()
 def takes_prepared(source: str) -> bool:
     """Whether policies of a source are made with an argument, as far as its text tells.
 
     Raises SyntaxError.
     """
-    tree = ast.parse(source)
-    classes = {n.name: n for n in tree.body if isinstance(n, ast.ClassDef)}
-    return _takes_one(classes.get("Policy"), classes, set())
+    classes = {n.name: n for n in parsed(source).body if isinstance(n, ast.ClassDef)}
+    waiting = ["Policy"]
+    while waiting:
+        node = classes.pop(waiting.pop(), None)
+        if node is None:
+            continue
+        takes = _takes_one(node)
+        if takes:
+            return True
+        if takes is None:
+            waiting += [b.id for b in reversed(node.bases) if isinstance(b, ast.Name)]
+    return False
 
 
 def bound_by(alias: ast.alias) -> str:
@@ -53,19 +67,16 @@ def bound_by(alias: ast.alias) -> str:
     return (alias.asname or alias.name).split(".")[0]
 
 
-def _takes_one(node: ast.ClassDef | None, classes: dict[str, ast.ClassDef], seen: set[str]) -> bool:
-    if node is None or node.name in seen:
-        return False
+def _takes_one(node: ast.ClassDef) -> bool | None:
+    """Whether objects of a class are made with an argument; None: its bases say so."""
     for inner in node.body:
         if isinstance(inner, ast.FunctionDef) and inner.name == "__init__":
             found = inner.args
             return len(found.posonlyargs) + len(found.args) > 1 or found.vararg is not None
-    if any(
-        "dataclass" in _names([d]) or "dataclass" in ast.unparse(d) for d in node.decorator_list
-    ):
+    words = (n for d in node.decorator_list for n in ast.walk(d))
+    if any("dataclass" in getattr(n, "id", getattr(n, "attr", "")) for n in words):
         return any(isinstance(inner, ast.AnnAssign) for inner in node.body)
-    bases = [b.id for b in node.bases if isinstance(b, ast.Name)]
-    return any(_takes_one(classes.get(b), classes, {*seen, node.name}) for b in bases)
+    return None
 
 
 def _executed(body: Iterable[ast.stmt]) -> Iterator[ast.AST]:

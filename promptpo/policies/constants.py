@@ -7,17 +7,18 @@ defaults of parameters; those are *found*, and each gets a range from its magnit
 
 from __future__ import annotations
 
-import io
 import math
 import re
 import tokenize
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from promptpo.common.python_text import decorating, reading
 from promptpo.errors import UsageError
 from promptpo.policies.acting import idle_names
-from promptpo.policies.declared import Declared, TunableError, without_declarations
+from promptpo.policies.declared import MOST, Declared, TunableError, without_declarations
 from promptpo.policies.literals import (
+    LARGEST,
     Literal,
     Source,
     changed,
@@ -38,8 +39,8 @@ class Constant:
 
     Attributes:
         name: where it stands: ``LIMIT``, ``Policy.GAINS[2]``, ``self.kp``, ``act(speed)``.
-        value: as written; an int where ``integer``.
-        low, high: the range, which holds the value.
+        value: as written, from -1e100 to 1e100; an int where ``integer``.
+        low, high: the range, which holds the value, within the same bounds.
         log: whether the logarithm is searched; then ``low`` is above 0.
         integer: whether it is a whole number.
         declared: whether the source says so itself.
@@ -125,14 +126,17 @@ class Tunable:
         for constant, value in zip(self.constants, new, strict=True):
             if value != constant.value:
                 told.setdefault(constant.line, []).append(f"{constant.value:.6g}")
-        return commented(self.program.source(new), {k: ", ".join(v) for k, v in told.items()})
+        plain = self.program.source(new)
+        return commented(plain, {k: ", ".join(v) for k, v in told.items()}) or plain
 
 
+@reading(TunableError)
 def tunable(source: str, *, auto: bool = False) -> Tunable:
     """A policy's constants: those that it declares, and with ``auto`` all others, too.
 
-    Not those that its ``prepare`` alone reads: it has run when they are chosen.
-    Raises SyntaxError, and TunableError for a declaration that is refused.
+    Not those that its ``prepare`` alone reads: it has run when they are chosen; and of more than
+    1,000 the first ones alone. Raises SyntaxError, and TunableError for a declaration that is
+    refused.
     """
     plain, declared = without_declarations(source)
     said = {d.literal.start: d for d in declared}
@@ -152,11 +156,14 @@ def tunable(source: str, *, auto: bool = False) -> Tunable:
                 found.append(_stated(name, literal, stated))
             elif auto and place.key not in fixed:
                 low, high = range_of(literal.value)
+                if max(-low, high) > LARGEST:
+                    continue
                 whole = isinstance(literal.value, int)
                 if whole and (place.key not in reckoned or _is_switch(literal.value)):
                     continue
                 found.append(Constant(name, literal.value, low, high, literal, integer=whole))
-    return Tunable(plain, tuple(sorted(found, key=lambda c: c.literal.start)))
+    stated_first = sorted(found, key=lambda c: (not c.declared, c.literal.start))[:MOST]
+    return Tunable(plain, tuple(sorted(stated_first, key=lambda c: c.literal.start)))
 
 
 def chosen(source: str, which: str) -> Tunable:
@@ -178,36 +185,33 @@ def listed(source: str, which: str, label: str) -> tuple[Constant, ...]:
     try:
         return chosen(source, which).constants
     except SyntaxError as e:
-        raise UsageError(f"{label}:{e.lineno}: {e.msg}; mend the file") from None
+        raise UsageError(f"{label}:{e.lineno or 1}: {e.msg}; mend the file") from None
     except TunableError as e:
         raise UsageError(f"{label}:{e.line}: {e.why}") from None
 
 
 def with_ranges_of(source: str, other: Tunable) -> Tunable:
-    """The constants of a source that are of the same names as another's, in the same ranges."""
+    """The constants of a source that are of the same names as another's, in the same ranges.
+
+    None of one that cannot be read.
+    """
     known = {c.name: c for c in other.constants}
-    found = _every(source)
-    return Tunable(
-        source,
-        tuple(
-            replace(known[c.name], value=known[c.name].clipped(c.value), literal=c.literal)
-            for c in found
-            if c.name in known
-        ),
-    )
+    same = [(known[name], literal) for name, literal in _every(source) if name in known]
+    found = [replace(c, value=c.clipped(its.value), literal=its) for c, its in same[:MOST]]
+    return Tunable(source, tuple(sorted(found, key=lambda c: c.literal.start)))
 
 
-def _every(source: str) -> list[Constant]:
-    """All numbers of a source that are assigned, structural ones included."""
+@decorating(list[tuple[str, Literal]])
+def _every(source: str) -> list[tuple[str, Literal]]:
+    """All numbers of a source that are assigned, structural ones included, by their names."""
     parsed = Source(source)
     found = []
     for place in parsed.places():
         for name, part in elements(place.value, place.name):
             literal = parsed.literal(part)
             if literal is not None:
-                low, high = range_of(literal.value)
-                found.append(Constant(name, literal.value, low, high, literal))
-    return sorted(found, key=lambda c: c.literal.start)
+                found.append((name, literal))
+    return found
 
 
 def _stated(name: str, literal: Literal, stated: Declared) -> Constant:
@@ -223,11 +227,16 @@ def _is_switch(value: float) -> bool:
     return isinstance(value, int) and -1 <= value <= 1
 
 
+@decorating(str)
 def commented(source: str, notes: Mapping[int, str]) -> str:
-    """A source with ``was ...`` at the ends of lines, where a comment may stand."""
+    """A source with ``was ...`` at the ends of lines, where a comment may stand.
+
+    Empty for one that cannot be read.
+    """
     lines = lines_of(source)
     comments, ends = {}, set()
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+    read = (re.sub(r"\r\n?$", "\n", line) for line in lines)
+    for token in tokenize.generate_tokens(lambda: next(read, "")):
         if token.type == tokenize.COMMENT:
             comments[token.start[0]] = token.start[1]
         elif token.type in (tokenize.NEWLINE, tokenize.NL):

@@ -11,6 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
+from promptpo.common.python_text import decorating, short, tree_of
+from promptpo.policies.literals import lines_of
+
 #: How much is said of what never ran, at most.
 MOST = 5
 #: Characters of a condition that are quoted.
@@ -35,12 +38,13 @@ class CoverageRun:
     error: str | None = None
 
 
+@decorating(dict[int, int | None])
 def line_hits(source: str, counts: Counts) -> dict[int, int | None]:
     """In how many steps each line of code was reached; None: never.
 
     Lines that hold no code (comments, docstrings, ``else:``) are left out, as are class headers.
     """
-    tree, known = _parsed(source), dict(counts)
+    tree, known = tree_of(source), dict(counts)
     found: dict[int, int | None] = {}
     for node in ast.walk(tree) if tree else ():
         if isinstance(node, ast.ClassDef) or not _has_code(node):
@@ -53,12 +57,13 @@ def line_hits(source: str, counts: Counts) -> dict[int, int | None]:
     return found
 
 
+@decorating(list[str])
 def unreached(source: str, counts: Counts) -> list[str]:
     """What never ran, in a few words each: functions, branches, what follows a return.
 
     The outermost come first; of more than MOST the last line says how many are left out.
     """
-    tree = _parsed(source)
+    tree = tree_of(source)
     if tree is None:
         return []
     found = sorted(_Search(source, dict(counts), _preparing(tree)).block(tree.body, 0))
@@ -66,13 +71,6 @@ def unreached(source: str, counts: Counts) -> list[str]:
     if len(told) > MOST:
         told = [*told[: MOST - 1], f"and {len(told) - MOST + 1} more that never ran"]
     return told
-
-
-def _parsed(source: str) -> ast.Module | None:
-    try:
-        return ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
 
 
 def _has_code(node: ast.AST) -> bool:
@@ -109,7 +107,7 @@ class _Search:
     """Looks for what never ran; finds are (depth, line, words)."""
 
     def __init__(self, source: str, counts: Mapping[int, int], preparing: Set[str]) -> None:
-        self._lines = source.splitlines()
+        self._lines = lines_of(source)
         self._counts = counts
         self._preparing = preparing
 
@@ -128,12 +126,11 @@ class _Search:
     def _within(self, node: ast.stmt, depth: int, owner: str) -> Iterator[tuple[int, int, str]]:
         match node:
             case ast.ClassDef(name, body=body):
-                yield from self.block(body, depth, "" if name == "Policy" else f"{name}.")
+                yield from self.block(body, depth, "" if name == "Policy" else f"{short(name)}.")
             case ast.FunctionDef():
                 yield from self._function(node, depth, owner)
-            case ast.If() if not _asks_for_main(node):
-                yield from self._branch(node, "branch", node.body, depth)
-                yield from self._otherwise(node, depth)
+            case ast.If():
+                yield from self._if(node, depth)
             case ast.For(body=body) | ast.While(body=body):
                 yield from self._branch(node, "loop", body, depth)
             case ast.With(body=body):
@@ -144,6 +141,16 @@ class _Search:
             case ast.Match(cases=cases):
                 for case in cases:
                     yield from self._branch(case, "branch", case.body, depth)
+
+    def _if(self, node: ast.stmt, depth: int) -> Iterator[tuple[int, int, str]]:
+        """A branch and all that its ``elif`` lead to, however many these are."""
+        while isinstance(node, ast.If) and not _asks_for_main(node):
+            yield from self._branch(node, "branch", node.body, depth)
+            alone = len(node.orelse) == 1 and isinstance(node.orelse[0], ast.If)
+            if not alone or not self._entered(node.orelse):
+                yield from self._otherwise(node, depth)
+                return
+            node = node.orelse[0]
 
     def _function(
         self, node: ast.FunctionDef, depth: int, owner: str
@@ -156,7 +163,7 @@ class _Search:
         elif (owner.rstrip(".") or node.name) in self._preparing:
             return
         elif not (isinstance(first, ast.Raise | ast.Pass) or _is_called_by_others(node)):
-            yield depth, node.lineno, f"`{owner}{node.name}` was never entered"
+            yield depth, node.lineno, f"`{owner}{short(node.name)}` was never entered"
 
     def _branch(
         self, node: ast.stmt | ast.match_case, what: str, body: Sequence[ast.stmt], depth: int
@@ -174,8 +181,7 @@ class _Search:
             return
         first, line = node.orelse[0], node.lineno
         if self._entered(node.orelse):
-            alone = isinstance(first, ast.If) and len(node.orelse) == 1
-            yield from self.block(node.orelse, depth if alone else depth + 1)
+            yield from self.block(node.orelse, depth + 1)
         elif self._text(first.lineno).startswith("elif"):
             words = f"line {first.lineno} ({self._quoted(first.lineno)}) was never reached"
             yield depth + 1, first.lineno, words

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import ast
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
-from promptpo.policies.literals import Literal, Source, called, elements, number
+from promptpo.common.plaintext import clean_line
+from promptpo.common.python_text import reading, short
+from promptpo.policies.literals import LARGEST, Literal, Source, called, elements, number
 
 #: The word by which a policy declares a constant; it never runs.
 WORD = "tunable"
+
+#: Constants of one program, at most: no optimizer here finds more.
+MOST = 1000
 
 _EXAMPLE = f"write for example kp = {WORD}(1.5, 0.1, 10, log=True)"
 
@@ -32,6 +39,7 @@ class Declared:
     log: bool
 
 
+@reading(TunableError)
 def without_declarations(text: str) -> tuple[str, tuple[Declared, ...]]:
     """The source with plain values in place of declarations, and what these said.
 
@@ -54,13 +62,22 @@ def without_declarations(text: str) -> tuple[str, tuple[Declared, ...]]:
                         " a parameter's default, and nowhere else",
                     )
                 found += _declared(source, node)
+                if len(found) > MOST:
+                    raise TunableError(node.lineno, f"a program declares at most {MOST:,} numbers")
                 (start, end), (first, last) = source.span(node), source.span(node.args[0])
                 cuts += [(start, first), (last, end)]
             case ast.FunctionDef(name=name) | ast.ClassDef(name=name) if name == WORD:
                 raise TunableError(node.lineno, f"{WORD} is a word of its own, not to be defined")
-    return _cut(text, sorted(cuts)), tuple(
-        replace(d, literal=_moved(d.literal, cuts)) for d in sorted(found, key=_start)
-    )
+    cuts.sort()
+    gone = [0, *accumulate(end - start for start, end in cuts)]
+    ends = [end for _, end in cuts]
+
+    def moved(literal: Literal) -> Literal:
+        by = gone[bisect_right(ends, literal.start)]
+        return replace(literal, start=literal.start - by, end=literal.end - by)
+
+    plain = [replace(d, literal=moved(d.literal)) for d in sorted(found, key=_start)]
+    return _cut(text, cuts), tuple(plain)
 
 
 def _calls(value: ast.expr) -> Iterator[ast.Call]:
@@ -78,7 +95,7 @@ def _declared(source: Source, call: ast.Call) -> Iterator[Declared]:
     if len(call.args) not in (1, 2, 3, 4) or len(call.args) + len(words) != len(given):
         raise refused("the value comes first, then its bounds")
     if unknown := set(words) - {"low", "high", "log"}:
-        raise refused(f"{min(map(str, unknown))} is not known to it")
+        raise refused(f"{clean_line(short(min(map(str, unknown))))} is not known to it")
     if not {"low", "high"} <= set(given):
         raise refused("the bounds are missing")
     log = given.get("log", ast.Constant(value=False))
@@ -87,13 +104,19 @@ def _declared(source: Source, call: ast.Call) -> Iterator[Declared]:
     values = [source.literal(part) for _, part in elements(given["value"], "")]
     lows, highs = (_bounds(given[name], len(values)) for name in ("low", "high"))
     if not values or None in values or lows is None or highs is None:
-        raise refused("value and bounds are numbers, written out, or lists of as many")
+        raise refused(
+            f"value and bounds are numbers, written out, from {-LARGEST:g} to {LARGEST:g}, or lists"
+            " of as many"
+        )
     for literal, low, high in zip(values, lows, highs, strict=True):
         assert literal is not None  # noqa: S101 - looked at above
         if not low < high or not low <= literal.value <= high:
             raise refused(f"{literal.value:g} is not from {low:g} to {high:g}")
-        if log.value and low <= 0:
-            raise refused(f"with log=True the range begins above 0, not at {low:g}")
+        if log.value and low < 1 / LARGEST:
+            least = "above 0" if low <= 0 else f"at {1 / LARGEST:g} or more"
+            raise refused(f"with log=True the range begins {least}, not at {low:g}")
+        if not (high / low > 1 if log.value else float(high) - float(low) > 0):
+            raise refused(f"from {low!r} to {high!r} there is nothing to choose")
         yield Declared(literal, low, high, log.value)
 
 
@@ -114,8 +137,3 @@ def _cut(text: str, cuts: list[tuple[int, int]]) -> str:
         kept.append(text[at:start])
         at = end
     return "".join([*kept, text[at:]])
-
-
-def _moved(literal: Literal, cuts: list[tuple[int, int]]) -> Literal:
-    gone = sum(end - start for start, end in cuts if end <= literal.start)
-    return replace(literal, start=literal.start - gone, end=literal.end - gone)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+
+from promptpo.common.python_text import parsed, short
 
 #: Calls that take an array as it is written: their first argument is looked into.
 _ARRAYS = frozenset({"array", "asarray", "diag", "float32", "float64", "tuple", "list"})
@@ -19,6 +21,14 @@ _SHAPES = frozenset(
         "default_rng", "RandomState", "seed", "Random", "integers", "randint", "choice", "sample",
     }
 )  # fmt: skip
+
+
+#: Numbers beyond this are no constants, and ranges of logarithms do not begin below its inverse:
+#: what is reckoned with them stays finite.
+LARGEST = 1e100
+
+#: What stands between a statement and the next one of its line.
+_NEXT = re.compile(r"(?:[ \t]|\\\r?\n)*;[ \t]*")
 
 
 @dataclass(frozen=True)
@@ -52,12 +62,12 @@ class Source:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.tree = ast.parse(text)
-        lines = lines_of(text)
-        self._lines = lines
-        self._starts = [0, *accumulate(len(line) for line in lines)]
+        self.tree = parsed(text)
+        self._lines = lines_of(text)
+        self._starts = [0, *accumulate(map(len, self._lines))]
+        self._columns: dict[int, list[int]] = {}
 
-    def span(self, node: ast.expr) -> tuple[int, int]:
+    def span(self, node: ast.expr | ast.stmt) -> tuple[int, int]:
         """Where a node's text begins and ends, in characters."""
         assert node.end_lineno is not None and node.end_col_offset is not None  # noqa: S101
         return (
@@ -65,9 +75,24 @@ class Source:
             self._at(node.end_lineno, node.end_col_offset),
         )
 
+    def without(self, statements: Iterable[ast.stmt]) -> str:
+        """The text without these, in their order, and the semicolons after them."""
+        kept, at = [], 0
+        for start, end in map(self.span, statements):
+            kept.append(self.text[at:start])
+            more = _NEXT.match(self.text, end)
+            at = more.end() if more else end
+        return "".join([*kept, self.text[at:]])
+
     def _at(self, line: int, column: int) -> int:
-        before = self._lines[line - 1].encode()[:column].decode()  # columns count bytes
-        return self._starts[line - 1] + len(before)
+        text = self._lines[line - 1]
+        if not text.isascii():  # columns count bytes
+            if line not in self._columns:
+                sizes = ((i, len(character.encode())) for i, character in enumerate(text))
+                found = [i for i, size in sizes for _ in range(size)]
+                self._columns[line] = [*found, len(text)]
+            column = self._columns[line][column]
+        return self._starts[line - 1] + column
 
     def literal(self, node: ast.expr) -> Literal | None:
         """The number that a node is, if it is one."""
@@ -85,7 +110,7 @@ class Source:
         for statement in body:
             match statement:
                 case ast.ClassDef():
-                    yield from self._of_body(statement.body, f"{statement.name}.")
+                    yield from self._of_body(statement.body, f"{short(statement.name)}.")
                 case ast.FunctionDef():
                     yield from _defaults(statement)
                     if within and statement.name == "__init__":
@@ -101,10 +126,13 @@ def lines_of(source: str) -> list[str]:
 
 
 def number(node: ast.expr) -> float | None:
-    """The number that is written, with or without a sign; None for anything else."""
+    """The number that is written, with or without a sign; None for anything else.
+
+    Nor for one that is infinite, or larger than any that is reckoned with.
+    """
     match node:
         case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
-            return value
+            return value if value <= LARGEST else None
         case ast.UnaryOp(ast.USub(), operand) if isinstance(operand, ast.Constant):
             unsigned = number(operand)
             return None if unsigned is None else -unsigned
@@ -113,18 +141,31 @@ def number(node: ast.expr) -> float | None:
 
 def elements(node: ast.expr, name: str) -> Iterator[tuple[str, ast.expr]]:
     """The parts of a value that is written out, each with its name: ``GAINS[1]``."""
-    match node:
-        case ast.Tuple(elts=parts) | ast.List(elts=parts):
-            for index, part in enumerate(parts):
-                yield from elements(part, f"{name}[{index}]")
-        case ast.Dict(keys=keys, values=values):
-            for key, value in zip(keys, values, strict=True):
-                if isinstance(key, ast.Constant):
-                    yield from elements(value, f"{name}[{key.value!r}]")
-        case ast.Call(args=[first, *_]) if called(node) in _ARRAYS:
-            yield from elements(first, name)
-        case _:
-            yield name, node
+    waiting = [(name, node)]
+    while waiting:
+        name, node = waiting.pop()
+        match node:
+            case ast.Tuple(elts=parts) | ast.List(elts=parts):
+                found = [(f"{name}[{index}]", part) for index, part in enumerate(parts)]
+            case ast.Dict(keys=keys, values=values):
+                pairs = zip(keys, values, strict=True)
+                found = [(f"{name}[{_key(k.value)}]", v) for k, v in pairs
+                         if isinstance(k, ast.Constant)]  # fmt: skip
+            case ast.Call(args=[first, *_]) if called(node) in _ARRAYS:
+                found = [(name, first)]
+            case _:
+                yield name, node
+                continue
+        waiting += reversed(found)
+
+
+def _key(value: object) -> str:
+    """A key of a dict as names have it."""
+    if isinstance(value, str):
+        return repr(short(value))
+    if (isinstance(value, int) and value > LARGEST) or (isinstance(value, bytes) and value[60:]):
+        return "..."
+    return repr(value)
 
 
 def called(node: ast.Call) -> str:
@@ -137,37 +178,39 @@ def called(node: ast.Call) -> str:
 
 def structural(tree: ast.Module) -> set[str]:
     """Names whose numbers say which, how many or in what shape: indices, counts, choices."""
-    found: set[str] = set()
-    for node in ast.walk(tree):
-        match node:
-            case ast.Subscript(slice=inner):
-                found |= _read(inner)
-            case ast.Call() if called(node) in _SHAPES:
-                for argument in [*node.args, *(k.value for k in node.keywords)]:
-                    found |= _read(argument)
-            case ast.Call(keywords=keywords):
-                for keyword in keywords:
-                    if keyword.arg in ("axis", "shape", "size", "maxlen", "dtype"):
-                        found |= _read(keyword.value)
-            case ast.BinOp(op=ast.Mod() | ast.FloorDiv(), right=right):
-                found |= _read(right)
-            case ast.Compare(left=left, ops=operators, comparators=others):
-                if any(isinstance(op, ast.Eq | ast.NotEq | ast.In | ast.NotIn) for op in operators):
-                    found |= _read(left).union(*map(_read, others))
-    return found
+    return _read(tree, _structure)
+
+
+def _structure(node: ast.AST) -> Iterable[ast.AST]:
+    match node:
+        case ast.Subscript(slice=inner):
+            return [inner]
+        case ast.Call() if called(node) in _SHAPES:
+            return [*node.args, *(k.value for k in node.keywords)]
+        case ast.Call(keywords=keywords):
+            sizes = ("axis", "shape", "size", "maxlen", "dtype")
+            return [keyword.value for keyword in keywords if keyword.arg in sizes]
+        case ast.BinOp(op=ast.Mod() | ast.FloorDiv(), right=right):
+            return [right]
+        case ast.Compare(left=left, ops=operators, comparators=others):
+            if any(isinstance(op, ast.Eq | ast.NotEq | ast.In | ast.NotIn) for op in operators):
+                return [left, *others]
+    return []
 
 
 def measured(tree: ast.Module) -> set[str]:
     """Names that code reckons with or compares by size: what whole numbers are gains and limits."""
-    found: set[str] = set()
-    for node in ast.walk(tree):
-        match node:
-            case ast.BinOp(op=ast.Add() | ast.Sub() | ast.Mult() | ast.Div() | ast.Pow()):
-                found |= _read(node)
-            case ast.Compare(ops=operators):
-                if any(isinstance(op, ast.Lt | ast.LtE | ast.Gt | ast.GtE) for op in operators):
-                    found |= _read(node)
-    return found
+    return _read(tree, _reckoning)
+
+
+def _reckoning(node: ast.AST) -> Iterable[ast.AST]:
+    match node:
+        case ast.BinOp(op=ast.Add() | ast.Sub() | ast.Mult() | ast.Div() | ast.Pow()):
+            return [node]
+        case ast.Compare(ops=operators):
+            if any(isinstance(op, ast.Lt | ast.LtE | ast.Gt | ast.GtE) for op in operators):
+                return [node]
+    return []
 
 
 def changed(tree: ast.Module) -> set[str]:
@@ -204,9 +247,9 @@ def _pairs(target: ast.expr, value: ast.expr, within: str) -> Iterator[Place]:
             for one, its in zip(targets, values, strict=True):
                 yield from _pairs(one, its, within)
         case ast.Name(id=name), _:
-            yield Place(f"{within}{name}", name, value)
+            yield Place(f"{within}{short(name)}", name, value)
         case ast.Attribute(value=ast.Name(id="self"), attr=name), _:
-            yield Place(f"self.{name}", name, value)
+            yield Place(f"self.{short(name)}", name, value)
 
 
 def _defaults(function: ast.FunctionDef) -> Iterator[Place]:
@@ -216,25 +259,37 @@ def _defaults(function: ast.FunctionDef) -> Iterator[Place]:
     pairs = [*zip(last, arguments.defaults, strict=True)]
     pairs += [(a, d) for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if d]
     for argument, default in pairs:
-        yield Place(f"{function.name}({argument.arg})", argument.arg, default)
+        yield Place(f"{short(function.name)}({short(argument.arg)})", argument.arg, default)
 
 
 def _targets(target: ast.expr) -> list[str]:
-    match target:
-        case ast.Name(id=name) | ast.Attribute(attr=name):
-            return [name]
-        case ast.Subscript(value=value):
-            return 2 * _targets(value)  # an element is changed
-        case ast.Tuple(elts=parts) | ast.List(elts=parts):
-            return [name for part in parts for name in _targets(part)]
-        case ast.Starred(value=value):
-            return _targets(value)
-    return []
+    """The names that an assignment gives a value; twice where an element of one is changed."""
+    found: list[str] = []
+    waiting = [(target, 1)]
+    while waiting:
+        node, times = waiting.pop()
+        match node:
+            case ast.Name(id=name) | ast.Attribute(attr=name):
+                found += times * [name]
+            case ast.Subscript(value=value):
+                waiting.append((value, 2))
+            case ast.Tuple(elts=parts) | ast.List(elts=parts):
+                waiting += [(part, times) for part in parts]
+            case ast.Starred(value=value):
+                waiting.append((value, times))
+    return found
 
 
-def _read(node: ast.AST) -> set[str]:
-    return {
-        part.id if isinstance(part, ast.Name) else part.attr
-        for part in ast.walk(node)
-        if isinstance(part, ast.Name | ast.Attribute)
-    }
+def _read(tree: ast.AST, marked: Callable[[ast.AST], Iterable[ast.AST]]) -> set[str]:
+    """The names and attributes within the nodes that ``marked`` gives of any: in one walk."""
+    found: set[str] = set()
+    inside: set[int] = set()
+    waiting = [(tree, False)]
+    while waiting:
+        node, within = waiting.pop()
+        inside.update(map(id, marked(node)))
+        within = within or id(node) in inside
+        if within and isinstance(node, ast.Name | ast.Attribute):
+            found.add(node.id if isinstance(node, ast.Name) else node.attr)
+        waiting += [(child, within) for child in ast.iter_child_nodes(node)]
+    return found

@@ -5,13 +5,14 @@ from __future__ import annotations
 import difflib
 import itertools
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
 
 from markupsafe import Markup, escape
+
+from promptpo.common.python_text import alignable, decorating, has_gap, steps_to_align
 
 #: Unchanged lines that stay on each side of a change.
 CONTEXT = 3
@@ -20,9 +21,12 @@ CONTEXT = 3
 #: colouring must not hold up the end of a run.
 _COLOURED = 60_000
 
-#: Pairs of equal lines (or words) above which two sources are not aligned: difflib's time grows
-#: with their number, and a source of nothing but empty lines must not hold up the end of a run.
-_PAIRS = 500_000
+#: Lines of a source beyond which it is shown alone.
+_LINES = 10_000
+
+#: Steps of aligning words, of all changed lines of a source together, beyond which no further ones
+#: are marked.
+_WORD_STEPS = 10_000_000
 
 #: Half-open ranges of characters within a line.
 Ranges = Sequence[tuple[int, int]]
@@ -57,19 +61,26 @@ def highlighted(source: str) -> tuple[Markup, ...]:
 
 @lru_cache(maxsize=256)
 def side_by_side(before: str, after: str) -> tuple[DiffRow, ...]:
-    """What changed, line by line; changed words are marked within changed lines."""
+    """What changed, line by line; changed words are marked within changed lines.
+
+    Nothing where that would be more lines than anybody reads.
+    """
     old, new = _token_lines(before), _token_lines(after)
+    if max(len(old), len(new)) > _LINES:
+        return ()
     old_text, new_text = _texts(old), _texts(new)
     rows: list[DiffRow] = []
+    left = _WORD_STEPS
     for kind, i1, i2, j1, j2 in _changes(old_text, new_text):
         if kind == "equal":
             rows += _same(old, new, i1, j1, i2 - i1)
             continue
         paired = min(i2 - i1, j2 - j1)
         for i, j in zip(range(i1, i1 + paired), range(j1, j1 + paired), strict=True):
-            removed, added = _word_changes(old_text[i], new_text[j])
-            left = Side(i + 1, _painted(old[i], removed))
-            rows.append(DiffRow("changed", left, Side(j + 1, _painted(new[j], added))))
+            removed, added, steps = _word_changes(old_text[i], new_text[j], left)
+            left -= steps
+            sides = Side(i + 1, _painted(old[i], removed)), Side(j + 1, _painted(new[j], added))
+            rows.append(DiffRow("changed", *sides))
         rows += [
             DiffRow("removed", before=Side(i + 1, _painted(old[i], ())))
             for i in range(i1 + paired, i2)
@@ -83,8 +94,7 @@ def side_by_side(before: str, after: str) -> tuple[DiffRow, ...]:
 
 def _changes(old: Sequence[str], new: Sequence[str]) -> list[tuple[str, int, int, int, int]]:
     """difflib's opcodes; one replacement of all by all where finding them would take too long."""
-    repeats = Counter(new)
-    if sum(repeats[item] for item in old) > _PAIRS:
+    if not alignable(old, new):
         return [("replace", 0, len(old), 0, len(new))]
     return [*difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()]
 
@@ -118,17 +128,24 @@ def _folded(rows: Sequence[DiffRow]) -> Iterator[DiffRow]:
             yield from stretch
 
 
-def _word_changes(before: str, after: str) -> tuple[Ranges, Ranges]:
-    """Where two versions of a line differ; nothing where they have little in common."""
+def _word_changes(before: str, after: str, most: int) -> tuple[Ranges, Ranges, int]:
+    """Where two versions of a line differ, and in how many steps that was found.
+
+    Nothing where they have little in common, or it would take more than ``most``.
+    """
     old, new = _words(before), _words(after)
-    codes = _changes([w for _, w in old], [w for _, w in new])
+    texts = [w for _, w in old], [w for _, w in new]
+    steps = steps_to_align(*texts)
+    if steps > most:
+        return (), (), 0
+    codes = _changes(*texts)
     common = sum(i2 - i1 for kind, i1, i2, _, _ in codes if kind == "equal")
     if 2 * common < 0.4 * (len(old) + len(new)):
-        return (), ()
+        return (), (), steps
     codes = [c for c in codes if c[0] != "equal"]
     removed = [_extent(old, i1, i2) for _, i1, i2, _, _ in codes if i1 < i2]
     added = [_extent(new, j1, j2) for _, _, _, j1, j2 in codes if j1 < j2]
-    return removed, added
+    return removed, added, steps
 
 
 def _words(text: str) -> list[tuple[int, str]]:
@@ -143,7 +160,8 @@ def _extent(words: Sequence[tuple[int, str]], first: int, stop: int) -> tuple[in
 @lru_cache(maxsize=256)
 def _token_lines(source: str) -> tuple[Tokens, ...]:
     lines: list[list[tuple[str, str]]] = [[]]
-    for kind, value in _tokens(source.expandtabs(4).rstrip()):
+    text = source.expandtabs(4).rstrip()
+    for kind, value in _tokens(text) or [("", text)]:
         for i, part in enumerate(re.split(r"\r\n|\r|\n", value)):
             if i:
                 lines.append([])
@@ -152,14 +170,15 @@ def _token_lines(source: str) -> tuple[Tokens, ...]:
     return tuple(map(tuple, lines))
 
 
-def _tokens(source: str) -> Iterator[tuple[str, str]]:
-    if len(source) > _COLOURED:
-        yield "", source
-        return
+@decorating(list[tuple[str, str]])
+def _tokens(source: str) -> list[tuple[str, str]]:
+    """What Pygments makes of a source; nothing where that cannot be, or takes long."""
+    if len(source) > _COLOURED or has_gap(source):
+        return []
     from pygments.lexers.python import PythonLexer  # type: ignore[import-untyped]
 
-    for kind, value in PythonLexer(stripnl=False, ensurenl=False).get_tokens(source):
-        yield _css_class(kind), value
+    lexer = PythonLexer(stripnl=False, ensurenl=False)
+    return [(_css_class(kind), value) for kind, value in lexer.get_tokens(source)]
 
 
 def _css_class(kind: Any) -> str:  # noqa: ANN401 - Pygments' token types are made at run time
@@ -190,24 +209,16 @@ def _painted(tokens: Tokens, marks: Ranges) -> Markup:
     """One line: a span for each coloured token, a ``mark`` for each marked range."""
     html: list[str] = []
     position = 0
+    edges = [edge for extent in marks for edge in extent]  # in order: every second one ends a mark
+    at = 0
     for css, text in tokens:
-        for piece, marked in _split(text, position, marks):
-            inner = escape(piece)
+        end = position + len(text)
+        while position < end:
+            while at < len(edges) and edges[at] <= position:
+                at += 1
+            stop = min(end, edges[at]) if at < len(edges) else end
+            inner = escape(text[position - end : len(text) + stop - end])
             shown = f'<span class="{css}">{inner}</span>' if css else str(inner)
-            html.append(f"<mark>{shown}</mark>" if marked else shown)
-        position += len(text)
+            html.append(f"<mark>{shown}</mark>" if at % 2 else shown)
+            position = stop
     return Markup("".join(html))  # noqa: S704 - all text in it is escaped
-
-
-def _split(text: str, position: int, marks: Ranges) -> Iterator[tuple[str, bool]]:
-    """The parts of a token that lie inside and outside of the marked ranges."""
-    if not marks:
-        yield text, False
-        return
-    cuts = {0, len(text)}
-    for start, stop in marks:
-        cuts |= {min(max(at - position, 0), len(text)) for at in (start, stop)}
-    edges = sorted(cuts)
-    for first, stop in itertools.pairwise(edges):
-        middle = position + first
-        yield text[first:stop], any(a <= middle < b for a, b in marks)

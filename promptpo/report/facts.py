@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from promptpo.common import text
 from promptpo.report.score_chart import Mark, return_marks, success_marks
 from promptpo.store.reading import RunRecord
-from promptpo.store.record import USUAL_METHOD
 from promptpo.types import Rollout
 from promptpo.ui.summary import isolation_words, steps_words
 
@@ -26,19 +24,6 @@ class Fact:
     figure: str
     note: str = ""
     since: float | None = None
-
-
-def made_by(run: RunRecord) -> str:
-    """The method and the model, as far as there is something to say of them; facts withheld."""
-    method = run.method if run.method != USUAL_METHOD else ""
-    facts = "without facts" if run.facts_withheld else ""
-    return " · ".join(filter(None, (method, _model(run), facts)))
-
-
-def _model(run: RunRecord) -> str:
-    if run.given:
-        return Path(run.given).name
-    return "no language model: builtin synthesizer" if run.synthesized else run.model
 
 
 def facts(run: RunRecord) -> list[Fact]:

@@ -24,6 +24,7 @@ from promptpo.report.rounds import Budget
 from promptpo.report.tables import Table, runs_table
 from promptpo.report.views import RunView
 from promptpo.store.reading import LIVE, RunRecord
+from promptpo.store.summary import Summary
 from promptpo.version import __version__
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def render_report(
         views = _views(runs, _BUDGET.shared(shrink * len(runs)), page, inline_videos=inline_videos)
         overview = None
         if len(views) > 1:
-            linked = [(v.run, f"#{v.prefix}run") for v in views]
+            linked = [(Summary.of(v.run), v.run.folder.name, f"#{v.prefix}run") for v in views]
             overview = runs_table(linked, "The runs of this report")
         title = " · ".join(dict.fromkeys(run.spec for run in runs))
         html = render("report.html", title=title, views=views, overview=overview, live=live)
@@ -65,8 +66,8 @@ def render_report(
     return html
 
 
-def render_index(runs: Sequence[tuple[RunRecord, str]], where: str) -> str:
-    """The list of runs that ``promptpo view`` shows, with the address of each."""
+def render_index(runs: Sequence[tuple[Summary, str, str]], where: str) -> str:
+    """The list of runs that ``promptpo view`` shows, with the name and the address of each."""
     table: Table = runs_table(runs, f"In {where}, the latest first")
     return render("index.html", title="Runs", table=table, where=where, live=True)
 

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 
 from promptpo.common import text
 from promptpo.common.twins import side_by_side
-from promptpo.report.facts import made_by
 from promptpo.store.codec import score_data
 from promptpo.store.evals import OWN, KeptEvaluation, PolicyTest, ScoredPolicy
-from promptpo.store.reading import RunRecord
 from promptpo.store.record import USUAL_METHOD
+from promptpo.store.summary import Summary
 from promptpo.store.trials import Trial
 from promptpo.types import Score
 
@@ -113,33 +112,30 @@ def _evaluation_row(policy: ScoredPolicy, test: PolicyTest | None) -> tuple[Cell
     )
 
 
-def runs_table(runs: Sequence[tuple[RunRecord, str]], caption: str) -> Table:
-    """One row for each run with the address of its report; those of twins after the original's."""
+def runs_table(runs: Sequence[tuple[Summary, str, str]], caption: str) -> Table:
+    """One row for each run, with its name and the address of its report.
+
+    Those of twins stand after the original's.
+    """
     runs = side_by_side(runs, lambda row: (row[0].spec, row[0].twin_of))
-    usual = all(run.method == USUAL_METHOD for run, _ in runs)
+    usual = all(run.method == USUAL_METHOD for run, _, _ in runs)
     made = "Model" if usual else "Method and model"
     columns = [("Run", False), ("Status", False), (made, False), ("Success", True)]
     columns += [("Mean return", True), ("Score from", False), ("Search steps", True)]
     columns += [("Cost", True)]
-    return Table(caption, tuple(columns), tuple(_run_row(run, href) for run, href in runs))
+    return Table(caption, tuple(columns), tuple(_run_row(*row) for row in runs))
 
 
-def _run_row(run: RunRecord, href: str) -> tuple[Cell, ...]:
-    name = f"{run.spec}/{run.folder.name}"
-    best = run.best_trial
-    test = run.held_out
-    score = test.score if test else best.score if best else Score(failed=True)
-    source = "held-out" if test else "search" if best else ""
-    steps = run.usage.searched
+def _run_row(run: Summary, name: str, href: str) -> tuple[Cell, ...]:
     return (
-        Cell(name, name, href=href),
+        Cell(f"{run.spec}/{name}", f"{run.spec}/{name}", href=href),
         Cell(run.status, run.status, kind=run.status),
-        Cell(made_by(run), made_by(run)),
-        success_cell(score),
-        return_cell(score),
-        Cell(source, source),
-        Cell(f"{steps:,}", steps),
-        cost_cell(run.usage.cost) if run.asks_model else blank(),
+        Cell(run.made_by, run.made_by),
+        success_cell(run.score),
+        return_cell(run.score),
+        Cell(run.source, run.source),
+        Cell(f"{run.steps:,}", run.steps),
+        cost_cell(run.cost) if run.asks_model else blank(),
     )
 
 

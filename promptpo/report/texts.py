@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from promptpo.common.python_text import decorating, docstring, tree_of
 from promptpo.store.record import Record
 from promptpo.store.trials import Call, RoundRecord, Trial
 
@@ -39,16 +40,16 @@ def room(lengths: Iterable[int], budget: int) -> int:
     return max(waiting, default=_LEAST)
 
 
+@decorating(str)
 def strategy(source: str | None) -> str:
     """What a policy says of itself: the first paragraph of its class's docstring."""
-    try:
-        tree = ast.parse(source or "")
-    except (SyntaxError, ValueError):
+    tree = tree_of(source or "")
+    if tree is None:
         return ""
     named: list[ast.ClassDef | ast.Module] = [
         n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "Policy"
     ]
-    words = next((d for n in [*named, tree] if (d := ast.get_docstring(n))), "")
+    words = next((d for n in [*named, tree] if (d := docstring(n))), "")
     return " ".join(words.split("\n\n")[0].split())[:600]
 
 

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from promptpo.report import texts
 from promptpo.report.curve_chart import curve_chart, panels
-from promptpo.report.facts import Fact, facts, figures, made_by, settings
+from promptpo.report.facts import Fact, facts, figures, settings
 from promptpo.report.feedback import ClassView, class_views
 from promptpo.report.life_chart import life_chart, life_table
 from promptpo.report.population import PopulationSection, population_section
@@ -72,7 +72,7 @@ class RunView:
     @cached_property
     def made_by(self) -> str:
         """The method and the model, with what there is to say of them."""
-        words = made_by(self.run) or "no model"
+        words = self.run.made_by or "no model"
         return f"{words} (replies replayed)" if self.run.replayed else words
 
     @cached_property

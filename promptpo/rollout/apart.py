@@ -21,7 +21,7 @@ def apart(spec: str, limit: float, function: Callable[..., T], *args: object) ->
     Raises SpecError where the process ends before that, or a call of the environment of ``spec``
     takes longer than ``limit`` seconds.
     """
-    process = Watched(_answer, function, args, limit=limit)
+    process = Watched(_answer, function, args, limit=limit, spec=spec)
     try:
         kind, answer = process.receive()
     except Lost as lost:

@@ -1,4 +1,4 @@
-"""One episode while it is played, and what it has gathered so far."""
+"""One episode while it is played: what it needs, and what it has gathered so far."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -17,7 +17,24 @@ from promptpo.types import Episode, Trajectory
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    import sandbox
     from promptpo.spec import Task
+
+
+class Pool(Protocol):
+    """Where live environments and policies' processes come from."""
+
+    def take_task(self) -> Task:
+        """Return an environment that is free."""
+        ...
+
+    def give_task(self, task: Task, sound: bool) -> None:
+        """Give an environment back; one that has failed is not used again."""
+        ...
+
+    def open_policy(self) -> sandbox.Policy:
+        """Start a process of the policy."""
+        ...
 
 
 @dataclass

@@ -38,8 +38,11 @@ class Executor(Protocol):
         """Where jobs are run, for the record of a run."""
         ...
 
-    def tell(self, notify: Callable[[str], None]) -> None:
-        """Let ``notify`` hear notices of a line each, in any thread."""
+    def tell(self, notify: Callable[..., None]) -> None:
+        """Let ``notify`` hear notices of a line each, in any thread.
+
+        It is called with the text, and with ``passing=True`` where that is soon of no interest.
+        """
         ...
 
     def close(self) -> None:

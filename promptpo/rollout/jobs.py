@@ -127,7 +127,7 @@ class InstanceRun:
         error: why this instance failed; None if it did not.
         bound: the mean return that it could have reached at best when it was given up, below the
             bar; None where it was played to the end.
-        pace: the highest mean reward of a few steps in a row (``rollout.playing.PACE``).
+        pace: the highest mean reward of a few steps in a row (``rollout.contenders.PACE``).
     """
 
     results: tuple[Episode, ...] = ()

@@ -37,8 +37,9 @@ class LocalExecutor(Sharing):
         """Where jobs are run, for the record of a run."""
         return {"name": "local", "workers": self._slots}
 
-    def tell(self, notify: Callable[[str], None]) -> None:
-        """There is nothing to tell: a process that is lost is replaced."""
+    def tell(self, notify: Callable[..., None]) -> None:
+        """Let ``notify`` hear of processes that are waited for, and of those that are replaced."""
+        self._workers.tell = notify
 
     async def part(self, job: Job[R]) -> R:
         """The answer of one process, once one is free."""

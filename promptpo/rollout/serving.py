@@ -9,9 +9,9 @@ import traceback
 from typing import TYPE_CHECKING, Any
 
 from promptpo.errors import PromptPOError
+from promptpo.rollout.beginning import CUT
 from promptpo.rollout.cores import claim_core
 from promptpo.rollout.jobs import Job, Settings
-from promptpo.rollout.watched import CUT
 from promptpo.rollout.worker import Worker
 from promptpo.spec.running.activity import CALL, IDLE, activity
 
@@ -31,6 +31,7 @@ def serve(connection: Connection, settings: Settings, own_core: bool) -> None:
     worker = Worker(settings)
     while True:
         job = jobs.get()
+        activity.mend()
         try:
             answer: tuple[str, object] = ("done", worker.do(job))
         except BaseException as error:

@@ -2,41 +2,43 @@
 
 What the spec calls is known at any moment (``promptpo.spec.running.activity``), and a call that
 stands still for longer than the limit is ended from outside: Python's lock may be held for ever,
-so nothing inside the process can be relied on. Time in which the process was stopped, or waited
-for a core, does not count.
+so nothing inside the process can be relied on (``promptpo.rollout.standstill``). What it prints
+comes here through a pipe, which is read as long as it lives (``promptpo.common.aside``).
 """
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
-import faulthandler
 import mmap
 import os
 import pickle
 import re
+import select
 import signal
-import sys
 import sysconfig
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from multiprocessing.context import get_spawning_popen
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
+from promptpo.common.aside import Lines, aside, speaker
+from promptpo.rollout.beginning import CUT, Descriptor, begin, blocked
 from promptpo.rollout.standstill import Standstill
-from promptpo.spec.running.activity import CALL, CALLS, IDLE, SIZE, STEPS, activity
+from promptpo.spec.running.activity import CALL, CALLS, SIZE, STEPS
 
-if TYPE_CHECKING:
-    from multiprocessing.connection import Connection
-
-#: Exit code of a process that cannot use its connection any more.
-CUT = 113
 #: Bytes in which a dying or hanging process leaves where it was, in Python.
 _TRACE = 1 << 16
-_PR_SET_PDEATHSIG = 1
+
+#: Ends what is said of a call that did not return in time.
+HUNG = "(--env-timeout)"
+
+#: Seconds after which it is said what is waited for; and again after twice as many.
+_PATIENCE = 10.0
+
+#: Seconds for which what an ended process has printed is waited for.
+_LAST_WORDS = 0.5
 
 
 class Lost(Exception):
@@ -48,13 +50,28 @@ class Lost(Exception):
         words: what happened, without a path.
         location: `` at FILE:LINE`` of the spec where that is known, else empty.
         steps: environment steps of the job that it had been given.
-        killed: it was killed from outside, which may not come again.
+        killed: it was killed or stopped from outside, which may not come again.
+        hung: the call did not return in time.
     """
 
-    def __init__(self, call: str, words: str, location: str, steps: int, *, killed: bool) -> None:
-        super().__init__(words)
-        self.call, self.words, self.location, self.steps = call, words, location, steps
-        self.killed = killed
+    def __init__(self, end: _End, location: str, steps: int) -> None:
+        super().__init__(end.words)
+        self.call, self.words, self.killed, self.hung = end
+        self.location, self.steps = location, steps
+
+
+class _End(NamedTuple):
+    """How a process came to its end; see ``Lost``."""
+
+    call: str
+    words: str
+    killed: bool = False
+    hung: bool = False
+
+
+def say_aside(text: str, *, passing: bool = False) -> None:
+    """Say on standard error what is waited for (``passing``), or what became of a process."""
+    aside(f"promptpo: {text}")
 
 
 class Watched:
@@ -62,6 +79,14 @@ class Watched:
 
     loky, as it does not import the main module again, which a user's script may not be ready for.
     Used by one thread at a time, but for ``kill``.
+
+    Args:
+        target: a function of a module.
+        args: what it is given besides the connection.
+        limit: seconds that a call of the environment may stand still.
+        spec: whose code it runs; what it prints is shown under that name, and nowhere without.
+        environ: environment variables, if not those of this process.
+        tell: hears what is waited for, in another thread.
     """
 
     def __init__(
@@ -69,26 +94,44 @@ class Watched:
         target: Callable[..., None],
         *args: object,
         limit: float,
+        spec: str = "",
         environ: Mapping[str, str] | None = None,
+        tell: Callable[..., None] = say_aside,
     ) -> None:
-        import loky.backend
+        import multiprocessing.resource_tracker
+
+        import loky.backend.resource_tracker
 
         context = loky.backend.get_context("loky")
-        self._limit = limit
+        self.spec, self._limit, self._tell = spec, limit, tell
         self._memory = _shared_memory()
         self._cells = memoryview(mmap.mmap(self._memory, SIZE)).cast("q")
         self._here, there = context.Pipe()
+        reader, writer = os.pipe()
         period = Standstill.period(limit)
+        given = there, Descriptor(self._memory), Descriptor(writer), period, args
         self._process = context.Process(
-            target=_begin,
-            args=(target, there, _Descriptor(self._memory), period, args),
+            target=begin,
+            args=(target, *given),
             env=dict(environ) if environ is not None else None,
         )
         self._lock = threading.Lock()
-        with _starting, _interrupts_blocked():
-            self._process.start()
-        there.close()
+        try:
+            with _starting, blocked(signal.SIGHUP):
+                # These let interrupts through again when they are started.
+                multiprocessing.resource_tracker.ensure_running()
+                loky.backend.resource_tracker.ensure_running()
+                with blocked(signal.SIGINT):
+                    self._process.start()
+        finally:
+            there.close()
+            os.close(writer)
         self._still = Standstill(self._cells, self._process.pid, limit)
+        self._first = self._patience = min(_PATIENCE, limit / 2)
+        self._end: _End | None = None
+        self._asked, self._closed, self._killed = False, threading.Event(), threading.Event()
+        self._watching = threading.Thread(target=self._watch, args=(reader,), daemon=True)
+        self._watching.start()
 
     @property
     def alive(self) -> bool:
@@ -98,7 +141,7 @@ class Watched:
     def send(self, message: object) -> None:
         """Hand it a message. Raises Lost."""
         self._cells[STEPS] = 0
-        self._still.start()
+        self._asked = True
         try:
             self._here.send(message)
         except OSError:
@@ -106,16 +149,19 @@ class Watched:
 
     def receive(self) -> Any:  # noqa: ANN401 - what the target sends
         """Its next message. Raises Lost where it ends, or a call stands still, before that."""
-        while True:
-            try:
-                if self._here.poll(self._still.seconds):
-                    return self._here.recv()
-            except (EOFError, OSError, pickle.UnpicklingError):
-                raise self._lost() from None
-            if self._still.too_long():
-                raise self._stuck()
-            if not self.alive and not self._here.poll(0):
-                raise self._lost()
+        self._asked = True
+        try:
+            while not self._here.poll(self._still.seconds):
+                if not self.alive and not self._here.poll(0):
+                    raise self._lost()
+            message = self._here.recv()
+        except (EOFError, OSError, pickle.UnpicklingError):
+            raise self._lost() from None
+        finally:
+            self._asked = False
+        if self._end is not None:  # our signal may have ended the call that hung
+            raise self._lost()
+        return message
 
     def kill(self) -> None:
         """End it, and what it started, at once, whatever it is doing; from any thread."""
@@ -125,36 +171,89 @@ class Watched:
             kill_process_tree(self._process)
 
     def close(self) -> None:
-        """End it, and forget it."""
+        """End it, and forget it, once its last words are shown."""
         self.kill()
         self._here.close()
-        self._cells.release()
-        os.close(self._memory)
+        self._closed.set()
+        self._watching.join(_LAST_WORDS)
 
     def _exit_code(self) -> int | None:
         with self._lock:
             code: int | None = self._process.exitcode
             return code
 
-    def _stuck(self) -> Lost:
+    def _watch(self, reader: int) -> None:
+        """Show what the process prints, and end it where a call stands still; in a thread.
+
+        What it has started may live on and print: that is read, too, as long as it comes.
+        """
+        lines, poll, due = Lines(), select.poll(), 0.0
+        poll.register(reader, select.POLLIN)
+        printing = True
+        while True:
+            left = max(0.0, due - time.monotonic())
+            if printing and poll.poll(1000 * left):
+                data = os.read(reader, 1 << 16)
+                if self.spec:
+                    lines.feed(data, speaker(self.spec))
+                printing = bool(data)
+            elif self._closed.wait(0.0 if printing else left):
+                break
+            if time.monotonic() >= due:
+                self._look()
+                due = time.monotonic() + self._still.seconds
+        if self.spec:
+            lines.end(speaker(self.spec))
+        os.close(reader)
+        self._cells.release()
+        os.close(self._memory)
+
+    def _look(self) -> None:
+        """See whether the call under way stands still."""
+        if not self._asked or self._end is not None or self._closed.is_set():
+            return
+        still = self._still
+        if still.too_long():
+            self._end_it(CALLS[self._cells[CALL]])
+        elif still.waited < self._first:
+            self._patience = self._first
+        elif still.waited >= self._patience:
+            self._patience = 2 * still.waited
+            self._tell(self._waiting(CALLS[self._cells[CALL]]), passing=True)
+
+    def _waiting(self, call: str) -> str:
+        what = f"{call}()" if call else "a process"
+        what = "the import" if call == "import" else what
+        stopped = " (its process is stopped)" if self._still.stopped else ""
+        name = speaker(self.spec).name
+        return f"waiting for {what} of {name}, {self._still.waited:.0f} s{stopped}"
+
+    def _end_it(self, call: str) -> None:
         """A call stands still: note where, and end the process."""
-        call = CALLS[self._cells[CALL]]
-        with contextlib.suppress(OSError):
-            os.kill(self._process.pid, signal.SIGUSR1)
-        time.sleep(0.2)  # for the trace to be written
+        if self._still.hangs:
+            words = f"{call} did not return within {self._limit:g} s {HUNG}"
+            self._end = _End(call, words, hung=True)
+            with contextlib.suppress(OSError):
+                os.kill(self._process.pid, signal.SIGUSR1)
+            time.sleep(0.2)  # for the trace to be written
+        else:
+            why = "was stopped" if self._still.stopped else "had no core"
+            words = f"the process {why} {_during(call)}, for {self._still.waited:.3g} s"
+            self._end = _End(call, words, killed=True)
         self.kill()
-        words = f"{call} did not return within {self._limit:g} s (--env-timeout)"
-        return Lost(call, words, self._location(), self._cells[STEPS], killed=False)
+        self._killed.set()
 
     def _lost(self) -> Lost:
-        """The process has ended, or cut the connection."""
+        """The process has ended, was ended, or cut the connection."""
         call = CALLS[self._cells[CALL]]
+        if self._end is not None:
+            self._killed.wait()
         with self._lock:
             self._process.join(2)
         code = self._exit_code()
         self.kill()
-        words, killed = _explain_exit(call, code)
-        return Lost(call, words, self._location(), self._cells[STEPS], killed=killed)
+        end = self._end or _explain_exit(call, code)
+        return Lost(end, self._location(), self._cells[STEPS])
 
     def _location(self) -> str:
         """Where in the user's own files the process was, if it has left word of it."""
@@ -172,17 +271,21 @@ _NOT_THEIRS = (sysconfig.get_path("stdlib"), str(Path(__file__).resolve().parent
 _starting = threading.Lock()
 
 
-def _explain_exit(call: str, code: int | None) -> tuple[str, bool]:
-    """How a process ended, in words, and whether it was killed."""
-    during = f"in {call}" if call else "between calls of the environment"
+def _during(call: str) -> str:
+    return f"in {call}" if call else "between calls of the environment"
+
+
+def _explain_exit(call: str, code: int | None) -> _End:
+    """How a process ended."""
     if code in (None, CUT):
-        return "the process lost its connection (did it close its files?)", False
+        return _End(call, "the process lost its connection (did it close its files?)")
     if code >= 0:
-        return f"os._exit({code}), or exit in C, was called {during}", False
+        return _End(call, f"os._exit({code}), or exit in C, was called {_during(call)}")
     name = signal.Signals(-code).name
     if -code in (signal.SIGKILL, signal.SIGTERM):
-        return f"the process was killed ({name}) {during}; is there enough memory?", True
-    return f"the process crashed ({name}) {during}", False
+        words = f"the process was killed ({name}) {_during(call)}; is there enough memory?"
+        return _End(call, words, killed=True)
+    return _End(call, f"the process crashed ({name}) {_during(call)}")
 
 
 def _shared_memory() -> int:
@@ -194,52 +297,3 @@ def _shared_memory() -> int:
     os.ftruncate(memory, SIZE + _TRACE)
     os.lseek(memory, SIZE, os.SEEK_SET)  # where traces are written
     return memory
-
-
-class _Descriptor:
-    """A file descriptor that can be handed to a process that is being started."""
-
-    def __init__(self, fd: int) -> None:
-        self._fd = fd
-
-    def __reduce__(self) -> tuple[type[int], tuple[int]]:
-        starting: Any = get_spawning_popen()
-        return int, (starting.duplicate_for_child(self._fd),)
-
-
-@contextlib.contextmanager
-def _interrupts_blocked() -> Iterator[None]:
-    """A process that is started here must not die of a Ctrl-C that is meant for us."""
-    old = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, old)
-
-
-def _begin(
-    target: Callable[..., None],
-    connection: Connection,
-    memory: int,
-    period: float,
-    args: tuple[object, ...],
-) -> None:
-    """What a watched process runs."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it ends when its parent ends or kills it
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    activity.share(memory)
-    faulthandler.enable(memory)
-    faulthandler.register(signal.SIGUSR1, memory, all_threads=True)
-    threading.Thread(target=_look, args=(period,), daemon=True).start()
-    try:
-        target(connection, *args)
-    except OSError:  # what a job raises is an answer: this is the connection
-        os._exit(CUT)
-    activity.cells[CALL] = IDLE
-
-
-def _look(period: float) -> None:
-    while True:
-        time.sleep(period)
-        activity.look()

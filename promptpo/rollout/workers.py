@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
+from promptpo.common.aside import speaker
 from promptpo.errors import PromptPOError, SpecError
 from promptpo.rollout.division import of_instances
 from promptpo.rollout.jobs import (
@@ -23,15 +24,19 @@ from promptpo.rollout.jobs import (
     unplayed,
 )
 from promptpo.rollout.serving import serve
-from promptpo.rollout.watched import Lost, Watched
+from promptpo.rollout.watched import HUNG, Lost, Watched, say_aside
 
 
 class Workers:
     """Processes on this machine, started as jobs need them; each has a job to itself.
 
     So one that dies takes no other job with it. A simulator can crash, hang or end its process:
-    then the process is replaced, and the job given out once more. Workers end with this process
-    even when it is killed.
+    then the process is replaced, and the job given out once more. A call that hangs is expensive:
+    who is to blame is found with as few of them as can be. Workers end with this process even when
+    it is killed.
+
+    Attributes:
+        tell: hears in any thread what is waited for (``passing``), and what is tried again.
 
     Args:
         settings: what each needs to know.
@@ -56,8 +61,10 @@ class Workers:
         self._idle: deque[Watched] = deque()
         self._all: set[Watched] = set()
         self._closed = False
-        self._sound: set[RehearsalJob] = set()
-        self._rehearsing = threading.Lock()
+        self.tell: Callable[..., None] = say_aside
+        self._rehearsed: dict[RehearsalJob, SpecError | None] = {}
+        self._rehearsing = threading.RLock()
+        self._verdict: SpecError | bool | None = None
 
     def answer(self, job: Job[Any]) -> Any:  # noqa: ANN401 - what the job's class names
         """What comes of a job, in any thread. Raises SpecError and what else a worker raises."""
@@ -82,6 +89,8 @@ class Workers:
 
     def _play(self, job: PlayJob) -> PlayRun:
         run = PlayRun()
+        if isinstance(self._verdict, SpecError):
+            raise self._verdict
         for fresh in (False, True):
             try:
                 run = self._answer(job, fresh=fresh)
@@ -89,42 +98,107 @@ class Workers:
                 if fresh and lost.call in ("import", "make"):
                     raise self._spec_error(lost) from None
                 error = f"the environment failed under this policy: {lost.words}"
-                run = PlayRun(
-                    tuple(map(unplayed, job.seeds)),
-                    steps=lost.steps,
-                    clipped=(0,) * len(job.seeds),
-                    error=error,
-                    error_kind="environment",
-                )
+                results, clipped = tuple(map(unplayed, job.seeds)), (0,) * len(job.seeds)
+                run = PlayRun(results, lost.steps, clipped, "", error, "environment")
+                if not fresh:
+                    if lost.hung and self._hangs_without(job.seeds):
+                        return run
+                    self._tell_again(lost)
             if run.error_kind != "environment":
                 return run
         return run
 
     def _play_instances(self, job: InstancesJob) -> tuple[InstanceRun, ...]:
-        """In halves where a worker is lost, to find the instance under which it is."""
+        """In parts where a worker is lost, to find the instance under which it is.
+
+        In halves, or where a call hung one by one.
+        """
         try:
             found: tuple[InstanceRun, ...] = self._answer(job)
-        except Lost:
+        except Lost as lost:
+            known = lost.hung and self._hangs_without(job.seeds)
             if len(job.constants) > 1:
-                halves = of_instances(job, 1, parts=2)
-                return tuple(chain.from_iterable(map(self._play_instances, halves)))
-            try:
-                found = self._answer(job, fresh=True)
-            except Lost as lost:
-                error = f"the environment failed under this policy: {lost.words}"
-                found = (InstanceRun((), lost.steps, error),)
+                parts = of_instances(job, 1, parts=len(job.constants) if lost.hung else 2)
+                self._tell_again(lost, f"in {len(parts)} parts")
+                if lost.hung:
+                    return self._one_by_one(parts)
+                return tuple(chain.from_iterable(map(self._play_instances, parts)))
+            if known:
+                return _failed(lost)
+            self._tell_again(lost)
+            found = self._play_one(job)
         return found
 
-    def _rehearse(self, job: RehearsalJob) -> None:
-        """In a worker that has done nothing before; what has gone well is not done again."""
+    def _one_by_one(self, parts: Sequence[InstancesJob]) -> tuple[InstanceRun, ...]:
+        """Each alone, until a call has hung under two: then nothing more is tried."""
+        runs: list[InstanceRun] = []
+        for part in parts:
+            hung = [run for run in runs if HUNG in (run.error or "")]
+            left = (InstanceRun((), 0, hung[-1].error),) if len(hung) > 1 else ()
+            runs += left or self._play_one(part)
+        return tuple(runs)
+
+    def _play_one(self, job: InstancesJob) -> tuple[InstanceRun, ...]:
+        """One instance, in a worker that has done nothing before; it is not tried again."""
+        try:
+            found: tuple[InstanceRun, ...] = self._answer(job, fresh=True)
+        except Lost as lost:
+            return _failed(lost)
+        return found
+
+    def _hangs_without(self, seeds: tuple[int, ...]) -> bool:
+        """Whether a call hangs without a policy, too, under zero actions; asked once.
+
+        Raises SpecError where it does so under random ones as well: then no policy is to blame.
+        """
         with self._rehearsing:
-            if job in self._sound:
+            if self._verdict is None:
+                self._verdict = self._found_hanging(seeds)
+            if isinstance(self._verdict, SpecError):
+                raise self._verdict
+            return self._verdict
+
+    def _found_hanging(self, seeds: tuple[int, ...]) -> SpecError | bool:
+        self.tell(
+            f"{self._name}: a call hung; it is played without a policy, to see who is to blame"
+        )
+        zero = RehearsalJob(seeds, "zero action")
+        try:
+            self._rehearse(zero)
+        except SpecError:
+            try:
+                self._rehearse(RehearsalJob(seeds, "random"))
+            except SpecError as error:
+                return error
+        return self._rehearsed.get(zero) is not None
+
+    def _rehearse(self, job: RehearsalJob) -> None:
+        """In a worker that has done nothing before.
+
+        What has gone well is not done again, nor what has failed with some of the seeds.
+        """
+        with self._rehearsing:
+            for done, error in self._rehearsed.items():
+                if error is not None and _includes(job, done):
+                    raise error
+            if job in self._rehearsed:
                 return
             try:
                 self._answer(job, fresh=True)
             except Lost as lost:
-                raise self._spec_error(lost, f" with {job.words}") from None
-            self._sound.add(job)
+                if not lost.killed:
+                    error = self._spec_error(lost, f" with {job.words}")
+                    self._rehearsed[job] = error
+                    raise error from None
+                self._repeated(job)
+            self._rehearsed[job] = None
+
+    def _tell_again(self, lost: Lost, how: str = "in a new process") -> None:
+        self.tell(f"{self._name}: {lost.words}; its job is tried again, {how}")
+
+    @property
+    def _name(self) -> str:
+        return speaker(self._label).name
 
     def _spec_error(self, lost: Lost, when: str = "") -> SpecError:
         return SpecError(f"{self._label}: {lost.words}{when}{lost.location}")
@@ -133,7 +207,8 @@ class Workers:
         """The answer of the first worker that lives to give it, of two."""
         try:
             return self._answer(job)
-        except Lost:
+        except Lost as first:
+            self._tell_again(first)
             try:
                 return self._answer(job, fresh=True)
             except Lost as lost:
@@ -165,15 +240,24 @@ class Workers:
             self._give(member, keep=False)
             member = None
         if member is None:
-            arguments = (self._settings, self._own_core)
-            limit, environ = self._settings.env_timeout, self._environ
-            member = Watched(serve, *arguments, limit=limit, environ=environ)
+            member = Watched(
+                serve,
+                self._settings,
+                self._own_core,
+                limit=self._settings.env_timeout,
+                spec=self._label,
+                environ=self._environ,
+                tell=self._hear,
+            )
             with self._lock:
                 self._all.add(member)
             if self._closed:  # meanwhile: then nobody else would end it
                 self._give(member, keep=False)
                 self._require_open()
         return member
+
+    def _hear(self, text: str, *, passing: bool = False) -> None:
+        self.tell(text, passing=passing)  # whoever hears it by then
 
     def _require_open(self) -> None:
         if self._closed:
@@ -200,3 +284,13 @@ class Workers:
             member.kill()
         for member in idle:
             member.close()
+        speaker(self._label).end()
+
+
+def _failed(lost: Lost) -> tuple[InstanceRun, ...]:
+    error = f"the environment failed under this policy: {lost.words}"
+    return (InstanceRun((), lost.steps, error),)
+
+
+def _includes(job: RehearsalJob, done: RehearsalJob) -> bool:
+    return job.controller == done.controller and set(job.seeds) >= set(done.seeds)

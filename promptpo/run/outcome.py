@@ -24,8 +24,8 @@ class Result:
     """What came out of a run.
 
     ``status``: "finished" (all rounds, the target or the patience), "stopped" (a limit),
-    "interrupted" (Ctrl-C or SIGTERM; resume it). ``reason`` says it in a phrase. ``best`` is the
-    winner (None where no candidate ran), ``test`` its held-out episodes (None where the run did
+    "interrupted" (Ctrl-C, SIGTERM, SIGHUP; resume it). ``reason`` says it in a phrase. ``best`` is
+    the winner (None where no candidate ran), ``test`` its held-out episodes (None where the run did
     not get so far).
     """
 
@@ -73,6 +73,7 @@ class Outcome:
 
     def finish(self, result: Result) -> None:
         """Write the best policy and ``run.json``, and tell that the run has ended."""
+        self.services.log.check_kept()
         if result.best is not None:
             self.services.write_best(result.best, result.test)
         self._write(result.status, result.reason, result.best, result.test)
@@ -99,8 +100,9 @@ class Outcome:
 
     def fail(self, reason: str) -> None:
         """Write down that the run has failed, where anything can still be written."""
-        with contextlib.suppress(OSError):
-            self.write("failed", reason)
+        if not self.services.log.lost:
+            with contextlib.suppress(OSError):
+                self.write("failed", reason)
         self.services.report("finished", status="failed", reason=reason, best=None, score=None)
 
     def _write(

@@ -5,11 +5,10 @@ Resuming is running the method again: what the event log holds is answered from 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from promptpo.common.concurrency import all_of
-from promptpo.common.files import write_atomically
 from promptpo.config import RunConfig
 from promptpo.export.learned import BESIDE
 from promptpo.export.policy_module import best_policy_files
@@ -76,9 +75,11 @@ class RunServices:
             self.model, self.log, self.folder, self.ledger, self.memo, self.write_down
         )
 
-    async def ask(self, key: Key, messages: Sequence[Message]) -> Reply:
+    async def ask(
+        self, key: Key, messages: Sequence[Message], read: Callable[[Reply], object] | None = None
+    ) -> Reply:
         """The recorded reply to this call, or the model's."""
-        return await self._asker.ask(key, messages)
+        return await self._asker.ask(key, messages, read)
 
     def seeds(self, first: int, count: int) -> tuple[int, ...]:
         """Search seeds number ``first`` and those after it."""
@@ -260,7 +261,7 @@ class RunServices:
         )  # fmt: skip
         beside = f"best/{BESIDE}"
         for name, content in files.items():
-            write_atomically(self.folder.path / name, content)
+            self.folder.write(self.folder.path / name, content)
         if beside not in files:
             (self.folder.path / beside).unlink(missing_ok=True)
 

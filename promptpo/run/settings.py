@@ -14,7 +14,7 @@ from promptpo.config import RunConfig, flat
 from promptpo.errors import ModelError, RunError, UsageError
 from promptpo.llm import RecordingHeader, default_model, find_recording, load_header
 from promptpo.llm.settings import BUILTIN
-from promptpo.methods import asks_for_policies, find_method, tunes
+from promptpo.methods import asks_for_policies, check_tunes, find_method, tunes
 from promptpo.run.options import build, fields, flag, kind_of
 from promptpo.spec import load_spec
 from promptpo.store.events import read_log
@@ -33,6 +33,8 @@ def configure(*layers: Mapping[str, Any], needs_model: bool = True) -> RunConfig
     may stay None.
     """
     first = build(*layers)
+    if first.tune:
+        check_tunes(first.method)
     spec = load_spec(first.spec, published=first.published_prompt, limit=first.env_timeout)
     if not find_method(first.method).needs_model:
         return build(*layers, below={"target": spec.target})
@@ -48,6 +50,8 @@ def configure(*layers: Mapping[str, Any], needs_model: bool = True) -> RunConfig
     header = load_header(recording) if recording else None
     told = (header or RecordingHeader({})).settings if recording else {}
     below = {"target": spec.target} | told
+    if not tunes(first.method):
+        below["tune"] = False
     if model == BUILTIN and not asks_for_policies(first.method):
         raise UsageError(
             f"--model {BUILTIN} writes policies, and --method {first.method} asks for parameters;"

@@ -6,9 +6,9 @@ import asyncio
 import contextlib
 import secrets
 import shlex
-import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from promptpo.builtin import Synthesizer
@@ -23,6 +23,7 @@ from promptpo.llm import (
     open_model,
     recorded_policy_seed,
 )
+from promptpo.llm.prices import check_priced
 from promptpo.methods import find_method, tunes
 from promptpo.rollout import TaskInfo, open_executor
 from promptpo.run import phases
@@ -50,9 +51,9 @@ def carry_out(
 ) -> Result:
     """Carry out a run, or continue the one in the folder ``resume``.
 
-    Every event reaches ``listener``, and what the ``companions`` listen with. Ctrl-C and SIGTERM
-    end the run with the status "interrupted" and leave it ready to be resumed; every PromptPOError
-    does the latter too.
+    Every event reaches ``listener``, and what the ``companions`` listen with. Ctrl-C, SIGTERM and
+    SIGHUP end the run with the status "interrupted" and leave it ready to be resumed; every
+    PromptPOError does the latter too.
     """
     run = _Run(config, companions, [listener] if listener else [], resume)
     try:
@@ -84,6 +85,7 @@ class _Run:
             self.config = configure(self.config.as_dict())
         if needs_model:
             check_configured(self.config.model or "", self.config.api_base)
+            check_priced(self.config.model or "", self.config.max_cost)
         spec, note = self._spec()
         self.config = self.config.for_spec(spec)
         if self.resume is None:
@@ -98,7 +100,7 @@ class _Run:
             )
             if note:
                 log.emit("notice", text=note)
-            executor.tell(_in_this_thread(lambda text: log.emit("notice", text=text)))
+            executor.tell(_in_this_thread(partial(_notice, log)))
             ledger = Ledger(self.config, spec.horizon, log.past, log.elapsed())
             model = open_model(_model_settings(self.config, spec, task, folder, log))
             services = RunServices(spec, self.config, task, model, executor, log, folder, ledger)
@@ -118,19 +120,22 @@ async def _supervised(services: RunServices, outcome: Outcome) -> Result:
     try:
         outcome.write("running")
         try:
-            with _sigterm_interrupts():
-                result = await _search(services)
+            result = await _search(services)
         except asyncio.CancelledError:
             result = outcome.interrupted()
         finally:
-            with contextlib.suppress(FileError):  # of a notice
+            # Of a notice; and an interruption that comes now has nothing left to interrupt.
+            with contextlib.suppress(FileError, asyncio.CancelledError):
                 await services.model.close()
         outcome.finish(result)
     except Exception as e:
         error = known_error(e)
-        if error is None:
+        if error is None:  # a mistake of this program's own: the run does not go on all the same
+            outcome.fail(f"{type(e).__name__}: {e}"[:500])
             raise
-        if isinstance(error, FileError):
+        if lost := services.log.lost:
+            error = FileError(lost)
+        elif isinstance(error, FileError):
             command = f"promptpo --resume {shlex.quote(near_path(services.folder.path))}"
             error = FileError(f"{error}; then {command} goes on")
         outcome.fail(str(error))
@@ -163,10 +168,12 @@ def _model_settings(
         temperature=config.temperature,
         max_concurrency=config.concurrency,
         call_timeout=config.call_timeout,
+        max_reply_tokens=config.max_reply_tokens,
         folder=folder.prompts,
         recording=recording_path(config.model or "", spec.name, config.method),
         write=_writer(config, spec, task),
         notify=lambda text: log.emit("notice", text=text),
+        check=log.check_kept,
     )
 
 
@@ -185,27 +192,17 @@ def _synthesizer(config: RunConfig, spec: EnvSpec, task: TaskInfo) -> Synthesize
     return Synthesizer(fields, task.actions, config.candidates, declared=declared)
 
 
-def _in_this_thread(hear: Callable[[str], object]) -> Callable[[str], None]:
-    """What another thread may call, and hands on to this one."""
+def _notice(log: EventLog, text: str, *, passing: bool = False) -> None:
+    """Tell who watches the run, and have it on record if it is not ``passing``."""
+    log.emit("notice", transient=passing, text=text)
+
+
+def _in_this_thread(hear: Callable[..., object]) -> Callable[..., None]:
+    """What another thread may call, and hands on to this one, as long as this one goes on."""
     loop = asyncio.get_running_loop()
 
-    def tell(text: str) -> None:
-        loop.call_soon_threadsafe(hear, text)
+    def tell(text: str, **how: bool) -> None:
+        with contextlib.suppress(RuntimeError):  # the run has ended
+            loop.call_soon_threadsafe(partial(hear, text, **how))
 
     return tell
-
-
-@contextlib.contextmanager
-def _sigterm_interrupts() -> Iterator[None]:
-    """SIGTERM ends a run as Ctrl-C does, where this is the main thread."""
-    loop, task = asyncio.get_running_loop(), asyncio.current_task()
-    assert task is not None  # noqa: S101 - this runs inside a task
-    try:
-        loop.add_signal_handler(signal.SIGTERM, task.cancel)
-    except (RuntimeError, ValueError, NotImplementedError):
-        yield
-        return
-    try:
-        yield
-    finally:
-        loop.remove_signal_handler(signal.SIGTERM)

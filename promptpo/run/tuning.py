@@ -13,6 +13,7 @@ from promptpo.errors import LimitReached
 from promptpo.policies.constants import Tunable
 from promptpo.rollout.jobs import InstanceRun, InstancesJob
 from promptpo.rollout.seeds import episode_seeds
+from promptpo.rollout.watched import HUNG
 from promptpo.run.playing import Player
 from promptpo.store.codec import encode
 from promptpo.store.memo import digest
@@ -26,6 +27,13 @@ from promptpo.types import Candidate, Episode, Rollout, Stream, identity
 #: Where the seeds begin that tunings of a run take, of their own stream for samples and, far from
 #: what finalists meet, of the selection stream for the last word: a block for each candidate.
 _SAMPLES, _FINALS, _BLOCKS = 1 << 20, 1 << 10, 1 << 8
+
+#: Instances under which a call of the environment hangs: so many end a tuning.
+_HANGS = 2
+
+
+class _Hangs(LimitReached):
+    """Calls of the environment hang, each for as long as it may take: there is no end to it."""
 
 
 @dataclass
@@ -53,6 +61,7 @@ class Tuning:
         self._places = tuple(constant.place for constant in self.tunable.constants)
         self._budget = 0
         self._began, self._new = time.monotonic(), 0
+        self._hung = 0
 
     @property
     def run(self) -> Rollout | None:
@@ -67,8 +76,11 @@ class Tuning:
     async def advance(self, steps: int) -> None:
         """Go on until so many steps in all are spent, or a limit of the run is reached.
 
-        Raises LimitReached where nothing at all could be played.
+        It is over where calls of the environment have hung. Raises LimitReached where nothing at
+        all could be played.
         """
+        if self._hung >= _HANGS:
+            return
         self._budget = max(self._budget, steps)
         self._began, self._new = time.monotonic(), 0
         try:
@@ -127,7 +139,18 @@ class Tuning:
         player.ledger.count_steps("tuning", steps, new=new)
         self._new += steps if new else 0
         player.ledger.report(player.log.emit)
+        self._count_hangs(data["runs"])
         return [_played(run, seeds) for run in data["runs"]]
+
+    def _count_hangs(self, runs: Sequence[Mapping[str, Any]]) -> None:
+        """Raise _Hangs once a call has hung under so many instances, where another does."""
+        found = sum(HUNG in (run["error"] or "") for run in runs)
+        self._hung += found
+        if found and self._hung >= _HANGS and self._tuner.found.history:
+            words = f"a call of the environment hung under {self._hung} of its values"
+            text = f"{self.of.name}: tuning ends here, for {words}"
+            self.player.log.emit("notice", transient=True, text=text)
+            raise _Hangs(words)
 
     async def _asked(
         self, of: str, values: Sequence[Values], seeds: Sequence[int], bar: Bar | None

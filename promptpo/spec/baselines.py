@@ -16,6 +16,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from promptpo.common.files import write_atomically
+from promptpo.common.foreign import keep_output
+from promptpo.common.streams import output
 from promptpo.common.terminal import say
 from promptpo.errors import PromptPOError
 from promptpo.spec.loading.families import expanded
@@ -45,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         say(error, sys.stderr)
         return error.exit_code
     except BrokenPipeError:  # `| head`; Python then says nothing of it at exit
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), output().fileno())
         return 128 + signal.SIGPIPE
     return 0
 
@@ -85,4 +87,5 @@ def _rounded(value: float) -> float:
 
 
 if __name__ == "__main__":
+    keep_output()
     sys.exit(main())

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from promptpo.common.files import write_all, write_atomically
-from promptpo.errors import file_error
+from promptpo.common.files import fate, write_all, write_atomically
+from promptpo.errors import FileError, file_error
 from promptpo.store.shapes import is_event
 from promptpo.store.upgrade import Upgrade, format_of
 
@@ -194,6 +194,8 @@ class EventLog:
 
         Raises FileError where it cannot be recorded; nobody is told of it then.
         """
+        if not transient:
+            self.check_kept()
         event = Event(kind, data, time.time(), transient)
         if not transient:
             line = json.dumps({"type": kind, "time": event.time, **data}, allow_nan=True)
@@ -203,6 +205,29 @@ class EventLog:
                 raise file_error(e, self.path) from None
         for listener in self.listeners:
             listener(event)
+
+    @property
+    def lost(self) -> str:
+        """Why nothing more is kept, in one line; empty while the file is in its place."""
+        what = fate(self._file, self.path) if self._file >= 0 else ""
+        if not what:
+            return ""
+        remedy = {
+            "deleted": "start a new run",
+            "moved": "go on with --resume and the folder where it is now, or start a new run",
+        }
+        return (
+            f"{self.path}: {what} while the run went on, which ends, because nothing more would be"
+            f" kept; {remedy[what]}"
+        )
+
+    def check_kept(self) -> None:
+        """Raise FileError where the file has been deleted, moved or replaced."""
+        try:
+            if why := self.lost:
+                raise FileError(why)
+        except OSError as e:
+            raise file_error(e, self.path) from None
 
     def _append(self, line: bytes, *, precious: bool) -> None:
         try:

@@ -146,9 +146,13 @@ class RunFolder:
             os.close(descriptor)
         return False
 
+    def write(self, file: Path, content: str | bytes) -> None:
+        """A file in the folder, which is not made anew where it has been deleted."""
+        write_atomically(file, content, inside=self.path)
+
     def write_info(self, info: Mapping[str, Any]) -> None:
         """Replace ``run.json``."""
-        write_atomically(self.path / "run.json", json.dumps(info, indent=2) + "\n")
+        self.write(self.path / "run.json", json.dumps(info, indent=2) + "\n")
 
     def read_info(self) -> dict[str, Any]:
         """``run.json``; empty where a kill came before it was written.
@@ -170,7 +174,7 @@ class RunFolder:
 
     def write_prompt(self, key: Key, messages: Sequence[Message]) -> None:
         """The messages of one call, each under a heading."""
-        write_atomically(self.prompts / f"{key}.prompt.md", as_markdown(messages))
+        self.write(self.prompts / f"{key}.prompt.md", as_markdown(messages))
 
     def restore_call(self, key: Key, messages: Sequence[Message], reply: str) -> None:
         """The files of a call that is on record, where they are missing."""
@@ -182,7 +186,7 @@ class RunFolder:
         """The reply to one call, unless the person who answered put it there."""
         path = self.prompts / f"{key}.reply.md"
         if not path.exists():
-            write_atomically(path, text)
+            self.write(path, text)
 
     def write_result(self, candidate: Candidate) -> None:
         """A candidate's source and result; what a failed one was told goes to feedback.txt."""
@@ -206,7 +210,7 @@ class RunFolder:
 
     def write_candidate(self, name: str, file: str, content: str) -> None:
         """One file of a candidate's folder."""
-        write_atomically(self.candidate(name) / file, content)
+        self.write(self.candidate(name) / file, content)
 
     def episodes(self, name: str, failed: int | None = None) -> Path:
         """Search episodes of one candidate as arrays without pickles.
@@ -230,7 +234,7 @@ class RunFolder:
         with contextlib.suppress(RunError):  # missing, or damaged
             stored = {e.seed: e for e in self.read_episodes(name, failed)}
         stored |= {e.seed: e for e in episodes}
-        write_atomically(self.episodes(name, failed), packed(list(stored.values())))
+        self.write(self.episodes(name, failed), packed(list(stored.values())))
 
     def read_episodes(
         self,
@@ -253,7 +257,7 @@ class RunFolder:
     def write_prepared(self, name: str, values: bytes) -> str:
         """Store such values; returns their digest."""
         digest = _digest(values)
-        write_atomically(self.prepared(name, digest), values)
+        self.write(self.prepared(name, digest), values)
         return digest
 
     def read_prepared(self, name: str, digest: str) -> bytes | None:

@@ -109,6 +109,15 @@ class Record(Fold):
         return path if kind == "file" else ""
 
     @property
+    def made_by(self) -> str:
+        """The method and the model, as far as there is something to say; facts withheld."""
+        method = self.method if self.method != USUAL_METHOD else ""
+        synthesized = "no language model: builtin synthesizer" if self.synthesized else ""
+        facts = "without facts" if self.facts_withheld else ""
+        model = self.given_file or synthesized or self.model
+        return " · ".join(filter(None, (method, model, facts)))
+
+    @property
     def usage(self) -> Usage:
         """What the run has used in all its sessions."""
         return self.reported_usage or self.tally.usage

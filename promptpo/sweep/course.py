@@ -68,7 +68,10 @@ def go_on(
         with machines(plan.settings, folder.path) as found:
             announce(tasks, found.cores)
             with open_overview(statuses, stream) as overview:
-                outcome = carry_out(tasks, plan.workers, lock, overview, found)
+                outcome = carry_out(
+                    tasks, plan.workers, lock, overview, found, lambda: folder.check_kept(lock)
+                )
+        folder.check_kept(lock)
     finally:
         os.close(lock)
     return Ended(outcome.code, {**statuses, **outcome.statuses})

@@ -19,9 +19,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from promptpo.common.files import write_atomically
+from promptpo.common.files import fate, write_atomically
 from promptpo.config import RunConfig, check_setting
-from promptpo.errors import PromptPOError, RunError, UsageError, file_error
+from promptpo.errors import FileError, PromptPOError, RunError, UsageError, file_error
 from promptpo.run import options
 from promptpo.sweep.plan import Member, Plan
 
@@ -145,6 +145,17 @@ class SweepFolder:
                 what = "another process is running it; wait for it or stop it"
                 raise RunError(f"{self.path}: {what}") from None
             return descriptor
+
+    def check_kept(self, lock: int) -> None:
+        """Raise FileError where the folder of a lock that is held has been deleted or moved."""
+        file = self.path / ".lock"
+        try:
+            what = fate(lock, file)
+        except OSError as e:
+            raise file_error(e, file) from None
+        if what:
+            words = f"{what} while the sweep went on, which ends; begin it again"
+            raise FileError(f"{file}: {words}")
 
     def tidy(self) -> None:
         """Remove what runs that were killed while they began have left; needs the lock."""

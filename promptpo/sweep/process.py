@@ -15,6 +15,9 @@ from typing import Any
 #: What a process says: how it stands (or a notice), or None where it has ended.
 Message = dict[str, Any] | None
 
+#: Begins the line in which a command complains.
+_OWN = "promptpo: error: "
+
 
 class RunProcess:
     """``promptpo run ... --json --attached``, which ends when this process does.
@@ -72,7 +75,8 @@ class RunProcess:
         with self._errors as file:
             file.seek(0)
             lines = file.read().decode(errors="replace").strip().splitlines()
-        said = lines[-1].removeprefix("promptpo: error: ") if lines else ""
+        own = [line for line in lines if line.startswith(_OWN)]  # a spec may say more at exit
+        said = (own or lines or [""])[-1].removeprefix(_OWN)
         if code < 0:
             said = f"its process was ended by signal {-code}"
         return code, said or f"it ended with exit code {code}"

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import queue
-import signal
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import Protocol
 
+from promptpo.common.interrupts import heard_by
 from promptpo.errors import EXIT_INTERRUPTED
 from promptpo.rollout.cores import available_cores
 from promptpo.sweep.machines import Machines
@@ -50,6 +50,9 @@ class Watcher(Protocol):
         ...
 
 
+#: Seconds after the first interruption in which another one is the same.
+_AGAIN = 1.0
+
 #: Runs whose episodes are played on other machines, for each core of this one.
 _RUNS_A_CORE = 4
 
@@ -86,16 +89,22 @@ class _Stop:
 
 
 def carry_out(
-    tasks: Sequence[Task], workers: int | None, lock: int, watcher: Watcher, machines: Machines
+    tasks: Sequence[Task],
+    workers: int | None,
+    lock: int,
+    watcher: Watcher,
+    machines: Machines,
+    check: Callable[[], None],
 ) -> Outcome:
     """Carry out all tasks.
 
-    Ctrl-C and SIGTERM end all runs so that they can be resumed; a second one kills them. A run that
-    fails ends no other; the exit code is that of the first that failed, 130 where runs were
-    interrupted, else 0. ``lock`` is a descriptor that all runs inherit.
+    Ctrl-C, SIGTERM and SIGHUP end all runs so that they can be resumed; one that comes more than a
+    second later kills them. A run that fails ends no other; the exit code is that of the first that
+    failed, 130 where runs were interrupted, else 0. ``lock`` is a descriptor that all runs inherit.
+    ``check`` is called before each run begins, and raises where none may.
     """
     places = slots(len(tasks), workers, machines.cores)
-    return _Schedule(tasks, places, lock, watcher, machines.environ).run()
+    return _Schedule(tasks, places, lock, watcher, machines.environ, check).run()
 
 
 class _Schedule:
@@ -106,7 +115,9 @@ class _Schedule:
         lock: int,
         watcher: Watcher,
         environ: Mapping[str, str],
+        check: Callable[[], None],
     ) -> None:
+        self._check = check
         self._waiting = deque(tasks)
         self._free = deque(places)
         self._lock = lock
@@ -123,7 +134,9 @@ class _Schedule:
     def run(self) -> Outcome:
         """Until all runs have ended."""
         try:
-            with self._hearing_signals():
+            # Messages: no run is lost between its start and its entry.
+            stop = partial(self._messages.put, _Stop)
+            with heard_by(stop, stop, _AGAIN):
                 while self._waiting or self._running:
                     while self._waiting and self._free:
                         self._start(self._waiting.popleft(), self._free.popleft())
@@ -136,6 +149,7 @@ class _Schedule:
 
     def _start(self, task: Task, slot: Slot) -> None:
         member = task.member
+        self._check()
         self._set(member, RunStatus())
         arguments = (*task.arguments, f"--workers={slot.workers}")
 
@@ -183,16 +197,3 @@ class _Schedule:
     def _set(self, member: Member, status: RunStatus) -> None:
         self._statuses[member] = status
         self._watcher.show(member, status)
-
-    @contextlib.contextmanager
-    def _hearing_signals(self) -> Iterator[None]:
-        """Turn Ctrl-C and SIGTERM into messages: no run is lost between its start and its entry."""
-        heard = (signal.SIGINT, signal.SIGTERM)
-        before = {number: signal.getsignal(number) for number in heard}
-        for number in heard:
-            signal.signal(number, lambda *_: self._messages.put(_Stop))
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)

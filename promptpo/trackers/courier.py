@@ -22,6 +22,7 @@ class Memory:
     """What a tracker has been told of a run, in ``RUN/trackers/NAME.json``; and the run's id."""
 
     def __init__(self, folder: Path, name: str) -> None:
+        self._folder = folder
         self._path = folder / "trackers" / f"{name}.json"
         stored: dict[str, Any] = {}
         if self._path.is_file():
@@ -38,7 +39,7 @@ class Memory:
         if key is not None:
             self._told[key] = None
         text = json.dumps({"id": self.id, "told": list(self._told)}, indent=1)
-        write_atomically(self._path, text + "\n")
+        write_atomically(self._path, text + "\n", inside=self._folder)
 
 
 class Courier:

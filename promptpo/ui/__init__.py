@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, TextIO
 
+from promptpo.common.streams import output
 from promptpo.store.events import Event
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class View(Protocol):
 
 def open_view(stream: TextIO | None = None) -> View:
     """The view that suits ``stream`` (default: standard output)."""
-    stream = stream or sys.stdout
+    stream = stream or output()
     if stream.isatty() and os.environ.get("TERM", "dumb") != "dumb":
         from promptpo.ui.live import LiveView
 

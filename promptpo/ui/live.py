@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
 import threading
 import time
 from types import TracebackType
@@ -14,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from promptpo.common import text
+from promptpo.common.aside import shown_by
 from promptpo.common.lives import life_of, whole
 from promptpo.common.plaintext import clean_line
 from promptpo.common.text import success_count
@@ -44,6 +47,7 @@ class LiveView:
     def __init__(self, stream: TextIO) -> None:
         self.progress = Progress()
         self.console = Console(file=stream, highlight=False)
+        self._aside = contextlib.ExitStack()
         self._lock = threading.Lock()  # events come in the run's thread, rich draws in its own
         self._live = Live(
             console=self.console,
@@ -55,6 +59,8 @@ class LiveView:
         )
 
     def __enter__(self) -> LiveView:
+        if sys.stderr is not None and sys.stderr.isatty():  # else it is a file, and has it all
+            self._aside.enter_context(shown_by(lambda line: self._print(_text(line, "dim"))))
         return self
 
     def __exit__(
@@ -64,6 +70,7 @@ class LiveView:
         trace: TracebackType | None,
     ) -> None:
         self._live.stop()
+        self._aside.close()
         if self.progress.record.run:
             self.console.print()
             self.console.print(rows_of(summary.closing(self.progress)))
@@ -78,7 +85,11 @@ class LiveView:
             self.console.print()
             self._live.start()
         for line in lines:
-            self.console.print(line, soft_wrap=True)
+            self._print(line)
+
+    def _print(self, line: Text) -> None:
+        """Print above the picture, from any thread."""
+        self.console.print(line, soft_wrap=True)
 
     def _draw(self) -> RenderableType:
         with self._lock:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import io
-import shutil
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 from promptpo.common.plaintext import clean_line
+from promptpo.common.terminal import columns
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -42,7 +42,7 @@ def console_of(stream: TextIO) -> Console:
     """A console for tables, as wide as the terminal: words from outside are never markup."""
     from rich.console import Console
 
-    width = shutil.get_terminal_size((WIDTH, 24)).columns if stream.isatty() else WIDTH
+    width = columns(WIDTH) if stream.isatty() else WIDTH
     return Console(
         file=stream, width=width, highlight=False, emoji=False, markup=False, force_jupyter=False
     )

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 import os
 import tempfile
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -101,6 +99,7 @@ def _scored(
 ) -> list[Episode]:
     """The held-out episodes: from the record, else played, else (0 steps) by their seeds only."""
     from promptpo.rollout import episode_seeds
+    from promptpo.run.loop import run_to_end
 
     if settings.test_episodes < 1:
         raise UsageError("there are no held-out episodes to film; give --test-episodes at least 1")
@@ -112,12 +111,7 @@ def _scored(
         return [Episode(seed, 0.0, 0) for seed in seeds]
     watcher.scoring(len(seeds))
     playing = choose.play(subject.spec, settings, subject.policy, seeds, settings.life)
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(playing)
-    with ThreadPoolExecutor(1) as thread:  # in a notebook, whose event loop is running
-        return thread.submit(asyncio.run, playing).result()
+    return run_to_end(playing)
 
 
 def _reel(

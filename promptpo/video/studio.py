@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from promptpo.common.lives import in_lives
+from promptpo.common.streams import print_to
 from promptpo.common.text import gist
 from promptpo.errors import PromptPOError
 from promptpo.export.policy_file import PolicyFile
@@ -182,9 +183,7 @@ def main(connection: Connection, order: Order, log: Path) -> None:
     What the simulator and its libraries print goes to ``log``, with the traceback of a fault.
     """
     with log.open("wb", buffering=0) as file:
-        for stream in (sys.stdout, sys.stderr):
-            stream.flush()
-            os.dup2(file.fileno(), stream.fileno())
+        print_to(os.dup(file.fileno()))
     code = 0
     try:
         Studio(order.settings, order=order, connection=connection).work()

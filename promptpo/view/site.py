@@ -7,6 +7,7 @@ leads out of them.
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import threading
 from collections.abc import Callable, Sequence
@@ -18,7 +19,8 @@ from promptpo.common.plaintext import clean_line
 from promptpo.errors import PromptPOError
 from promptpo.report.page import render_index, render_report
 from promptpo.store.folder import RunFolder
-from promptpo.store.reading import RunRecord, read_record
+from promptpo.store.reading import read_record
+from promptpo.store.summary import Summary, summary_of
 from promptpo.version import __version__
 
 #: What a video may be called: nothing hidden, nothing with a separator.
@@ -51,7 +53,7 @@ class Site:
     where: str
     only: bool = False
     _pages: dict[str, tuple[str, bytes]] = field(default_factory=dict)
-    _records: dict[Path, tuple[str, RunRecord]] = field(default_factory=dict)
+    _summaries: dict[Path, tuple[str, Summary]] = field(default_factory=dict)
     _busy: threading.Lock = field(default_factory=threading.Lock)
 
     def answer(self, path: str, seen: str = "") -> Answer:
@@ -60,11 +62,11 @@ class Site:
         ``seen`` is the version that the browser has already.
         """
         runs = {_address(folder): folder for folder in self.find()}
-        parts = tuple(unquote(part) for part in path.split("/"))
+        parts = tuple(unquote(part, errors="surrogateescape") for part in path.split("/"))
         try:
             if path == "/":
                 if self.only and len(runs) == 1:
-                    return Answer(302, location=f"/runs/{quote('/'.join(next(iter(runs))))}/")
+                    return Answer(302, location=_location(next(iter(runs))))
                 return self._index(list(runs.values()), seen)
             if len(parts) >= 5 and parts[:2] == ("", "runs"):
                 folder = runs.get((parts[2], parts[3]))
@@ -88,8 +90,11 @@ class Site:
 
     def _index(self, folders: list[Path], seen: str) -> Answer:
         def render() -> str:
-            records = [(r, _address(f)) for f in reversed(folders) if (r := self._record(f))]
-            rows = [(r, f"/runs/{quote('/'.join(address))}/") for r, address in records]
+            rows = [
+                (found, folder.name, _location(_address(folder)))
+                for folder in reversed(folders)
+                if (found := self._summary(folder))
+            ]
             return render_index(rows, self.where)
 
         return self._page("", _version(folders), seen, render)
@@ -105,14 +110,14 @@ class Site:
                 kept = self._pages[name] = (version, render().encode())
         return Answer(body=kept[1], etag=version)
 
-    def _record(self, folder: Path) -> RunRecord | None:
+    def _summary(self, folder: Path) -> Summary | None:
         """A run for the list; None where it cannot be read."""
         version = _version([folder])
-        kept = self._records.get(folder)
+        kept = self._summaries.get(folder)
         if kept is None or kept[0] != version:
             try:
-                kept = self._records[folder] = (version, read_record(folder))
-            except (PromptPOError, OSError):
+                kept = self._summaries[folder] = (version, summary_of(folder))
+            except Exception:  # whatever a damaged run does: the others are listed
                 return None
         return kept[1]
 
@@ -123,11 +128,16 @@ def _address(folder: Path) -> tuple[str, str]:
     return whole.parent.name, whole.name
 
 
+def _location(address: tuple[str, str]) -> str:
+    """The path of a run's page; a name may be of any bytes."""
+    return f"/runs/{quote(os.fsencode('/'.join(address)))}/"
+
+
 def _version(folders: Sequence[Path]) -> str:
     """Changes whenever a run has something new to show."""
     state = hashlib.sha256(__version__.encode())
     for folder in folders:
-        state.update(str(folder).encode())
+        state.update(os.fsencode(folder))
         for name in ("events.jsonl", "run.json", "videos", "best"):
             try:
                 found = (folder / name).stat()

@@ -88,7 +88,7 @@ class Parent:
         their_read, our_write = os.pipe()
         our_read, their_write = os.pipe()
         me = os.getpid()
-        pid = os.fork()
+        pid = self._preparation.fork()
         if pid == 0:
             sys.dont_write_bytecode = True  # whatever a library imports late
             self._child(request, (their_read, their_write), me)
@@ -125,7 +125,7 @@ class Parent:
         ends = os.pipe()
         back = os.pipe()
         me = os.getpid()
-        pid = os.fork()
+        pid = self._preparation.fork()
         if pid == 0:
             lockdown.move_pipes(ends[0], back[1])
             report = lockdown.apply(self._preparation, me, _PROBE_MEMORY, 5)

@@ -41,10 +41,10 @@ def mapped(descriptor: int) -> mmap.mmap:
     """A file's pages, to be read only; the descriptor is closed.
 
     They are mapped before the lock-down: afterwards there are no files, and what is mapped by then
-    counts to no limit.
+    counts to no limit. Privately: whoever makes them writable writes to a copy of its own.
     """
     try:
-        return mmap.mmap(descriptor, 0, flags=mmap.MAP_SHARED, prot=mmap.PROT_READ)
+        return mmap.mmap(descriptor, 0, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ)
     finally:
         os.close(descriptor)
 

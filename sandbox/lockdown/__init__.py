@@ -13,7 +13,7 @@ import signal
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sandbox.lockdown import identity, landlock, libc, resources, seccomp
+from sandbox.lockdown import forking, identity, landlock, libc, resources, seccomp
 
 #: Where the two pipes are in the child.
 READ_FD, WRITE_FD = 3, 4
@@ -24,20 +24,29 @@ HIGHEST_FD = 4096
 _NOT_LINUX = "a Linux facility"
 
 
-@dataclass(frozen=True)
+@dataclass
 class Preparation:
-    """What is found out once; ``network`` is "on" or why the namespace is not."""
+    """What is found out once; ``network`` is "on" or why the namespace is not.
 
+    ``uid``: of the next child.
+    """
+
+    highest: resources.Highest
     network: str
+    process_ids: int | None
+    process_ids_missing: str
+    uids: range | None
     root: int | None
     ruleset: int | None
     ruleset_missing: str
     program: bytes | None
+    uid: int = 0
 
     @classmethod
     def make(cls) -> Preparation:
         """Enter namespaces and prepare what all children share. One thread only."""
         resources.prefer_for_oom_killer()
+        resources.merge_no_pages()
         # First: inside a user namespace without a mapping no file can be made.
         root = _out_of_the_way(identity.open_empty_root())
         network = identity.leave_namespaces()
@@ -47,13 +56,29 @@ class Preparation:
                 ruleset = _out_of_the_way(landlock.deny_everything(landlock.version()))
             except OSError as error:
                 missing = f"this kernel offers none ({error.strerror})"
+        process_ids, process_ids_missing = None, _NOT_LINUX
+        if libc.LINUX:
+            try:
+                process_ids = _out_of_the_way(forking.namespace())
+            except OSError as error:
+                process_ids_missing = f"refused here ({error.strerror})"
         return cls(
+            highest=resources.Highest.now(),
             network=network,
+            process_ids=process_ids,
+            process_ids_missing=process_ids_missing,
+            uids=identity.free_uids(),
             root=root,
             ruleset=ruleset,
             ruleset_missing=missing,
             program=seccomp.build(READ_FD, WRITE_FD),
         )
+
+    def fork(self) -> int:
+        """Fork, where possible into a process id namespace of the child's own; 0 in the child."""
+        if self.uids is not None:  # drawn here: what a child touches first costs it a page
+            self.uid = identity.any_of(self.uids)
+        return os.fork() if self.process_ids is None else forking.fork(self.process_ids)
 
 
 def _out_of_the_way(descriptor: int) -> int:
@@ -97,7 +122,7 @@ def apply(preparation: Preparation, parent: int, memory: int, cpu_seconds: float
 
     # No session of its own: the kernel takes milliseconds to make one.
     attempt("own process group", lambda: os.setpgid(0, 0))
-    attempt("resource limits", lambda: resources.limit(memory, cpu_seconds))
+    attempt("resource limits", lambda: preparation.highest.limit(memory, cpu_seconds))
     _change_identity(preparation, attempt, report)
     if libc.LINUX:
         attempt("no new privileges", lambda: libc.prctl(libc.PR_SET_NO_NEW_PRIVS, 1))
@@ -128,9 +153,9 @@ def _change_identity(
     if root is not None:
         attempt("empty root directory", lambda: identity.enter_root(root))
     report["own network namespace"] = preparation.network
-    uid = identity.free_uid()
-    if uid is not None:
-        attempt("own user id", lambda: identity.become(uid))
+    report["own process ids"] = "on" if os.getpid() == 1 else preparation.process_ids_missing
+    if preparation.uid:
+        attempt("own user id", lambda: identity.become(preparation.uid))
     else:
         report["own user id"] = "only root can change it"
     report["unprivileged user"] = "on" if os.geteuid() != 0 else "it runs as root"
@@ -143,5 +168,6 @@ def _change_identity(
 def _die_with(parent: int) -> None:
     # A change of credentials clears this signal, so it is set after them.
     libc.prctl(libc.PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:
+    # Who is outside of the namespace has the number 0 in it.
+    if os.getppid() not in (parent, 0):
         raise OSError("the parent is gone")

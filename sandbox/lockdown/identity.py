@@ -14,13 +14,21 @@ _NEWUSER, _NEWNET, _NEWIPC = 0x10000000, 0x40000000, 0x08000000
 _CAPSET = {"x86_64": 126, "aarch64": 91}
 _CAPABILITY_VERSION = 0x20080522
 
-#: First of the user ids that nobody else has; the process id is added.
-_OWN_UIDS = 1_900_000_000
+#: User ids that nobody else has, and who is taken where they are not mapped.
+_OWN_UIDS = range(1_900_000_000, 1_900_000_000 + (1 << 27))
 _NOBODY = 65534
+#: The true one: in the warm parent the name in ``os`` comes to lead to something else.
+_random_bytes = os.urandom
 
 
 class _CapabilityHeader(ctypes.Structure):
     _fields_ = (("version", ctypes.c_uint32), ("pid", ctypes.c_int))
+
+
+#: Made once, in the parent.
+_HEAD = _CapabilityHeader(_CAPABILITY_VERSION, 0)
+_NUMBER = _CAPSET.get(platform.machine())
+_ARGUMENTS = ctypes.byref(_HEAD), ctypes.byref((ctypes.c_uint32 * 6)())
 
 
 def drop_capabilities() -> None:
@@ -29,12 +37,9 @@ def drop_capabilities() -> None:
     Raises:
         OSError: the kernel refused, or the call number is not known here.
     """
-    number = _CAPSET.get(platform.machine())
-    if number is None:
+    if _NUMBER is None:
         raise OSError(f"the capset call of {platform.machine()} is not known")
-    head = _CapabilityHeader(_CAPABILITY_VERSION, 0)
-    empty = (ctypes.c_uint32 * 6)()
-    libc.syscall(number, ctypes.byref(head), ctypes.byref(empty), what="capset")
+    libc.syscall(_NUMBER, *_ARGUMENTS, what="capset")
 
 
 def leave_namespaces() -> str:
@@ -55,19 +60,24 @@ def leave_namespaces() -> str:
     return "on"
 
 
-def free_uid() -> int | None:
-    """A user id of nobody's for this process to become, or None where only root could."""
+def free_uids() -> range | None:
+    """User ids of nobody's, of which a process may become any; None where only root could."""
     if os.geteuid() != 0:
         return None
-    own = _OWN_UIDS + os.getpid()
     try:
-        ranges = [line.split() for line in Path("/proc/self/uid_map").read_text().splitlines()]
+        rows = [line.split() for line in Path("/proc/self/uid_map").read_text().splitlines()]
     except OSError:
-        return _NOBODY
-    for start, _, count in ranges:
-        if int(start) <= own < int(start) + int(count):
-            return own
-    return _NOBODY
+        rows = []
+    for row in rows:
+        start, _, count = map(int, row)
+        if start <= _OWN_UIDS.start and _OWN_UIDS.stop <= start + count:
+            return _OWN_UIDS
+    return range(_NOBODY, _NOBODY + 1)
+
+
+def any_of(uids: range) -> int:
+    """One of them by chance: a number that counts would tell how many were taken before."""
+    return uids[int.from_bytes(_random_bytes(8), "little") % len(uids)]
 
 
 def become(uid: int) -> None:

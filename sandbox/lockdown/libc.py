@@ -10,10 +10,12 @@ LINUX = sys.platform == "linux"
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
+NEWPID = 0x20000000
 PR_SET_PDEATHSIG = 1
 PR_SET_DUMPABLE = 4
 PR_SET_SECCOMP = 22
 PR_SET_NO_NEW_PRIVS = 38
+PR_SET_MEMORY_MERGE = 67
 
 
 def _failed(what: str) -> OSError:
@@ -62,3 +64,13 @@ def unshare(flags: int) -> None:
     """
     if _libc.unshare(ctypes.c_int(flags)) != 0:
         raise _failed("unshare")
+
+
+def setns(descriptor: int, kind: int) -> None:
+    """Join the namespace behind the descriptor.
+
+    Raises:
+        OSError: the kernel refused.
+    """
+    if _libc.setns(ctypes.c_int(descriptor), ctypes.c_int(kind)) != 0:
+        raise _failed("setns")

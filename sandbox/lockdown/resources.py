@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import os
 import resource
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from sandbox.lockdown import libc
@@ -26,37 +28,52 @@ def address_space() -> int:
         os.close(descriptor)
 
 
-def limit(memory: int, cpu_seconds: float) -> None:
-    """Allow ``memory`` more bytes and ``cpu_seconds``; no files, processes, cores or queues.
+@dataclass(frozen=True)
+class Highest:
+    """What processor time and address space may be at most, looked up once, in the parent."""
 
-    Raises:
-        OSError: the system refused one of them.
-    """
-    cpu = min(math.ceil(cpu_seconds), _MOST) + 1
-    limits = {
-        "RLIMIT_CPU": (cpu, cpu + 1),
-        "RLIMIT_CORE": (0, 0),
-        "RLIMIT_FSIZE": (0, 0),
-        "RLIMIT_NPROC": (0, 0),
-        "RLIMIT_MEMLOCK": (0, 0),
-        "RLIMIT_MSGQUEUE": (0, 0),
-        "RLIMIT_NOFILE": (0, 0),
-    }
-    if libc.LINUX:
-        ceiling = address_space() + min(memory, _MOST)
-        limits["RLIMIT_AS"] = (ceiling, ceiling)
-    for name, (soft, hard) in limits.items():
-        number = getattr(resource, name, None)
-        if number is None:
-            continue
-        _, highest = resource.getrlimit(number)
-        wanted = (soft, hard)
-        if highest != resource.RLIM_INFINITY:
-            wanted = (min(soft, highest), min(hard, highest))
-        try:
-            resource.setrlimit(number, wanted)
-        except ValueError as error:
-            raise OSError(f"{name}: {error}") from None
+    cpu: int
+    address_space: int
+
+    @classmethod
+    def now(cls) -> Highest:
+        """The ceilings of this process, which its children inherit; cores and locks: none at all.
+
+        Raises:
+            OSError: the system refused one of them.
+        """
+        for name in ("RLIMIT_CORE", "RLIMIT_MEMLOCK", "RLIMIT_MSGQUEUE"):
+            _set(name, 0, 0)
+        return cls(_ceiling("RLIMIT_CPU"), _ceiling("RLIMIT_AS"))
+
+    def limit(self, memory: int, cpu_seconds: float) -> None:
+        """Allow ``memory`` more bytes and ``cpu_seconds``; no files, no processes.
+
+        Raises:
+            OSError: the system refused one of them.
+        """
+        cpu = min(math.ceil(cpu_seconds), _MOST) + 1
+        _set("RLIMIT_CPU", min(cpu, self.cpu), min(cpu + 1, self.cpu))
+        if libc.LINUX:
+            most = min(address_space() + min(memory, _MOST), self.address_space)
+            _set("RLIMIT_AS", most, most)
+        for name in ("RLIMIT_FSIZE", "RLIMIT_NPROC", "RLIMIT_NOFILE"):
+            _set(name, 0, 0)
+
+
+def _ceiling(name: str) -> int:
+    _, highest = resource.getrlimit(getattr(resource, name))
+    return _MOST if highest == resource.RLIM_INFINITY else highest
+
+
+def _set(name: str, soft: int, hard: int) -> None:
+    number = getattr(resource, name, None)
+    if number is None:
+        return
+    try:
+        resource.setrlimit(number, (soft, hard))
+    except ValueError as error:
+        raise OSError(f"{name}: {error}") from None
 
 
 def prefer_for_oom_killer() -> None:
@@ -65,3 +82,12 @@ def prefer_for_oom_killer() -> None:
         Path("/proc/self/oom_score_adj").write_text("1000")
     except OSError:
         return
+
+
+def merge_no_pages() -> None:
+    """Keep the kernel from merging equal pages of processes, as it may where told to.
+
+    Whoever writes to such a page can tell by the time it takes that somebody has an equal one.
+    """
+    with suppress(OSError):
+        libc.prctl(libc.PR_SET_MEMORY_MERGE, 0)

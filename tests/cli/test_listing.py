@@ -1,9 +1,12 @@
 """``promptpo list``: what stands beside what."""
 
 import json
+import os
 
 import pytest
+from written_runs import written_run
 
+from promptpo.cli import main
 from promptpo.cli.listing import run_rows, with_twins
 
 
@@ -34,3 +37,21 @@ def test_a_run_that_withheld_facts_says_so(tmp_path, has, told, word):
 def test_which_specs_have_a_twin():
     assert "mujoco_hopper" in with_twins()
     assert "nim" not in with_twins()
+
+
+#: Latin-1, as an old archive has it; a newline; what only a terminal acts on.
+NAMES = [b"caf\xe9", b"two\nlines", b"\x1b[31mred"]
+
+
+@pytest.mark.usefixtures("unopened")
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("command", [["list"], ["compare", "RUN"], ["report", "RUN"]])
+def test_a_folder_whose_name_is_no_text_is_told_of_all_the_same(tmp_path, capsys, command, name):
+    run = written_run(tmp_path, test=[1.0, 2.0])
+    runs = tmp_path / os.fsdecode(name)
+    (runs / "toy").mkdir(parents=True)
+    run = run.rename(runs / "toy" / os.fsdecode(b"2026\xe90101-000000"))
+    words = [str(run) if word == "RUN" else word for word in command]
+    extra = ["--out", str(runs)] if command == ["list"] else []
+    assert main([*words, *extra]) == 0, capsys.readouterr().err
+    assert "2026\N{REPLACEMENT CHARACTER}0101-000000" in capsys.readouterr().out

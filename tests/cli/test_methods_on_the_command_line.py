@@ -172,3 +172,47 @@ def test_a_recording_of_best_of_n_is_replayed_as_one(capsys, runs, tmp_path):
     out = printed(capsys, "cartpole", "--model", f"recorded:{file}", "--dry-run")
     assert "\nmethod       best-of-n\n" in out
     assert "\ncalls        4\n" in out
+
+
+@pytest.mark.parametrize("method", ["best-of-n", "random-search", "props", "r2po", "inspo"])
+@pytest.mark.parametrize("command", [[], ["run", "--dry-run"], ["prompt"], ["--seeds", "0,1"]])
+def test_a_method_that_cannot_tune_refuses_to(tmp_path, capsys, method, command):
+    out = [] if command == ["prompt"] else ["--out", str(tmp_path / "runs")]
+    said = complaint(capsys, *command, "cartpole", "--method", method, "--tune", *out)
+    assert f"--method {method} tunes no constants" in said
+    assert said.endswith("--method promptpo or tune")
+    assert not (tmp_path / "runs").exists()
+
+
+PLUGIN = """
+from promptpo.methods.best_of_n import BestOfN
+
+
+class Tuner(BestOfN):
+    tunes = True
+"""
+
+
+def test_a_method_of_a_package_says_itself_that_it_tunes(tmp_path, capsys, monkeypatch):
+    (tmp_path / "own_tuner.py").write_text(PLUGIN)
+    about = tmp_path / "own_tuner-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Name: own-tuner\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text("[promptpo.methods]\nown-tuner = own_tuner:Tuner\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    printed(capsys, "cartpole", "--method", "own-tuner", "--tune", "--dry-run")
+    said = complaint(capsys, "cartpole", "--method", "best-of-n", "--tune", "--dry-run")
+    assert said.endswith("--method promptpo or tune or own-tuner")
+
+
+def test_a_replay_of_a_run_that_tuned_does_not_tune_with_a_method_that_cannot(tmp_path):
+    script = Replies().say(GOOD, "policy", 1, 1)
+    model = script.write(tmp_path / "replies.jsonl").removeprefix("recorded:")
+    header, *rest = Path(model).read_text().splitlines()
+    told = json.loads(header) | {"config": {"tune": True}}
+    Path(model).write_text("\n".join([json.dumps(told), *rest, ""]))
+    result, events = run_small(
+        tmp_path, method="best-of-n", model=f"recorded:{model}", rounds=1, candidates=1
+    )
+    assert result.status == "finished"
+    assert next(e.data["config"] for e in events if e.type == "run")["tune"] is False

@@ -14,6 +14,7 @@ from promptpo.report.tables import runs_table
 from promptpo.run.limits import Ledger
 from promptpo.store.codec import encode
 from promptpo.store.events import Event, read_log
+from promptpo.store.summary import Summary
 from promptpo.store.tally import Usage
 from promptpo.trackers.feed import Feed
 from promptpo.ui.status import RunStatus
@@ -43,7 +44,7 @@ def test_a_learning_curve_rises_over_steps_of_search_and_tuning(history):
 def test_tables_of_runs_count_both(history):
     [panel] = panels([history])
     assert score_rows(panel)[0][5] == run_rows(panel)[0][5] == "1,000"
-    [row] = runs_table([(history.run, "")], "runs").rows
+    [row] = runs_table([(Summary.of(history.run), "run", "")], "runs").rows
     assert "1,000" in [cell.text for cell in row]
 
 

@@ -148,6 +148,60 @@ def test_line_separators_inside_a_string_do_not_end_the_line():
     assert "U+2028" in reason_for(f"```python\n{CLASS}x = 'a\u2028b'\n```")
 
 
+DOCUMENTED = CLASS.replace(
+    "    def act", '    """Use:\n\n    ```python\n    Policy()\n    ```\n    """\n\n    def act', 1
+)
+ABOVE = f'"""Use:\n```\nPolicy()\n```\n"""\n{CLASS}'
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        (f"Here it is: ```python\n{CLASS}```\nThat is all.", CLASS),
+        (f"Here it is: ```\n{CLASS}```", CLASS),
+        (f"1. ```python\n{textwrap.indent(CLASS, '   ')}   ```", CLASS),
+        (f"Here: ~~~python\n{CLASS}~~~\nUse:\n~~~python\nPolicy()\n~~~", CLASS),
+        (f"```python\n{DOCUMENTED}```\nThat is all.", DOCUMENTED),
+        (f"```python\n{ABOVE}```", ABOVE),
+        (f"Here it is: ```py\n{ABOVE}```".replace("\n", "\r\n"), ABOVE),
+        (f"~~~~python\n{DOCUMENTED}~~~~", DOCUMENTED),
+        (f"````markdown\nThe class:\n```python\n{CLASS}```\n````", CLASS),
+        (f"`````\n````md\n```python\n{CLASS}```\n````\n`````", CLASS),
+        (f"```python\n{CLASS}```\n```\n", CLASS),
+        (f"```python\n{CLASS}```\n```\nHope this helps!", CLASS),
+        (f"Here it is: ```python\n{CLASS.rstrip()}```\nThat is all.", CLASS),
+        (textwrap.indent(f'```python\n{CLASS}x = """\n', "  ") + 'y"""\n  ```',
+         f'{CLASS}x = """\ny"""\n'),
+    ],
+    ids=[
+        "within a line", "without language", "behind a number", "tildes", "docstring",
+        "module docstring", "returns", "longer tildes", "markdown", "fences in fences",
+        "a fence too many", "a fence and a word too many", "glued", "indented less",
+    ],
+)  # fmt: skip
+def test_the_class_is_found_whatever_fences_stand_around_it_and_in_it(text, code):
+    assert code_of(text) == code
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"Here it is: ```python\n{CLASS}",
+        f"```python\n{DOCUMENTED}",
+    ],
+)
+def test_a_block_that_does_not_end_is_cut_off_wherever_it_begins(text):
+    assert "cut off" in reason_for(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["I would write ```act``` first.\n```\n", "```\nmove left\n```\n```\nand right", "``` "],
+)
+def test_a_fence_too_many_is_no_reply_that_was_cut_off(text):
+    assert "cut off" not in reason_for(text)
+
+
 MANY = "class B:\n    x = 1\n" * 40_000
 
 
@@ -174,8 +228,11 @@ def test_what_is_far_too_long_is_refused_in_a_short_line(text, complaint):
         "```" + " " * 900_000 + "`\n",
         "".join(f"```\nimport m{i}\n```\n" for i in range(30_000)),
         "`" * 900_000 + "\n",
+        "```\n'" + '\\"' * 400_000 + "\n```\n",
+        '```\nx = """\n```\n' * 60_000,
+        "```\n" * 200_000,
     ],
-    ids=["tags", "spaces", "blocks", "backticks"],
+    ids=["tags", "spaces", "blocks", "backticks", "escapes", "open strings", "fences"],
 )
 def test_a_megabyte_before_the_class_takes_no_time(text):
     started = time.process_time()

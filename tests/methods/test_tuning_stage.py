@@ -122,3 +122,25 @@ def test_a_refused_declaration_is_an_error_to_be_repaired():
     assert "line 1" in refused.error
     assert stage.stage.refuses(refused)
     assert not stage.stage.refuses(Candidate(Key(1, 1), source(1)))
+
+
+@pytest.mark.parametrize(
+    ("declared", "why"),
+    [
+        (f"tunable(0x{'f' * 400}, 0, 1)", "from -1e+100 to 1e+100"),
+        ("tunable(1.0, -1e999, 1e999)", "from -1e+100 to 1e+100"),
+        (f"tunable(1.0, 0, 2), {'-' * 50_000}1", "constants cannot be found: it nests"),
+    ],
+)
+def test_whatever_a_declaration_is_costs_its_candidate_alone(declared, why):
+    stage = Stage()
+    found = stage.stage.plain(Candidate(Key(1, 1), f"GAIN = {declared}\n{plays(1)}"))
+    assert why in found.error
+    assert stage.stage.refuses(found)
+
+
+def test_a_policy_that_cannot_be_read_and_declares_nothing_is_played_and_not_tuned():
+    stage = Stage()
+    odd = Candidate(Key(1, 1), f"GAIN = {'-' * 50_000}1\n{plays(1)}")
+    assert stage.stage.plain(odd) == odd
+    assert stage.stage._known(odd.source).constants == ()

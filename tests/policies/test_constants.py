@@ -112,6 +112,15 @@ def test_arrays_and_whole_numbers_are_declared_too():
         ("kp = tunable(*x)", "bounds are missing"),
         ("def act(o):\n    return tunable(1.0, 0, 2)", "line 2: tunable stands for a constant"),
         ("kp = 2 * tunable(1.0, 0, 2)", "and nowhere else"),
+        (f"kp = tunable(0x{'f' * 400}, 0, 1)", "numbers, written out, from -1e+100 to 1e+100"),
+        ("kp = tunable(1.0, -1e999, 1e999)", "numbers, written out, from -1e+100 to 1e+100"),
+        ("kp = tunable(1.0, -1.7e308, 1.7e308)", "numbers, written out, from -1e+100 to 1e+100"),
+        ("kp = tunable(1e-150, 1e-200, 1, log=True)", "begins at 1e-100 or more, not at 1e-200"),
+        (
+            f"kp = tunable(1{'0' * 17}, 1{'0' * 17}, 1{'0' * 16}1, log=True)",
+            "there is nothing to choose",
+        ),
+        (f"kp = tunable([{'1.5, ' * 1001}], 0, 3)", "a program declares at most 1,000 numbers"),
         ("def tunable(*a):\n    return a[0]", "not to be defined"),
     ],
 )
@@ -173,3 +182,22 @@ def test_lines_are_counted_as_python_counts_them():
         ("B", 2, 2.5), ("C", 3, 3.5),
     ]  # fmt: skip
     assert found.written((4.5, 3.5)) == source.replace("2.5", "4.5  # was 2.5")
+
+
+def test_of_very_many_numbers_the_first_are_found():
+    found = names("A = [" + "1.5, " * 3000 + "]\nB = 1.5\n", auto=True)
+    assert found == [f"A[{i}]" for i in range(1000)]
+
+
+def test_numbers_beyond_all_reckoning_are_no_constants():
+    source = f"A = 1e999\nB = 0x{'f' * 400}\nC = 1e100\nD = {{0x{'f' * 5000}: 2.5}}\nE = -1e308\n"
+    assert values(source, auto=True) == [2.5]
+
+
+def test_what_is_changed_deep_within_is_known_without_counting_it_out():
+    assert names(f"A = 1.5\nA{'[0]' * 60} = 1\n", auto=True) == []
+
+
+def test_a_program_that_nests_too_deeply_is_unreadable():
+    with pytest.raises(SyntaxError, match="too deeply"):
+        tunable(f"A = {'-' * 50_000}1\n", auto=True)

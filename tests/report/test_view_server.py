@@ -4,6 +4,7 @@ import contextlib
 import http.client
 import os
 import re
+import shutil
 import signal
 import socket
 import struct
@@ -58,6 +59,24 @@ def test_a_page_comes_with_headers_that_lock_it_down(ask, run_path):
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
     assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"]
     assert b"connect-src &#39;self&#39;" in answer.content
+
+
+@pytest.mark.parametrize("only", [False, True])
+@pytest.mark.parametrize("name", [b"caf\xe9", b"50% off?#1", b"two\nlines", b"\xe2\x80\xae"])
+def test_a_folder_of_any_name_has_its_page_and_takes_no_other_down(copied, name, only):
+    parent = copied.parent.with_name(os.fsdecode(name))
+    odd = parent / os.fsdecode(name)
+    parent.mkdir()
+    shutil.copytree(copied, odd)
+    site = Site(lambda: [odd] if only else [copied, odd], "runs", only=only)
+    first = site.answer("/")
+    paths = [first.location] if only else re.findall(r'href="(/runs/[^"]+)"', first.body.decode())
+    assert len(paths) == 2 - only
+    for path in paths:
+        page = site.answer(path)
+        assert page.status == 200
+        assert b"<!doctype html>" in page.body.lower()
+        assert site.answer(f"{path}best/policy.py").status == 200
 
 
 def test_only_what_has_changed_is_sent_again(ask, run_path, copied):

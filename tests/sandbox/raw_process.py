@@ -1,10 +1,11 @@
 """Runs ordinary Python, no language layer, in processes that are locked down.
 
-Executed as a program: lines of JSON in, lines of JSON out, one forked process per line.
+Executed as a program: lines of JSON in, lines of JSON out, forked processes for each line.
 """
 
 import ctypes
 import json
+import mmap
 import multiprocessing
 import os
 import select
@@ -25,6 +26,16 @@ def _try(call, *args):
         return True
     except OSError:
         return False
+def machine(code, *arguments):
+    # In a page that was executable before the lock-down.
+    executable[:len(code)] = code
+    address = ctypes.addressof(ctypes.c_char.from_buffer(executable))
+    return ctypes.CFUNCTYPE(ctypes.c_long, *[ctypes.c_long] * len(arguments))(address)(*arguments)
+def call(number, *arguments):
+    # The result of a system call; its error with a minus.
+    libc.syscall.restype = ctypes.c_long
+    result = libc.syscall(*map(ctypes.c_long, (number, *arguments)))
+    return -ctypes.get_errno() if result == -1 else result
 """
 
 
@@ -45,9 +56,19 @@ class RawProcesses:
         return self._process.pid
 
     def run(self, source):
-        """``{"status": wait status, "text": repr of what attack() gave or raised}``."""
-        names = {**self._names, "PARENT": self._process.pid}
-        self._process.stdin.write(json.dumps({"source": source, "names": names}) + "\n")
+        """Exit code ("status"), what attack() gave or raised ("text"), "pid" and "uid"."""
+        return self.run_together([source])[0]
+
+    def run_together(self, sources):
+        """The same for each of several processes at one time."""
+        return self._ask({"sources": sources, "names": {**self._names, "PARENT": self.pid}})
+
+    def grow(self, size):
+        """Let the parent use so many bytes more."""
+        self._ask({"grow": size})
+
+    def _ask(self, request):
+        self._process.stdin.write(json.dumps(request) + "\n")
         self._process.stdin.flush()
         return json.loads(self._process.stdout.readline())
 
@@ -57,18 +78,19 @@ class RawProcesses:
         self._process.stdout.close()
 
 
-def _child(request, preparation, parent, ends):
+def _child(source, names, preparation, parent, ends):
     from sandbox import lockdown
     from sandbox.inside.recorded import mapped
 
-    namespace = dict(request["names"])
+    private = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+    namespace = {**names, "executable": mmap.mmap(-1, 4096, flags=private, prot=7)}
     if "MAPPED" in namespace:
         namespace["pages"] = mapped(os.open(namespace["MAPPED"], os.O_RDONLY))
     exec(PREAMBLE, namespace)  # noqa: S102 - loads what the attacks need
     lockdown.move_pipes(*ends)
     lockdown.apply(preparation, parent, 1 << 28, 3)
     try:
-        exec(request["source"], namespace)  # noqa: S102 - the object of the test
+        exec(source, namespace)  # noqa: S102 - the object of the test
         text = f"returned {namespace['attack']()!r}"
     except BaseException as error:
         text = "raised " + "".join(traceback.format_exception_only(error)).strip()
@@ -76,27 +98,45 @@ def _child(request, preparation, parent, ends):
     os._exit(0)
 
 
+def _begin(source, names, preparation):
+    idle, back = os.pipe(), os.pipe()
+    parent = os.getpid()
+    pid = preparation.fork()
+    if pid == 0:
+        _child(source, names, preparation, parent, (idle[0], back[1]))
+    os.close(back[1])
+    return pid, (*idle, back[0])
+
+
+def _end(pid, fds):
+    data = b""
+    while select.select([fds[-1]], [], [], 3.0)[0] and (more := os.read(fds[-1], 4096)):
+        data += more
+    uid = next(
+        int(line.split()[1])
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines()
+        if line.startswith("Uid:")
+    )
+    os.kill(pid, signal.SIGKILL)
+    _, status = os.waitpid(pid, 0)
+    for fd in fds:
+        os.close(fd)
+    code = os.waitstatus_to_exitcode(status)
+    return {"status": code, "text": data.decode(), "pid": pid, "uid": uid}
+
+
 def _serve(root):
     sys.path.insert(0, root)
     from sandbox import lockdown
 
     preparation = lockdown.Preparation.make()
-    parent = os.getpid()
+    grown = []
     for line in sys.stdin:
-        idle, back = os.pipe(), os.pipe()
-        pid = os.fork()
-        if pid == 0:
-            _child(json.loads(line), preparation, parent, (idle[0], back[1]))
-        os.close(back[1])
-        data = b""
-        while select.select([back[0]], [], [], 3.0)[0] and (more := os.read(back[0], 4096)):
-            data += more
-        os.kill(pid, signal.SIGKILL)
-        _, status = os.waitpid(pid, 0)
-        for fd in (*idle, back[0]):
-            os.close(fd)
-        answer = {"status": os.waitstatus_to_exitcode(status), "text": data.decode()}
-        print(json.dumps(answer), flush=True)
+        request = json.loads(line)
+        grown.append(bytearray(request.get("grow", 0)))
+        sources, names = request.get("sources", ()), request.get("names")
+        begun = [_begin(source, names, preparation) for source in sources]
+        print(json.dumps([_end(*process) for process in begun]), flush=True)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ import os
 import random
 import re
 import sys
+import time
 import types
 from pathlib import Path
 
@@ -19,9 +20,10 @@ from sandbox.libraries import needed_libraries
 def runtime(libraries: tuple[str, ...]) -> Runtime:
     """What a warm parent with these libraries has, its chance and its clock kept to itself."""
     bits = np.random.bit_generator
-    before = os.urandom, bits.randbits, random.Random.seed
+    before = os.urandom, bits.randbits, random.Random.seed, random.seed, dict(vars(time))
     made = Runtime(libraries)
-    os.urandom, bits.randbits, random.Random.seed = before
+    os.urandom, bits.randbits, random.Random.seed, random.seed, clocks = before
+    vars(time).update(clocks)
     return made
 
 

@@ -140,7 +140,7 @@ def test_a_process_loads_nothing_of_the_other_side(first, others):
 
 SPEAKS = """
 import json, socket
-def main(descriptor):
+def main(descriptor, libraries):
     report = {"isolation": {"seccomp": "of the copy"}}
     socket.socket(fileno=descriptor).sendall(json.dumps(report).encode() + b"\\n")
 """

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 import scipy.stats
 from restricted import programs
+from sandbox.language.catalog import library_members, tree
 
 from sandbox import Box, Host, Interface, Limits
-from sandbox.language.catalog import library_members, tree
 from sandbox.language.facades import Facade
 from sandbox.libraries import SCIPY
 

@@ -80,6 +80,14 @@ def has_ended(pid):
         return True
 
 
+def wait_until_ended(pids):
+    """A lock is free some moments before the process that held it is gone."""
+    deadline = time.monotonic() + 30
+    while not all(map(has_ended, pids)):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
 @pytest.fixture(scope="module")
 def swept(tmp_path_factory):
     """The folder in which a sweep of two specs and two seeds was made, and what it printed."""
@@ -201,7 +209,7 @@ def test_what_began_with_a_kill_or_ctrl_c_goes_on_and_nothing_is_begun_twice(tmp
     process.communicate()
     sweep = only_sweep(tmp_path)
     os.close(sweep.lock())  # is to be had once they have ended
-    assert all(has_ended(pid) for pid in children)
+    wait_until_ended(children)
     assert statuses_in(sweep) == ["interrupted"] * 2
     begun = runs_in(sweep)
     (sweep.path / "nim" / ".new-torn").mkdir()
@@ -256,6 +264,20 @@ def test_a_sweep_that_is_going_on_is_not_begun_again(tmp_path, capsys, monkeypat
         process.terminate()
         process.communicate()
     assert process.returncode == 130
+
+
+@pytest.mark.slow
+def test_a_sweep_whose_folder_is_deleted_begins_no_further_run(tmp_path):
+    process = start(tmp_path, "nim", "--seeds", "1,2,3", "--workers", "1", *WAITING)
+    wait_until(lambda: [*tmp_path.glob("runs/sweeps/*/nim/*/prompts/*.md")], process)
+    while sweeps := [*tmp_path.glob("runs/sweeps/*")]:
+        shutil.rmtree(sweeps[0], ignore_errors=True)
+    out, errors = process.communicate(timeout=60)
+    assert process.returncode == 8, (out, errors)
+    assert errors.count("\n") == 1
+    assert "deleted while the sweep went on" in errors
+    assert out.count("starting") == 1
+    assert not [*tmp_path.glob("runs/sweeps/*")]
 
 
 @pytest.mark.parametrize(

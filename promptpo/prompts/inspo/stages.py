@@ -12,6 +12,7 @@ from promptpo.llm.extraction import ReplyRejected, extract_blocks
 from promptpo.llm.messages import Message, Reply
 from promptpo.prompts import promptpo
 from promptpo.prompts.promptpo import Memory
+from promptpo.prompts.quoting import quoted
 from promptpo.prompts.task import filled, task_text, template
 from promptpo.types import Instruction
 
@@ -136,7 +137,7 @@ def render_all(spec: EnvSpec, config: RunConfig) -> list[tuple[str, Messages]]:
 
 def _told(text: str, history: str) -> str:
     """What became of a candidate, unless the history before it has that in full."""
-    text = clean(text.strip())
+    text = quoted(text.strip())
     return "as told above." if text in history else shortened(text, _EPISODE)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from promptpo.common.plaintext import fenced
 from promptpo.config import RunConfig
 from promptpo.llm.messages import Message
 from promptpo.prompts.promptpo.memory import Memory
@@ -50,7 +51,7 @@ def critic_messages(
     return _filled(
         spec, config, memory,
         name=of.name,
-        source=(of.source or "").strip(),
+        source=fenced((of.source or "").strip(), "python"),
         statistics=_statistics(spec, of, best),
         shown=told,
         episodes=len(of.rollout.whole) if of.rollout else 0,
@@ -66,7 +67,8 @@ def critic_prompts(spec: EnvSpec, config: RunConfig) -> list[tuple[str, Messages
     told = "".join(f"## {title} (<its result>)\n\n<step by step>\n\n" for title in titles)
     asked = _filled(
         spec, config, placeholder_memory(spec, config),
-        name="<its name>", source="<the source of the policy>", shown=told, episodes="<number>",
+        name="<its name>", source=fenced("<the source of the policy>", "python"), shown=told,
+        episodes="<number>",
         statistics="<score, returns, lengths and successes of all episodes, and beside the best>",
         rule=_REVISE,
     )  # fmt: skip

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from promptpo.common.plaintext import fenced
 from promptpo.prompts.promptpo.memory import (
     FAILED,
     HARD,
@@ -28,6 +29,7 @@ from promptpo.prompts.promptpo.words import (
     strategy_line,
     what_differs,
 )
+from promptpo.prompts.quoting import quoted
 from promptpo.prompts.task import CHARS_PER_TOKEN
 from promptpo.types import Candidate, Note, Round
 
@@ -189,7 +191,7 @@ def second_in_full(second: Candidate, best: Candidate | None) -> str:
     base = (best.source if best else None) or ""
     changed = source_difference(base, second.source or "", _SECOND) if base else ""
     if changed and MORE not in changed:
-        source = f"{_LINES.format(name=best.name if best else '')}\n\n```diff\n{changed}\n```"
+        source = f"{_LINES.format(name=best.name if best else '')}\n\n{fenced(changed, 'diff')}"
     else:
         source = _code(second)
     told = [source, preparation_words(second), *_episodes(second, _ROOMY)]
@@ -237,13 +239,13 @@ def _other(candidate: Candidate, base: Candidate, most: int, *, difference: bool
     if difference and candidate.source and base.source and candidate.source != base.source:
         changed = source_difference(base.source, candidate.source)
         if changed and MORE not in changed:
-            parts.append(f"{_LINES.format(name=base.name)}\n\n```diff\n{changed}\n```")
+            parts.append(f"{_LINES.format(name=base.name)}\n\n{fenced(changed, 'diff')}")
         else:  # the first lines of many say little: how it fared takes their place
             how = "Much of it differs from" if changed else "Written anew, not from"
             strategy = shortened(strategy_line(candidate.source), _ANEW)
             parts.append(f"{how} {base.name}. {strategy}".strip())
     if candidate.error:
-        parts.append(shortened(candidate.error.strip(), _ERROR))
+        parts.append(shortened(quoted(candidate.error.strip()), _ERROR))
     if learned := preparation_line(candidate, most):
         parts.append(learned)
     parts += [shortened(_line(note), most) for note in candidate.notes[:1]]
@@ -280,8 +282,8 @@ def _episodes(candidate: Candidate, beside: int = _BESIDE) -> list[str]:
 
 
 def _code(candidate: Candidate) -> str:
-    return f"```python\n{(candidate.source or '').strip()}\n```"
+    return fenced((candidate.source or "").strip(), "python")
 
 
 def _line(note: Note) -> str:
-    return f"{note.title}: {note.text}"
+    return f"{note.title}: {quoted(note.text)}"

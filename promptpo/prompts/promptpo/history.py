@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
+from promptpo.common.plaintext import fenced
 from promptpo.common.text import success_count
 from promptpo.prompts.promptpo.memory import REFLECTION
 from promptpo.prompts.promptpo.prepared import preparation_words
 from promptpo.prompts.promptpo.words import first_line, strategy_line
+from promptpo.prompts.quoting import quoted
 from promptpo.prompts.task import CHARS_PER_TOKEN
 from promptpo.types import Candidate, Note, Rollout, Round, best_round
 
@@ -80,7 +82,7 @@ def _render_round(round_: Round, is_best: bool, detail: Detail) -> str:
     if winner.rollout is not None and winner.error is None:
         lines.append(_episodes_line(winner.rollout))
     if detail is Detail.FULL and winner.source:
-        lines.append(f"\n```python\n{winner.source.strip()}\n```\n")
+        lines.append(f"\n{fenced(winner.source.strip(), 'python')}\n")
     else:
         lines.append(f"({strategy_line(winner.source) or 'source'}: source left out for space)")
     if detail > Detail.SCORES and (learned := preparation_words(winner)):
@@ -124,7 +126,7 @@ def _figures(run: Rollout) -> _Figures:
 
 
 def _note_line(note: Note) -> str:
-    return f"{note.title}: {note.text}"
+    return f"{note.title}: {quoted(note.text)}"
 
 
 def _episodes_line(run: Rollout) -> str:

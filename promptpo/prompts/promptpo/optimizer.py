@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from promptpo.common.plaintext import fenced
 from promptpo.prompts.promptpo.words import score_words
 from promptpo.prompts.task import CHARS_PER_TOKEN
 from promptpo.types import Candidate, Round
@@ -52,5 +53,5 @@ def _solution(candidate: Candidate) -> str:
     """A policy and its score; of one that failed only why."""
     if candidate.score.failed:
         return f"{candidate.name}: {score_words(candidate)}\n"
-    source = f"```python\n{(candidate.source or '').strip()}\n```"
+    source = fenced((candidate.source or "").strip(), "python")
     return f"{candidate.name}:\n\n{source}\n\nScore: {score_words(candidate)}\n"

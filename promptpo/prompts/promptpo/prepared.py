@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from promptpo.common.plaintext import clean, shortened
+from promptpo.common.plaintext import clean, fenced, shortened
 from promptpo.config import RunConfig
 from promptpo.types import Candidate
 
@@ -61,7 +61,7 @@ def preparation_words(candidate: Candidate, most: int = FULL) -> str:
     output = shortened(clean(done.output.strip()), most)
     if not output:
         return f"{told}, and printed nothing."
-    return f"{told}, and printed:\n\n```\n{output}\n```"
+    return f"{told}, and printed:\n\n{fenced(output)}"
 
 
 def preparation_line(candidate: Candidate, most: int) -> str:

@@ -7,7 +7,7 @@ from string import Template
 from typing import TYPE_CHECKING
 
 from promptpo.common import bounds
-from promptpo.common.plaintext import clean, shortened
+from promptpo.common.plaintext import clean, fenced, shortened
 from promptpo.config import RunConfig
 from promptpo.llm.messages import Message
 from promptpo.prompts.promptpo.focused import LOSER, render_memory, second_in_full
@@ -24,6 +24,7 @@ from promptpo.prompts.promptpo.prepared import (
     probes_of,
 )
 from promptpo.prompts.promptpo.tuned import DECLARING
+from promptpo.prompts.quoting import quoted
 from promptpo.prompts.task import filled, imports_text, task_text, template
 from promptpo.types import Candidate, Episode, Key, Note, Rollout, Round, best_round
 
@@ -61,9 +62,7 @@ so characters: begin with how the episode ended, and what led to it."""
 _REVISION = """
 The episodes above were described by this class:
 
-```python
 {source}
-```
 
 If it leaves out what the next author needs to know, send a better one after your sentences, whole,
 in one fenced Python code block: the same interface, a text of at most {chars} characters an
@@ -83,7 +82,9 @@ def policy_messages(
     was asked for just before; last what one candidate alone is told: so a provider's prompt cache
     serves as much as can be.
     """
-    reflected = bool(memory.reflection) and turn.reflected
+    reflection = ""
+    if memory.reflection and turn.reflected:
+        reflection = f"## Reflection on the last round\n\n{quoted(memory.reflection)}\n\n"
     said = _ON if memory.rounds else _FIRST
     if turn.second and memory.second is not None:
         said = _SECOND.replace("$name", memory.second.name) + second_in_full(
@@ -95,7 +96,7 @@ def policy_messages(
         "promptpo/policy",
         task=task_text(spec, config),
         history=history_text(spec, config, memory),
-        reflection=f"## Reflection on the last round\n\n{memory.reflection}\n\n" * reflected,
+        reflection=reflection,
         turn=f"## Your turn\n\n{said}",
         trace=_TRACE if _traces(config) else "",
         lasts=_LASTS.format(life) if (life := config.for_spec(spec).life) > 1 else "one episode",
@@ -132,7 +133,8 @@ def reflection_messages(spec: EnvSpec, config: RunConfig, memory: Memory) -> Mes
     second = " and on the second line of attack" if memory.second else ""
     revision = ""
     if config.options.revise_feedback and memory.feedback and _unclear(memory):
-        revision = _REVISION.format(source=memory.feedback.strip(), chars=bounds.SUMMARY)
+        source = fenced(memory.feedback.strip(), "python")
+        revision = _REVISION.format(source=source, chars=bounds.SUMMARY)
     return filled("promptpo/reflection", **told, second=second, feedback=revision)
 
 
@@ -153,8 +155,8 @@ def repair_messages(
 ) -> Messages:
     """Continue a conversation: the reply to ``asked`` failed with ``error``; ``form`` says it."""
     output, error = _quoted(output, bounds.ERROR), _quoted(error, bounds.ERROR)
-    printed = f"\nIt had printed:\n\n```\n{output}\n```\n" if output else ""
-    text = template(form).substitute(what=what, error=error, output=printed)
+    printed = f"\nIt had printed:\n\n{fenced(output)}\n" if output else ""
+    text = template(form).substitute(what=what, error=fenced(error), output=printed)
     quoted = shortened(clean(reply), bounds.QUOTE)
     return (*asked, Message("assistant", quoted), Message("user", text.strip()))
 

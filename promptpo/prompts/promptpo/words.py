@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import difflib
 import re
 from collections.abc import Sequence
 from functools import lru_cache
 
 from promptpo.common.plaintext import clean
+from promptpo.common.python_text import alignable, decorating, docstring, has_gap, tree_of
 from promptpo.common.text import life_words, success_count
 from promptpo.racing import Difference, Paired, standard_error
 from promptpo.types import Candidate, Rollout
@@ -71,17 +73,13 @@ def _difference(told: Difference) -> str:
 
 
 @lru_cache(256)
+@decorating(str)
 def strategy_line(source: str | None) -> str:
     """The first paragraph of the docstring of ``class Policy``, on one line; may be empty."""
-    import ast
-
-    try:
-        tree = ast.parse(source or "")
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ""
-    for node in tree.body:
+    tree = tree_of(source or "")
+    for node in tree.body if tree else ():
         if isinstance(node, ast.ClassDef) and node.name == "Policy":
-            return shortened(" ".join((ast.get_docstring(node) or "").split("\n\n")[0].split()))
+            return shortened(" ".join(docstring(node).split("\n\n")[0].split()))
     return ""
 
 
@@ -102,6 +100,8 @@ def source_difference(old: str, new: str, most: int = _DIFFERENCE) -> str:
     Docstrings are left out, because the strategy is told elsewhere.
     """
     before, after = (_without_docstrings(text).splitlines() for text in (old, new))
+    if not alignable(before, after):
+        return ""
     lines = list(difflib.unified_diff(before, after, n=0, lineterm=""))[2:]
     told = [shortened(line.rstrip(), _DIFFERENT) for line in lines if not line.startswith("@@")]
     if sum(line.startswith("+") for line in told) > 0.6 * max(len(after), 1):
@@ -115,7 +115,10 @@ def source_difference(old: str, new: str, most: int = _DIFFERENCE) -> str:
 
 
 def _without_docstrings(source: str) -> str:
-    return re.sub(r'(?m)^\s*[rR]?"""(?:.|\n)*?"""[ \t]*\n?', "", source.strip())
+    source = source.strip()
+    if has_gap(source):
+        return source
+    return re.sub(r'(?m)^\s*[rR]?"""(?:.|\n)*?"""[ \t]*\n?', "", source)
 
 
 def what_differs(text: str, first: str) -> str:

@@ -103,7 +103,7 @@ class RayExecutor(Sharing):
         where = {"address": self._connection.address, "nodes": self._dispatch.nodes}
         return {"name": "ray", "version": self._ray, **where, "workers": self.slots}
 
-    def tell(self, notify: Callable[[str], None]) -> None:
+    def tell(self, notify: Callable[..., None]) -> None:
         """Let ``notify`` hear what there is to say of nodes, in whatever thread it is noticed."""
         self._dispatch.notify = notify
 

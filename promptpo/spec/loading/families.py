@@ -21,6 +21,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from promptpo.common.foreign import foreign
 from promptpo.errors import SpecError
 from promptpo.spec.authoring.definition import UnknownMember, Unsuitable
 from promptpo.spec.loading import catalog
@@ -76,7 +77,7 @@ class Family:
         ref = f"{self.name}:{member}"
         source = self._part("source")
         try:
-            with activity.call(IMPORT), exit_raises(), time_limit(LIMIT):
+            with activity.call(IMPORT), foreign(ref), exit_raises(), time_limit(LIMIT):
                 text: str = source(member)
         except UnknownMember:
             members = self.members()

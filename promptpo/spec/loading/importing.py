@@ -25,6 +25,7 @@ from pathlib import Path
 from types import ModuleType
 
 from promptpo.common.files import NotText, read_source
+from promptpo.common.foreign import foreign
 from promptpo.errors import SpecError
 from promptpo.spec.authoring.definition import EnvSpec
 from promptpo.spec.loading.bundle import read_manifest
@@ -62,7 +63,7 @@ def import_file(path: Path, limit: float = LIMIT, module: str = "") -> ModuleTyp
         raise SpecError(f"{path}: cannot be imported as a Python module")
     fresh = importlib.util.module_from_spec(found)
     try:
-        with activity.call(IMPORT), exit_raises(), time_limit(limit):
+        with activity.call(IMPORT), foreign(path.stem), exit_raises(), time_limit(limit):
             if package:
                 importlib.import_module(package)
             sys.modules[name] = fresh
@@ -78,7 +79,7 @@ def import_entry(entry: Entry) -> ModuleType:
     """Import the module of a family, once. Raises SpecError."""
     name = f"{package_of_entry(entry)}.{entry.path.stem}" if not entry.module else entry.module
     try:
-        with activity.call(IMPORT), exit_raises(), time_limit(LIMIT):
+        with activity.call(IMPORT), foreign(entry.name), exit_raises(), time_limit(LIMIT):
             return importlib.import_module(name)
     except BaseException as error:
         reraise_interrupt(error)
@@ -98,7 +99,7 @@ def import_text(text: str, ref: str, name: str, package: str) -> ModuleType:
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
     sys.modules[module.__name__] = module
     try:
-        with activity.call(IMPORT):
+        with activity.call(IMPORT), foreign(ref):
             exec(compile(text, filename, "exec"), vars(module))  # noqa: S102 - written by a family
     except BaseException as error:
         sys.modules.pop(module.__name__, None)

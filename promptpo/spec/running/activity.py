@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import mmap
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Protocol
 
 #: Calls of a spec and its environment, by their number; no number: something else is under way.
@@ -32,10 +32,16 @@ class Stepping(Protocol):
 
 
 class Activity:
-    """The cells of this process: its own memory until ``share`` gives it some that is watched."""
+    """The cells of this process: its own memory until ``share`` gives it some that is watched.
+
+    Attributes:
+        cells: the memory.
+        mend: is called after ``call``, to put right what a spec may have done to the process.
+    """
 
     def __init__(self) -> None:
         self.cells = memoryview(bytearray(SIZE)).cast("q")
+        self.mend: Callable[[], None] = lambda: None
         self._tasks: weakref.WeakSet[Stepping] = weakref.WeakSet()
 
     def share(self, fd: int) -> None:
@@ -56,6 +62,7 @@ class Activity:
             yield
         finally:
             self.cells[CALL] = before
+            self.mend()
 
     def add(self, task: Stepping) -> None:
         """Count the steps of a task, as long as it lives."""

@@ -9,7 +9,9 @@ import signal
 import threading
 from collections.abc import Iterator
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
+
+from promptpo.common.interrupts import hear
 
 #: Seconds between two looks at the time. They are counted, so that Ctrl-Z is no time that passes.
 _TICK = 0.25
@@ -50,15 +52,18 @@ def time_limit(seconds: float) -> Iterator[None]:
     It is interrupted as by Ctrl-C; so where something else answers to that, there is no limit.
     """
     main = threading.main_thread()
-    default = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if threading.current_thread() is not main or not default:
+    before: Any = signal.getsignal(signal.SIGINT)
+    raises = before in (signal.default_int_handler, hear)
+    if threading.current_thread() is not main or not raises:
         yield
         return
     done, late, heard = threading.Event(), threading.Event(), threading.Event()
 
     def interrupt(signum: int, frame: FrameType | None) -> None:
+        if late.is_set():
+            raise KeyboardInterrupt
         heard.set()
-        signal.default_int_handler(signum, frame)
+        before(signum, frame)
 
     def watch() -> None:
         for _ in range(math.ceil(seconds / _TICK)):
@@ -80,7 +85,7 @@ def time_limit(seconds: float) -> Iterator[None]:
         raise
     finally:
         done.set()
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGINT, before)
 
 
 def reraise_interrupt(error: BaseException) -> None:

@@ -1,0 +1,118 @@
+"""Python source from outside, as the host reads it: a model may write anything.
+
+What it writes is not run here, and still can do harm: nested deeply, long, odd. So whoever reads it
+does so by ``parsed``, and within ``reading`` or ``decorating``, and takes time in proportion to its
+length: no walk within a walk, no search for every line.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import threading
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
+from promptpo.common.plaintext import clean, clean_line
+
+T = TypeVar("T")
+P = ParamSpec("P")
+
+#: Characters of a docstring that are read, and of a name that is quoted.
+_DOCSTRING, _NAME = 10_000, 60
+
+#: White space at a stretch that no pattern is to be tried on, and steps that an alignment may take.
+_BLANK, _STEPS = 500, 20_000_000
+
+#: Filters of warnings belong to the whole process.
+_warning = threading.Lock()
+
+
+class Unreadable(SyntaxError):
+    """A text that may well be Python, and that the host cannot read."""
+
+
+@contextmanager
+def reading(*known: type[Exception]) -> Iterator[None]:
+    """Raise ``Unreadable`` for whatever a program's text causes but SyntaxError and these."""
+    try:
+        yield
+    except (RecursionError, MemoryError):
+        raise _unreadable("it nests expressions or blocks too deeply") from None
+    except Exception as e:  # whatever it is: the text has caused it
+        if isinstance(e, (SyntaxError, *known)):
+            raise
+        raise _unreadable(f"it cannot be read ({clean_line(str(e))[:100]})") from None
+
+
+def decorating(otherwise: Callable[[], T]) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Make a function give ``otherwise()`` where a program's text makes it raise anything.
+
+    For what is shown beside a program, and that nothing depends on.
+    """
+
+    def decorated(function: Callable[P, T]) -> Callable[P, T]:
+        @wraps(function)
+        def tried(*args: P.args, **kwargs: P.kwargs) -> T:
+            try:
+                return function(*args, **kwargs)
+            except Exception:  # whatever it is: the text has caused it
+                return otherwise()
+
+        return tried
+
+    return decorated
+
+
+def parsed(source: str) -> ast.Module:
+    """The syntax tree of a program; what Python would warn of is left unsaid.
+
+    Raises SyntaxError for whatever is no Python or cannot be read.
+    """
+    with reading(), _warning, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(source)
+
+
+def tree_of(source: str) -> ast.Module | None:
+    """The same; None for a text that is no Python or cannot be read."""
+    try:
+        return parsed(source)
+    except SyntaxError:
+        return None
+
+
+def docstring(node: ast.Module | ast.ClassDef | ast.FunctionDef) -> str:
+    """What a module, a class or a function says of itself, without control characters."""
+    return inspect.cleandoc(clean((ast.get_docstring(node, clean=False) or "")[:_DOCSTRING]))
+
+
+def short(name: str) -> str:
+    """A name of a program, cut where no name is that long."""
+    return name if len(name) <= _NAME else f"{name[: _NAME - 3]}..."
+
+
+def has_gap(text: str) -> bool:
+    """Whether so much white space stands at a stretch that patterns which skip it take long."""
+    return any(len(gap) > _BLANK for gap in re.findall(r"\s+", text))
+
+
+def steps_to_align(old: Sequence[str], new: Sequence[str]) -> int:
+    """About how many steps difflib takes at most to align two sequences."""
+    repeats = Counter(new)
+    pairs = sum(repeats[item] for item in old)
+    return min(len(old), len(new)) * (pairs + max(len(old), len(new)))
+
+
+def alignable(old: Sequence[str], new: Sequence[str], steps: int = _STEPS) -> bool:
+    """Whether difflib aligns two sequences in about a second, and within so many steps."""
+    return steps_to_align(old, new) <= steps
+
+
+def _unreadable(why: str) -> Unreadable:
+    return Unreadable(why, (None, 1, None, None))

@@ -1,0 +1,204 @@
+"""Policies that act at the same time, each in its own process."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from time import monotonic
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sandbox import frames
+from sandbox.errors import BadAction, ProgramError, SandboxError
+from sandbox.frames import HEADER, MAGIC, Kind
+from sandbox.host.channel import MARK, Call, Channel
+from sandbox.host.session import Program, Session
+from sandbox.interface import ActionSpace, Box, FloatArray, action_bounds, expected_action
+
+#: The first wait for an answer, which is not counted, in milliseconds.
+_FIRST_WAIT = 100
+
+
+class Acting(Session):
+    """A process of a policy program.
+
+    Attributes:
+        acts: how often it has acted in its episode.
+    """
+
+    def __init__(self, program: Program, channel: Channel) -> None:
+        super().__init__(program, channel)
+        self.acts = 0
+
+
+class Together:
+    """Policies of one program that act at the same time, each in its own process.
+
+    All are written to before any is waited for. Requests and replies lie in two tables, a row a
+    policy, so that what is done to all rows is done at once. Nothing else may be asked of the
+    policies while ``act`` runs.
+    """
+
+    def __init__(self, policies: Sequence[Acting]) -> None:
+        self.policies = list(policies)
+        self._channels = [policy.channel for policy in self.policies]
+        program, count = self.policies[0].program, len(self.policies)
+        interface = program.interface
+        self._width, self._space = interface.observation_size, interface.action
+        size, head = interface.action.size, HEADER.size // 8
+        self._call = Call(
+            "act()", program.limits.act_seconds, program.replies.to(Kind.ACT, 8 * size)
+        )
+        requests = np.zeros((count, head + (self._width or 0)))
+        self._observations = requests[:, head:]
+        self._heads = requests.view(np.uint32)
+        self._heads[:, :4] = MAGIC, Kind.ACT, 0, 8 * (self._width or 0)
+        # Room for more than a reply shows what follows it.
+        replies = np.zeros((count, head + size + 1))
+        self._actions = replies[:, head:-1]
+        self._tops = replies.view(np.uint32)[:, :4]
+        self._wanted = np.array([[MAGIC, Kind.ACTIONS, 0, 8 * size]] * count, np.uint32)
+        self._size = HEADER.size + 8 * size
+        self._rows = [memoryview(row.data).cast("B") for row in requests]
+        self._replies = [memoryview(row.data).cast("B") for row in replies]
+        self._bad = _bad_rows(self._space)
+
+    def act(
+        self, observations: FloatArray | Sequence[FloatArray]
+    ) -> tuple[NDArray[np.float64], dict[int, SandboxError]]:
+        """Return actions for observations, and the errors of policies that failed, by row.
+
+        Args:
+            observations: float64 ``(k, n_obs)``; for ragged observations
+                (``observation_size=None``) k vectors of any lengths.
+
+        Returns:
+            Actions, float64 ``(k, action.size)``: finite, integers in range for discrete spaces; a
+            Box is not clipped. Rows of policies that failed mean nothing.
+        """
+        errors: dict[int, SandboxError] = {}
+        self._send(observations, errors)
+        self._collect(errors)
+        actions = self._actions.copy()
+        for row in self._bad(actions):
+            if row not in errors:
+                errors[row] = self._bad_action(row)
+        for policy in self.policies:
+            policy.acts += 1
+        for row, error in errors.items():
+            self._settle(row, error)
+        return actions, errors
+
+    def _send(
+        self, observations: FloatArray | Sequence[FloatArray], errors: dict[int, SandboxError]
+    ) -> None:
+        rows: Sequence[bytes | memoryview] = self._rows
+        if self._width is not None:
+            self._observations[:] = observations
+        channels, now = self._channels, monotonic()
+        numbers = []
+        for row, channel in enumerate(channels):
+            channel.since = now
+            channel.sequence = number = channel.sequence + 1 & 0xFFFFFFFF
+            numbers.append(number)
+            if now - channel.marked > MARK or not channel.alive:
+                try:
+                    channel.look(self._call)
+                except SandboxError as error:
+                    errors[row] = error
+        self._heads[:, 2] = self._wanted[:, 2] = numbers
+        if self._width is None:
+            rows = [_message(n, o) for n, o in zip(numbers, observations, strict=True)]
+        write = os.write
+        for row, (channel, message) in enumerate(zip(channels, rows, strict=True)):
+            if row in errors:
+                continue
+            try:
+                sent = write(channel.writer, message)
+            except OSError:
+                sent = 0
+            if sent < len(message):
+                try:
+                    channel.write(memoryview(message)[sent:], self._call)
+                except SandboxError as error:
+                    errors[row] = error
+
+    def _collect(self, errors: dict[int, SandboxError]) -> None:
+        size = self._size
+        slow = []
+        for row, (channel, reply) in enumerate(zip(self._channels, self._replies, strict=True)):
+            if row in errors:
+                continue
+            got = channel.readinto(reply)
+            if got is None and channel.poll.poll(_FIRST_WAIT):
+                got = channel.readinto(reply)
+            if got != size:
+                slow.append((row, got or 0))
+        if self._tops.tobytes() != self._wanted.tobytes():
+            known = {row for row, _ in slow}
+            odd = np.flatnonzero((self._tops != self._wanted).any(axis=1)).tolist()
+            slow += [(row, size) for row in odd if row not in known]
+        for row, got in slow:
+            if row not in errors:
+                self._receive(row, got, errors)
+
+    def _receive(self, row: int, got: int, errors: dict[int, SandboxError]) -> None:
+        """Take the usual way for a reply that came late, in pieces, or is none."""
+        channel, data = self.policies[row].channel, bytes(self._replies[row][:got])
+        try:
+            body = channel.receive(self._call, data)
+        except SandboxError as error:
+            errors[row] = error
+        else:
+            self._replies[row][HEADER.size : self._size] = body
+
+    def _bad_action(self, row: int) -> BadAction:
+        """Return the error for an action; the program's process is not believed to have checked."""
+        policy = self.policies[row]
+        output = policy.output
+        policy.close()
+        shown = [float(x) for x in self._actions[row]][:8]
+        if isinstance(self._space, Box):
+            text = f"act() returned {shown}: every number of an action must be finite"
+        else:
+            text = f"act() must return {expected_action(self._space)}, not {shown}"
+        return BadAction(text, output=output)
+
+    def _settle(self, row: int, error: SandboxError) -> None:
+        """Say which act it was in; it does not count."""
+        policy = self.policies[row]
+        policy.acts -= 1
+        if isinstance(error, ProgramError):
+            error.step = policy.acts
+
+
+def _message(sequence: int, observation: FloatArray) -> bytes:
+    data = np.asarray(observation, np.float64).tobytes()
+    return frames.header(Kind.ACT, sequence, len(data)) + data
+
+
+def _bad_rows(space: ActionSpace) -> Callable[[FloatArray], Sequence[int]]:
+    """Return what finds the rows of actions ``(k, size)`` that are no actions."""
+    if isinstance(space, Box):
+
+        def not_finite(actions: FloatArray) -> Sequence[int]:
+            finite = np.isfinite(actions)
+            if np.logical_and.reduce(finite, axis=None):
+                return ()
+            rows: list[int] = np.flatnonzero(~finite.all(axis=1)).tolist()
+            return rows
+
+        return not_finite
+    low, high = action_bounds(space)
+
+    def not_legal(actions: FloatArray) -> Sequence[int]:
+        # The legal action nearest to each: a whole number in range even for a NaN.
+        nearest = np.rint(np.fmin(np.fmax(actions, low), high))
+        wrong = actions != nearest
+        if not np.logical_or.reduce(wrong, axis=None):
+            return ()
+        rows: list[int] = np.flatnonzero(wrong.any(axis=1)).tolist()
+        return rows
+
+    return not_legal

@@ -1,0 +1,100 @@
+"""What lists remember of a run, and when they do not believe it."""
+
+import json
+import os
+
+import pytest
+from written_runs import written_run
+
+from promptpo.store.events import EventLog
+from promptpo.store.folder import RunFolder
+from promptpo.store.summary import FILE, line_of, remember, summary_of
+
+
+@pytest.fixture
+def run(tmp_path):
+    return written_run(tmp_path, search=(10.0, 50.0), test=[1.0, 2.0])
+
+
+def planted(run, **changes):
+    """What is remembered, with something in it that no log tells."""
+    remember(run)
+    data = json.loads((run / FILE).read_text())
+    data["summary"] |= {"made_by": "planted"} | changes
+    (run / FILE).write_text(json.dumps(data))
+
+
+def test_what_is_remembered_is_not_read_again(run):
+    planted(run)
+    assert summary_of(run).made_by == "planted"
+
+
+@pytest.mark.parametrize("name", ["events.jsonl", "run.json"])
+def test_a_file_that_has_changed_is_read_again(run, name):
+    planted(run)
+    os.utime(run / name, ns=(1, 1))
+    assert summary_of(run).made_by == "openai/a"
+
+
+def test_a_log_that_has_grown_is_read_again_also_at_the_same_time(run):
+    planted(run)
+    time = (run / "events.jsonl").stat().st_mtime_ns
+    with (run / "events.jsonl").open("a") as log:
+        log.write('{"type": "notice", "text": "more"}\n')
+    os.utime(run / "events.jsonl", ns=(time, time))
+    assert summary_of(run).made_by == "openai/a"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"[]", b"{}", b"\xff\xfe", b'{"key": []}', b"[" * 100_000, b"1" * 100_000],
+)
+def test_a_damaged_one_is_made_anew(run, content):
+    expected = summary_of(run)
+    (run / FILE).write_bytes(content)
+    assert summary_of(run) == expected
+    assert json.loads((run / FILE).read_text())["summary"]["made_by"] == "openai/a"
+
+
+@pytest.mark.parametrize("changes", [{"steps": "many"}, {"score": None}, {"source": 3}])
+def test_one_of_another_shape_is_made_anew(run, changes):
+    planted(run, **changes)
+    assert summary_of(run).made_by == "openai/a"
+
+
+@pytest.mark.parametrize("plant", [os.mkfifo, os.mkdir, lambda file: file.symlink_to("/dev/zero")])
+def test_what_is_no_file_holds_nothing_up(run, plant):
+    plant(run / FILE)
+    assert summary_of(run).made_by == "openai/a"
+
+
+def test_nothing_is_remembered_of_a_run_that_goes_on(run):
+    lock = RunFolder(run).lock()
+    summary_of(run)
+    line_of(run)
+    os.close(lock)
+    assert not (run / FILE).exists()
+
+
+def test_nothing_is_written_where_the_folder_is_read_only(run):
+    run.chmod(0o555)
+    line_of(run)
+    run.chmod(0o755)
+    assert not (run / FILE).exists()
+
+
+def test_a_killed_run_that_goes_on_is_not_told_as_killed(tmp_path):
+    run = written_run(tmp_path, status="running")
+    assert line_of(run).status == "killed"
+    lock = RunFolder(run).lock()
+    log = EventLog(run / "events.jsonl")
+    assert (line_of(run).status, summary_of(run).status) == ("running", "running")
+    log.close()
+    os.close(lock)
+
+
+def test_a_path_is_not_remembered(run):
+    (run / "run.json").write_text("torn")
+    assert str(run) in line_of(run).problem
+    moved = run.rename(run.with_name("20270101-000000"))
+    assert str(moved) in line_of(moved).problem

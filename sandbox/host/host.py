@@ -74,6 +74,9 @@ class Host:
             CompileError: the source is refused.
             SandboxFailed, Disturbed: the program is not at fault; try once more.
         """
+        if not program.code:
+            # This one compiles and plays nothing: memory shows what a process has done before.
+            Policy(program, self._spawn(program)).close()
         return Policy(program, self._spawn(program))
 
     def policy(self, source: str, interface: Interface, **options: Any) -> Policy:  # noqa: ANN401

@@ -37,7 +37,9 @@ def indented(body, by):
 
 
 def writing(body):
-    begin = "class Policy:\n    def __init__(self, m):\n        self.m = m\n    def act(self, obs):\n"
+    begin = (
+        "class Policy:\n    def __init__(self, m):\n        self.m = m\n    def act(self, obs):\n"
+    )
     return f'{begin}        m, A, v = self.m, self.m["A"], self.m["v"]\n{indented(body, 8)}        return v[:2]\n'
 
 

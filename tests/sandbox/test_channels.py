@@ -32,7 +32,7 @@ POLICY = "class Policy:\n  def act(self, o): return 1"
 
 
 def children(host):
-    parent = host._parent.pid
+    parent = host.parent_pid
     return Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
 
 

@@ -9,9 +9,13 @@ The title of each attempt tells what holds:
 That none of them has an effect, the language or not, is shown in ``test_raw_programs.py``.
 """
 
+import re
+from pathlib import Path
+
 import pytest
 from restricted import programs
 
+import sandbox
 from sandbox import Box, CompileError, Host, Interface, Limits, PolicyError
 from sandbox.language import compile_source, importable
 
@@ -59,3 +63,17 @@ def test_running_it_is_an_ordinary_exception(host, title):
 def test_every_attempt_is_sorted():
     titles = [*held_by("compiling"), *held_by("running"), *held_by("process")]
     assert sorted(titles) == sorted(ESCAPES)
+
+
+def test_the_readme_says_how_many_there_are():
+    text = "".join(path.read_text() for path in Path(sandbox.__file__).parent.glob("*.md"))
+    said = re.findall(r"^\| `(\w+)\.txt` \| (\d+) \|", text, re.MULTILINE)
+    corpora = ("escapes", "raw", "raw_mapped", "raw_programs", "abuse", "prepare_abuse", "writes")
+    corpora += ("carry_over", "carry_over_more", "carry_over_raw")
+    held = (len(held_by(layer)) for layer in ("compiling", "running", "process"))
+
+    assert {name: int(count) for name, count in said} == {n: len(programs(n)) for n in corpora}
+    assert (
+        "{} are refused when compiling, {} by a guard when running, and {} run".format(*held)
+        in text
+    )

@@ -14,7 +14,7 @@ from speaking import forger, written
 from test_prepare import COLUMNS, EPISODES, GOOD_POLICY, INTERFACE, recording, run
 
 import sandbox
-from sandbox import Limits, PolicyError, Program, ProgramError, ProtocolError
+from sandbox import CompileError, Limits, PolicyError, Program, ProgramError, ProtocolError
 from sandbox.frames import Kind, header
 from sandbox.host.preparing import Preparing
 from sandbox.prepared import LIMIT
@@ -253,14 +253,14 @@ def test_a_reply_that_is_cut_off_is_a_death():
     [
         ("say(22, b'x' * 1000)", ProtocolError),
         ("say(22, b'', 1 << 31)", ProtocolError),
-        ("fault(0, b'refused')", ProtocolError),
+        ("fault(0, b'refused')", CompileError),
         ("fault(1, b'\\x1b[2J' * 4000, b'\\x07' * 4000)", PolicyError),
         ("os.write(W, bytes(3))", sandbox.SandboxError),
         ("os._exit(0)", sandbox.ProcessDied),
     ],
 )
 def test_a_hostile_process_ends_in_an_error(answer, error):
-    channel, _ = forger(f"ask(); say(DONE); ask(); {answer}")
+    channel, _ = forger(f"ask(); say(22); ask(); {answer}")
     with pytest.raises(error) as caught:
         Preparing(PROGRAM, channel).run()
 

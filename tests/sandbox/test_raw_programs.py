@@ -1,4 +1,4 @@
-"""Whatever runs in a policy process, nothing of it reaches the host: ordinary Python, ctypes, frames.
+"""Whatever runs in a policy process, nothing of it reaches the host: raw Python, memory, frames.
 
 Every attack of the corpora that aims at the host runs here past the language layer, in a process as
 policies have it, beside another policy that must act on as before.
@@ -6,11 +6,12 @@ policies have it, beside another policy that must act on as before.
 
 import os
 import secrets
+import subprocess
 import sys
 
 import numpy as np
 import pytest
-from raw_program import LIBRARIES, LIMITS, TRACE, Outside, raw
+from raw_program import LIBRARIES, TRACE, Outside, raw
 from restricted import programs
 
 import sandbox
@@ -36,11 +37,18 @@ def indented(body, by):
     return "".join(f"{' ' * by}{line}\n" for line in body.splitlines())
 
 
+_WRITER = """
+class Policy:
+    def __init__(self, m):
+        self.m = m
+    def act(self, obs):
+        m, A, v = self.m, self.m["A"], self.m["v"]
+{body}        return v[:2]
+"""
+
+
 def writing(body):
-    begin = (
-        "class Policy:\n    def __init__(self, m):\n        self.m = m\n    def act(self, obs):\n"
-    )
-    return f'{begin}        m, A, v = self.m, self.m["A"], self.m["v"]\n{indented(body, 8)}        return v[:2]\n'
+    return _WRITER.format(body=indented(body, 8))
 
 
 def preparing(body):
@@ -133,11 +141,9 @@ def attack():
     ids=str,
 )
 def test_each_effect_is_seen_where_nothing_is_locked_down(outside, body, effect):
-    import subprocess
-
     names = "\n".join(f"{name} = {value!r}" for name, value in outside.names.items())
     code = f"import os, signal, socket\n{names}\n{body}"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     found = outside.effects(done.stdout)
     TRACE.unlink(missing_ok=True)
     outside.victim.write_text(outside.secret)

@@ -4,7 +4,6 @@
     ├── UsageError              2   an option, a configuration key, an argument
     ├── SpecError               3   a spec that cannot be found, imported or built
     │   ├── EnvironmentFault    3   an environment that failed in a call
-    │   │   └── SlotFault       3   ... in one of the episodes that step together
     │   └── MissingPackage      3   a spec that lacks nothing but a package
     ├── ModelError              4   no model, no key, a wrong key, an unknown model
     │   ├── ModelUnavailable    5   unreachable, rate-limited or too slow to the end

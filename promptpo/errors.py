@@ -45,6 +45,7 @@ What passes between modules, and becomes one of the first tree or a line of text
         ├── PassingFailure      a provider's failure that a later try may not meet
         ├── Refused             a worker on a cluster that cannot take part
         ├── TunableError        a constant that a policy declares wrongly
+        ├── Unreadable          a program's text that the host cannot read
         └── UnsupportedSpace    a space that has no flat row of numbers
 """
 

@@ -2,7 +2,7 @@
 
     python benchmarks/inner_state.py [--rounds 15] [--episodes 5]
 
-Processor time of both sides, so that a busy machine tells the same. Of one lockstep loop,
+Processor time of both sides, so that a busy machine tells the same. Of a loop over episodes,
 environment included: steps per second with three names in ``TRACE``, all episodes being kept,
 against the same policy without, both in every round. Then one episode of recorded observations,
 fed to a policy whose lines are counted, against a plain one.
@@ -12,8 +12,12 @@ from __future__ import annotations
 
 import argparse
 import statistics
+import sys
 import time
 from collections.abc import Sequence
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import numpy as np
 from sandbox_cases import CASES, Case, Env

@@ -32,9 +32,11 @@ _ANSWER_SECONDS = 60.0
 _LONGEST = 1 << 16
 #: How often a process may begin anew, by the kernel's limit of its processor time.
 _LIVES = 1000
-#: Installed packages come last (``-S``): another copy of this package may be among them.
+#: Installed packages come last (``-S``): another copy of this package may be among them. What
+#: modules would do after a fork costs each process pages, and none has threads or keeps its seeds.
 _BOOT = """
-import site, sys
+import os, site, sys
+os.register_at_fork = lambda **calls: None
 sys.path += {paths!r}
 site.main()
 from sandbox.inside.boot import main

@@ -33,7 +33,7 @@ from sandbox.interface import Interface, Limits, Place, action_from_dict
 from sandbox.language import Runtime
 from sandbox.prepared import unpack
 
-#: Set aside so that running out of memory can still be reported.
+#: Address space set aside so that running out of memory can still be reported; never touched.
 _BALLAST = 1 << 20
 
 _NAMES: dict[int, str] = {
@@ -118,7 +118,7 @@ class _Server:
         self._pipes = pipes
         self._runtime = runtime
         self._watchdog = watchdog
-        self._ballast = bytearray(_BALLAST)
+        self._ballast = mmap.mmap(-1, _BALLAST, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         self._recorded = recorded
         self._kind = 0
         self._source = ""
@@ -166,13 +166,14 @@ class _Server:
         reply = bytearray(HEADER.size + 8 * program.task.interface.action.size)
         action = np.frombuffer(reply, np.float64, -1, HEADER.size)
         HEADER.pack_into(reply, 0, MAGIC, Kind.ACTIONS, number, action.nbytes)
-        asked = bytes(buffer[:8])
+        asked, length = bytes(buffer[:8]), bytes(buffer[12:16])
         while True:
             act(observation.copy(), action)
             watchdog.call = None
             write(reply)
             have = readinto(buffer)
-            if have != end or not buffer.startswith(asked):
+            # Of a longer request just so much may have come.
+            if have != end or not buffer.startswith(asked) or buffer[12:16] != length:
                 return int(have or 0)
             reply[8:12] = buffer[8:12]
             number += 1
@@ -205,7 +206,7 @@ class _Server:
 
     def _fail(self, error: ProgramError) -> None:
         self._watchdog.call = None
-        del self._ballast
+        self._ballast.close()
         self._tell(error)
 
     def _tell(self, error: ProgramError) -> None:

@@ -8,8 +8,8 @@ import os
 from sandbox import frames
 from sandbox.frames import HEADER, Kind
 
-#: What a pipe holds.
-_CHUNK = 1 << 16
+#: What most requests fit into. A process touches all of it: more would cost every start.
+_CHUNK = 1 << 12
 
 
 class Closed(Exception):

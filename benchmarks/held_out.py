@@ -1,6 +1,6 @@
 """50 held-out episodes through the executor, as a run plays them, against a bare loop.
 
-The mode ``held-out`` of ``sandbox_throughput.py``. Worker processes and
+The modes ``held-out`` and ``held-out-one`` of ``sandbox_throughput.py``. Worker processes and
 their environments are there already, as they are at the end of a search; all that a play itself
 takes counts: the policy's processes, resets, hand-overs, results.
 """

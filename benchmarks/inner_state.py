@@ -2,10 +2,10 @@
 
     python benchmarks/inner_state.py [--rounds 15] [--episodes 5]
 
-Processor time of both sides, so that a busy machine tells the same. Of one loop over episodes in
-flight, environments included: steps per second with three names in ``TRACE``, all episodes being
-kept, against the same policy without, both in every round. Then one episode of recorded
-observations, fed to a policy whose lines are counted, against a plain one.
+Processor time of both sides, so that a busy machine tells the same. Of a loop over episodes,
+environment included: steps per second with three names in ``TRACE``, all episodes being kept,
+against the same policy without, both in every round. Then one episode of recorded observations,
+fed to a policy whose lines are counted, against a plain one.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ import numpy as np
 from sandbox_cases import CASES, Case, Env
 
 import sandbox
-from sandbox.host.clock import ProcessClock
 from sandbox.interface import FloatArray
 
 CARTPOLE = """
@@ -58,50 +57,50 @@ STEPS = 1000
 
 def spent(policies: Sequence[sandbox.Policy]) -> float:
     """Processor seconds of this process and of the policies'."""
-    return time.process_time() + sum(ProcessClock(policy.pid).read() for policy in policies)
+    return time.process_time() + sum(policy.channel.used for policy in policies)
 
 
 def play(
-    case: Case, players: Sequence[sandbox.Policy], envs: Sequence[Env], *, kept: bool
+    case: Case, policies: Sequence[sandbox.Policy], envs: Sequence[Env], *, kept: bool
 ) -> tuple[float, FloatArray]:
     """Processor seconds of an episode in each environment, and the observations of the first."""
-    seen, policies = [], sandbox.Together(players)
-    began = spent(players)
-    for seed, policy in enumerate(players):
+    seen = []
+    began = spent(policies)
+    for seed, policy in enumerate(policies):
         policy.begin(seed, traced=kept)
     table = np.array([env.reset(seed) for seed, env in enumerate(envs)], np.float64)
+    together = sandbox.Together(policies)
     for _ in range(STEPS):
         seen.append(table[0].copy())
-        actions, errors = policies.act(table)
-        for error in errors.values():
-            raise error
-        for row, (env, values) in enumerate(zip(envs, actions, strict=True)):
-            discrete = isinstance(case.interface.action, sandbox.Discrete)
-            table[row] = env.step(int(values[0]) if discrete else values)[0]
-    traces = [policy.trace() for policy in players]
+        rows, _ = together.act(table)
+        for number, (env, row) in enumerate(zip(envs, rows, strict=True)):
+            action = int(row[0]) if isinstance(case.interface.action, sandbox.Discrete) else row
+            table[number] = env.step(action)[0]
+    traces = [policy.trace() for policy in policies]
     assert all(len(trace) == (3 if kept else 0) for trace in traces)  # noqa: S101
-    return spent(players) - began, np.array(seen)
+    return spent(policies) - began, np.array(seen)
 
 
 def traced(host: sandbox.Host, name: str, rounds: int, episodes: int) -> FloatArray:
     """Print one line about a case; returns observations of an episode."""
     case, source = CASES[name], SOURCES[name]
     envs = [case.make() for _ in range(episodes)]
-    sides = {}
-    for kept, trace in ((False, ""), (True, TRACE)):
-        program = sandbox.Program(source.format(trace=trace), case.interface)
-        sides[kept] = [host.open(program) for _ in envs]
+    programs = [sandbox.Program(source.format(trace=t), case.interface) for t in ("", TRACE)]
+    plain, tracing = ([host.open(program) for _ in envs] for program in programs)
     pairs, observations = [], np.zeros((0, 0))
     for number in range(rounds + 1):
+        order = [(plain, False), (tracing, True)]
         seconds = {}
-        for kept in (False, True) if number % 2 else (True, False):
-            seconds[kept], observations = play(case, sides[kept], envs, kept=kept)
+        for policies, kept in order if number % 2 else reversed(order):
+            seconds[kept], observations = play(case, policies, envs, kept=kept)
         pairs.append((seconds[False], seconds[True]))
+    for policy in (*plain, *tracing):
+        policy.close()
     ratios = [before / after for before, after in pairs[1:]]  # the first warms up
     rate = episodes * STEPS / statistics.median(before for before, _ in pairs[1:])
     low, middle, high = statistics.quantiles(ratios, n=4)
     print(
-        f"{name}, {episodes} episodes in flight: with a TRACE of 3 names {middle:.3f}"
+        f"{name}, {episodes} episodes at the same time: with a TRACE of 3 names {middle:.3f}"
         f" ({low:.3f} to {high:.3f}) of {rate:,.0f} steps/s"
     )
     return observations

@@ -1,24 +1,23 @@
 """What isolation costs: environment steps per second, sandboxed against a bare in-process loop.
 
     python benchmarks/sandbox_throughput.py                 # all environments, all modes
-    python benchmarks/sandbox_throughput.py --environments grid --modes one-core
+    python benchmarks/sandbox_throughput.py --environments nothing --modes sixteen
 
 Modes, each measured against the bare loop of the same policy and episodes in the same run:
 
-    one-core    16 episodes in flight, each in a process of its own, all on one core
-    five        as one-core, with 5 episodes
-    lone        as one-core, with one episode
-    saturated   as one-core, on each of two cores, against a bare loop on each
-    held-out    50 episodes through the executor, as a run plays its held-out ones, alone: a worker
-                on each core, against one bare loop
-
-The environment ``nothing`` costs nothing: what a step takes longer there is the hand-over alone.
+    sixteen     16 episodes at the same time, each policy in a process of its own, all on one core
+    five        5 episodes, as a candidate of a search plays them
+    lone        one episode: each hand-over waits for the process
+    saturated   as sixteen, on every core at once, against a bare loop on every core
+    held-out    50 episodes through the executor, as a run plays its held-out ones: a worker on each
+                core, against one bare loop
+    held-out-1  as held-out, with one worker, on the core of the bare loop
 
 Each round runs both sides, one right after the other and in changing order, and gives a ratio;
-shown are the median and the quartiles of these, so that what else happens on the machine meets both
-sides alike. Rounds are spread over fresh processes: where the pages of a process happen to lie
-decides what its caches hold, which moves a ratio by a few hundredths. Returns must agree bit for
-bit; the program fails if not.
+shown are the median and the quartiles of these, and the processor time in microseconds that an
+episode and step of the sandboxed side takes beyond the bare one, on both sides of the pipes.
+Rounds are spread over fresh processes: where the pages of a process happen to lie decides what its
+caches hold. Returns must agree bit for bit; the program fails if not.
 """
 
 from __future__ import annotations
@@ -41,9 +40,9 @@ from sandbox_cases import CASES, Case, Env, Result, joined
 import sandbox
 from sandbox.interface import FloatArray
 
-#: Episodes in flight.
-IN_FLIGHT = {"one-core": 16, "five": 5, "lone": 1, "saturated": 16}
-MODES = (*IN_FLIGHT, "held-out")
+HELD_OUT = ("held-out", "held-out-1")
+TOGETHER = {"sixteen": 16, "five": 5, "lone": 1, "saturated": 16}
+MODES = (*TOGETHER, *HELD_OUT)
 
 
 def to_actions(case: Case, rows: FloatArray) -> list[object]:
@@ -70,64 +69,75 @@ def bare(case: Case, envs: Sequence[Env], seeds: Sequence[int]) -> list[float]:
 
 
 def together(
-    case: Case, players: Sequence[sandbox.Policy], envs: Sequence[Env], seeds: Sequence[int]
+    case: Case, policies: Sequence[sandbox.Policy], envs: Sequence[Env], seeds: Sequence[int]
 ) -> list[float]:
-    """All episodes at once: hand over to all, wait for all, step."""
-    policies, returns = sandbox.Together(players), [0.0] * len(envs)
+    """All episodes at the same time: hand over, wait, step."""
     table = np.zeros((len(envs), case.interface.observation_size or 0))
-    for row, (env, policy, seed) in enumerate(zip(envs, players, seeds, strict=True)):
-        policy.begin(seed)
+    for row, (policy, env, seed) in enumerate(zip(policies, envs, seeds, strict=True)):
         table[row] = env.reset(seed)
+        policy.begin(seed)
+    returns = [0.0] * len(envs)
+    crew = sandbox.Together(policies)
     for _ in range(case.steps):
-        actions, errors = policies.act(table)
-        for error in errors.values():
-            raise error
-        rows = []
-        for row, (env, action) in enumerate(zip(envs, to_actions(case, actions), strict=True)):
+        rows, errors = crew.act(table)
+        if errors:
+            raise next(iter(errors.values()))
+        seen = []
+        for index, (env, action) in enumerate(zip(envs, to_actions(case, rows), strict=True)):
             raw, reward = env.step(action)
-            rows.append(raw)
-            returns[row] += reward
-        table[:] = rows
+            seen.append(raw)
+            returns[index] += reward
+        table[:] = seen
     return returns
 
 
 def measure(case: Case, mode: str, rounds: int, core: int, barrier: Barrier) -> Result:
     """Alternate between the bare loop and the sandboxed one."""
     os.sched_setaffinity(0, {core})
-    count = IN_FLIGHT[mode]
-    envs = [case.make() for _ in range(count)]
+    count = TOGETHER[mode]
     program = sandbox.Program(case.source, case.interface, sandbox.Limits(total_seconds=3600))
     with sandbox.Host() as host:
-        players = [host.open(program) for _ in range(count)]
-        sides = (lambda s: bare(case, envs, s), lambda s: together(case, players, envs, s))
-        result = Result([], [], True)
+        policies = [host.open(program) for _ in range(count)]
+        envs = [case.make() for _ in range(count)]
+        sides = (
+            lambda seeds: bare(case, envs, seeds),
+            lambda seeds: together(case, policies, envs, seeds),
+        )
+        result, steps = Result([], [], True), count * case.steps
         for number in range(rounds + 1):
             seeds = [number * 1000 + index for index in range(count)]
-            times, returns = [0.0, 0.0], [[0.0], [0.0]]
+            times, used, returns = [0.0, 0.0], [0.0, 0.0], [[0.0], [0.0]]
             for side in (0, 1) if number % 2 else (1, 0):
                 barrier.wait()
-                start = time.perf_counter()
+                start, before = time.perf_counter(), _processor_time(policies)
                 returns[side] = sides[side](seeds)
                 times[side] = time.perf_counter() - start
+                used[side] = _processor_time(policies) - before
             result.identical &= returns[0] == returns[1]
             if number:
-                result.bare.append(times[0] / (count * case.steps))
-                result.sandboxed.append(times[1] / (count * case.steps))
+                result.bare.append(times[0] / steps)
+                result.sandboxed.append(times[1] / steps)
+                result.extra.append((used[1] - used[0]) / steps)
     return result
+
+
+def _processor_time(policies: Sequence[sandbox.Policy]) -> float:
+    """Seconds of this process and those of the policies."""
+    return time.process_time() + sum(policy.channel.used for policy in policies)
 
 
 def _worker(
     name: str,
     mode: str,
     rounds: int,
-    cores: tuple[int, ...],
+    cores: tuple[int, int],
     barrier: Barrier,
     results: multiprocessing.Queue[Result],
 ) -> None:
-    if mode == "held-out":
+    if mode in HELD_OUT:
         import held_out
 
-        results.put(held_out.measure(name, cores, rounds))
+        results.put(held_out.measure(name, cores[:1] if mode == "held-out-1" else cores, rounds))
     else:
         results.put(measure(CASES[name], mode, rounds, cores[0], barrier))
 
@@ -135,7 +145,7 @@ def _worker(
 def in_processes(name: str, mode: str, rounds: int, cores: tuple[int, int]) -> Result:
     """One measuring process, or for saturated cores one on each, in step with each other."""
     context = multiprocessing.get_context("spawn")
-    places = [(core,) for core in cores] if mode == "saturated" else [cores]
+    places = [(core, core) for core in cores] if mode == "saturated" else [cores]
     barrier, results = context.Barrier(len(places)), context.Queue()
     workers = [
         context.Process(target=_worker, args=(name, mode, rounds, place, barrier, results))
@@ -160,24 +170,25 @@ def main() -> int:
     cores = sorted(os.sched_getaffinity(0))
     pair = cores[0], cores[-1]
     print(
-        f"{'environment':<12} {'mode':<10} {'ratio':>6} {'quartiles':>12} {'wanted':>6} "
-        f"{'bare us/step':>13} {'added us/step':>14}  returns"
+        f"{'environment':<12} {'mode':<10} {'ratio':>6} {'quartiles':>12} {'goal':>5} "
+        f"{'bare us/step':>13} {'beyond it':>10}  returns"
     )
     failed = False
     for name in options.environments:
         case = CASES[name]
         for mode in options.modes:
-            if (name, mode) == ("nothing", "held-out"):
+            if name == "nothing" and mode in HELD_OUT:
                 continue
             result = joined(
                 [in_processes(name, mode, options.rounds, pair) for _ in range(options.processes)]
             )
-            wanted = case.wanted if mode == "one-core" else None
+            goal = case.goal if mode == "sixteen" else None
+            extra = f"{1e6 * np.median(result.extra):.2f}" if result.extra else "-"
             median, low, high = result.ratios
             failed |= not result.identical
             print(
-                f"{name:<12} {mode:<10} {median:>6.3f} {low:.3f}-{high:.3f}  {wanted or '-':>6} "
-                f"{1e6 * np.median(result.bare):>13.2f} {result.added:>14.2f}  "
+                f"{name:<12} {mode:<10} {median:>6.3f} {low:.3f}-{high:.3f}  {goal or '-':>5} "
+                f"{1e6 * np.median(result.bare):>13.2f} {extra:>10}  "
                 f"{'identical' if result.identical else 'DIFFER'}",
                 flush=True,
             )

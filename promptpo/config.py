@@ -87,6 +87,12 @@ class RunConfig(EpisodeCounts):
     temperature: float | None = option(
         None, "sampling temperature (default: the provider's)", within=(0, 10), group="model"
     )
+    max_reply_tokens: int | None = option(
+        None,
+        "tokens of one reply, at most (default: the provider's limit; with --max-cost or"
+        " --max-tokens 16,384, or the model's own limit where that is less)",
+        within=(1, 10**7), group="model", resumable=True,
+    )  # fmt: skip
     max_concurrency: int | None = option(
         None, "model calls in flight at once (default: one per candidate)", within=(1, 1000),
         group="model", resumable=True,
@@ -163,9 +169,8 @@ class RunConfig(EpisodeCounts):
     patience: int | None = option(
         3,
         "stop after this many rounds without a better search score; 0: never",
-        within=(0, 1000),
-        group="limits",
-    )
+        within=(0, 1000), group="limits",
+    )  # fmt: skip
     early_stop: bool = option(
         True,
         "stop the search where the best possible score, which a spec states, is reached",
@@ -174,21 +179,23 @@ class RunConfig(EpisodeCounts):
     max_cost: float | None = option(
         None,
         "stop before model calls cost more US dollars than this",
-        within=(0, 10**9),
-        group="limits",
-    )
+        within=(0, 10**9), group="limits",
+    )  # fmt: skip
     max_tokens: int | None = option(
-        None, "stop once prompts and replies have used this many tokens",
+        None, "stop before prompts and replies take more tokens than this",
         within=(1, 10**15), group="limits",
     )  # fmt: skip
     max_calls: int | None = option(None, "model calls, at most", within=(1, 10**9), group="limits")
+    max_unreadable: int = option(
+        20, "stop after this many replies in a row that hold nothing to play; 0: never",
+        within=(0, 10**6), group="limits",
+    )  # fmt: skip
     max_env_steps: int | None = option(
         None,
         "environment steps that search may take, repairs included; selection and held-out"
         " episodes come on top",
-        within=(1, 10**15),
-        group="limits",
-    )
+        within=(1, 10**15), group="limits",
+    )  # fmt: skip
     max_time: float | None = option(
         None, "stop the search after this many seconds", within=(0, 10**9), group="limits"
     )
@@ -213,10 +220,8 @@ class RunConfig(EpisodeCounts):
     sandbox: str = option(
         "auto",
         "'strict' refuses to run where a protection is missing",
-        choices=("auto", "strict"),
-        group="machine",
-        resumable=True,
-    )
+        choices=("auto", "strict"), group="machine", resumable=True,
+    )  # fmt: skip
     act_timeout: float = option(
         5.0,
         "seconds of processor time that one act() may take",

@@ -51,6 +51,7 @@ def settings_of_runs(
 
 def begin(specs: Sequence[str], seeds: Sequence[int], layers: Sequence[Mapping[str, Any]]) -> int:
     """Start a run for each spec and seed; returns an exit code."""
+    from promptpo.llm.prices import check_priced
     from promptpo.llm.providers import check_configured
     from promptpo.trackers import check_ready
 
@@ -58,6 +59,7 @@ def begin(specs: Sequence[str], seeds: Sequence[int], layers: Sequence[Mapping[s
     for settings in members.values():
         if find_method(settings.method).needs_model:
             check_configured(settings.model or "", settings.api_base)
+            check_priced(settings.model or "", settings.max_cost)
         check_ready(settings.trackers)
     given = options.merge(*layers)
     out = Path(given.pop("out", RunConfig.out))

@@ -136,9 +136,11 @@ class Maker:
     @classmethod
     def of(cls, source: str, learned: Learned | None) -> Maker:
         """That of a policy's source, which may take what it has learned."""
-        if learned is None or not takes_prepared(source):
-            return cls()
-        return cls(name_in(source))
+        try:
+            takes = learned is not None and takes_prepared(source)
+        except SyntaxError:  # nothing tells: too deeply nested to be read here
+            takes = False
+        return cls(name_in(source)) if takes else cls()
 
 
 def block(learned: Learned, name: str) -> str:

@@ -32,9 +32,6 @@ FILE_MARKER = "# ---- The policy, as it was given in its file ----"
 #: The same before a policy that no language model wrote.
 FOUND_MARKER = "# ---- The policy, with the numbers that were found ----"
 
-#: What stands between a statement and the next one of its line.
-_NEXT = re.compile(r"(?:[ \t]|\\\r?\n)*;[ \t]*")
-
 #: Above the imports that only ``prepare`` needs.
 _IDLE = "if TYPE_CHECKING:  # for prepare(data) alone, which is not called here"
 
@@ -90,10 +87,16 @@ def policy_module(
 
     It needs numpy, and what a spec's ``observe`` imports, but not promptpo. Where ``observe``
     cannot be copied out of its spec, the module is without it and its docstring says so. What
-    ``prepare`` returned stands in it; what ``prepare`` alone needs is not imported.
+    ``prepare`` returned stands in it; what ``prepare`` alone needs is not imported. Of a policy
+    that nests too deeply to be read here it is the policy alone, as it was played.
     """
     source = candidate.source or ""
-    policy = split_imports(source)
+    try:
+        policy = split_imports(source)
+    except SyntaxError:
+        return (
+            f"# Of run {run}; it nests too deeply to stand alone, promptpo eval plays it.\n{source}"
+        )
     idle = _idle_imports(source, policy) if learned else []
     needed = ["import numpy as np", *(s for s in policy.imports if s not in idle)]
     idle = [s for s in idle if s not in needed]
@@ -172,12 +175,7 @@ def split_imports(source: str) -> Parts:
     taken = {i for n in found for i in range(n.lineno, (n.end_lineno or n.lineno) + 1)}
     shared = taken & {i for n in others for i in (n.lineno, n.end_lineno)}
     if shared:
-        parts, at = [], 0
-        for start, end in map(read.span, found):
-            parts.append(source[at:start])
-            more = _NEXT.match(source, end)
-            at = more.end() if more else end
-        body = "".join([*parts, source[at:]])
+        body = read.without(found)
     else:
         lines = [line.rstrip("\r\n") for line in lines_of(source)]
         body = "\n".join(line for i, line in enumerate(lines, 1) if i not in taken)

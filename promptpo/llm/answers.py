@@ -15,6 +15,9 @@ from promptpo.llm.messages import Reply
 #: What of a usage object is kept, so that it can be written down: levels, entries, characters.
 _LEVELS, _ENTRIES, _CHARACTERS = 6, 50, 500
 
+#: Levels of a message's content in which text is looked for.
+_DEEPEST = 20
+
 #: Parts of a message that are not its text.
 _THOUGHTS = {"thinking", "redacted_thinking", "reasoning"}
 
@@ -60,18 +63,18 @@ def usage_of(data: Mapping[str, Any], known: object) -> object:
         return None
 
 
-def text_of(content: object) -> str:
+def text_of(content: object, levels: int = _DEEPEST) -> str:
     """The text of a message's content: a string, a number, or parts of which some are text."""
     if isinstance(content, str):
         return content
-    if isinstance(content, list):
-        return "".join(map(text_of, content[:1000]))
-    if isinstance(content, Mapping):
+    if isinstance(content, list) and levels:
+        return "".join(text_of(part, levels - 1) for part in content[:1000])
+    if isinstance(content, Mapping) and levels:
         if content.get("type") in _THOUGHTS or content.get("thought") is True:
             return ""
         named = (content[n] for n in ("text", "content", "parts") if content.get(n) is not None)
         inner = next(named, "")
-        return text_of(inner) if not isinstance(inner, Mapping) else text_of([inner])
+        return text_of(inner, levels - 1)
     return str(content) if isinstance(content, float) or type(content) is int else ""
 
 

@@ -51,6 +51,11 @@ def extract_code(reply: Reply, class_name: str) -> str:
     return checked_source(_found(text, class_name), class_name)
 
 
+def policy_source(reply: Reply) -> str:
+    """The source of the policy in a reply. Raises ReplyRejected."""
+    return extract_code(reply, "Policy")
+
+
 def answer_text(reply: Reply) -> str:
     """What a reply says that holds no code, without the reasoning before it.
 

@@ -23,7 +23,7 @@ import tenacity
 
 from promptpo.errors import ModelError, ModelUnavailable
 from promptpo.llm import answers, providers
-from promptpo.llm.failures import Endpoint, PassingFailure, classify, one_line, withheld
+from promptpo.llm.failures import Endpoint, PassingFailure, classify, one_line, unbilled, withheld
 from promptpo.llm.messages import TOO_LARGE, Reply, Request, as_data
 from promptpo.llm.prompt_cache import PromptCache
 from promptpo.llm.providers import EXAMPLES
@@ -123,6 +123,10 @@ class LiteLLMModel:
     async def _try_once(self, request: Request, failures: list[str], wait: Wait) -> Reply:
         if wait.broken_off:
             raise asyncio.CancelledError
+        allowance = request.allowance
+        if allowance is not None:
+            with wait.paused():
+                await allowance.take()
         self._settings.check()
         started = time.monotonic()
         wait.sent = True
@@ -132,8 +136,10 @@ class LiteLLMModel:
             reply = self._reply(response, raw)
         except Exception as e:
             kept = self._kept(e, raw)
+            if allowance is not None and unbilled(e, raw):
+                allowance.give_back()
             if kept is None:
-                failure = e if isinstance(e, PassingFailure) else classify(e, self._endpoint)
+                failure = e if isinstance(e, PassingFailure) else classify(e, self._endpoint, raw)
                 if isinstance(failure, PassingFailure):
                     failures.append(failure.reason)
                 raise failure from None
@@ -174,8 +180,9 @@ class LiteLLMModel:
         }
         if settings.temperature is not None:
             arguments["temperature"] = settings.temperature
-        if settings.max_reply_tokens is not None:
-            arguments["max_tokens"] = settings.max_reply_tokens
+        allowed = request.allowance.reply_tokens if request.allowance else None
+        if most := allowed or settings.max_reply_tokens:
+            arguments["max_tokens"] = most
         if self._server is not None:
             arguments["api_base"] = self._server
             arguments["extra_headers"] = {CALL_HEADER: str(request.key)}

@@ -35,12 +35,30 @@ def prompt_hash(messages: Iterable[Message]) -> str:
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
+class Allowance(Protocol):
+    """What a run allows one call, which may take several tries.
+
+    ``reply_tokens``: how many the reply may have; None: as many as it likes.
+    """
+
+    reply_tokens: int | None
+
+    async def take(self) -> None:
+        """Wait until the run has room for one try. Raises LimitReached where it never will."""
+        ...
+
+    def give_back(self) -> None:
+        """The try that was taken is not billed."""
+        ...
+
+
 @dataclass(frozen=True)
 class Request:
-    """What a language model is asked."""
+    """What a language model is asked; what is paid for takes its tries from ``allowance``."""
 
     key: Key
     messages: tuple[Message, ...]
+    allowance: Allowance | None = field(default=None, compare=False, repr=False)
 
 
 #: The finish reason of a reply that was larger than what is read; its text is left out.

@@ -75,6 +75,11 @@ def key_missing(name: str, env: Mapping[str, str] = os.environ) -> str | None:
     return " or ".join(names)
 
 
+def is_free(name: str) -> bool:
+    """Whether a model of this name costs nothing: nobody is asked by way of the network."""
+    return name in {"", "manual", "recorded", "builtin"} or name.startswith(("recorded:", "file:"))
+
+
 def check_configured(
     name: str, api_base: str | None = None, env: Mapping[str, str] = os.environ
 ) -> None:
@@ -83,7 +88,7 @@ def check_configured(
     Raises UsageError for an address that is no http(s) URL, ModelError for a key that is not set.
     A server of one's own needs no key.
     """
-    if name in {"manual", "recorded", "builtin"} or name.startswith(("recorded:", "file:")):
+    if is_free(name) and name:
         return
     server = server_of(name, api_base, env)
     if server is not None:

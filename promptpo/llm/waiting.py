@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -28,6 +29,7 @@ class Wait:
         self.limit = limit
         self.sent = False
         self.broken_off = False
+        self._paused = False
         self._spent = 0.0
         self._looked = time.monotonic()
 
@@ -35,6 +37,15 @@ class Wait:
     def left(self) -> float:
         """Seconds until the deadline."""
         return self.limit - self._spent - min(time.monotonic() - self._looked, TICK)
+
+    @contextlib.contextmanager
+    def paused(self) -> Iterator[None]:
+        """Time in this block does not count."""
+        self._paused = True
+        try:
+            yield
+        finally:
+            self._paused = False
 
     async def until_done(self, work: Coroutine[Any, Any, T]) -> T:
         """The result of ``work``. Raises TimeoutError at the deadline; ``work`` is cancelled then.
@@ -60,12 +71,14 @@ class Wait:
     async def _tick(self, task: asyncio.Task[T]) -> bool:
         """Wait a little; whether the task is done. Raises TimeoutError at the deadline."""
         self._looked = time.monotonic()
-        await asyncio.wait({task}, timeout=min(TICK, max(self.limit - self._spent, 0.0)))
+        await asyncio.wait(
+            {task}, timeout=TICK if self._paused else min(TICK, max(self.limit - self._spent, 0.0))
+        )
         took = time.monotonic() - self._looked
-        self._spent += min(took, TICK)
+        self._spent += 0.0 if self._paused else min(took, TICK)
         if took > TICK + LATE:  # the process did not run all the while: what came is read first
             await asyncio.wait({task}, timeout=GRACE)
-        elif self._spent >= self.limit and not task.done():
+        elif self._spent >= self.limit and not (task.done() or self._paused):
             raise TimeoutError
         return task.done()
 

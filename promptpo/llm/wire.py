@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import zlib
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cache
@@ -31,11 +31,21 @@ class RawAnswer:
     """The body of the last successful answer; ``whole`` once its end has come.
 
     ``too_large``: it had more than ``bounds.ANSWER_BYTES`` and was not read to its end.
+    ``status`` and ``headers`` are of the last answer of any kind, and None before there is one;
+    ``error`` is the beginning of the body of one that was no success.
     """
 
     data: bytearray = field(default_factory=bytearray)
     whole: bool = False
     too_large: bool = False
+    status: int | None = None
+    headers: Mapping[str, str] | None = None
+    error: bytearray = field(default_factory=bytearray)
+
+    @property
+    def failed(self) -> bool:
+        """Whether the server answered, and that it failed."""
+        return self.status is not None and not 200 <= self.status < 300
 
 
 _listening: ContextVar[RawAnswer | None] = ContextVar("_listening", default=None)
@@ -66,7 +76,9 @@ def install() -> None:
         if raw is None:
             return await send(self, request)
         request.headers["Accept-Encoding"] = "identity"  # a small answer may unpack to gigabytes
+        raw.status = raw.headers = None
         response = await send(self, request)
+        raw.status, raw.headers = response.status_code, response.headers
         if isinstance(response.stream, httpx.AsyncByteStream):
             response.stream = _stream(response, response.stream, raw)
         return response
@@ -83,7 +95,7 @@ def _stream(
         stream = _Unpacked(stream)
     elif coding not in ("", "identity"):
         raise httpx.DecodingError(f"the server packs its answer ({coding}), unasked")
-    return _Kept(stream, raw) if response.is_success else _Cut(stream)
+    return _Kept(stream, raw) if response.is_success else _Cut(stream, raw)
 
 
 @dataclass
@@ -113,12 +125,17 @@ class _Kept(_Around):
         raw.whole = True
 
 
+@dataclass
 class _Cut(_Around):
     """An error's body, of which the beginning is enough."""
 
+    raw: RawAnswer
+
     async def __aiter__(self) -> AsyncIterator[bytes]:
         left = _ERROR_BYTES
+        self.raw.error = bytearray()
         async for chunk in self.stream:
+            self.raw.error += chunk[:left]
             yield chunk[:left]
             left -= len(chunk)
             if left <= 0:

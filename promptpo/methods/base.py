@@ -6,7 +6,7 @@ loop over the services, and what it will take (``forecast``) and ask (``all_prom
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -70,8 +70,14 @@ class Services(Protocol):
     config: RunConfig
     task: TaskInfo
 
-    async def ask(self, key: Key, messages: Sequence[Message]) -> Reply:
+    async def ask(
+        self, key: Key, messages: Sequence[Message], read: Callable[[Reply], object] | None = None
+    ) -> Reply:
         """One model call; the key has a role.
+
+        ``read`` takes out of the reply what is to be played, and raises ReplyRejected or ValueError
+        where there is nothing: the run ends after ``max_unreadable`` such replies in a row. Of a
+        call without ``read``, unless its role is "policy", only an empty or cut-off reply is one.
 
         Raises LimitReached, for a repair (an attempt above 0) also where a recording that is
         replayed holds no reply; else ModelError or ModelUnavailable.

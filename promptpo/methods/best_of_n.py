@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 from promptpo.common.concurrency import all_of
 from promptpo.config import RunConfig, option
 from promptpo.errors import LimitReached, SearchEnd
-from promptpo.llm.extraction import ReplyRejected, extract_code
+from promptpo.llm.extraction import ReplyRejected, policy_source
 from promptpo.methods.base import (
     REPLY_TOKENS,
     Demand,
@@ -75,8 +75,9 @@ class BestOfN:
         self.services.report("state", name=key.name, state="asked")
         candidate = Candidate(key, None)
         try:
-            reply = await self.services.ask(Key(key.round, key.candidate, role="policy"), prompt)
-            source = extract_code(reply, "Policy")
+            asked = Key(key.round, key.candidate, role="policy")
+            reply = await self.services.ask(asked, prompt, policy_source)
+            source = policy_source(reply)
             candidate = await self.services.prepare(Candidate(key, source))
             if candidate.error is None:
                 seeds = self.services.seeds(0, self.config.first_episodes)

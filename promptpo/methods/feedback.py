@@ -14,6 +14,11 @@ from promptpo.prompts import promptpo as prompts
 from promptpo.types import Candidate, Key
 
 
+def _class_in(reply: Reply) -> str:
+    """The source of the class in a reply. Raises ReplyRejected."""
+    return extract_code(reply, "Feedback")
+
+
 class Feedback:
     """Turns episodes into texts by a class that a model has written, or by the built-in one.
 
@@ -28,7 +33,7 @@ class Feedback:
     async def write(self) -> None:
         """Ask for the class."""
         messages = prompts.feedback_messages(self.services.spec, self.services.config)
-        reply = await self.services.ask(Key(role="feedback"), messages)
+        reply = await self.services.ask(Key(role="feedback"), messages, _class_in)
         with contextlib.suppress(LimitReached):  # of a repair: there is a summary without it
             await self._take(reply, 0)
 
@@ -55,7 +60,7 @@ class Feedback:
     async def _take(self, reply: Reply, round_: int) -> None:
         """Use the class in a reply from now on; a reply without one goes back for repair."""
         try:
-            self.source = extract_code(reply, "Feedback")
+            self.source = _class_in(reply)
         except ReplyRejected as e:
             await self._repair(reply.text.strip() or "(empty reply)", str(e), round_)
 
@@ -68,4 +73,4 @@ class Feedback:
             key = Key(round_, 0, self._repairs, "feedback_repair")
             asked = prompts.feedback_messages(services.spec, services.config)
             messages = prompts.repair_messages(asked, said, "class", error)
-            await self._take(await services.ask(key, messages), round_)
+            await self._take(await services.ask(key, messages, _class_in), round_)

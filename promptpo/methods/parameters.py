@@ -19,6 +19,7 @@ from promptpo.common.text import plural
 from promptpo.config import RunConfig, option
 from promptpo.errors import LimitReached, UsageError
 from promptpo.llm.extraction import ReplyRejected, answer_text
+from promptpo.llm.messages import Reply
 from promptpo.methods.base import Demand, Messages, Services
 from promptpo.policies import Actions, Entry, Program, Vector, Vectors, parametric_policy
 from promptpo.prompts import count_tokens
@@ -109,17 +110,21 @@ class Proposals:
             state = "repairing" if attempt else "asked"
             self.services.report("state", name=key.name, state=state)
             try:
-                reply = await self.services.ask(at, asked)
+                reply = await self.services.ask(at, asked, self._read)
             except LimitReached as limit:
                 return replace(candidate, error=candidate.error or f"not proposed: {limit}")
             try:
-                values = self.space.read(answer_text(reply))
+                values = self._read(reply)
             except (ReplyRejected, ValueError) as e:
                 candidate = replace(candidate, key=replace(at, role=""), error=str(e))
                 asked = again_messages(messages, reply.text, str(e), self.space)
                 continue
             return self._made(replace(at, role=""), values, kind, parents)
         return candidate
+
+    def _read(self, reply: Reply) -> Vector:
+        """The parameters in a reply. Raises ReplyRejected or ValueError."""
+        return self.space.read(answer_text(reply))
 
     def _made(
         self, key: Key, values: Vector, kind: Kind, parents: tuple[str, ...] = ()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from promptpo.config import RunConfig
 from promptpo.errors import LimitReached, SearchEnd
-from promptpo.llm.extraction import ReplyRejected, extract_code
+from promptpo.llm.extraction import ReplyRejected, policy_source
 from promptpo.methods.base import REPLY_TOKENS, Demand, Messages, Search, Services, winners
 from promptpo.methods.tuning import TuningStage
 from promptpo.policies import Program
@@ -63,9 +63,10 @@ class Tune:
 
     async def _written(self) -> Candidate:
         key = Key(1, 1, role="policy")
-        reply = await self.services.ask(key, policy_messages(self.services.spec, self.config))
+        messages = policy_messages(self.services.spec, self.config)
+        reply = await self.services.ask(key, messages, policy_source)
         try:
-            candidate = self.tuning.plain(Candidate(Key(1, 1), extract_code(reply, "Policy")))
+            candidate = self.tuning.plain(Candidate(Key(1, 1), policy_source(reply)))
         except ReplyRejected as e:
             candidate = Candidate(Key(1, 1), None, error=str(e))
         if candidate.error is None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from promptpo.errors import LimitReached
-from promptpo.llm.extraction import ReplyRejected, extract_code
+from promptpo.llm.extraction import ReplyRejected, policy_source
 from promptpo.llm.messages import Reply
 from promptpo.methods.base import Messages, Services
 from promptpo.methods.contest import Contest
@@ -14,11 +14,6 @@ from promptpo.methods.tuning import TuningStage
 from promptpo.policies import Program
 from promptpo.prompts import promptpo as prompts
 from promptpo.types import Candidate, Key, Kind
-
-
-def policy_source(reply: Reply) -> str:
-    """The source of the policy in a reply, or ReplyRejected."""
-    return extract_code(reply, "Policy")
 
 
 @dataclass(frozen=True)
@@ -71,7 +66,7 @@ class Author:
             try:
                 role = order.repair if attempt else order.role
                 asked = Key(at.round, at.candidate, attempt, role)
-                reply = await self.services.ask(asked, messages)
+                reply = await self.services.ask(asked, messages, order.source)
                 candidate = await self._try(at, reply, order, contest)
             except LimitReached as limit:
                 if candidate.error is None:

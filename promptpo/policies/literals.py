@@ -27,6 +27,9 @@ _SHAPES = frozenset(
 #: what is reckoned with them stays finite.
 LARGEST = 1e100
 
+#: What stands between a statement and the next one of its line.
+_NEXT = re.compile(r"(?:[ \t]|\\\r?\n)*;[ \t]*")
+
 
 @dataclass(frozen=True)
 class Literal:
@@ -71,6 +74,15 @@ class Source:
             self._at(node.lineno, node.col_offset),
             self._at(node.end_lineno, node.end_col_offset),
         )
+
+    def without(self, statements: Iterable[ast.stmt]) -> str:
+        """The text without these, in their order, and the semicolons after them."""
+        kept, at = [], 0
+        for start, end in map(self.span, statements):
+            kept.append(self.text[at:start])
+            more = _NEXT.match(self.text, end)
+            at = more.end() if more else end
+        return "".join([*kept, self.text[at:]])
 
     def _at(self, line: int, column: int) -> int:
         text = self._lines[line - 1]

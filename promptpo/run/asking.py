@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 from promptpo.errors import LimitReached
 from promptpo.llm import ReplyMissing
+from promptpo.llm.extraction import ReplyRejected, answer_text, policy_source
 from promptpo.llm.messages import LanguageModel, Message, Reply, Request, as_data, prompt_hash
 from promptpo.llm.recording import reply_event
 from promptpo.run.limits import Ledger
+from promptpo.run.spending import Allowance
 from promptpo.store.codec import encode
 from promptpo.store.events import EventLog
 from promptpo.store.folder import RunFolder
@@ -28,13 +30,19 @@ class Asker:
     memo: Memo
     record: Callable[..., None]
 
-    async def ask(self, key: Key, messages: Sequence[Message]) -> Reply:
+    async def ask(
+        self, key: Key, messages: Sequence[Message], read: Callable[[Reply], object] | None = None
+    ) -> Reply:
         """The recorded reply to this call, or the model's. Raises LimitReached and ModelError.
+
+        ``read`` takes out of a reply what is to be played, and raises ReplyRejected or ValueError.
 
         A repair for which a recording has no reply is not made: where the recorded candidate ran,
         there is none.
         """
-        request = Request(key, tuple(messages))
+        ledger, write = self.ledger, self.log.emit
+        allowance = Allowance(ledger.spending, key, messages, ledger.check, write)
+        request = Request(key, tuple(messages), allowance)
         recorded = self.memo.record.replies.get(key)
         if recorded is not None:
             if recorded.prompt_sha256 != prompt_hash(messages):
@@ -53,12 +61,35 @@ class Asker:
             if not key.attempt:
                 raise
             raise LimitReached(str(missing)) from None
+        except LimitReached as limit:
+            self.record("refused", key=encode(key), reason=str(limit))
+            raise
+        else:
+            self.log.emit("reply", **reply_event(request, reply), note=reply.note)
+            ledger.spending.settle(key, reply.usage, reply.cost)
         finally:
-            self.ledger.release_call(key)
-        self.log.emit("reply", **reply_event(request, reply), note=reply.note)
+            ledger.release_call(key)
         self.folder.write_reply(key, reply.text)
         self._count(reply, new=True)
+        self._judge(key, reply, read)
         return reply
+
+    def _judge(self, key: Key, reply: Reply, read: Callable[[Reply], object] | None) -> None:
+        """Count a reply that holds nothing to play; of one that need not, whether it is empty.
+
+        Without ``read`` a policy is looked for where the key's role says that one was asked for.
+        """
+        if read is None and key.role == "policy":
+            read = policy_source
+        if self.model.name.partition(":")[0] == "recorded":
+            return
+        try:
+            (read or answer_text)(reply)
+        except (ReplyRejected, ValueError):
+            self.ledger.count_reading(readable=False)
+        else:
+            if read is not None:
+                self.ledger.count_reading(readable=True)
 
     def _reserve(self, key: Key) -> None:
         """Note that a call is about to be made; where a limit forbids it, that is recorded."""

@@ -12,6 +12,7 @@ from promptpo.config import RunConfig
 from promptpo.errors import GoalReached, LimitReached
 from promptpo.llm.messages import Reply
 from promptpo.racing import standard_error
+from promptpo.run.spending import Spending
 from promptpo.spec import EnvSpec
 from promptpo.store.codec import decode
 from promptpo.store.events import Event
@@ -69,9 +70,12 @@ class Ledger:
         # keep their place until then: a resumed run decides as one that was never killed.
         keys = {
             kind: {decode(Key, e.data["key"]) for e in past if e.type == kind}
-            for kind in ("prompt", "reply")
+            for kind in ("prompt", "reply", "refused")
         }
-        self._open = keys["prompt"] - keys["reply"]
+        self._open = keys["prompt"] - keys["reply"] - keys["refused"]
+        self.spending = Spending(config, self.spent, past)
+        #: Replies since the last one that held something to play; those of this session alone.
+        self._unreadable = 0
         self._reserved = 0
         self._used: dict[str, int] = {}
         self._share: int | None = None
@@ -87,6 +91,10 @@ class Ledger:
         """The totals of all sessions."""
         return self.spent.usage
 
+    def count_reading(self, *, readable: bool) -> None:
+        """A new reply held something to play, or did not."""
+        self._unreadable = 0 if readable else self._unreadable + 1
+
     def count_reply(self, reply: Reply, *, new: bool = True) -> list[str]:
         """A reply has come, a ``new`` one or one on record; unknown parts make a total unknown.
 
@@ -99,10 +107,11 @@ class Ledger:
         self.spent.count(reply.usage, reply.cost)
         now = self.usage
         lost = []
+        how = "counts what was set aside for it" if self.spending.binds else "does not count it"
         if self.config.max_cost is not None and now.cost is None and before.cost is not None:
-            lost.append(f"the price of {reply.model} is unknown: --max-cost does not count it")
+            lost.append(f"the price of {reply.model} is unknown: --max-cost {how}")
         if self.config.max_tokens is not None and not now.has_tokens and before.has_tokens:
-            lost.append(f"{reply.model} does not tell its tokens: --max-tokens counts the others")
+            lost.append(f"{reply.model} does not tell its tokens: --max-tokens {how}")
         return lost
 
     def count_steps(self, stream: Stream, steps: int, *, new: bool) -> None:
@@ -129,14 +138,20 @@ class Ledger:
     def release_call(self, key: Key) -> None:
         """A reserved call has ended, with a reply or without."""
         self._open.discard(key)
+        self.spending.lose(key)
 
     def check(self) -> None:
-        """Raises LimitReached once cost, tokens or time are used up, as far as they are known."""
-        c = self.config
-        if c.max_cost is not None and self.spent.known_cost >= c.max_cost:
+        """Raises LimitReached once cost, tokens or time are used up, or replies bring nothing."""
+        c, lost = self.config, self.spending.lost
+        if c.max_unreadable and self._unreadable >= c.max_unreadable:
+            replies = "reply" if c.max_unreadable == 1 else "replies in a row"
+            raise LimitReached(f"{c.max_unreadable:,} {replies} held nothing to play")
+        if c.max_cost is not None and self.spent.known_cost + lost.cost >= c.max_cost:
             raise LimitReached(f"the limit of ${c.max_cost:g} is reached")
-        if c.max_tokens is not None and self.spent.known_tokens >= c.max_tokens:
+        if c.max_tokens is not None and self.spent.known_tokens + lost.tokens >= c.max_tokens:
             raise LimitReached(f"the limit of {c.max_tokens:,} tokens is reached")
+        if self.spending.ended:
+            raise LimitReached(self.spending.ended)
         if c.max_time is not None and self.elapsed >= c.max_time:
             raise LimitReached(f"the limit of {c.max_time:g} s is reached")
 

@@ -5,7 +5,7 @@ Resuming is running the method again: what the event log holds is answered from 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from promptpo.common.concurrency import all_of
@@ -75,9 +75,11 @@ class RunServices:
             self.model, self.log, self.folder, self.ledger, self.memo, self.write_down
         )
 
-    async def ask(self, key: Key, messages: Sequence[Message]) -> Reply:
+    async def ask(
+        self, key: Key, messages: Sequence[Message], read: Callable[[Reply], object] | None = None
+    ) -> Reply:
         """The recorded reply to this call, or the model's."""
-        return await self._asker.ask(key, messages)
+        return await self._asker.ask(key, messages, read)
 
     def seeds(self, first: int, count: int) -> tuple[int, ...]:
         """Search seeds number ``first`` and those after it."""

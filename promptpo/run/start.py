@@ -23,6 +23,7 @@ from promptpo.llm import (
     open_model,
     recorded_policy_seed,
 )
+from promptpo.llm.prices import check_priced
 from promptpo.methods import find_method, tunes
 from promptpo.rollout import TaskInfo, open_executor
 from promptpo.run import phases
@@ -84,6 +85,7 @@ class _Run:
             self.config = configure(self.config.as_dict())
         if needs_model:
             check_configured(self.config.model or "", self.config.api_base)
+            check_priced(self.config.model or "", self.config.max_cost)
         spec, note = self._spec()
         self.config = self.config.for_spec(spec)
         if self.resume is None:
@@ -128,7 +130,8 @@ async def _supervised(services: RunServices, outcome: Outcome) -> Result:
         outcome.finish(result)
     except Exception as e:
         error = known_error(e)
-        if error is None:
+        if error is None:  # a mistake of this program's own: the run does not go on all the same
+            outcome.fail(f"{type(e).__name__}: {e}"[:500])
             raise
         if lost := services.log.lost:
             error = FileError(lost)
@@ -165,6 +168,7 @@ def _model_settings(
         temperature=config.temperature,
         max_concurrency=config.concurrency,
         call_timeout=config.call_timeout,
+        max_reply_tokens=config.max_reply_tokens,
         folder=folder.prompts,
         recording=recording_path(config.model or "", spec.name, config.method),
         write=_writer(config, spec, task),

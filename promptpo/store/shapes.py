@@ -98,6 +98,9 @@ EVENTS: dict[str, dict[str, Any]] = {
     "resumed": {"config": Mapping},
     "prompt": {"key": KEY, "messages": [{"role": str, "content": str}]},
     "reply": {"key": KEY, "text": str, "latency?": float},
+    # What a try of a call may be billed, at most, and that it is not billed.
+    "reserved": {"key": KEY, "tokens": int, "cost": float},
+    "unbilled": {"key": KEY},
     "refused": {"key": KEY, "reason": str},
     # The key is of the candidate that it was first played for.
     "rollout": {"key": KEY, "digest": str, **_ROLLOUT},

@@ -68,7 +68,7 @@ class Summary:
         source = "held-out" if test else "search" if trial else ""
         return cls(
             run.spec, run.twin_of, run.status, run.method, run.made_by, score,
-            f"{source}; {run.mark}" if run.mark else source,
+            source,
             run.usage.searched, run.usage.cost, run.asks_model,
         )  # fmt: skip
 
@@ -101,8 +101,6 @@ def _line(run: RunFolder) -> Line:
         score = f"held-out {next(w for w in words if w)}"
     else:
         score = f"search {text.score(best['search'])}" if best.get("search") else ""
-    if mark := test.mark if test else best.get("mark"):
-        score += f"  ({mark})"
     if info.get("facts") and info.get("config", {}).get("facts") is False:
         score += "  without facts"
     if info.get("config", {}).get("model") == BUILTIN:

@@ -74,11 +74,20 @@ class Host:
             CompileError: the source is refused.
             SandboxFailed, Disturbed: the program is not at fault; try once more.
         """
+        if not program.code:
+            # This one compiles and plays nothing: memory shows what a process has done before.
+            Policy(program, self._spawn(program)).close()
         return Policy(program, self._spawn(program))
 
-    def policy(self, source: str, interface: Interface, **options: Any) -> Policy:  # noqa: ANN401
+    def policy(
+        self,
+        source: str,
+        interface: Interface,
+        limits: Limits | None = None,
+        **options: Any,  # noqa: ANN401
+    ) -> Policy:
         """Start the one process of a policy program; ``options`` are other fields of Program."""
-        return self.open(Program(source, interface, **options))
+        return self.open(Program(source, interface, limits or Limits(), **options))
 
     def summarizer(
         self,

@@ -19,6 +19,8 @@ from sandbox.interface import (
 )
 from sandbox.language.names import readable, shortened
 
+#: What is not written out: Python refuses to, where there are thousands of digits.
+_LONG = 10**30
 #: Turns one returned value into a number or a vector of ``action.size`` numbers.
 Converter = Callable[[object], int | FloatArray]
 
@@ -41,7 +43,10 @@ def shown(value: object, method: str = "act()") -> str:
     if value is None:
         return f"None (does every path of {method} end in `return`?)"
     if isinstance(value, np.ndarray):
-        return f"an array of shape {np.shape(value)} and dtype {value.dtype}"
+        shape, dtype = (part.__get__(value) for part in (np.ndarray.shape, np.ndarray.dtype))
+        return f"an array of shape {shape} and dtype {dtype}"
+    if type(value) is int and abs(value) >= _LONG:
+        return "an integer of more than 30 digits"
     if type(value) in (int, float, bool, str, complex):
         return repr(value)[:60]
     if type(value) in (list, tuple):

@@ -16,7 +16,7 @@ from sandbox.frames import LINE_HITS
 from sandbox.inside.actions import converter
 from sandbox.inside.program import Program, Task
 from sandbox.interface import Box, FloatArray
-from sandbox.language import FILENAME, Runtime
+from sandbox.language import FILENAME, Runtime, quoted, readable, shortened
 from sandbox.tracing import MAX_STEPS, Column, pack
 
 _MISSING = object()
@@ -49,12 +49,32 @@ class PolicyProgram(Program):
             elif callable(restart := getattr(self._policy, "reset", None)):
                 restart()
             self._act = self._policy.act
+            self._check_traced()
         except ProgramError:
             raise
         except BaseException as error:
             raise self.failed(error) from None
         names = self.compiled.traced
         self._samples = _Samples(self._policy, names) if traced and names else None
+
+    def _check_traced(self) -> None:
+        """Check that what ``TRACE`` names can be looked up in the object.
+
+        Raises:
+            PolicyError: it is a slot of another class.
+        """
+        cls = type(self._policy)
+        for written, attribute in self.compiled.traced.items():
+            found = inspect.getattr_static(cls, attribute, None)
+            if not isinstance(found, types.MemberDescriptorType):
+                continue
+            if found.__objclass__ not in cls.__mro__:
+                line, owner = self.compiled.line, readable(found.__objclass__.__name__)
+                raise PolicyError(
+                    f"line {line}: `{written}` in `TRACE` is a slot of class {shortened(owner)};"
+                    f" name attributes of self{quoted(self.task.source, line)}",
+                    line=line,
+                )
 
     def act(self, row: FloatArray, action: FloatArray) -> None:
         """Write the action for an observation, an array of its own, into ``(action.size,)``."""
@@ -116,14 +136,9 @@ class _Samples:
         for kind in type(self._policy).__mro__:
             found = vars(kind).get(attribute, _MISSING)
             if isinstance(found, types.MemberDescriptorType):
-                if found.__objclass__ not in type(self._policy).__mro__:
-                    raise PolicyError(
-                        f"`{attribute}` in `TRACE` is a slot of class"
-                        f" {found.__objclass__.__name__}; name attributes of self"
-                    )
                 try:
                     return found.__get__(self._policy)
-                except AttributeError:
+                except (AttributeError, TypeError):  # empty, or by now of another class
                     return None
             if found is not _MISSING:
                 return found

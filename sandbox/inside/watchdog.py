@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from collections.abc import Callable
+from time import process_time  # the real one: a program's is virtual
 from types import FrameType
 
 #: Processor time between two looks, in seconds.
@@ -40,7 +40,7 @@ class Watchdog:
         signal.setitimer(signal.ITIMER_PROF, _TICK, _TICK)
 
     def _tick(self, number: int, frame: FrameType | None) -> None:
-        now, call = time.process_time(), self.call
+        now, call = process_time(), self.call
         if call is None or call != self._seen:
             self._seen, self._until = call, now + self.seconds
             return

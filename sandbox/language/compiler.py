@@ -33,16 +33,17 @@ class Compiled:
 
     ``traced``: the attributes that its policy class names (``declared``), each with the name that
     it really has. ``values``: the numbers that stand in the text where names have been put
-    (``places``).
+    (``places``). ``line``: where the attributes are named.
     """
 
     code: types.CodeType
     traced: dict[str, str]
     values: tuple[float, ...] = ()
+    line: int = 0
 
     def packed(self) -> bytes:
         """Return it as bytes, for other processes of the same program."""
-        return marshal.dumps((self.code, self.traced, self.values))
+        return marshal.dumps((self.code, self.traced, self.values, self.line))
 
     @classmethod
     def unpacked(cls, data: bytes) -> Compiled:
@@ -96,7 +97,7 @@ def _compile(
     tree = ast.parse(source, FILENAME)
     named = numbers_at(tree, places)
     try:
-        names = traced(tree, policy_class) if TRACE in source else {}
+        names, line = traced(tree, policy_class) if TRACE in source else ({}, 0)
     except TraceError as error:
         raise _refused(source, [error.args]) from None
     values = {name: ast.literal_eval(node) for node, name in named.items()}
@@ -107,7 +108,7 @@ def _compile(
     if named:
         Renamer(named).visit(tree)
     code = compile(tree, FILENAME, "exec", dont_inherit=True)
-    return Compiled(code, names, tuple(values[name] for name in name_places(places)))
+    return Compiled(code, names, tuple(values[name] for name in name_places(places)), line)
 
 
 def _refused(source: str, refusals: list[tuple[int, str]]) -> CompileError:

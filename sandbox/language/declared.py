@@ -15,11 +15,13 @@ class TraceError(Exception):
     """A declaration that is refused: ``args`` are its line, and why with what to write instead."""
 
 
-def traced(tree: ast.Module, class_name: str) -> dict[str, str]:
-    """The names that a class's ``TRACE`` lists, each with the name that the attribute really has.
+def traced(tree: ast.Module, class_name: str) -> tuple[dict[str, str], int]:
+    """Return the names that a class's ``TRACE`` lists, and the line of it.
+
+    Each name comes with the one that the attribute really has.
 
     It stands in the class or in one of its bases in the module, written out, because nothing that a
-    program computes may decide about it. Empty where there is none.
+    program computes may decide about it. Empty, and line 0, where there is none.
 
     Raises:
         TraceError: it is no list of names of attributes.
@@ -35,9 +37,10 @@ def traced(tree: ast.Module, class_name: str) -> dict[str, str]:
         functions |= {item.name for item in node.body if isinstance(item, ast.FunctionDef)}
         value = _declared(node)
         if value is not None:
-            return {written: renamed(written, name) for written in _names(value, functions)}
+            names = _names(value, functions)
+            return {written: renamed(written, name) for written in names}, value.lineno
         waiting += [base.id for base in node.bases if isinstance(base, ast.Name)]
-    return {}
+    return {}, 0
 
 
 def _declared(node: ast.ClassDef) -> ast.expr | None:

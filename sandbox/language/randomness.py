@@ -3,13 +3,14 @@
 A process plays one episode at a time, so the generators behind ``np.random`` and ``random`` are
 Python's and numpy's own. What draws from the operating system without a seed (``default_rng()``,
 ``Random()``) draws from the episode's seed instead, and a clock advances by a millisecond each
-time that it is read.
+time that it is read. Libraries get the same: they are patched in the warm parent.
 """
 
 from __future__ import annotations
 
 import os
 import random
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -46,6 +47,8 @@ class Randomness:
         bit_generator.randbits = self._bits
         os.urandom = lambda size: self._bits(8 * size).to_bytes(size, "little")
         random.Random.seed = self._seed_python  # type: ignore[method-assign]
+        random.seed = random._inst.seed  # it was bound to the one before
+        vars(time).update(self.clocks())
 
     def seed(self, seed: int) -> None:
         """Start from ``seed`` (a non-negative integer below 2**64)."""

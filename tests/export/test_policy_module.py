@@ -357,3 +357,11 @@ def test_what_cannot_be_copied_is_refused(own_spec: Path) -> None:
     for name in ("CLOSURE", "uses_array"):
         with pytest.raises(NotInlinable):
             inline(getattr(module, name))
+
+
+def test_a_policy_that_nests_too_deeply_to_be_read_is_exported_as_it_was_played():
+    source = f"class Policy:\n    def act(self, obs):\n        return {'1+' * 20_000}1\n"
+    candidate = Candidate(Key(1, 1), source)
+    files = best_policy_files(load_spec("cartpole"), candidate, None, "a run")
+    module = files["best/policy.py"]
+    assert module.partition("\n")[2] == source

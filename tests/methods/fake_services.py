@@ -178,7 +178,9 @@ class FakeServices:
         """What the method finds; a second time it is the run that is resumed."""
         return asyncio.run(find_method(self.config.method)(self).search())
 
-    async def ask(self, key: Key, messages: Sequence[Message]) -> Reply:
+    async def ask(
+        self, key: Key, messages: Sequence[Message], read: Callable[[Reply], object] | None = None
+    ) -> Reply:
         self.prompts[key] = tuple(messages)
         if key not in self._answered:
             if key in self.ends:

@@ -9,51 +9,41 @@ import functools
 import io
 import os
 import types
-from abc import ABCMeta
 from collections import deque
 
 import numpy as np
 
-from sandbox.language import Library, Printer, Randomness, names
-from sandbox.language.attributes import GUARDED
-from sandbox.language.catalog import shared_facades
-from sandbox.language.classes import Type, stand_in
+from sandbox.language import Runtime, names
 from sandbox.language.facades import Facade
-from sandbox.language.guards import guarded_getattr
+from sandbox.language.formatting import Printer
+from sandbox.language.guards import Type, guarded_getattr
+from sandbox.language.library import shared_facades
 from sandbox.language.numpy_facade import numpy_members
+from sandbox.language.randomness import Randomness
 
-#: Nobody may hold an object of these.
+#: Nobody may hold an object of these; what leads on from a traceback cannot be spelled.
 INTERNAL = (
     types.FrameType,
     types.CodeType,
-    types.TracebackType,
     types.CellType,
     types.ModuleType,
     io.IOBase,
     os._Environ,
     type(np.random.PCG64(1).capsule),
-    Library,
+    Runtime,
     Printer,
     Randomness,
 )
-#: Nobody may hold these classes, which make what only the interpreter should.
-MAKERS = {*INTERNAL, types.FunctionType, types.MethodType, types.GenericAlias, types.GeneratorType}
-MAKERS |= {memoryview, np.ndarray, Facade}
 BUILTINS = """
     open input exec eval compile globals locals vars breakpoint getattr setattr delattr hasattr dir
     print __import__ __build_class__
 """
 REFUSED = {id(getattr(builtins, name)): name for name in BUILTINS.split()}
-#: Methods in C that are guarded, by the classes that they belong to.
-ARRAYS = (np.ndarray, np.generic)
-METHODS = {"at": np.ufunc, "format": str, "format_map": str, "mro": type}
-METHODS |= dict.fromkeys(("resize", "dump", "dumps", "tofile", "setflags", "getfield"), ARRAYS)
 CONTAINERS = (list, tuple, set, frozenset, deque)
 #: Nothing lies behind these: values, and methods in C, whose attributes are more of the same.
 PLAIN = (int, float, complex, str, bytes, bool, type(None), np.generic, np.dtype)
 PLAIN += (types.MethodWrapperType, types.WrapperDescriptorType, types.MethodDescriptorType)
 PLAIN += (types.BuiltinMethodType, types.ClassMethodDescriptorType)
-StandIn = type(stand_in(int))
 
 
 def power(value):
@@ -63,25 +53,9 @@ def power(value):
         why = f"an object of {kind.__name__}"
     elif id(value) in REFUSED:
         why = f"the builtin {REFUSED[id(value)]}"
-    elif isinstance(value, type) and not issubclass(kind, StandIn):
-        if value in MAKERS or issubclass(value, (type, types.ModuleType, Facade)):
-            why = f"the class {value.__name__}"
-    elif kind is memoryview and "O" in value.format:
-        why = "a view of pointers"
     elif kind is dict and {"__builtins__", "__name__"} <= value.keys():
         why = "the globals of a function"
-    elif is_guarded_method(value):
-        why = f"the method {value.__name__}"
     return why
-
-
-def is_guarded_method(value):
-    kind = type(value)
-    if kind is types.MethodDescriptorType:
-        return issubclass(value.__objclass__, METHODS.get(value.__name__, ()))
-    if kind is types.BuiltinMethodType:
-        return isinstance(value.__self__, METHODS.get(value.__name__, ()))
-    return kind is types.MethodType and value.__func__ is ABCMeta.register
 
 
 def spellable(obj):
@@ -90,7 +64,7 @@ def spellable(obj):
         found = dir(obj)
     except Exception:
         found = dir(type(obj))
-    for name in {*found, *GUARDED}:
+    for name in {*found, *names.GUARDED}:
         if name in names.READABLE or (not name.startswith("_") and names.PREFIX not in name):
             yield name
 

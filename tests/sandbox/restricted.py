@@ -1,46 +1,42 @@
 """Runs the same source under plain Python and under the language layer alone, in this process."""
 
 import functools
+import os
+import random
 import re
 import sys
+import time
 import types
 from pathlib import Path
 
-from sandbox.language import (
-    MODULE,
-    Library,
-    Printer,
-    Randomness,
-    compile_source,
-    import_hook,
-    importable,
-    make_builtins,
-    roots,
-)
-from sandbox.language.library import library_facades, load_libraries
+import numpy as np
+
+from sandbox.language import MODULE, Runtime, compile_source, importable
+from sandbox.language.formatting import Printer
 from sandbox.libraries import needed_libraries
 
-#: Once for the same libraries, as in the warm parent: looking through all modules takes a while.
-load = functools.cache(load_libraries)
+
+@functools.cache
+def runtime(libraries: tuple[str, ...]) -> Runtime:
+    """What a warm parent with these libraries has, its chance and its clock kept to itself."""
+    bits = np.random.bit_generator
+    before = os.urandom, bits.randbits, random.Random.seed, random.seed, dict(vars(time))
+    made = Runtime(libraries)
+    os.urandom, bits.randbits, random.Random.seed, random.seed, clocks = before
+    vars(time).update(clocks)
+    return made
 
 
 def run_restricted(source: str, extra: tuple[str, ...] = ()) -> tuple[dict, Printer]:
     """The namespace after executing ``source`` as a program, and what it printed to."""
-    printer = Printer(4000)
-    loaded = load(needed_libraries(source, extra))
-    randomness = Randomness(0)
-    roots.provide(lambda: randomness)
-    library = Library(randomness, library_facades(loaded, extra))
+    code = compile_source(source, importable(extra)).code
+    made = runtime(needed_libraries(source, extra))
+    made.printer.limit = 4000
+    made.printer.clear()
     sys.modules[MODULE] = types.ModuleType(MODULE)
-    namespace = {
-        "__builtins__": make_builtins(printer, library.find, import_hook),
-        "__name__": MODULE,
-        "np": library.numpy,
-        "math": library.find("math"),
-        "random": library.find("random"),
-    }
-    exec(compile_source(source, importable(extra)).code, namespace)  # noqa: S102 - the object of the test
-    return namespace, printer
+    namespace = made.namespace(source)
+    exec(code, namespace)  # noqa: S102 - the object of the test
+    return namespace, made.printer
 
 
 def run_plain(source: str, names: dict | None = None) -> dict:

@@ -21,25 +21,25 @@ def host():
 @pytest.mark.parametrize("title", ABUSE)
 def test_abuse_ends_as_the_fault_that_it_is(host, title):
     _, _, expected = title.partition(" | ")
-    observations = np.arange(3.0)[None]
+    observation = np.arange(3.0)
     kind, text = "none", ""
     try:
-        with host.policy(ABUSE[title], INTERFACE, LIMITS) as policy:
-            policy.reset([0], [0])
-            actions = policy.act([0], observations)
-            assert actions.shape == (1, 2)
-            assert np.isfinite(actions).all()
+        with host.policy(ABUSE[title], INTERFACE, limits=LIMITS) as policy:
+            policy.begin(0)
+            action = policy.act(observation)
+            assert action.shape == (2,)
+            assert np.isfinite(action).all()
             text = policy.output
     except ProgramError as error:
         kind, text = error.kind, error.message + error.output
 
     assert expected == "any" or kind in expected.split(" or ")
-    assert observations.tolist() == [[0.0, 1.0, 2.0]]
+    assert observation.tolist() == [0.0, 1.0, 2.0]
     assert len(text) < 10_000
     assert all(c.isprintable() or c in "\n\t" for c in text)
 
 
 def test_the_host_works_on_after_all_of_it(host):
     with host.policy(GOOD, INTERFACE) as policy:
-        policy.reset([0], [0])
-        assert policy.act([0], np.ones((1, 3))).tolist() == [[0.0, 1.0]]
+        policy.begin(0)
+        assert policy.act(np.ones(3)).tolist() == [0.0, 1.0]

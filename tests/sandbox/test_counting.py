@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
-from speaking import forger
+from speaking import forged_policy, forged_program
 
 import sandbox
 from sandbox import Discrete, Interface, Limits, ProtocolError
-from sandbox.host import CountingPolicy
 
 INTERFACE = Interface(1, None, Discrete(2))
 SOURCE = """class Policy:
@@ -40,9 +39,9 @@ def host():
 
 
 def counted(host, source, acts=5, **options):
-    with host.counting_policy(source, INTERFACE, **options) as running:
-        running.reset([0], [0])
-        done = [running.act([0], np.zeros((1, 1))).item() for _ in range(acts)]
+    with host.policy(source, INTERFACE, role="counting", **options) as running:
+        running.begin(0)
+        done = [running.act(np.zeros(1)).item() for _ in range(acts)]
         return dict(running.line_hits()), done
 
 
@@ -58,8 +57,8 @@ def test_a_line_counts_once_for_each_act_that_reaches_it(host):
 def test_counting_changes_nothing_that_a_policy_does(host):
     source = SOURCE.replace("return 0", "return int(np.random.random() > 0.5)")
     with host.policy(source, INTERFACE) as running:
-        running.reset([0], [0])
-        plain = [running.act([0], np.zeros((1, 1))).item() for _ in range(30)]
+        running.begin(0)
+        plain = [running.act(np.zeros(1)).item() for _ in range(30)]
     assert counted(host, source, 30)[1] == plain
 
 
@@ -76,17 +75,17 @@ class Policy:
         if deep:
             self._deep(deep)
 """
-    with host.counting_policy(source, INTERFACE) as running:
-        running.reset([0], [0])
+    with host.policy(source, INTERFACE, role="counting") as running:
+        running.begin(0)
         for seen in (1, 0, 0):
-            running.act([0], np.full((1, 1), seen))
+            running.act(np.full(1, seen))
         assert dict(running.line_hits())[8] == 2
 
 
 @pytest.mark.parametrize("what", ["sys.settrace(None)", "sys.gettrace()"])
 def test_a_program_has_no_way_to_the_counter(host, what):
     with pytest.raises(sandbox.CompileError):
-        host.counting_policy(f"import sys\n{what}\n{SOURCE}", INTERFACE)
+        host.policy(f"import sys\n{what}\n{SOURCE}", INTERFACE, role="counting")
 
 
 def test_a_slow_program_is_told_where_it_was(host):
@@ -126,10 +125,7 @@ def test_counts_that_can_be_are_shown():
 
 def forged(answer):
     """A policy of three lines that has acted once, whose process answers as it likes."""
-    begin = "ask(); say(DONE); ask(); say(DONE); ask(); say(ACTIONS, bytes(8)); ask();"
-    channel, _ = forger(f"{begin} {answer}; time.sleep(60)")
-    limits = Limits(wall_seconds=0.3)
-    running = CountingPolicy(channel, "one\ntwo\nthree", INTERFACE, limits)
-    running.reset([0], [0])
-    running.act([0], np.zeros((1, 1)))
+    script = f"ask(); say(ACTIONS, bytes(8)); ask(); {answer}"
+    running, _ = forged_policy(script, forged_program("one\ntwo\nthree", role="counting"))
+    running.act(np.zeros(1))
     return running

@@ -13,7 +13,6 @@ from reach import known, powers
 from restricted import run_restricted
 
 from sandbox.language import importable, names
-from sandbox.language.attributes import GUARDED
 
 PRELUDE = """
 import abc, collections, copy, dataclasses, enum, fractions, functools, json, operator, typing
@@ -67,7 +66,7 @@ operator.attrgetter('x') | collections.namedtuple('Q', 'mro')(1) | np.mean
 """
 NAMES = st.sampled_from(
     [
-        *GUARDED,
+        *names.GUARDED,
         *names.words(
             "__class__ __dict__ __globals__ __mro__ __subclasses__ __self__ __func__ __wrapped__ "
             "__call__ __getattr__ __reduce_ex__ __code__ __module__ __builtins__ __new__ _x x T "

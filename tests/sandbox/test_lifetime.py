@@ -39,8 +39,8 @@ def heap(pid):
 def evaluate(host, source):
     try:
         with host.policy(source, INTERFACE) as policy:
-            policy.reset([0], [0])
-            policy.act([0], np.zeros((1, 1)))
+            policy.begin(0)
+            policy.act(np.zeros(1))
     except sandbox.ProgramError:
         pass
 
@@ -59,7 +59,7 @@ def test_many_candidates_leak_nothing():
         after = descriptors(), len(list(Path(f"/proc/{parent}/fd").iterdir()))
 
         assert after == before
-        assert len(children(parent)) <= 1, "more than the one process in reserve"
+        assert len(children(parent)) <= 1, "more than the last one, which nobody has needed to reap"
         assert heap(parent) - memory < 1000
 
 
@@ -89,7 +89,7 @@ def test_a_killed_host_takes_its_processes_along():
         "busy += '  def act(self, obs): return 0'\n"
         "policy = host.policy(busy, i)\n"
         "print(host.parent_pid, flush=True)\n"
-        "policy.reset([0], [0])\n"
+        "policy.begin(0)\n"
     )
     process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
     parent = int(process.stdout.readline())
@@ -117,7 +117,7 @@ def is_running(pid):
 def test_a_killed_parent_takes_its_children_along_and_no_program_is_blamed():
     with sandbox.Host() as host:
         policy = host.policy(GOOD, INTERFACE)
-        policy.reset([0], [0])
+        policy.begin(0)
         pids = list(map(int, children(host.parent_pid)))
         os.kill(host.parent_pid, signal.SIGKILL)
         deadline = time.monotonic() + 10
@@ -128,7 +128,7 @@ def test_a_killed_parent_takes_its_children_along_and_no_program_is_blamed():
         assert not any(map(is_running, pids))
         for _ in range(2):
             with pytest.raises(sandbox.SandboxFailed, match="warm parent is gone"):
-                policy.act([0], np.zeros((1, 1)))
+                policy.act(np.zeros(1))
 
 
 def test_no_empty_root_directory_is_left(tmp_path, monkeypatch):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from restricted import programs, run_plain
 
-from sandbox import Box, Discrete, Host, Interface, Limits, MultiDiscrete
-from sandbox.host.policy import slot_seed
+from sandbox import Box, Discrete, Host, Interface, Limits, MultiDiscrete, Program, Together
+from sandbox.host.policy import episode_seed
 
 POLICIES = programs("policies")
 STEPS, EPISODES = 12, 3
@@ -46,7 +46,7 @@ def observations(kind, size):
 
 def plain_actions(source, interface, table, seed):
     """What one episode gives without any sandbox."""
-    numbers = slot_seed(seed, b"")
+    numbers = episode_seed(seed, b"")
     np.random.seed([numbers & 0xFFFFFFFF, numbers >> 32])
     random.seed(numbers)
     namespace = {"np": np}
@@ -62,15 +62,18 @@ def plain_actions(source, interface, table, seed):
 def test_policy_acts_as_under_plain_python(host, title):
     interface, kind = interface_of(title)
     table = observations(kind, interface.observation_size)
-    slots = list(range(EPISODES))
+    program = Program(POLICIES[title], interface, Limits(init_seconds=60))
+    policies = [host.open(program) for _ in range(EPISODES)]
 
-    with host.policy(POLICIES[title], interface, Limits(init_seconds=60)) as policy:
-        policy.reset(slots, [100 + slot for slot in slots])
-        got = [policy.act(slots, table[:, step]) for step in range(STEPS)]
+    for number, policy in enumerate(policies):
+        policy.begin(100 + number)
+    together = Together(policies)
+    got = [together.act(table[:, step])[0] for step in range(STEPS)]
 
-    for slot in slots:
-        expected = plain_actions(POLICIES[title], interface, table[slot], 100 + slot)
-        np.testing.assert_array_equal([row[slot] for row in got], expected)
+    for number, policy in enumerate(policies):
+        policy.close()
+        expected = plain_actions(POLICIES[title], interface, table[number], 100 + number)
+        np.testing.assert_array_equal([row[number] for row in got], expected)
 
 
 def test_the_corpus_is_as_large_as_claimed():

@@ -184,27 +184,33 @@ class Policy:
 """
 
 
-@pytest.mark.parametrize("kind", ["policy", "counting_policy", "instances"])
-def test_every_policy_gets_what_was_prepared(host, kind):
+@pytest.mark.parametrize("role", ["policy", "counting"])
+def test_every_policy_gets_what_was_prepared(host, role):
     prepared = host.prepare(GETS, None, INTERFACE).values
-    make = getattr(host, kind)
-    if kind == "instances":
-        policy = make(GETS, [sandbox.Place(6, 12, 6, 15)], INTERFACE, prepared=prepared)
-        options = {"constants": [(1.0,), (3.0,)]}
-    else:
-        policy, options = make(GETS, INTERFACE, prepared=prepared), {}
-    with policy:
-        policy.reset([0, 1], [0, 0], **options)
-        actions = policy.act([0, 1], np.array([[1.0, 1.0, 1.0], [0.0, 0.0, 1.0]]))
-    assert actions.ravel().tolist() == [10.0, 16.0 if kind == "instances" else 8.0]
+    with host.policy(GETS, INTERFACE, prepared=prepared, role=role) as policy:
+        policy.begin(0)
+        actions = [policy.act(np.array(row)).item() for row in ([1.0, 1.0, 1.0], [0.0, 0.0, 1.0])]
+    assert actions == [10.0, 8.0]
+
+
+def test_policies_with_constants_and_in_every_process_get_it_too(host):
+    prepared = host.prepare(GETS, None, INTERFACE).values
+    place = sandbox.Place(6, 12, 6, 15)
+    program = sandbox.Program(GETS, INTERFACE, prepared=prepared, places=[place])
+    found = []
+    for scale in (1.0, 3.0):
+        with host.open(program) as policy:
+            policy.begin(0, constants=(scale,))
+            found += policy.act(np.ones(3)).tolist()
+    assert found == [10.0, 22.0]
 
 
 def test_a_traced_policy_gets_it_too(host):
     source = GETS.replace("    def __init__", '    TRACE = ("gain",)\n    def __init__')
     with host.policy(source, INTERFACE, prepared=sandbox.pack({"K": np.ones(3)})) as policy:
-        policy.reset([0], [0], traced=[0])
+        policy.begin(0, traced=True)
         with pytest.raises(PolicyError, match=r"prepare\(\) returned no 'gain', but K"):
-            policy.act([0], np.ones((1, 3)))
+            policy.act(np.ones(3))
 
 
 @pytest.mark.parametrize(
@@ -214,8 +220,8 @@ def test_a_policy_that_takes_no_argument_is_made_without(host, init):
     source = "def prepare(data):\n    return {}\nclass Policy:\n" + init
     source += "    def act(self, obs):\n        return [1.0]\n"
     with host.policy(source, INTERFACE, prepared=sandbox.pack({})) as policy:
-        policy.reset([0], [0])
-        assert policy.act([0], np.ones((1, 3))).tolist() == [[1.0]]
+        policy.begin(0)
+        assert policy.act(np.ones(3)).tolist() == [1.0]
 
 
 @pytest.mark.parametrize(
@@ -245,6 +251,46 @@ def test_what_cannot_be_kept_is_said_in_words(host, body, why):
     with pytest.raises(PolicyError, match=f"(?s){why}") as caught:
         run(host, body)
     assert len(caught.value.message) < 3000
+
+
+OWN = """
+import numpy as np
+class Long(int):
+    def __repr__(self): return "1"
+class Real(float): pass
+class Text(str):
+    def __str__(self): return self
+class Double(np.float64): pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        ("Double(2.5)", 2.5),
+        ("[Long(2), Long(3)]", [2, 3]),
+        ("(Real(2), 3)", [2.0, 3.0]),
+        ("np.array([Long(2)])", [2]),
+        ("np.str_('x')", "x"),
+    ],
+)
+def test_numbers_of_a_class_of_its_own_become_plain_ones(host, value, found):
+    got = values(host, OWN + f"def prepare(data):\n    return {{'a': {value}}}\n")["a"]
+    got = got.tolist() if isinstance(got, np.ndarray) else got
+    assert (got, type(got)) == (found, type(found))
+
+
+@pytest.mark.parametrize(
+    "value", ["Long(2)", "Real(2)", "Text('x')", "[Text('x')]", "Long(10**99)"]
+)
+def test_a_value_of_a_class_of_its_own_is_refused(host, value):
+    with pytest.raises(PolicyError, match="prepare\\(\\) returned 'a'"):
+        run(host, OWN + f"def prepare(data):\n    return {{'a': {value}}}\n")
+
+
+def test_a_name_of_a_class_of_its_own_is_refused(host):
+    with pytest.raises(PolicyError, match="a name in it is an object of class Text"):
+        run(host, OWN + "def prepare(data):\n    return {Text('a'): 1}\n")
 
 
 def test_an_error_has_its_line_its_output_and_its_time(host):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from speaking import LIMITS, REPLIES, forger, written
+from speaking import LIMITS, REPLIES, forged_policy, forged_program, forger, written
 
 import sandbox
 from sandbox import (
@@ -13,7 +13,6 @@ from sandbox import (
     CompileError,
     Discrete,
     Episode,
-    Interface,
     IsolationUnavailable,
     Limits,
     MultiDiscrete,
@@ -23,45 +22,45 @@ from sandbox import (
     TimeLimit,
 )
 from sandbox.errors import REPORTED
-from sandbox.frames import FAULTS, Fault, Kind, clean, header, message, pack_fault
-from sandbox.host import Policy, Summarizer
-from sandbox.host.act_requests import action_check
+from sandbox.frames import Fault, Kind, clean, header, pack_fault, possible_faults
+from sandbox.host import Summarizer
+from sandbox.host.channel import Call
 from sandbox.host.replies import READY, ExpectedReplies
+from sandbox.host.together import _bad_rows
 from sandbox.inside.faults import fault_payload
 from sandbox.isolation import NOT_STRICT
 
-REQUESTS = (Kind.START, Kind.RESET, Kind.ACT, Kind.SUMMARIZE, Kind.OUTPUT, Kind.TRACE, Kind.LINES)
-ANSWER_TO = {kind: REPLIES.to(kind, 16 if kind == Kind.ACT else 0, (3, 5)) for kind in REQUESTS}
+REQUESTS = [kind for kind in Kind if kind < 16]
+ANSWER_TO = {kind: REPLIES.to(kind, 16 if kind == Kind.ACT else 0) for kind in REQUESTS}
 STATES = pytest.mark.parametrize("request_kind", REQUESTS, ids=lambda kind: kind.name)
 
 
 def answered(kind, data):
     """What the host makes of ``data`` in answer to a request."""
-    return written(data).request(kind, b"", ANSWER_TO[kind], 10.0, "it")
+    return written(data).request(kind, b"", Call("it", 10.0, ANSWER_TO[kind]))
 
 
 @STATES
 @pytest.mark.parametrize("code", range(len(REPORTED)), ids=lambda code: REPORTED[code].__name__)
 def test_each_fault_is_believed_only_where_it_can_be(request_kind, code):
-    body = pack_fault(Fault(code, -1, -1, "what", ""))
-    possible = REPORTED[code] in FAULTS[request_kind]
+    body = pack_fault(Fault(code, -1, "what", ""))
+    possible = REPORTED[code] in possible_faults(request_kind)
     with pytest.raises(REPORTED[code] if possible else ProtocolError) as caught:
         answered(request_kind, header(Kind.FAULT, 1, len(body)) + body)
 
     assert (caught.value.message == "what") is possible
 
 
-def test_a_refusal_is_believed_only_of_a_program_that_is_being_loaded():
-    assert [kind for kind in REQUESTS if CompileError in FAULTS[kind]] == [Kind.START]
+def test_a_refusal_is_believed_only_of_a_program_whose_text_is_being_executed():
+    refuse = [kind for kind in REQUESTS if CompileError in possible_faults(kind)]
+    assert refuse == [Kind.START, Kind.BEGIN, Kind.PREPARE]
 
 
 def test_what_cannot_be_reported_is_told_as_an_exception_of_the_program():
     class_is_gone = CompileError("the program must define `class Policy`")
-    fault = written(b"")
-    body = fault_payload(class_is_gone, Kind.RESET, "")
+    body = fault_payload(class_is_gone, Kind.ACT, "")
     with pytest.raises(sandbox.PolicyError, match="must define"):
-        answered(Kind.RESET, header(Kind.FAULT, 1, len(body)) + body)
-    fault.kill()
+        answered(Kind.ACT, header(Kind.FAULT, 1, len(body)) + body)
 
 
 @STATES
@@ -69,15 +68,14 @@ def test_what_cannot_be_reported_is_told_as_an_exception_of_the_program():
 def test_a_length_beyond_what_can_be_is_refused_at_once(request_kind, kind):
     channel = written(header(kind, 1, 10**6), end=False)
     with pytest.raises(ProtocolError):
-        channel.request(request_kind, b"", ANSWER_TO[request_kind], 10.0, "it")
+        channel.request(request_kind, b"", Call("it", 10.0, ANSWER_TO[request_kind]))
 
 
 PAYLOADS = st.one_of(
     st.binary(max_size=60),
     st.builds(
-        lambda code, line, slot, text, printed: pack_fault(Fault(code, line, slot, text, printed)),
+        lambda code, line, text, printed: pack_fault(Fault(code, line, text, printed)),
         st.integers(0, 6),
-        st.integers(-2, 9),
         st.integers(-2, 9),
         st.text(max_size=20),
         st.text(max_size=20),
@@ -96,8 +94,7 @@ def test_any_reply_is_an_answer_or_a_fault_that_can_be(request_kind, kind, paylo
     except (ProtocolError, ProcessDied):
         return
     except ProgramError as error:
-        assert type(error) in FAULTS[request_kind]
-        assert error.slot in (None, 3, 5)
+        assert type(error) in possible_faults(request_kind)
         assert error.line in (None, 1, 2)
         return
     assert (kind, body) == (answer.kind, payload[:told])
@@ -108,7 +105,7 @@ def test_any_reply_is_an_answer_or_a_fault_that_can_be(request_kind, kind, paylo
 def test_a_process_with_a_program_is_not_believed_about_protections(request_kind):
     channel, _ = forger(f"ask(); os._exit({NOT_STRICT})")
     with pytest.raises(ProcessDied):
-        channel.request(request_kind, b"", ANSWER_TO[request_kind], 10.0, "it")
+        channel.request(request_kind, b"", Call("it", 10.0, ANSWER_TO[request_kind]))
 
 
 def test_a_process_without_a_program_is_believed_about_protections():
@@ -119,7 +116,7 @@ def test_a_process_without_a_program_is_believed_about_protections():
 
 @pytest.mark.parametrize(
     "script",
-    ["os._exit(1)", "say(DONE)", "say(21, b'more')", "fault(1, b'what')"],
+    ["os._exit(1)", "say(DONE)", "say(21, b'more')", "fault(1, b'what')", "say(21, length=9)"],
 )
 def test_a_process_that_cannot_be_made_ready_is_the_sandbox_s_fault(script):
     channel, process = forger(script + "\ntime.sleep(60)")
@@ -142,56 +139,37 @@ def trickle(kind, length, pause):
 def test_bytes_that_keep_coming_are_no_answer(request_kind):
     channel, process = forger(f"{TRICKLE}\nask(); trickle(20, 30000, 0.03)")
     with pytest.raises(TimeLimit, match="it did not return for long"):
-        channel.request(request_kind, b"", ANSWER_TO[request_kind], 0.02, "it")
+        channel.request(request_kind, b"", Call("it", 0.02, ANSWER_TO[request_kind]))
     assert process.poll() is not None
 
 
 def test_bytes_that_keep_coming_at_the_cost_of_processor_time_are_no_answer():
     channel, _ = forger(f"{TRICKLE}\nask(); trickle(20, 30000, 0)", Limits())
     with pytest.raises(TimeLimit, match=r"within 0\.02 s of processor time"):
-        channel.request(Kind.OUTPUT, b"", ANSWER_TO[Kind.OUTPUT], 0.02, "it")
+        channel.request(Kind.OUTPUT, b"", Call("it", 0.02, ANSWER_TO[Kind.OUTPUT]))
 
 
-def test_bytes_that_keep_coming_are_no_answer_to_the_first_of_several_requests():
-    channel, _ = forger(f"{TRICKLE}\nask(); trickle(20, 30000, 0.03)")
-    for _ in range(3):
-        channel.send(Kind.ACT, message(b""), ANSWER_TO[Kind.ACT], 0.02, "act()")
-    with pytest.raises(TimeLimit):
-        channel.receive_into(bytearray(16 + 16 + 1))
-
-
-def test_long_replies_are_taken_while_a_long_request_is_written():
+def test_a_long_reply_to_a_long_request_is_taken():
     size = 300_000
-    channel, _ = forger(f"for _ in '123': ask(); say(ACTIONS, b'y' * {size})")
-    answer = REPLIES.to(Kind.ACT, size, (0,))
-    for _ in range(3):
-        channel.send(Kind.ACT, message(bytes(size)), answer, 10.0, "act()")
-    for _ in range(3):
-        reply = bytearray(16 + size + 1)
-        channel.receive_into(reply)
-        assert reply[16:-1] == b"y" * size
+    channel, _ = forger(f"ask(); say(ACTIONS, b'y' * {size})")
+    reply = channel.request(Kind.ACT, bytes(size), Call("act()", 10.0, REPLIES.to(Kind.ACT, size)))
+    assert reply == b"y" * size
 
 
 def test_replies_that_nobody_asked_for_are_not_kept_while_a_request_is_written():
-    channel, process = forger("while True: os.write(W, b'z' * 65536)")
-    with pytest.raises(ProtocolError, match="more bytes than were asked for"):
-        for size in (1, 10**6):
-            channel.send(Kind.ACT, message(bytes(size)), ANSWER_TO[Kind.ACT], 10.0, "act()")
+    channel, process = forger("os.write(W, b'z' * 65536)\nask()\ntime.sleep(60)")
+    with pytest.raises(ProtocolError, match="does not begin as one"):
+        channel.request(Kind.ACT, bytes(10**6), Call("act()", 10.0, ANSWER_TO[Kind.ACT]))
     assert process.poll() is not None
 
 
-def policy(script, space, limits=LIMITS):
-    """A policy whose process is raw, started and reset."""
-    channel, _ = forger(f"ask(); say(DONE); ask(); say(DONE)\n{script}\ntime.sleep(60)", limits)
-    made = Policy(channel, "one\nline", Interface(1, None, space), limits)
-    made.reset([4], [0])
-    return made
-
-
 def act(script, space, limits=LIMITS):
-    """One act of such a policy, which has printed nothing."""
-    with policy(f"ask(); {script}; ask(); say(TEXT)", space, limits) as made:
-        return made.act([4], np.zeros((1, 1)))
+    """One act of a policy whose process is raw and has printed nothing."""
+    made, _ = forged_policy(
+        f"ask(); {script}; ask(); say(TEXT)", forged_program(action=space, limits=limits)
+    )
+    with made:
+        return made.act(np.zeros(1))
 
 
 @pytest.mark.parametrize(
@@ -219,7 +197,7 @@ def test_actions_that_are_none_are_seen_by_the_host(space, numbers, words):
         act(reply, space)
 
     assert words in caught.value.message
-    assert (caught.value.slot, caught.value.step) == (4, 0)
+    assert caught.value.step == 0
 
 
 @given(
@@ -229,22 +207,16 @@ def test_actions_that_are_none_are_seen_by_the_host(space, numbers, words):
 )
 def test_the_host_s_check_is_that_of_the_definition(start, n, number):
     for space in (Discrete(n, start), MultiDiscrete((9, n), (0, start))):
-        reply = bytearray(16 + 8 * 2 * space.size)
-        actions = np.frombuffer(reply, np.float64, -1, 16).reshape(2, -1)
+        actions = np.zeros((3, space.size))
         actions[:, -1] = start
         actions[1, -1] = number
         legal = number in range(start, start + n)
-        assert action_check(space, actions, reply, 16)() == (None if legal else 1)
-
-
-def test_a_fault_in_an_episode_that_was_not_asked_breaks_the_protocol():
-    with pytest.raises(ProtocolError, match="slot 9"):
-        act("fault(1, b'what', slot=9)", Discrete(2))
+        assert list(_bad_rows(space)(actions)) == ([] if legal else [1])
 
 
 def test_a_line_that_the_program_does_not_have_is_not_told():
     with pytest.raises(sandbox.PolicyError) as caught:
-        act("fault(1, b'what', line=77, slot=4)", Discrete(2))
+        act("fault(1, b'what', line=77)", Discrete(2))
     assert caught.value.line is None
 
 
@@ -253,7 +225,7 @@ SMALL = Limits(output_chars=50, text_chars=60, wall_seconds=0.3)
 
 def test_the_texts_of_a_fault_are_cut_and_cleaned():
     with pytest.raises(sandbox.PolicyError) as caught:
-        act("fault(1, b'\\x1b]0;' * 8000, b'\\x07\\xff' * 180, slot=4)", Discrete(2), SMALL)
+        act("fault(1, b'\\x1b]0;' * 8000, b'\\x07\\xff' * 180)", Discrete(2), SMALL)
     error = caught.value
     assert len(error.message) < 8100
     assert len(error.output) == 150
@@ -261,22 +233,25 @@ def test_the_texts_of_a_fault_are_cut_and_cleaned():
 
 
 def test_what_was_printed_is_cut_and_cleaned():
-    with policy("ask(); say(TEXT, b'\\x1b[2J' * 125)", Discrete(2), SMALL) as made:
+    with forged_policy("ask(); say(TEXT, b'\\x1b[2J' * 125)", forged_program(limits=SMALL))[
+        0
+    ] as made:
         assert made.output == clean(b"\x1b[2J" * 125)[:150]
 
 
 @pytest.mark.parametrize("size", [601, 10**6])
 def test_more_than_could_be_printed_breaks_the_protocol(size):
-    with policy(f"ask(); say(TEXT, b'x' * {size})", Discrete(2), SMALL) as made:
-        assert made.output == ""
-        with pytest.raises(ProcessDied):
-            made.act([4], np.zeros((1, 1)))
+    made, process = forged_policy(f"ask(); say(TEXT, b'x' * {size})", forged_program(limits=SMALL))
+    assert made.output == ""
+    assert process.poll() is not None
+    with pytest.raises(ProcessDied):
+        made.act(np.zeros(1))
 
 
 def test_a_summary_is_cut_and_cleaned():
-    channel, _ = forger("ask(); say(DONE); ask(); say(TEXT, b'\\x1b[2J' * 150)", SMALL)
+    channel, _ = forger("ask(); say(DATA); ask(); say(TEXT, b'\\x1b[2J' * 150)", SMALL)
     episode = Episode(np.zeros((2, 1)), np.zeros((1, 1)), np.zeros(1), True, False, None)
-    with Summarizer(channel, "", Interface(1, None, Discrete(2)), SMALL) as made:
+    with Summarizer(forged_program(limits=SMALL, role="feedback"), channel) as made:
         text = made.summarize(episode)
     assert text == clean(b"\x1b[2J" * 150)[:160]
 

@@ -1,7 +1,7 @@
 """Texts that come from a program: no length, no subclass of str and no hidden name gets through."""
 
 import pytest
-from restricted import run_restricted
+from restricted import run_restricted, runtime
 
 from sandbox import Box, CompileError, Interface, Limits
 from sandbox.inside.faults import describe
@@ -65,7 +65,7 @@ def test_a_summary_is_plain_text_without_hidden_names():
     )
     task = Task(source, Interface(1, None, Box((1,))), Limits(text_chars=20))
 
-    text = FeedbackProgram(task, {}).summarize(None)
+    text = FeedbackProgram(task, runtime(())).summarize(None)
 
     assert type(text) is str
     assert text.startswith("_P yyy")

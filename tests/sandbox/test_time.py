@@ -13,11 +13,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from speaking import REPLIES, forger
 
 import sandbox
 from sandbox import Disturbed, Interface, Limits, TimeLimit
-from sandbox.frames import Kind, message
 from sandbox.host.clock import Exhausted, Patience, ProcessClock, Stalled
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="reads clocks and states of processes")
@@ -52,9 +50,9 @@ def computing():
 
 def acting(host, source, limits, seconds=0.0):
     """One act of a policy."""
-    with host.policy(source, INTERFACE, limits) as policy:
-        policy.reset([0], [0])
-        return policy.act([0], np.full((1, 1), seconds))
+    with host.policy(source, INTERFACE, limits=limits) as policy:
+        policy.begin(0)
+        return policy.act(np.full(1, seconds))
 
 
 def stop(pids, seconds=None):
@@ -67,11 +65,13 @@ def stop(pids, seconds=None):
 
 @linux
 def test_a_policy_that_was_stopped_for_longer_than_its_limit_goes_on(host, computing):
-    with host.policy(computing, INTERFACE, Limits(act_seconds=0.2, total_seconds=0.5)) as policy:
-        policy.reset([0], [0])
+    with host.policy(
+        computing, INTERFACE, limits=Limits(act_seconds=0.2, total_seconds=0.5)
+    ) as policy:
+        policy.begin(0)
         stop([policy.pid], 1.0)
         begun = time.monotonic()
-        assert policy.act([0], np.full((1, 1), 0.05)).tolist() == [[0.0]]
+        assert policy.act(np.full(1, 0.05)).tolist() == [0.0]
     assert time.monotonic() - begun > 0.9
 
 
@@ -111,42 +111,66 @@ def test_an_endless_loop_is_named_wherever_it_is(host, source):
     assert "while True" in source.splitlines()[caught.value.line - 1]
 
 
-def test_a_long_row_of_begun_acts_leaves_the_last_no_more_time(host):
+@linux
+def test_policies_that_act_at_the_same_time_have_each_their_own_time(host):
     source = (
-        "class Policy:\n    def act(self, obs):\n        while obs[0]: pass\n        return 0.0\n"
+        "class Policy:\n    def act(self, obs):\n        while obs[0]: pass\n        return 0\n"
     )
-    with host.policy(source, INTERFACE, Limits(act_seconds=0.3)) as policy:
-        policy.reset([0, 1], [0, 0])
-        policy.begin([0], [[0.0]])
-        for n in range(100):
-            policy.begin([(n + 1) % 2], [[float(n == 99)]])
-            policy.finish()
-        begun = time.process_time(), time.monotonic()
-        with pytest.raises(TimeLimit, match="did not return in time"):
-            policy.finish()
+    program = sandbox.Program(source, INTERFACE, Limits(act_seconds=0.3))
+    policies = [host.open(program) for _ in range(3)]
+    for policy in policies:
+        policy.begin(0)
+    begun = time.monotonic()
+    actions, errors = sandbox.Together(policies).act(np.array([[1.0], [0.0], [1.0]]))
 
-    assert time.monotonic() - begun[1] < 10, "100 acts of 0.3 s would be 30 s"
+    assert [type(errors[row]) for row in sorted(errors)] == [TimeLimit, TimeLimit]
+    assert sorted(errors) == [0, 2]
+    assert actions[1].tolist() == [0.0]
+    assert time.monotonic() - begun < 10
+    policies[1].close()
 
 
-def test_each_of_two_begun_acts_has_its_own_time():
-    spin = "end = time.process_time() + 0.35\n    while time.process_time() < end: pass"
-    channel, _ = forger(f"for _ in '12':\n    ask()\n    {spin}\n    say(DONE)", Limits())
-    for _ in range(2):
-        channel.send(Kind.RESET, message(b""), REPLIES.to(Kind.RESET), 0.4, "act()")
-    assert [bytes(channel.receive()) for _ in range(2)] == [b"", b""]
+def acts_for(policy, seconds):
+    """Let it act until its process has used so much processor time more."""
+    until = policy.channel.used + seconds
+    while policy.channel.used < until:
+        policy.act(np.full(1, 0.02))
+
+
+@linux
+def test_the_total_is_that_of_a_fresh_episode_and_of_those_that_keep_its_object(host, computing):
+    with host.policy(computing, INTERFACE, limits=Limits(total_seconds=0.5)) as policy:
+        for _ in range(3):
+            policy.begin(0)
+            acts_for(policy, 0.3)
+        policy.begin(0, fresh=False)
+        with pytest.raises(TimeLimit, match=r"used up its 0\.5 s of processor time in all"):
+            acts_for(policy, 3.0)
+
+
+@linux
+def test_the_total_counts_what_it_takes_to_begin(host):
+    source = "class Policy:\n    def __init__(self):\n        while True: pass\n"
+    source += "    def act(self, obs): return 0\n"
+    total = "used up its 0.2 s of processor time in all, last in making the policy object"
+    with (
+        host.policy(source, INTERFACE, limits=Limits(total_seconds=0.2)) as policy,
+        pytest.raises(TimeLimit, match=total),
+    ):
+        policy.begin(0)
 
 
 @linux
 def test_a_policy_that_is_stopped_for_good_is_ended_and_not_blamed(host):
     source = "class Policy:\n    def act(self, obs): return 0.0\n"
     limits = Limits(act_seconds=0.03, wall_seconds=0.2)
-    with host.policy(source, INTERFACE, limits) as policy:
-        policy.reset([0], [0])
+    with host.policy(source, INTERFACE, limits=limits) as policy:
+        policy.begin(0)
         stop([policy.pid])
         with pytest.raises(Disturbed, match="the process was stopped from outside"):
-            policy.act([0], [[0.0]])
+            policy.act([0.0])
         with pytest.raises(Disturbed):
-            policy.act([0], [[0.0]])
+            policy.act([0.0])
 
 
 class Poll:
@@ -184,11 +208,12 @@ import sandbox
 limits = sandbox.Limits(act_seconds=0.05, wall_seconds=2.5)
 with sandbox.Host() as host:
     interface = sandbox.Interface(1, None, sandbox.Box((1,)))
-    with host.policy("class Policy:\\n    def act(self, o): return 3", interface, limits) as policy:
-        policy.reset([0], [0])
+    source = "class Policy:\\n    def act(self, o): return 3"
+    with host.policy(source, interface, limits=limits) as policy:
+        policy.begin(0)
         print(host.parent_pid, flush=True)
         input()
-        print(policy.act([0], [[0.0]]), flush=True)
+        print(policy.act([0.0]), flush=True)
 """
 
 
@@ -207,4 +232,4 @@ def test_a_host_and_a_policy_that_are_stopped_together_go_on():
     stop([caller.pid], 4.0)
     time.sleep(4.1)
     stop([int(p) for p in children], 0.0)
-    assert caller.communicate()[0] == "[[3.]]\n"
+    assert caller.communicate()[0] == "[3.]\n"

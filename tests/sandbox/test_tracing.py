@@ -6,13 +6,20 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from speaking import forger
+from speaking import LIMITS, forged_policy, forged_program
 
 import sandbox
-from sandbox import Box, CompileError, Discrete, Episode, Interface, Limits, ProtocolError
+from sandbox import (
+    Box,
+    CompileError,
+    Discrete,
+    Episode,
+    Interface,
+    Limits,
+    PolicyError,
+    ProtocolError,
+)
 from sandbox.frames import FrameError
-from sandbox.host import Policy
-from sandbox.language import compile_source, importable
 from sandbox.tracing import MAX_CHARS, MAX_STEPS, MAX_STRINGS, Column, longest, pack, parse
 
 INTERFACE = Interface(1, None, Discrete(2))
@@ -43,10 +50,10 @@ class Policy:
 
 def traced(host, source, steps=3):
     with host.policy(source, INTERFACE) as running:
-        running.reset([5], [0], traced=[5])
+        running.begin(0, traced=True)
         for _ in range(steps):
-            running.act([5], np.zeros((1, 1)))
-        return running.trace(5)
+            running.act(np.zeros(1))
+        return running.trace()
 
 
 def test_attributes_are_sampled_after_each_act(host):
@@ -123,10 +130,10 @@ class Policy(M[0]):
     def act(self, obs):
         return 0
 """
-    with host.policy(source, INTERFACE, Limits(act_seconds=0.2)) as running:
-        running.reset([0], [0], traced=[0])
-        running.act([0], np.zeros((1, 1)))
-        assert running.trace(0) == {"speed": (None,), "lies": (None,)}
+    with host.policy(source, INTERFACE, limits=Limits(act_seconds=0.2)) as running:
+        running.begin(0, traced=True)
+        running.act(np.zeros(1))
+        assert running.trace() == {"speed": (None,), "lies": (None,)}
         assert running.output == ""
 
 
@@ -135,18 +142,18 @@ def test_a_string_too_many_in_a_column_is_absent(host):
     assert values[MAX_STRINGS - 1 :] == (f"s{MAX_STRINGS}", None, None)
 
 
-def test_slots_and_episodes_are_told_apart(host):
+def test_each_episode_has_a_trace_of_its_own(host):
     with host.policy(policy("self.phase = obs[0]"), INTERFACE) as running:
-        running.reset([0, 1, 2], [0, 0, 0], traced=[0, 2])
-        running.act([0, 1, 2], np.arange(3.0)[:, None])
-        running.act([0, 2], np.arange(5.0, 7.0)[:, None])
-        assert running.trace(0) == {"phase": (0.0, 5.0)}
-        assert running.trace(1) == {}
-        assert running.trace(2) == {"phase": (2.0, 6.0)}
-        running.reset([0], [0], fresh=False, traced=[0])
-        running.act([0], np.full((1, 1), 9.0))
-        assert running.trace(0) == {"phase": (9.0,)}
-        assert running.trace(2) == {"phase": (2.0, 6.0)}
+        running.begin(0, traced=True)
+        running.act(np.zeros(1))
+        running.act(np.full(1, 5.0))
+        assert running.trace() == {"phase": (0.0, 5.0)}
+        running.begin(0, fresh=False)
+        running.act(np.zeros(1))
+        assert running.trace() == {}
+        running.begin(0, fresh=False, traced=True)
+        running.act(np.full(1, 9.0))
+        assert running.trace() == {"phase": (9.0,)}
 
 
 def test_objects_with_settings_of_their_own_are_seen_through(host):
@@ -157,21 +164,21 @@ def test_objects_with_settings_of_their_own_are_seen_through(host):
 def test_what_was_done_is_the_same_with_and_without_a_trace(host):
     act = "self.phase = np.random.random(); return int(self.phase > 0.5)"
     acts = []
-    for watched in ([], [0]):
+    for watched in (False, True):
         with host.policy(policy(act), INTERFACE) as running:
-            running.reset([0], [3], traced=watched)
-            acts.append([running.act([0], np.zeros((1, 1))).item() for _ in range(30)])
+            running.begin(3, traced=watched)
+            acts.append([running.act(np.zeros(1)).item() for _ in range(30)])
     assert acts[0] == acts[1]
 
 
 def test_where_nothing_is_named_nothing_is_asked(host):
     with host.policy("class Policy:\n    def act(self, obs): return 0", INTERFACE) as running:
         assert not running.may_trace
-        running.reset([0], [0])
-        running.act([0], np.zeros((1, 1)))
-        asked = running._channel._sequence
-        assert running.trace(0) == {}
-        assert running._channel._sequence == asked
+        running.begin(0)
+        running.act(np.zeros(1))
+        asked = running.channel.sequence
+        assert running.trace() == {}
+        assert running.channel.sequence == asked
 
 
 @pytest.mark.parametrize(
@@ -277,12 +284,9 @@ def test_any_bytes_are_a_trace_that_can_be_or_none(data, steps):
     ],
 )
 def test_a_process_that_lies_about_a_trace_ends(answer):
-    script = f"ask(); say(DONE); ask(); say(DONE); ask(); {answer}; time.sleep(60)"
-    channel, process = forger(script)
-    running = Policy(channel, "TRACE", INTERFACE, Limits(wall_seconds=0.3))
-    running.reset([0], [0], traced=[0])
+    running, process = forged_policy(f"ask(); {answer}", forged_program("TRACE", limits=LIMITS))
     with pytest.raises(ProtocolError):
-        running.trace(0)
+        running.trace()
     assert process.poll() is not None
 
 
@@ -314,7 +318,35 @@ def test_a_trace_that_does_not_fit_its_episode_is_none(trace):
         Episode(np.zeros((3, 1)), np.zeros((2, 1)), np.zeros(2), True, False, None, trace)
 
 
-def test_a_declaration_leaves_a_program_without_state_so():
-    source = "class Policy:\n    TRACE = ('t',)\n    def act(self, obs):\n        return 0"
-    made = compile_source(source, importable(), "Policy")
-    assert (made.stateless, dict(made.traced)) == (True, {"t": "t"})
+ANOTHER = """
+class Other:
+    __slots__ = ("phase", "_hidden")
+class Base:
+    phase = Other.phase
+    _mine = Other._hidden
+class Policy(Base):
+    t = 1
+    TRACE = (
+        "t",
+        {names},
+    )
+    def act(self, obs): return 0
+"""
+
+
+@pytest.mark.parametrize("names", ["'phase'", "'_mine'"])
+@pytest.mark.parametrize("watched", [True, False])
+def test_a_slot_of_another_class_is_an_error_with_the_line(host, names, watched):
+    source = ANOTHER.format(names=names)
+    with host.policy(source, INTERFACE) as running, pytest.raises(PolicyError) as caught:
+        running.begin(0, traced=watched)
+
+    assert caught.value.line == source.splitlines().index("    TRACE = (") + 1
+    assert f"`{names[1:-1]}` in `TRACE` is a slot of class Other" in caught.value.message
+    assert caught.value.message.startswith(f"line {caught.value.line}: ")
+
+
+def test_a_slot_that_comes_to_be_of_another_class_is_absent(host):
+    act = "Policy.phase = Other.phase"
+    source = "class Other:\n    __slots__ = ('phase',)\n" + policy(act)
+    assert traced(host, source, 2) == {"phase": (None, None)}

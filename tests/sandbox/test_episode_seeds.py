@@ -8,7 +8,7 @@ from gymnasium.utils import seeding
 
 import sandbox
 from sandbox import Box, Interface
-from sandbox.host.policy import slot_seed
+from sandbox.host.policy import episode_seed
 
 #: Gathers every number that generators show, and takes each for the environment's seed: is a draw
 #: in the observation that of an environment so seeded, or its own first draw? Returns how many are.
@@ -84,10 +84,10 @@ def found(host, seed, key):
     of_gymnasium = seeding.np_random(seed)[0].random()
     of_numpy = np.random.RandomState(seed % 2**32).random()
     of_python = random.Random(seed).random()
-    draws = np.array([[of_gymnasium, of_numpy, of_python]])
+    draws = np.array([of_gymnasium, of_numpy, of_python])
     with host.policy(DETECTIVE, Interface(3, None, Box((2,))), seed_key=key) as policy:
-        policy.reset([0], [seed])
-        return policy.act([0], draws)[0]
+        policy.begin(seed)
+        return policy.act(draws)
 
 
 @pytest.mark.parametrize("key", [b"", b"secret"])
@@ -99,13 +99,13 @@ def test_no_state_of_a_generator_foretells_an_environment(host, key):
 
 
 def test_generators_started_from_the_seed_itself_would_foretell_it(host, monkeypatch):
-    monkeypatch.setattr("sandbox.host.policy.slot_seed", lambda seed, key: seed)
+    monkeypatch.setattr("sandbox.host.policy.episode_seed", lambda seed, key: seed)
 
     assert found(host, 1_234_567_890, b"")[0] > 0
 
 
-def test_a_slot_seed_depends_on_seed_and_key_and_is_the_same_everywhere():
-    several = {slot_seed(seed, key) for seed in (0, 1, 2**64 - 1) for key in (b"", b"a", b"b")}
+def test_the_seed_of_an_episode_depends_on_seed_and_key_and_is_the_same_everywhere():
+    several = {episode_seed(seed, key) for seed in (0, 1, 2**64 - 1) for key in (b"", b"a", b"b")}
 
     assert len(several) == 9
-    assert slot_seed(7, b"a") == 7770750648043657408
+    assert episode_seed(7, b"a") == 7770750648043657408

@@ -1,0 +1,179 @@
+"""Answers of any shape, by a real server: each is a reply or an ordinary failure of the call."""
+
+import asyncio
+import json
+import random
+import re
+
+import pytest
+from llm_server import DEFAULT_TEXT, Answer, ScriptedServer
+from scripted import run_small
+
+from promptpo.errors import ModelError
+from promptpo.llm import ModelSettings, open_model, reply_event
+from promptpo.llm.failures import retry_after
+from promptpo.llm.messages import Message, Reply, Request
+from promptpo.types import Key
+
+PROVIDERS = ("openai/gpt-4o", "anthropic/claude-sonnet-4-5", "ollama/qwen3")
+
+ODD = [
+    None, True, 0, -1, 7, 1.5, float("nan"), float("inf"), 10**30, "", "x", "12", "NaN", "\ud800",
+    "\x1b[2J", "<html>", [], [1], [[1]], [None], {}, {"a": [1]}, {"code": [1]}, {"message": {}},
+    {"role": [1], "content": {"text": [5]}}, "y" * 5000,
+]  # fmt: skip
+
+NO_JSON = [
+    "", " ", "<html><body>Bad gateway</body></html>", "[", "{", "\x00\x01", "data: {}\n\n",
+    "[" * 20_000, '{"error":' * 5_000, '{"choices":' * 5_000, '"\\ud800"', "NaN", "9" * 6000,
+]  # fmt: skip
+
+STATUSES = (200, 201, 301, 400, 401, 403, 404, 408, 413, 418, 422, 429, 451, 500, 503, 529, 600)
+
+HEADERS = [
+    {}, {"Retry-After": "0.1"}, {"Retry-After": "soon"}, {"Retry-After": "-1"},
+    {"Retry-After": "9" * 400}, {"Retry-After": "Mon, 99 Foo 0000 99:99:99 GMT"},
+    {"retry-after-ms": "nan"}, {"x-ratelimit-remaining-tokens": "[1]"},
+]  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def no_keys(monkeypatch):
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "OPENAI_BASE_URL", "OLLAMA_API_BASE"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def completion():
+    """An answer as OpenAI's protocol has it, with all that may stand in it."""
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    message = {"role": "assistant", "content": DEFAULT_TEXT, "tool_calls": [call], "refusal": None}
+    usage = {"prompt_tokens": 5, "completion_tokens": 7, "prompt_tokens_details": {"cached": 1}}
+    choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
+    return {"id": "1", "object": "chat.completion", "created": 1, "model": "m",
+            "choices": [choice], "usage": usage}  # fmt: skip
+
+
+def failure():
+    """An error as providers tell it."""
+    error = {"message": "no", "type": "invalid_request_error", "param": "model", "code": "bad"}
+    return {"type": "error", "error": error, "detail": "x"}
+
+
+def places(value, path=()):
+    """Where something in a JSON value can be replaced."""
+    found = [path] if path else []
+    for name in value if isinstance(value, dict) else range(isinstance(value, list)):
+        found += places(value[name], (*path, name))
+    return found
+
+
+def put(value, path, odd):
+    for name in path[:-1]:
+        value = value[name]
+    value[path[-1]] = odd
+
+
+def answers():
+    """Every part of an answer and of an error replaced by something odd, and what is no JSON."""
+    generator = random.Random(5)
+    bodies = []
+    for whole, statuses in ((completion, [200]), (failure, STATUSES)):
+        for path in places(whole()):
+            for odd in generator.sample(ODD, 3):
+                body = whole()
+                put(body, path, odd)
+                bodies.append((generator.choice(statuses), json.dumps(body)))
+    whole = [json.dumps(odd) for odd in ODD] + NO_JSON
+    bodies += [(status, body) for body in whole for status in generator.sample(STATUSES, 2)]
+    return [
+        Answer(kind="garbage", status=status, text=body, headers=generator.choice(HEADERS))
+        for status, body in bodies
+    ]
+
+
+def asked(name, odd):
+    """What comes of calls whose first answers these are; a second try gets an ordinary one."""
+    tried = set()
+
+    def script(received):
+        number = int(re.search(r"c(\d+)", received.call)[1])
+        first = number not in tried
+        tried.add(number)
+        return odd[number - 1] if first else Answer()
+
+    async def go(url):
+        settings = ModelSettings(name, api_base=url, call_timeout=20, max_concurrency=60)
+        model = open_model(settings)
+        try:
+            requests = [
+                Request(Key(1, number, role="policy"), (Message("user", "Hello"),))
+                for number in range(1, len(odd) + 1)
+            ]
+            found = await asyncio.gather(*map(model.ask, requests), return_exceptions=True)
+            return list(zip(requests, found, strict=True))
+        finally:
+            await model.close()
+
+    with ScriptedServer(script) as server:
+        return asyncio.run(go(server.url))
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_whatever_is_answered_is_a_reply_or_a_failed_call(provider):
+    odd = answers()[PROVIDERS.index(provider) :: len(PROVIDERS)]
+    for request, got in asked(provider, odd):
+        sent = odd[request.key.candidate - 1]
+        assert isinstance(got, Reply | ModelError), (sent, got)
+        if isinstance(got, Reply):
+            json.dumps(reply_event(request, got), allow_nan=False)
+        else:
+            assert re.fullmatch(r"[^\n\x00-\x1f]{20,900}", str(got)), (sent, got)
+
+
+@pytest.mark.parametrize("code", [[1], {}, [[]], {"a": [1]}, None, 5, True], ids=repr)
+def test_an_error_code_of_any_type_is_a_line_with_the_beginning_of_the_answer(code):
+    text = json.dumps({"error": {"code": code}})
+    [(_, got)] = asked("openai/gpt-4o", [Answer(kind="garbage", status=400, text=text)])
+    assert isinstance(got, ModelError)
+    assert "the request was refused (400: " in str(got)
+    assert "code" in str(got)
+
+
+@pytest.mark.parametrize("body", ["<html>Sorry</html>", "Sorry", '{"sorry": [1]}'])
+@pytest.mark.parametrize("status", [200, 400])
+def test_what_is_no_completion_is_shown_by_its_first_characters(body, status):
+    notices = []
+
+    async def go(url):
+        settings = ModelSettings(
+            "openai/local", api_base=url, call_timeout=2, notify=notices.append
+        )
+        model = open_model(settings)
+        try:
+            await model.ask(Request(Key(1, 1, role="policy"), (Message("user", "Hello"),)))
+        except ModelError as e:
+            notices.append(str(e))
+        finally:
+            await model.close()
+
+    with ScriptedServer([Answer(kind="garbage", status=status, text=body)]) as server:
+        asyncio.run(go(server.url))
+    assert "orry" in notices[0]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "soon", "-1", "nan", "inf", "1e400", "9" * 400, "٣" * 3 + "x", "[1]", "1;2",
+             "Mon, 99 Foo 0000 99:99:99 GMT", "\x00", "0, 5"],
+)  # fmt: skip
+@pytest.mark.parametrize("name", ["Retry-After", "retry-after-ms"])
+def test_a_retry_after_that_is_none_is_not_waited_for(name, text):
+    assert retry_after({name: text}) is None
+
+
+def test_a_run_does_not_stay_running_over_an_error_of_any_shape(tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "test")
+    answer = Answer(kind="garbage", status=400, text='{"error": {"code": [1]}}')
+    with ScriptedServer(default=answer) as server, pytest.raises(ModelError, match=r"\(400: "):
+        run_small(tmp_path, model="openai/gpt-4o", api_base=server.url, probe=0)
+    [info] = (tmp_path / "runs").rglob("run.json")
+    assert json.loads(info.read_text())["status"] == "failed"

@@ -2,7 +2,7 @@
 
     python benchmarks/inner_state.py [--rounds 15] [--episodes 5]
 
-Processor time of both sides, so that a busy machine tells the same. Of one lockstep loop,
+Processor time of both sides, so that a busy machine tells the same. Of a loop over episodes,
 environment included: steps per second with three names in ``TRACE``, all episodes being kept,
 against the same policy without, both in every round. Then one episode of recorded observations,
 fed to a policy whose lines are counted, against a plain one.
@@ -12,14 +12,17 @@ from __future__ import annotations
 
 import argparse
 import statistics
+import sys
 import time
 from collections.abc import Sequence
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import numpy as np
 from sandbox_cases import CASES, Case, Env
 
 import sandbox
-from sandbox.host.clock import ProcessClock
 from sandbox.interface import FloatArray
 
 CARTPOLE = """
@@ -52,51 +55,52 @@ TRACE = 'TRACE = ("t", "lean", "phase")'
 STEPS = 1000
 
 
-def spent(policy: sandbox.Policy) -> float:
-    """Processor seconds of this process and of the policy's."""
-    return time.process_time() + ProcessClock(policy.pid).read()
+def spent(policies: Sequence[sandbox.Policy]) -> float:
+    """Processor seconds of this process and of the policies'."""
+    return time.process_time() + sum(policy.channel.used for policy in policies)
 
 
 def play(
-    case: Case, policy: sandbox.Policy, envs: Sequence[Env], *, kept: bool
+    case: Case, policies: Sequence[sandbox.Policy], envs: Sequence[Env], *, kept: bool
 ) -> tuple[float, FloatArray]:
     """Processor seconds of an episode in each environment, and the observations of the first."""
-    slots = list(range(len(envs)))
     seen = []
-    began = spent(policy)
-    policy.reset(slots, slots, traced=slots if kept else ())
+    began = spent(policies)
+    for seed, policy in enumerate(policies):
+        policy.begin(seed, traced=kept)
     table = np.array([env.reset(seed) for seed, env in enumerate(envs)], np.float64)
+    together = sandbox.Together(policies)
     for _ in range(STEPS):
         seen.append(table[0].copy())
-        rows = policy.act(slots, table)
-        for slot, (env, row) in enumerate(zip(envs, rows, strict=True)):
+        rows, _ = together.act(table)
+        for number, (env, row) in enumerate(zip(envs, rows, strict=True)):
             action = int(row[0]) if isinstance(case.interface.action, sandbox.Discrete) else row
-            table[slot] = env.step(action)[0]
-    traces = [policy.trace(slot) for slot in slots]
+            table[number] = env.step(action)[0]
+    traces = [policy.trace() for policy in policies]
     assert all(len(trace) == (3 if kept else 0) for trace in traces)  # noqa: S101
-    return spent(policy) - began, np.array(seen)
+    return spent(policies) - began, np.array(seen)
 
 
 def traced(host: sandbox.Host, name: str, rounds: int, episodes: int) -> FloatArray:
     """Print one line about a case; returns observations of an episode."""
     case, source = CASES[name], SOURCES[name]
     envs = [case.make() for _ in range(episodes)]
-    with (
-        host.policy(source.format(trace=""), case.interface) as plain,
-        host.policy(source.format(trace=TRACE), case.interface) as tracing,
-    ):
-        pairs, observations = [], np.zeros((0, 0))
-        for number in range(rounds + 1):
-            order = [(plain, False), (tracing, True)]
-            seconds = {}
-            for policy, kept in order if number % 2 else reversed(order):
-                seconds[kept], observations = play(case, policy, envs, kept=kept)
-            pairs.append((seconds[False], seconds[True]))
+    programs = [sandbox.Program(source.format(trace=t), case.interface) for t in ("", TRACE)]
+    plain, tracing = ([host.open(program) for _ in envs] for program in programs)
+    pairs, observations = [], np.zeros((0, 0))
+    for number in range(rounds + 1):
+        order = [(plain, False), (tracing, True)]
+        seconds = {}
+        for policies, kept in order if number % 2 else reversed(order):
+            seconds[kept], observations = play(case, policies, envs, kept=kept)
+        pairs.append((seconds[False], seconds[True]))
+    for policy in (*plain, *tracing):
+        policy.close()
     ratios = [before / after for before, after in pairs[1:]]  # the first warms up
     rate = episodes * STEPS / statistics.median(before for before, _ in pairs[1:])
     low, middle, high = statistics.quantiles(ratios, n=4)
     print(
-        f"{name}, {episodes} episodes in lockstep: with a TRACE of 3 names {middle:.3f}"
+        f"{name}, {episodes} episodes at the same time: with a TRACE of 3 names {middle:.3f}"
         f" ({low:.3f} to {high:.3f}) of {rate:,.0f} steps/s"
     )
     return observations
@@ -105,17 +109,17 @@ def traced(host: sandbox.Host, name: str, rounds: int, episodes: int) -> FloatAr
 def counted(host: sandbox.Host, name: str, observations: FloatArray, rounds: int) -> None:
     """Print one line about feeding an episode again."""
     case, source = CASES[name], SOURCES[name].format(trace="")
-    took: dict[str, list[float]] = {"plain": [], "counting": []}
+    took: dict[str, list[float]] = {"policy": [], "counting": []}
     for _ in range(rounds + 1):
-        for kind, make in (("plain", host.policy), ("counting", host.counting_policy)):
+        for role, seconds in took.items():
             began = time.process_time()
-            with make(source, case.interface) as policy:
-                policy.reset([0], [0])
+            with host.policy(source, case.interface, role=role) as policy:
+                policy.begin(0)
                 for row in observations:
-                    policy.act([0], row[None])
-                if isinstance(policy, sandbox.CountingPolicy):
+                    policy.act(row)
+                if role == "counting":
                     policy.line_hits()
-                took[kind].append(spent(policy) - began)
+                seconds.append(spent([policy]) - began)
     plain, counting = (statistics.median(seconds[1:]) for seconds in took.values())
     print(
         f"{name}, {len(observations)} observations fed again: {1000 * counting:.0f} ms with"

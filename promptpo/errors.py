@@ -4,7 +4,6 @@
     ├── UsageError              2   an option, a configuration key, an argument
     ├── SpecError               3   a spec that cannot be found, imported or built
     │   ├── EnvironmentFault    3   an environment that failed in a call
-    │   │   └── SlotFault       3   ... in one of the episodes that step together
     │   └── MissingPackage      3   a spec that lacks nothing but a package
     ├── ModelError              4   no model, no key, a wrong key, an unknown model
     │   ├── ModelUnavailable    5   unreachable, rate-limited or too slow to the end
@@ -46,6 +45,7 @@ What passes between modules, and becomes one of the first tree or a line of text
         ├── PassingFailure      a provider's failure that a later try may not meet
         ├── Refused             a worker on a cluster that cannot take part
         ├── TunableError        a constant that a policy declares wrongly
+        ├── Unreadable          a program's text that the host cannot read
         └── UnsupportedSpace    a space that has no flat row of numbers
 """
 

@@ -55,11 +55,12 @@ class Contender:
 
     def look(self, job: InstancesJob, playing: Sequence[Running]) -> None:
         """Give up where even the best pace cannot bring the mean return up to the bar any more."""
-        if job.bar is None or self.over or not playing:
+        under_way = [episode for episode in playing if not episode.over]
+        if job.bar is None or self.over or not under_way:
             return
         horizon, best = playing[0].task.horizon, max(job.pace, 0.0)
-        total = sum(episode.total for episode in self.ended)
-        total += sum(e.total + (horizon - len(e.rewards)) * best for e in playing)
+        total = sum(episode.total for episode in (*self.ended, *playing))
+        total += sum((horizon - episode.steps) * best for episode in under_way)
         total += (len(job.seeds) - len(self.ended) - len(playing)) * horizon * best
         if total / len(job.seeds) < job.bar:
             self.bound = total / len(job.seeds)

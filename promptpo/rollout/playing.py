@@ -183,7 +183,7 @@ class Playing:
             contender = its[0].contender
             contender.rounds += 1
             if contender.rounds % LOOK == 0:
-                contender.look(job, [row.episode for row in its if not row.episode.over])
+                contender.look(job, [row.episode for row in its])
                 gone |= contender.bound is not None
         return gone
 

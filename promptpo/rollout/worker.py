@@ -33,6 +33,7 @@ from promptpo.rollout.jobs import (
 from promptpo.rollout.playing import play, play_instances
 from promptpo.rollout.preparing import PrepareJob, PrepareRun, prepared
 from promptpo.rollout.steady import steadily
+from promptpo.spec.running.activity import activity
 from promptpo.types import SummaryRun
 
 if TYPE_CHECKING:
@@ -275,6 +276,7 @@ class _Pool:
 
     def open_policy(self) -> sandbox.Policy:
         """Start a process of the policy."""
+        activity.mend()  # an environment that closes descriptors must not close this one's
         return self.worker.host.open(self.program)
 
 

@@ -79,9 +79,15 @@ class Host:
             Policy(program, self._spawn(program)).close()
         return Policy(program, self._spawn(program))
 
-    def policy(self, source: str, interface: Interface, **options: Any) -> Policy:  # noqa: ANN401
+    def policy(
+        self,
+        source: str,
+        interface: Interface,
+        limits: Limits | None = None,
+        **options: Any,  # noqa: ANN401
+    ) -> Policy:
         """Start the one process of a policy program; ``options`` are other fields of Program."""
-        return self.open(Program(source, interface, **options))
+        return self.open(Program(source, interface, limits or Limits(), **options))
 
     def summarizer(
         self,

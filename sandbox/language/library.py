@@ -76,7 +76,7 @@ class Runtime:
         """Load ``libraries``, which programs may import besides."""
         self.printer, self.randomness = Printer(), Randomness()
         clock = facade("time", self.randomness.clocks())
-        modules = {**shared_facades(), **_tree(load_libraries(libraries)), "time": clock}
+        modules = {**shared_facades(), **tree(load_libraries(libraries)), "time": clock}
 
         def find(module: str, name: str | None = None) -> object:
             """Return what ``import module`` or ``from module import name`` binds."""
@@ -138,12 +138,12 @@ def shared_facades() -> dict[str, Facade]:
     for module, wanted_names in (("numpy.random", NUMPY_FUNCTIONS), ("random", RANDOM_FUNCTIONS)):
         real = importlib.import_module(module)
         members[module] = {n: getattr(real, n) for n in wanted_names if hasattr(real, n)}
-    facades = _tree(members)
+    facades = tree(members)
     numpy = {**numpy_members(), "random": facades["numpy.random"]}
     return {**facades, "numpy": facade("numpy", numpy, HINTS)}
 
 
-def _tree(members: Mapping[str, Mapping[str, object]]) -> dict[str, Facade]:
+def tree(members: Mapping[str, Mapping[str, object]]) -> dict[str, Facade]:
     """Return a facade for each module, ``a.b`` being a member of ``a``, which is made if needed."""
     parents = {name[:i] for name in members for i, c in enumerate(name) if c == "."}
     facades: dict[str, Facade] = {}

@@ -117,14 +117,14 @@ def test_sources_act_legally_in_the_sandbox(host, observation, kind):
     made = synthesizer(observation, actions)
     size = layout(observation)[-1].stop
     interface = sandbox.Interface(size, standalone_source(observation), space_of(actions))
-    seen = [np.full((1, size), value) for value in (0.0, 1.0, -3.5)]
+    seen = [np.full(size, value) for value in (0.0, 1.0, -3.5)]
     if observation is Cells:
-        seen = [np.array([[0.0, 5.0, 1.0]]), np.array([[1.0, 6.0, 0.0]])]
+        seen = [np.array([0.0, 5.0, 1.0]), np.array([1.0, 6.0, 0.0])]
     for number in range(len(made.standard) + 4):
         with host.policy(made.policy(number), interface) as policy:
-            policy.reset([0], seeds=[number])
+            policy.begin(number)
             for flat in seen:  # an illegal action raises
-                action = np.ravel(policy.act([0], flat))
+                action = policy.act(flat[0])
                 if not actions.counts:
                     bounded = zip(action, actions.low, actions.high, strict=True)
                     assert all(low <= a <= high for a, low, high in bounded)

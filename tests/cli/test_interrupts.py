@@ -87,7 +87,7 @@ def test_while_it_plays_and_writes(tmp_path, count, number):
 
 
 @COUNTS
-@pytest.mark.parametrize("seen", ["candidates/*/held_out.npz", "report.html", ".summary.json"])
+@pytest.mark.parametrize("seen", ["best/policy.py", "report.html", ".summary.json"])
 def test_at_the_end(tmp_path, count, seen):
     process = start(tmp_path, "cartpole", *SHORT)
     wait_for(process, tmp_path, f"runs/cartpole/2*/{seen}")

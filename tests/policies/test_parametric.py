@@ -91,8 +91,8 @@ def acts(host, spec: EnvSpec, actions: Actions, source, seen):
     size = layout(spec.observation)[-1].stop
     interface = sandbox.Interface(size, standalone_source(spec.observation), space_of(actions))
     with host.policy(source, interface) as policy:
-        policy.reset([0], seeds=[1])
-        rows = [policy.act([0], np.array([flat], dtype=float)) for flat in seen]
+        policy.begin(1)
+        rows = [policy.act(np.array(flat, dtype=float)) for flat in seen]
     return [np.asarray(row).reshape(-1).tolist() for row in rows]
 
 

@@ -26,16 +26,18 @@ class Observation:
 
 
 class Room:
-    """An episode of the i-th seed lasts LENGTHS[i] steps; ``faults``: at which step a seed fails.
+    """An episode of the i-th seed lasts ``lengths[i]`` steps.
 
-    At a negative step its observation is NaN, at step 0 there is no reset.
+    ``faults``: at which step a seed fails. At a negative step its observation is NaN, at step 0
+    there is no reset.
     """
 
     action_space = gymnasium.spaces.Box(-1.0, 1.0, (1,))
     observation_space = gymnasium.spaces.Box(0.0, 999.0, (2,), np.float64)
 
-    def __init__(self, faults=(), reward=1.0, value=math.nan):
+    def __init__(self, faults=(), reward=1.0, value=math.nan, lengths=LENGTHS):
         self.faults, self.reward, self.value = dict(faults), reward, value
+        self.lengths = lengths
         self.taken = 0
 
     def reset(self, *, seed=None, options=None):
@@ -49,7 +51,7 @@ class Room:
         self.taken += 1
         if self.faults.get(self.seed) == self.count:
             raise RuntimeError("no step")
-        over = self.count == LENGTHS[self.seed - SEEDS[0]]
+        over = self.count == self.lengths[self.seed - SEEDS[0]]
         seen = np.array([float(self.seed), float(self.count)])
         if self.faults.get(self.seed) == -self.count:
             seen[1] = self.value
@@ -221,6 +223,20 @@ def test_a_vector_of_constants_fails_as_a_whole_and_leaves_the_others(host, widt
     assert [r.return_ for r in two.results] == pytest.approx([0.8, 1.4, 0.2])
     assert "ZeroDivisionError" in failed.error
     assert (failed.results, failed.steps) == ((), 0)
+
+
+@pytest.mark.parametrize(
+    ("lengths", "life", "bar"), [((10, 20), 1, 1000), ((10, 9, 20, 9), 2, 800)]
+)
+def test_an_episode_that_ends_as_its_vector_is_looked_at_keeps_its_return(host, lengths, life, bar):
+    """It brings more than the pace; were that forgotten, the vector would be given up."""
+    source = "GAIN = 0.5\n" + policy().replace("[2.0]", "[GAIN]")
+    place, seeds = (1, 7, 1, 10, False), SEEDS[: 2 * life]
+    job = InstancesJob(source, (place,), ((1.0,),), seeds, life, bar=bar, pace=0.5)
+    pool = Pool(host, source, [sandbox.Place(*place)], lengths=lengths, reward=100.0)
+    (run,) = play_instances(job, 5, pool)
+    assert run.bound is None
+    assert [r.length for r in run.results] == list(lengths)
 
 
 @pytest.mark.parametrize(

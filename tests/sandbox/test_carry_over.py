@@ -126,7 +126,7 @@ def test_an_episode_acts_as_it_does_alone(host, make, text, given):
     try:
         first = host.open(program)
     except ProgramError as error:
-        assert error.kind == "compile"  # it was never played
+        assert error.kind == "compile"
         return
     with first, host.open(program) as beside:
         code = program.code

@@ -32,7 +32,7 @@ POLICY = "class Policy:\n  def act(self, o): return 1"
 
 
 def children(host):
-    parent = host._parent.pid
+    parent = host.parent_pid
     return Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
 
 
@@ -240,7 +240,7 @@ def test_user_ids_do_not_count():
     users = []
     for _ in range(2):
         with Host() as host, host.policy(POLICY, interface) as policy:
-            policy.reset([0], [0])
+            policy.begin(0)
             texts = [Path(f"/proc/{child}/status").read_text() for child in children(host)]
             users += [re.findall(r"^Uid:\t(\d+)", text, re.MULTILINE)[0] for text in texts]
 
@@ -287,7 +287,7 @@ def test_pages_are_not_merged_with_those_of_others():
 
 def test_nothing_that_a_policy_maps_can_be_written_to_by_another():
     with Host() as host, host.policy(POLICY, Interface(1, None, Discrete(2))) as policy:
-        policy.reset([0], [0])
+        policy.begin(0)
         maps = [Path(f"/proc/{child}/maps").read_text() for child in children(host)]
 
     assert maps

@@ -11,7 +11,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from reach import known, powers
 from restricted import run_restricted
-from sandbox.language.attributes import GUARDED
 
 from sandbox.language import importable, names
 

@@ -72,13 +72,13 @@ def test_a_reduced_host_still_runs_policies():
         "with sandbox.Host() as host:\n"
         "    i = sandbox.Interface(1, None, sandbox.Discrete(2))\n"
         "    with host.policy('class Policy:\\n  def act(self, o): return 1', i) as p:\n"
-        "        p.reset([0], [0])\n"
-        "        print(p.act([0], numpy.zeros((1, 1))))\n"
+        "        p.begin(0)\n"
+        "        print(p.act(numpy.zeros(1)))\n"
     )
     command = [sys.executable, "-c", WITHOUT, "444", "38", "-c", script]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
-    assert done.stdout.strip() == "[[1.]]"
+    assert done.stdout.strip() == "[1.]"
 
 
 def test_what_is_detected_is_what_a_host_has():

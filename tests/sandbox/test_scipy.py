@@ -12,19 +12,18 @@ import numpy as np
 import pytest
 import scipy.stats
 from restricted import programs
-from sandbox.language.catalog import library_members, tree
 
 from sandbox import Box, Host, Interface, Limits
 from sandbox.language.facades import Facade
+from sandbox.language.library import tree
+from sandbox.language.scipy_library import members
 from sandbox.libraries import SCIPY
 
 FAMILIES = programs("scipy")
 DISTRIBUTIONS = {
-    name: member
-    for name, member in library_members("scipy.stats").items()
-    if isinstance(member, Facade)
+    name: member for name, member in members("scipy.stats").items() if isinstance(member, Facade)
 }
-OFFERED = tree({name: library_members(name) for name in SCIPY})
+OFFERED = tree({name: members(name) for name in SCIPY})
 POLICY = """import numpy as np
 import scipy.linalg as la, scipy.optimize as op, scipy.interpolate as ip
 import scipy.signal as sg, scipy.spatial as sp, scipy.integrate as ig, scipy.stats as st
@@ -48,23 +47,23 @@ def test_a_family_of_functions_works_in_a_locked_down_process(host, family):
 
     limits = Limits(act_seconds=30, init_seconds=60)
     with host.policy(source, Interface(1, None, Box((1,))), limits) as policy:
-        policy.reset([0], [0])
-        assert policy.act([0], np.zeros((1, 1))).tolist() == [[1.0]]
+        policy.begin(0)
+        assert policy.act(np.zeros(1)).tolist() == [1.0]
 
 
 def test_what_libraries_print_is_the_programs_output(host):
     source = POLICY + "    op.minimize(op.rosen, [0.9, 0.9], options={'disp': True})\n"
 
     with host.policy(source, Interface(1, None, Box((1,))), Limits(init_seconds=60)) as policy:
-        policy.reset([0], [0])
-        policy.act([0], np.zeros((1, 1)))
+        policy.begin(0)
+        policy.act(np.zeros(1))
         assert "Current function value" in policy.output
 
 
 def test_each_name_that_is_offered_stands_in_the_families():
     words = set(re.findall(r"\w+", " ".join(FAMILIES.values())))
 
-    offered = {n for module in SCIPY for n in library_members(module)}
+    offered = {n for module in SCIPY for n in members(module)}
 
     assert offered - words == set()
 
@@ -84,9 +83,9 @@ def test_a_distribution_is_as_it_was_after_what_is_offered_of_it_fails(name):
 
 
 def test_of_statistics_no_class_is_offered_and_nothing_that_draws():
-    members = library_members("scipy.stats")
+    offered = members("scipy.stats")
 
-    assert [name for name, member in members.items() if isinstance(member, type)] == []
+    assert [name for name, member in offered.items() if isinstance(member, type)] == []
     assert {"rvs", "random_state"} & set().union(*map(vars, DISTRIBUTIONS.values())) == set()
 
 
@@ -282,7 +281,7 @@ def test_the_document_lists_what_is_offered(module):
     rows = [r.split("|") for r in DOCUMENT.read_text().splitlines() if r.startswith("| `scipy")]
     listed = {r[1].strip(" `"): set(re.findall(r"\w+", r[2])) for r in rows}
 
-    assert listed[module] == set(library_members(module))
+    assert listed[module] == set(members(module))
 
 
 @pytest.mark.slow
@@ -291,6 +290,8 @@ def test_nothing_of_scipy_is_loaded_later_than_in_the_warm_parent():
 import sys
 from sandbox.language.library import load_libraries
 from sandbox.language.facades import Facade
+from sandbox.language.library import tree
+from sandbox.language.scipy_library import members
 from sandbox.libraries import SCIPY
 load_libraries(SCIPY)
 print("\\n".join(f"{m.__package__} {m.__file__}" for m in list(sys.modules.values())

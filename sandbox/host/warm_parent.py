@@ -58,7 +58,12 @@ def _environment() -> dict[str, str]:
     """All that the warm parent knows of the world."""
     threads = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
     kernels = {name: os.environ[name] for name in KERNEL_VARIABLES if name in os.environ}
-    fixed = {"LC_ALL": "C.UTF-8", "PYTHONHASHSEED": "0"}
+    fixed = {
+        "LC_ALL": "C.UTF-8",
+        "PYTHONHASHSEED": "0",
+        # Memory is zero when it is allocated: what it held before would differ between processes.
+        "GLIBC_TUNABLES": "glibc.malloc.perturb=255",
+    }
     return {**kernels, **dict.fromkeys(threads, "1"), **fixed}
 
 

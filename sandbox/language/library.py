@@ -16,7 +16,7 @@ from sandbox.language.formatting import Printer
 from sandbox.language.guards import call, guarded_getattr, make_builtins
 from sandbox.language.numpy_facade import HINTS, numpy_members
 from sandbox.language.randomness import NUMPY_FUNCTIONS, RANDOM_FUNCTIONS, Randomness
-from sandbox.libraries import STDLIB, WHOLE, importable_modules
+from sandbox.libraries import SCIPY, STDLIB, WHOLE, importable_modules
 
 #: Libraries that are loaded, by module: what of each is offered.
 Loaded = Mapping[str, Mapping[str, object]]
@@ -57,7 +57,7 @@ def load_libraries(wanted: tuple[str, ...]) -> Loaded:
             module = importlib.import_module(name)
         except ImportError:
             continue
-        if name.startswith("scipy."):
+        if name in SCIPY:
             loaded[name] = scipy_library.members(name)
         else:
             loaded[name] = public_members(module, frozenset(names.REFUSED_ATTRIBUTES))

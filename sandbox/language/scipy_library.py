@@ -1,9 +1,8 @@
-"""What programs get of scipy: an allow-list of functions and classes, and why others are left out.
+"""What programs get of scipy: an allow-list of functions and classes (``docs/scipy.md``).
 
-Offered is what works on copies of numbers and arrays (``boundary``) and gives such. Left out is
-what hands compiled code memory that a program holds as well: objects with arrays of indices or
-coefficients (``BSpline``, ``Delaunay``), and solvers in C and Fortran that call a program with a
-view of their own buffers (``fsolve``, ``odeint``). ``docs/scipy.md`` lists both.
+Offered is what works on copies of numbers and arrays and gives such. Left out are objects with
+arrays of indices or coefficients (``BSpline``, ``Delaunay``), and solvers in C and Fortran that
+call a program with a view of their own buffers (``fsolve``, ``odeint``).
 """
 
 from __future__ import annotations
@@ -14,11 +13,12 @@ import importlib
 import os
 from typing import Any
 
+import numpy as np
+
 from sandbox.language import scipy_tables as tables
-from sandbox.language.facades import facade, public_members
+from sandbox.language.facades import facade
 from sandbox.language.names import words
 from sandbox.language.scipy_calls import Function, held, offered
-from sandbox.language.scipy_own import CHECKS, OWN
 from sandbox.libraries import SCIPY
 
 #: Modules that functions of these import when they are called: after the lock-down nothing can be
@@ -29,9 +29,11 @@ _LATE = words(
     "scipy._external.pyprima.common.infos scipy._external.pyprima.common.message "
     "scipy.linalg._matfuncs_inv_ssq scipy.optimize.elementwise scipy.sparse._spfuncs"
 )
+#: A root is found where no part of the function is further from zero.
+_FOUND = 1e-6
 
 
-def prepare() -> None:
+def _prepare() -> None:
     """Load what functions load late."""
     for module in _LATE:
         with contextlib.suppress(ImportError):
@@ -54,6 +56,7 @@ def _count_threads() -> None:
         os.sched_setaffinity(0, cores)
 
 
+@functools.cache
 def members(name: str) -> dict[str, object]:
     """What is offered of the module ``name``.
 
@@ -61,23 +64,19 @@ def members(name: str) -> dict[str, object]:
         ImportError: it is not installed.
     """
     module = importlib.import_module(name)
-    prepare()
-    if name not in SCIPY:  # a caller has allowed all of it
-        found = public_members(module, frozenset())
-        return {n: _open(v, f"{name}.{n}") for n, v in found.items() if not isinstance(v, type)}
-    kinds = _kinds(name)
-    accept = frozenset(kinds.values())
-    offer: dict[str, object] = {n: k for n, k in kinds.items() if n in tables.CLASSES.get(name, ())}
-    for table, functions in ((tables.PLAIN, False), (tables.MAKING, False), (tables.CALLING, True)):
-        for n in table.get(name, ()):
-            if hasattr(module, n):
-                where = f"{name}.{n}"
-                real = OWN.get(where) or getattr(module, n)
-                check = CHECKS.get(where)
-                offer[n] = offered(real, where, functions=functions, accept=accept, check=check)
-    offer |= {n: getattr(module, n) for n in tables.EXCEPTIONS.get(name, ()) if hasattr(module, n)}
+    _prepare()
+    offer: dict[str, object] = {
+        n: offered(_OWN.get(n) or getattr(module, n), f"{name}.{n}")
+        for n in words(tables.FUNCTIONS.get(name, ""))
+        if hasattr(module, n)
+    }
+    for kind, inside in {**tables.CLASSES.get(name, {}), **tables.GIVEN.get(name, {})}.items():
+        made = held(getattr(module, kind), f"{name}.{kind}", words(inside))
+        if kind in tables.CLASSES.get(name, {}):
+            offer[kind] = made
+    offer |= {n: getattr(module, n) for n in words(tables.EXCEPTIONS.get(name, ""))}
     if name == "scipy.stats":
-        offer |= {n: _distribution(n, getattr(module, n)) for n in tables.DISTRIBUTIONS}
+        offer |= {n: _distribution(n, getattr(module, n)) for n in words(tables.DISTRIBUTIONS)}
     return offer
 
 
@@ -85,35 +84,53 @@ def hints(name: str, offer: dict[str, object]) -> dict[str, str]:
     """What to use instead of the public names of a module of scipy that are not in ``offer``."""
     if name not in SCIPY:
         return {}
-    real = getattr(importlib.import_module(name), "__all__", ())
-    known = tables.HINTS.get(name, {})
     rest = f"of {name} there is {', '.join(sorted(offer))}"
-    return {n: known.get(n, rest) for n in {*real, *known} if n not in offer}
-
-
-def _open(value: object, where: str) -> object:
-    return offered(value, where) if callable(value) else value
-
-
-@functools.cache
-def _kinds(name: str) -> dict[str, type]:
-    """The classes of a module that stand for real ones, by name."""
-    module = importlib.import_module(name)
-    made: dict[str, type] = {}
-    for kind, options in {**tables.GIVEN.get(name, {}), **tables.CLASSES.get(name, {})}.items():
-        real = getattr(module, kind, None)
-        if real is not None:
-            accept = tuple(made.values())
-            made[kind] = held(real, f"{name}.{kind}", accept=accept, **options)
-    return made
+    missing = {n for n in dir(importlib.import_module(name)) if n[0] != "_"} - set(offer)
+    return {n: tables.HINTS.get(n, rest) for n in missing}
 
 
 def _distribution(name: str, real: Any) -> object:  # noqa: ANN401 - of scipy
-    wanted = tables.OF_MANY if name.startswith("multivariate") else tables.OF_ONE
     where = f"scipy.stats.{name}"
-    found: dict[str, Function] = {
-        method: offered(getattr(real, method), f"{where}.{method}")
-        for method in wanted
-        if hasattr(real, method)
-    }
+    wanted = tables.OF_MANY if name.startswith("multivariate") else tables.OF_ONE
+    methods = {n: getattr(real, n) for n in words(wanted) if hasattr(real, n)}
+    found = {n: offered(method, f"{where}.{n}") for n, method in methods.items()}
     return facade(where, found, {"rvs": "numpy.random draws"})
+
+
+def _optimize() -> Any:  # noqa: ANN401 - a module without types
+    return importlib.import_module("scipy.optimize")
+
+
+def _root(
+    fun: Function,
+    x0: Any,  # noqa: ANN401 - as the original
+    args: tuple[object, ...] = (),
+    method: str | None = None,
+    jac: Any = None,  # noqa: ANN401 - as the original
+    tol: float | None = None,
+    callback: Function | None = None,
+    options: dict[str, Any] | None = None,
+) -> Any:  # noqa: ANN401 - as the original
+    """``root``, by ``least_squares`` where no method is named: the original's own is in Fortran."""
+    so = _optimize()
+    if method is not None:
+        return so.root(fun, x0, args, method, jac, tol, callback, options)
+    if jac is True:
+        fun = so._optimize.MemoizeJac(fun)
+        jac = fun.derivative  # type: ignore[attr-defined]
+    args = args if isinstance(args, tuple) else (args,)
+    tolerances = dict.fromkeys(("ftol", "xtol", "gtol"), max(tol or 1e-12, 1e-15))
+    found = so.least_squares(fun, x0, jac=jac or "2-point", args=args, **tolerances)
+    found.success = bool(np.all(np.abs(found.fun) <= _FOUND))
+    found.message = "The solution converged." if found.success else "No root was found near x0."
+    return found
+
+
+def _curve_fit(*args: Any, method: str | None = None, **options: Any) -> Any:  # noqa: ANN401 - as the original
+    """``curve_fit``, with ``trf`` where no method is named: the original's own is in Fortran."""
+    args, method = (args[:8], args[8]) if len(args) == 9 else (args, method)
+    return _optimize().curve_fit(*args, method=method or "trf", **options)
+
+
+#: Functions of our own, by the name of what they take the place of.
+_OWN: dict[str, Function] = {"root": _root, "curve_fit": _curve_fit}

@@ -14,7 +14,8 @@ from restricted import programs
 import sandbox
 from sandbox import Box, Host, Interface, Limits, Program, ProgramError
 
-ATTEMPTS = {**programs("carry_over"), **programs("carry_over_more")}
+MORE = programs("carry_over_more")
+ATTEMPTS = {**programs("carry_over"), **MORE}
 IMPORTS = """
 import decimal, enum, functools, itertools, json, operator, statistics
 from abc import ABC, abstractmethod
@@ -91,12 +92,13 @@ def cases():
     made = [("carry_over", t, IMPORTS + s + acting, b"") for t, s in ATTEMPTS.items()]
     made += [("writes", t, writing(s), PACKED) for t, s in programs("writes").items()]
     for make in (in_the_language, past_the_language):
-        marks = RAW if make is past_the_language else ()
+        plain = [RAW] if make is past_the_language else []
         for corpus, title, text, given in made:
             if title.endswith(LEFT[make]):
                 continue
             name = f"{corpus}, {make.__name__}: {title}"
-            yield pytest.param(make, text, given, id=name, marks=marks)
+            slow = [pytest.mark.slow] if title in MORE else []
+            yield pytest.param(make, text, given, id=name, marks=[*plain, *slow])
     for title, text in programs("carry_over_raw").items():
         text += POLICY.format(argument="")  # noqa: PLW2901 - the same program, complete
         yield pytest.param(past_the_language, text, PACKED, id=f"raw: {title}", marks=RAW)

@@ -65,6 +65,11 @@ def test_other_types_of_numbers_are_converted():
     assert (found["c"].dtype, found["e"].dtype) == (np.int64, np.float64)
 
 
+def test_true_is_kept_whatever_its_byte():
+    odd = np.array([2, 0], np.uint8).view(bool)
+    assert unpack(pack({"x": odd}))["x"].tolist() == [True, False]
+
+
 @pytest.mark.parametrize(
     ("values", "why"),
     [

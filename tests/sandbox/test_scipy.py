@@ -157,27 +157,15 @@ REFUSED = {
     "a number of a class by name": (
         lambda sp: sp.signal.butter(N=2, Wn=Lying(0.3)), "class Lying"),
     "what a function returns": (
-        lambda sp: sp.optimize.brentq(Lying, -1.0, 1.0), "function returned"),
+        lambda sp: sp.optimize.brentq(lambda x: Lying(x + 0.0), -1.0, 1.0), "class Lying"),
     "a subclass of arrays": (lambda sp: sp.linalg.inv(np.matrix([[1.0]])), "class matrix"),
     "an array of objects": (lambda sp: sp.signal.lfilter(np.array([None]), [1], [1]), "object"),
-    "None in a list": (lambda sp: sp.signal.lfilter([None, 1], [1.0], [1.0]), "None"),
-    "a huge integer": (lambda sp: sp.signal.lfilter([1 << 70], [1.0], [1.0]), "too large"),
     "a place for the result": (lambda sp: sp.spatial.distance.cdist(TWO, TWO, out=TWO), "out"),
-    "an object of another kind": (lambda sp: sp.linalg.inv(sp.spatial.KDTree(TWO)), "class KDTree"),
-    "a function": (lambda sp: sp.spatial.distance.cdist(TWO, TWO, max), "a function"),
     "a method in Fortran": (lambda sp: sp.optimize.root(np.cos, [1.0], method="hybr"), "krylov"),
     "one of a part": (
         lambda sp: sp.optimize.basinhopping(bowl, TWO[0], minimizer_kwargs={"method": "TNC"}),
         "TNC",
     ),
-    "corrections": (
-        lambda sp: sp.optimize.minimize(
-            bowl, np.ones(3), method="L-BFGS-B", options={"maxcor": 0}), "maxcor"),
-    "pivots": (lambda sp: sp.linalg.lu_solve((TWO, np.array([0, 1 << 40])), TWO[0]), "lu_factor"),
-    "an empty image": (
-        lambda sp: sp.signal.correlate2d(TWO[:0], TWO, "full", "symm"), "not be empty"),
-    "an inverse that is too small": (
-        lambda sp: sp.spatial.distance.cdist(TWO, TWO, "mahalanobis", VI=[[1.0]]), "VI"),
 }  # fmt: skip
 
 
@@ -234,9 +222,7 @@ def test_results_are_read_by_attribute_by_key_and_as_the_tuples_that_they_are():
     assert found.x is found["x"]
     assert {"x", "fun", "success"} <= set(found)
     assert slope == line.slope == line[0] == 1.5
-    assert "x=array(" in repr(found)
-    with pytest.raises(AttributeError, match="read-only"):
-        found.x = None
+    assert "success: True" in repr(found)
 
 
 def test_arguments_of_functions_need_not_be_numbers():
@@ -245,6 +231,31 @@ def test_arguments_of_functions_need_not_be_numbers():
     found = OFFERED["scipy"].optimize.brentq(lambda x, goal: x - goal["at"], 0, 1, args=(goal,))
 
     assert found == pytest.approx(0.25)
+
+
+def test_a_list_that_is_passed_on_to_a_function_is_the_programs_own():
+    seen, linear = [], {"type": "ineq", "fun": lambda x, kept: kept.append(1) or x[0] - 1}
+
+    def cost(x, kept):
+        kept.append(x)
+        return float(x @ x)
+
+    optimize = OFFERED["scipy.optimize"]
+    optimize.minimize(cost, [3.0, 1.0], (seen,), "SLSQP", constraints={**linear, "args": (seen,)})
+
+    assert 1 in seen
+    assert any(isinstance(one, np.ndarray) for one in seen)
+
+
+def test_a_generator_of_the_program_is_the_one_that_draws():
+    ours, scipys = np.random.default_rng(3), np.random.default_rng(3)
+
+    found = OFFERED["scipy"].optimize.differential_evolution(
+        bowl, [(-1, 1)] * 2, maxiter=2, rng=ours
+    )
+
+    wanted = scipy.optimize.differential_evolution(bowl, [(-1, 1)] * 2, maxiter=2, rng=scipys)
+    assert bits(found.x) == bits(wanted.x)
 
 
 def test_an_event_ends_the_integration_where_it_is_terminal():

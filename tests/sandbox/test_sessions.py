@@ -284,6 +284,17 @@ def test_ragged_observations_arrive_in_their_lengths(host):
         assert [policy.act(row).item() for row in rows] == [6.0, 0.0, 12.0, 100_000.0]
 
 
+@pytest.mark.parametrize("longer", [600, 100_000])
+@pytest.mark.parametrize("first", [3, 510, 511, 8190])
+def test_an_observation_that_comes_in_parts_after_a_shorter_one_is_read_whole(host, first, longer):
+    interface = Interface(None, None, Box((1,)))
+    source = "class Policy:\n    def act(self, obs):\n        return obs.sum()\n"
+    with host.policy(source, interface) as policy:
+        policy.begin(0)
+        sums = [policy.act(np.ones(n)).item() for n in (first, longer, first)]
+    assert sums == [first, longer, first]
+
+
 def test_wide_observations_cross(host):
     interface = Interface(50_000, None, Box((1,)))
     source = "class Policy:\n    def act(self, obs):\n        return obs.sum()\n"

@@ -194,7 +194,8 @@ def _synthesizer(config: RunConfig, spec: EnvSpec, task: TaskInfo) -> Synthesize
 
 def _notice(log: EventLog, text: str, *, passing: bool = False) -> None:
     """Tell who watches the run, and have it on record if it is not ``passing``."""
-    log.emit("notice", transient=passing, text=text)
+    if log.is_open:  # a worker that ends with the run may be told of after it
+        log.emit("notice", transient=passing, text=text)
 
 
 def _in_this_thread(hear: Callable[..., object]) -> Callable[..., None]:

@@ -272,6 +272,11 @@ class EventLog:
         """Seconds that earlier sessions of this run took, the pauses between them left out."""
         return elapsed(self.past)
 
+    @property
+    def is_open(self) -> bool:
+        """Whether events can be recorded."""
+        return self._file >= 0
+
     def close(self) -> None:
         """Close the file; calling it twice is harmless."""
         if self._file >= 0:

@@ -3,6 +3,7 @@
 Of what may take long the texts are in ``hostile``; what is linear in them takes a second.
 """
 
+import ast
 import time
 
 import pytest
@@ -25,8 +26,8 @@ from promptpo.report.code import highlighted, side_by_side
 from promptpo.report.texts import strategy
 from promptpo.tuning.optimizer import Optimizer
 
-#: Seconds of processor time; what takes long here takes minutes where it is not linear.
-LIMIT = 2.0
+#: Times as long as Python itself parses the slowest of the texts: what is not linear takes minutes.
+LIMIT = 5
 
 
 def reply(text):
@@ -85,13 +86,23 @@ def read(reader, text):
         return
 
 
+def seconds(function, *arguments):
+    began = time.process_time()
+    function(*arguments)
+    return time.process_time() - began
+
+
+@pytest.fixture(scope="module")
+def parsing():
+    """Processor time in which this machine parses the slowest text, in seconds."""
+    return min(seconds(ast.parse, LONG["formatted"]) for _ in range(3))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("text", LONG)
 @pytest.mark.parametrize("reader", READERS)
-def test_a_long_text_costs_no_time_and_raises_nothing_unknown(reader, text):
-    began = time.process_time()
-    read(reader, LONG[text])
-    assert time.process_time() - began < LIMIT
+def test_a_long_text_costs_no_time_and_raises_nothing_unknown(reader, text, parsing):
+    assert seconds(read, reader, LONG[text]) < LIMIT * parsing
 
 
 @pytest.mark.parametrize("text", ODD)

@@ -14,10 +14,10 @@ RUN printf '#!/bin/sh\nexec python -m promptpo "$@"\n' > /usr/local/bin/promptpo
     && chmod 755 /usr/local/bin/promptpo \
     && /opt/venv/bin/python -m compileall -q /opt/app \
     && useradd --uid 10001 --create-home promptpo \
-    && install -d -o promptpo -g promptpo /work
+    && install -d -o promptpo -g promptpo /data
 ENV PATH=/opt/venv/bin:$PATH \
     PYTHONPATH=/opt/app \
     RAY_USAGE_STATS_ENABLED=0
 USER promptpo
-WORKDIR /work
+WORKDIR /data
 CMD ["promptpo", "--help"]

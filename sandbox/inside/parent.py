@@ -104,9 +104,10 @@ class Parent:
 
     def _child(self, request: dict[str, Any], pipes: tuple[int, int], parent: int) -> NoReturn:
         try:
-            # So a process that is written to does not interrupt its host, which writes to all.
-            with suppress(AttributeError, OSError):
-                os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
+            # A batch process that wakes does not interrupt its host, which writes to all in turn.
+            if hasattr(os, "SCHED_BATCH"):
+                with suppress(OSError):  # only speed depends on it
+                    os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
             recorded = mapped(request["files"][0]) if request["files"] else None
             watchdog = Watchdog()
             lockdown.move_pipes(*pipes)

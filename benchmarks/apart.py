@@ -38,7 +38,7 @@ CHANGES = {
     "revised Feedback": ["--no-revise-feedback"],
     "trace and lines never run": ["--no-trace"],
     "probes": ["--probe", "0"],
-    "one without reflection": ["--without-reflection", "0"],
+    "one without reflection": [],  # no option any more: the replies stand for it
     "facts": ["--no-facts"],
     "(nothing)": [],
     "(nothing, again)": [],
@@ -48,13 +48,11 @@ NOTHING = 2
 #: What asks for a change that is none of the defaults any more.
 ASKED_FOR = {
     "probes": ["--probe", "2"],
-    "one without reflection": ["--without-reflection", "1"],
 }
 ALWAYS = [
     *("--rounds", "3", "--candidates", "3", "--episode-timeout", "1", "--prepare-time", "0"),
     *("--selection-episodes", "20", "--test-episodes", "50", "--workers", "1"),
 ]
-_REFLECTION = "## Reflection on"
 _GENERATOR = (1, 1, -1, 1, 1, 1, -1, -1, -1, 1, -1)
 
 
@@ -86,19 +84,6 @@ def run_of(task: str, number: int, out: Path) -> Run:
             sys.exit(f"{' '.join(command)}: {done.stderr.strip()}")
         found = sorted(folder.glob("*/*/run.json"))
     return load_run(found[-1].parent)
-
-
-def blind_rounds(run: Run) -> list[bool]:
-    """Of each round in which one candidate alone did not read the reflection: whether it won."""
-    found = []
-    for round_ in run.rounds:
-        names = [c.name for c in round_.candidates]
-        prompts = [run.folder / "prompts" / f"{name}_policy.prompt.md" for name in names]
-        blind = [n for n, p in zip(names, prompts, strict=True) if _REFLECTION not in p.read_text()]
-        if len(blind) == 1:
-            first = {c.name: c.rollout.score for c in round_.candidates if c.rollout is not None}
-            found.append(max(first, key=lambda name: first[name]) == blind[0])
-    return found
 
 
 def measures(run: Run) -> dict[str, float]:
@@ -156,9 +141,6 @@ def main() -> None:
     print(
         f"\nstandard error of a change's score, by what the changes leave unexplained: {error:.0%}"
     )
-    runs = [run_of(task, number, given.out) for task in tasks for number in range(1, 13)]
-    won = [w for run in runs for w in blind_rounds(run)]
-    print(f"rounds won by the one that did not read the reflection: {sum(won)} of {len(won)}")
     print(f"root mean square of what nothing brings: {(nothing**2).mean() ** 0.5:.0%}")
 
 

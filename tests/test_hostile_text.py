@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 import sandbox
 from promptpo.export.policy_module import MARKER, policy_part, split_imports, strategy_of
-from promptpo.llm.edits import revised
 from promptpo.llm.extraction import ReplyRejected, extract_code
 from promptpo.llm.messages import Reply
 from promptpo.policies import line_hits, unreached
@@ -47,11 +46,6 @@ def written(source):
         assert with_ranges_of(found.written(values), found) is not None
 
 
-def edited(source):
-    search = f"<<<<<<< SEARCH\n{source[: len(source) // 2]}\n=======\nx\n>>>>>>> REPLACE\n"
-    revised(reply(search), f"{source}\n{POLICY}", "Policy")
-
-
 #: Who reads programs, and what they may raise.
 READERS = {
     "constants": (constants, (SyntaxError, TunableError)),
@@ -70,7 +64,6 @@ READERS = {
     "blocks": (lambda s: extract_code(reply(f"It: ```\n{s}\n```\n{s}\n```\n{POLICY}```"), "Policy"),
                ReplyRejected),
     "bare": (lambda s: extract_code(reply(s), "Policy"), ReplyRejected),
-    "edits": (edited, ReplyRejected),
     "prepares": (lambda s: sandbox.prepares(f"{s}\ndef prepare(data): pass\n"), ()),
     "part": (lambda s: policy_part(f"import os\n\n{MARKER}\n{s}"), ()),
     "imports": (split_imports, SyntaxError),

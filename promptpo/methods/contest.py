@@ -116,13 +116,12 @@ async def settled(
         best, *raced = raced
         found = with_candidate(found, best)
         services.record(best)
-    candidates = as_known(found, raced)
-    for candidate in candidates:
+    for candidate in raced:
         before, found = found, shared(found, candidate) if pools else found
         for known in changed(before, found):
             services.record(known)
         services.record(candidate)
-    return found, candidates, best_of(candidates)
+    return found, raced, best_of(raced)
 
 
 def unlike(candidates: Sequence[Candidate]) -> list[Candidate]:
@@ -142,25 +141,6 @@ def known_before(candidate: Candidate, rounds: Sequence[Round]) -> Candidate:
             parts = (*known_parts(earlier),)
             return replace(candidate, later=parts, parents=(earlier.name,))
     return candidate
-
-
-def as_known(rounds: Sequence[Round], candidates: Sequence[Candidate]) -> list[Candidate]:
-    """The candidates; a revision with the text of another policy has that one's episodes, too.
-
-    A Critic may leave a policy as it is: both are one policy then, and none wins by luck.
-    """
-    known = [c for r in rounds for c in r.candidates]
-    found: list[Candidate] = []
-    for candidate in candidates:
-        others = [c for c in (*found, *known) if c.rollout is not None]
-        same = next((c for c in others if c.identity == candidate.identity), None)
-        own = candidate.rollout
-        if candidate.kind == "revision" and own and same is not None:
-            more = (part for part in known_parts(same) if set(own.seeds).isdisjoint(part.seeds))
-            found.append(replace(candidate, later=tuple(more)))
-        else:
-            found.append(candidate)
-    return found
 
 
 def shared(rounds: Sequence[Round], candidate: Candidate) -> list[Round]:

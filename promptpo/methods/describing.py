@@ -39,8 +39,6 @@ class Describer:
 
     async def describe(self, rounds: Sequence[Round], memory: Memory) -> tuple[list[Round], Memory]:
         """The rounds with the last one's episodes in words, and what is to be told of them."""
-        if self.options.history == "optimizer":
-            return list(rounds), memory
         if self.options.history == "published":
             return await self._as_published(rounds), memory
         found = list(rounds)

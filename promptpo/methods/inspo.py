@@ -37,7 +37,7 @@ from promptpo.methods.instructions import Instructions
 from promptpo.methods.probing import probe
 from promptpo.methods.replay import ReplayBuffer
 from promptpo.methods.tuning import TuningStage
-from promptpo.methods.writing import Author, Order
+from promptpo.methods.writing import Author
 from promptpo.prompts import inspo as prompts
 from promptpo.prompts.promptpo import REFLECTION, Memory, prompt_tokens, reflection_text
 from promptpo.types import Candidate, Draw, Key, Note, Rollout, Round, best_round
@@ -189,7 +189,7 @@ class Inspo:
         """One policy, written under an instruction."""
         text = self.population.standing[draw.instruction].text
         prompt = prompts.policy_messages(self.services.spec, self.config, self.memory, text)
-        return await self.author.write(key, Order(prompt, insists=True), contest)
+        return await self.author.write(key, prompt, contest, insists=True)
 
     @staticmethod
     def forecast(spec: EnvSpec, config: RunConfig) -> Demand:

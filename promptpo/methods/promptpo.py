@@ -3,8 +3,7 @@
 1. Ask for a Feedback class, which turns an episode into a short text, and look at a few episodes of
    zero and of random actions.
 2. Each round asks for N policies independently: the task, what has been found so far, and a
-   reflection on it. One candidate goes on from the most different promising policy, one does
-   without the reflection.
+   reflection on it. One candidate goes on from the most different promising policy.
 3. A candidate that learns before it acts does so from all episodes of earlier rounds
    (``prepare``). All candidates, and the best so far, play the same fresh episodes; one that fails
    is sent back for repair; those that cannot be told from the best play on until they can.
@@ -35,15 +34,13 @@ from promptpo.methods.contest import (
     known_before,
     settled,
 )
-from promptpo.methods.critic import Critic
 from promptpo.methods.describing import Describer
 from promptpo.methods.feedback import Feedback
-from promptpo.methods.pairwise import compared
 from promptpo.methods.probing import probe
 from promptpo.methods.tuning import ENTRANTS, TuningStage
-from promptpo.methods.writing import Author, Order
+from promptpo.methods.writing import Author
 from promptpo.prompts import promptpo as prompts
-from promptpo.prompts.promptpo import Memory, turns
+from promptpo.prompts.promptpo import Memory
 from promptpo.types import Candidate, Key, Note, Round, best_round
 
 if TYPE_CHECKING:
@@ -55,9 +52,6 @@ class Options:
     """What PromptPO can be told beyond the settings of every run."""
 
     reflection: bool = option(True, "ask for a reflection before each later round")
-    without_reflection: int = option(
-        0, "candidates of a round that do not read the reflection", within=(0, 200)
-    )
     revise_feedback: bool = option(True, "let a reflection send another Feedback class")
     second_line: bool = option(
         True, "ask one candidate a round to go on from the most different promising policy"
@@ -72,45 +66,19 @@ class Options:
     trace: bool = option(
         True, "tell of attributes that policies choose to record, and of lines that never ran"
     )
-    critic: str = option(
-        "off",
-        "after a round's first episodes, have its winner, or all its policies, revised by a model"
-        " that sees what they did (R2PO's Critic, on code)",
-        choices=("off", "winner", "all"),
-    )
-    critic_shows: str = option(
-        "median",
-        "episodes that the critic sees step by step: the median one, or worst, median and best",
-        choices=("median", "three"),
-    )
-    critic_tokens: int = option(
-        6_000,
-        "token budget of these episodes; of longer ones steps in the middle are left out",
-        within=(200, 10**6),
-    )
-    pairwise: bool = option(
-        False, "tell how the best and the round's winner differ on the same episodes, and where"
-    )
     max_repairs: int = option(
         3, "times a failing candidate is sent back for repair", within=(0, 100)
     )
     history: str = option(
         "focused",
-        "'focused': what helps most; 'published': every winner in full; 'optimizer': all policies"
-        " by score, the best last, and nothing else, without Feedback, probes and reflections",
-        choices=("focused", "published", "optimizer"),
+        "'focused': what helps most; 'published': every winner in full",
+        choices=("focused", "published"),
     )
     history_tokens: int = option(
         8_000,
         "token budget of the history in the prompt",
         within=(500, 10**6),
     )
-
-    def __post_init__(self) -> None:
-        if self.history == "optimizer":  # scores and sources are all that prompts tell
-            told = ("reflection", "revise_feedback", "second_line", "trace")
-            for name, value in {**dict.fromkeys(told, False), "probe": 0}.items():
-                object.__setattr__(self, name, value)
 
 
 class PromptPO:
@@ -128,21 +96,18 @@ class PromptPO:
         self.describer = Describer(services, self.feedback)
         self.tuning = TuningStage(services)
         self.author = Author(services, self.tuning)
-        self.critic = Critic(services, self.author)
         self.memory = Memory()
 
     async def search(self) -> Search:
         """Rounds until the last one, a target, the patience or a limit."""
         rounds: list[Round] = []
         try:
-            if self.options.history != "optimizer":
-                await self.feedback.write()
+            await self.feedback.write()
             probes = await probe(self.services, self.describer, prompts.probes_of(self.config))
             self.memory = replace(self.memory, probes=probes)
             while len(rounds) < self.config.rounds:
                 guest = rounds and self.options.challenge
                 guests = [best_round(rounds).winner.key] if guest else []
-                guests += self.critic.keys(len(rounds) + 1)
                 allowed = await self.services.open_round(rounds, guests)
                 rounds = await self._round(rounds, allowed)
                 self.services.record(rounds[-1])
@@ -159,18 +124,12 @@ class PromptPO:
         best = self.memory.best
         contest = Contest(self.services, number, hard_seeds(best, self.services.spec.horizon)
                           if best and self.options.challenge else ())  # fmt: skip
-        asked = [
-            prompts.policy_messages(self.services.spec, self.config, self.memory, turn)
-            for turn in turns(
-                count,
-                second=self.memory.second is not None,
-                without_reflection=self.options.without_reflection if notes else 0,
+        jobs = []
+        for i in range(1, count + 1):
+            prompt = prompts.policy_messages(
+                self.services.spec, self.config, self.memory, second=count > 1 and i == count
             )
-        ]
-        jobs = [
-            self.author.write(Key(number, i), Order(prompt), contest)
-            for i, prompt in enumerate(asked, 1)
-        ]
+            jobs.append(self.author.write(Key(number, i), prompt, contest))
         if best is None or not self.options.challenge:
             return await self._settled(contest, rounds, None, await all_of(jobs), notes)
         best, *tried = await all_of([contest.meet(best), *jobs])
@@ -191,15 +150,11 @@ class PromptPO:
         pools = self.options.challenge  # scores of all episodes; as published, of a round's own
         candidates = [known_before(c, rounds) for c in tried] if pools else [*tried]
         candidates += await self._tuned(contest, candidates, best)
-        candidates += await self.critic.revise(contest, candidates, best, self.memory)
         rounds, candidates, winner = await settled(
             self.services, contest, rounds, best, candidates, pools=pools
         )
         rounds = [*rounds, Round(contest.number, tuple(candidates), winner, notes)]
         rounds, self.memory = await self.describer.describe(rounds, self.memory)
-        if self.options.pairwise:
-            pair = await compared(self.services, rounds)
-            self.memory = replace(self.memory, pair=pair)
         return rounds
 
     async def _tuned(
@@ -227,17 +182,15 @@ class PromptPO:
 
     @staticmethod
     def forecast(spec: EnvSpec, config: RunConfig) -> Demand:
-        """A call for Feedback, if any, one a candidate, and the reflections."""
-        options, revisions = config.options, prompts.revisions(config)
-        policies = config.rounds * (config.candidates + revisions)
+        """A call for Feedback, one a candidate, and the reflections."""
+        options, policies = config.options, config.rounds * config.candidates
         reflections = config.rounds - 1 if options.reflection else 0
-        feedback = options.history != "optimizer"
-        calls = feedback + policies + reflections
+        calls = 1 + policies + reflections
         return Demand(
             calls=calls,
-            max_calls=calls + (policies + feedback) * options.max_repairs,
+            max_calls=calls + (policies + 1) * options.max_repairs,
             prompt_tokens=prompts.prompt_tokens(spec, config, REPLY_TOKENS),
-            completion_tokens=REPLY_TOKENS * (feedback + policies) + 250 * reflections,
+            completion_tokens=REPLY_TOKENS * (1 + policies) + 250 * reflections,
             search_steps=_most_episodes(config) * spec.horizon
             + (config.tune_steps if config.tune else 0),
             finalists=config.rounds,
@@ -245,20 +198,14 @@ class PromptPO:
 
     @staticmethod
     def all_prompts(spec: EnvSpec, config: RunConfig) -> list[tuple[str, Messages]]:
-        """Feedback, policies, reflections, repairs; the critic's, where there is one."""
-        found = prompts.render_all(spec, config)
-        if prompts.revisions(config):
-            from promptpo.prompts.promptpo.critic import critic_prompts
-
-            found += critic_prompts(spec, config)
-        return found
+        """Feedback, policies, reflections, repairs."""
+        return prompts.render_all(spec, config)
 
 
 def _most_episodes(config: RunConfig) -> int:
     """Search episodes of a run without repairs, at most."""
     options, rounds = config.options, config.rounds
     each, players = config.first_episodes, config.candidates
-    players += prompts.revisions(config)
     found: int = 2 * prompts.probes_of(config) + rounds * players * each
     if options.challenge:
         hard = HARD if config.life == 1 else 0

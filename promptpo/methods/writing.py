@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from promptpo.errors import LimitReached
 from promptpo.llm.extraction import ReplyRejected, policy_source
@@ -13,35 +12,7 @@ from promptpo.methods.contest import Contest
 from promptpo.methods.tuning import TuningStage
 from promptpo.policies import Program
 from promptpo.prompts import promptpo as prompts
-from promptpo.types import Candidate, Key, Kind
-
-
-@dataclass(frozen=True)
-class Order:
-    """What is asked of a model when it is to write a policy, and how its reply is read.
-
-    Attributes:
-        prompt: the first messages.
-        source: the policy's source in a reply; raises ReplyRejected.
-        again: the messages after a reply that failed, of the prompt, the reply, the error, and
-            what had been printed.
-        role, repair: of the first call, and of those after it.
-        kind, parents: of the candidate.
-        insists: whether a reply that cannot be read is sent back, too.
-    """
-
-    prompt: Messages
-    source: Callable[[Reply], str] = policy_source
-    again: Callable[[Messages, str, str, str], Messages] = prompts.repair_policy_messages
-    role: str = "policy"
-    repair: str = "repair"
-    kind: Kind = "policy"
-    parents: tuple[str, ...] = ()
-    insists: bool = False
-
-    def blank(self, key: Key, error: str | None = None) -> Candidate:
-        """The candidate before there is a source."""
-        return Candidate(key, None, error=error, kind=self.kind, parents=self.parents)
+from promptpo.types import Candidate, Key
 
 
 class Author:
@@ -55,29 +26,33 @@ class Author:
         self.tuning = tuning
         self.stopped: set[str] = set()
 
-    async def write(self, key: Key, order: Order, contest: Contest) -> Candidate:
-        """Ask for one policy and roll it out, repairing it as often as the run allows."""
-        candidate = order.blank(key)
-        messages = order.prompt
+    async def write(
+        self, key: Key, prompt: Messages, contest: Contest, *, insists: bool = False
+    ) -> Candidate:
+        """Ask for one policy and roll it out, repairing it as often as the run allows.
+
+        With ``insists`` a reply that cannot be read is sent back, too.
+        """
+        candidate = Candidate(key, None)
+        messages = prompt
         for attempt in range(self.services.config.options.max_repairs + 1):
             at = Key(key.round, key.candidate, attempt)
             state = "repairing" if attempt else "asked"
             self.services.report("state", name=key.name, state=state)
             try:
-                role = order.repair if attempt else order.role
-                asked = Key(at.round, at.candidate, attempt, role)
-                reply = await self.services.ask(asked, messages, order.source)
-                candidate = await self._try(at, reply, order, contest)
+                asked = replace(at, role="repair" if attempt else "policy")
+                reply = await self.services.ask(asked, messages, policy_source)
+                candidate = await self._try(at, reply, contest)
             except LimitReached as limit:
                 if candidate.error is None:
-                    candidate = order.blank(key, f"not written: {limit}")
+                    candidate = Candidate(key, None, error=f"not written: {limit}")
                     self.stopped.add(key.name)
                     self.services.record(candidate)
                 break
-            if candidate.error is None or not self._can_be_repaired(candidate, order):
+            if candidate.error is None or not self._can_be_repaired(candidate, insists):
                 break
             printed = prompts.printed(candidate)
-            messages = order.again(order.prompt, reply.text, candidate.error, printed)
+            messages = prompts.repair_policy_messages(prompt, reply.text, candidate.error, printed)
         state = "failed" if candidate.score.failed else "scored"
         self.services.report("state", name=key.name, state=state)
         return candidate
@@ -95,12 +70,12 @@ class Author:
         self.services.record(candidate)
         return candidate
 
-    async def _try(self, at: Key, reply: Reply, order: Order, contest: Contest) -> Candidate:
+    async def _try(self, at: Key, reply: Reply, contest: Contest) -> Candidate:
         """Play what a reply holds; what cannot be used or played is an attempt that has failed."""
         try:
-            candidate = self.tuning.plain(replace(order.blank(at), source=order.source(reply)))
+            candidate = self.tuning.plain(Candidate(at, policy_source(reply)))
         except ReplyRejected as e:
-            candidate = order.blank(at, str(e))
+            candidate = Candidate(at, None, error=str(e))
         if candidate.error is None:
             candidate = await self.services.prepare(candidate)
         if candidate.error is None:
@@ -108,10 +83,10 @@ class Author:
         self.services.record(candidate)
         return candidate
 
-    def _can_be_repaired(self, candidate: Candidate, order: Order) -> bool:
+    def _can_be_repaired(self, candidate: Candidate, insists: bool) -> bool:
         """Whether an attempt that failed is one that its author can do something about."""
         done = candidate.preparation
         unprepared = done is not None and done.error is not None
-        unread = order.insists and candidate.source is None
+        unread = insists and candidate.source is None
         played = candidate.rollout is not None
         return played or unprepared or unread or self.tuning.refuses(candidate)

@@ -41,6 +41,15 @@ PLAYING = (
     "evaluation_episodes",
 )
 
+#: Options that PromptPO no longer has, and the values that switched them off; None: any value did.
+REMOVED: Mapping[str, Any] = {
+    "without_reflection": 0,
+    "critic": "off",
+    "critic_shows": None,
+    "critic_tokens": None,
+    "pairwise": False,
+}
+
 #: Named sets of values; what is given explicitly wins over them.
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     "paper": {
@@ -60,7 +69,6 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
         "second_line": False,
         "revise_feedback": False,
         "trace": False,
-        "without_reflection": 0,
         "prepare_time": 0,
     },
     "quick": {"rounds": 2, "candidates": 2, "episodes": 3, "test_episodes": 10},
@@ -150,6 +158,22 @@ def build(*layers: Mapping[str, Any], below: Mapping[str, Any] = MappingProxyTyp
     if not find_method(method).needs_model:
         merged["model"] = None  # such as one that the environment names
     return RunConfig(**merged, options=own(**options))
+
+
+def removed_from(settings: Mapping[str, Any]) -> list[str]:
+    """Return the options in use in a run's settings that PromptPO no longer has."""
+    used = [
+        f"--{name.replace('_', '-')}"
+        for name, off in REMOVED.items()
+        if off is not None and settings.get(name, off) != off
+    ]
+    return used + ["--history optimizer"] * (settings.get("history") == "optimizer")
+
+
+def without_removed(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a run's settings without those that PromptPO no longer has."""
+    gone = {"history"} if settings.get("history") == "optimizer" else set()
+    return {k: v for k, v in settings.items() if k not in gone and k not in REMOVED}
 
 
 def owners_of(name: str) -> str:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 
-from promptpo.config import RunConfig
+from promptpo.config import RunConfig, flat
 from promptpo.errors import RunError, UsageError
-from promptpo.run.options import build
+from promptpo.run.options import build, without_removed
 from promptpo.store.evals import KeptEvaluation
 from promptpo.store.reading import RunRecord, read_record
 from promptpo.store.tally import Usage
@@ -56,9 +56,12 @@ class Run:
 
     @property
     def config(self) -> RunConfig:
-        """The settings as a record. Raises RunError for those of another version."""
+        """The settings as a record, without options that are gone.
+
+        Raises RunError for those of another version.
+        """
         try:
-            return build(self.settings)
+            return build(without_removed(flat(self.settings)))
         except UsageError as e:
             raise RunError(f"{self.folder}: {e}; `settings` has them as they are written") from None
 

@@ -15,7 +15,7 @@ from promptpo.errors import ModelError, RunError, UsageError
 from promptpo.llm import RecordingHeader, default_model, find_recording, load_header
 from promptpo.llm.settings import BUILTIN
 from promptpo.methods import asks_for_policies, check_tunes, find_method, tunes
-from promptpo.run.options import build, fields, flag, kind_of
+from promptpo.run.options import build, fields, flag, kind_of, removed_from, without_removed
 from promptpo.spec import load_spec
 from promptpo.store.events import read_log
 from promptpo.store.folder import RunFolder
@@ -49,7 +49,7 @@ def configure(*layers: Mapping[str, Any], needs_model: bool = True) -> RunConfig
     recording = recording_path(model, spec.name, first.method)
     header = load_header(recording) if recording else None
     told = (header or RecordingHeader({})).settings if recording else {}
-    below = {"target": spec.target} | told
+    below = {"target": spec.target} | without_removed(flat(told))
     if not tunes(first.method):
         below["tune"] = False
     if model == BUILTIN and not asks_for_policies(first.method):
@@ -62,10 +62,11 @@ def configure(*layers: Mapping[str, Any], needs_model: bool = True) -> RunConfig
     return build(*layers, {"model": model}, below=below)
 
 
-def settings_of(folder: RunFolder) -> dict[str, Any]:
+def settings_of(folder: RunFolder, *, resuming: bool = False) -> dict[str, Any]:
     """The settings that a run goes by: those of its start, or of the last time it was resumed.
 
-    Raises RunError where neither its log nor its ``run.json`` tells, or where they tell what this
+    Options that are gone are left out. Raises RunError with ``resuming`` where one was in use, and
+    where neither its log nor its ``run.json`` tells, or where they tell what this
     version does not know.
     """
     found = read_log(folder.events)
@@ -81,7 +82,7 @@ def settings_of(folder: RunFolder) -> dict[str, Any]:
     if not data.get("config"):
         raise RunError(f"{folder.events}: no run is recorded in it; start a new one")
     try:
-        return _stored(data["config"])
+        return _stored(data["config"], resuming=resuming)
     except UsageError as e:
         versions = told[0][1].get("versions")
         by = versions.get("promptpo") if isinstance(versions, Mapping) else None
@@ -98,7 +99,7 @@ def resumed_config(folder: Path, given: dict[str, Any]) -> RunConfig:
     """
     run = RunFolder.open(folder)
     check_format(run)
-    stored = settings_of(run)
+    stored = settings_of(run, resuming=True)
     method = str(stored.get("method", RunConfig.method))
     known = fields(method)
     given = {**given.get("methods", {}).get(method, {}), **given}
@@ -127,7 +128,7 @@ def check_format(folder: RunFolder) -> None:
         )
 
 
-def _stored(stored: object) -> dict[str, Any]:
+def _stored(stored: object, *, resuming: bool) -> dict[str, Any]:
     """Settings that a run has written down. Raises UsageError for what is none.
 
     Values that may change when the run is resumed are not looked at: an option can replace them.
@@ -135,6 +136,9 @@ def _stored(stored: object) -> dict[str, Any]:
     if not isinstance(stored, Mapping) or not isinstance(stored.get("options") or {}, Mapping):
         raise UsageError(f"no settings, but {shown(stored)}")
     settings = with_settings_unknown_then(flat(stored))
+    if resuming and (gone := removed_from(settings)):
+        raise UsageError(f"there is no {' and no '.join(gone)} any more")
+    settings = without_removed(settings)
     method = settings.get("method", RunConfig.method)
     config.check_setting(RunConfig, "method", method)
     known = fields(method)

@@ -188,7 +188,7 @@ def _check(plan: Plan) -> None:
 
 def _check_settings(settings: Mapping[str, Any], method: str) -> None:
     for name, value in settings.items():
-        if name != "preset":
+        if name != "preset" and name not in options.REMOVED:
             check_setting(options.kind_of(name, method), name, value)
 
 

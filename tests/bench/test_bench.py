@@ -91,7 +91,7 @@ def test_calls_and_cost_bound_what_asks_a_language_model_alone(suite):
         (
             ["bench", "r2po10"],
             4,
-            "R2PO, ProPS+, ProPS, PromptPO, PromptPO with critic, INSPO,",
+            "R2PO, ProPS+, ProPS, PromptPO, INSPO,",
         ),
         (["bench", "r2po10"], 4, "need none: --only 'random search,builtin tuned'"),
         (["bench", "r2po10", "--model", "builtin"], 2, "R2PO: builtin writes policies"),

@@ -6,7 +6,6 @@ from fake_services import plays, services
 from rollouts import rollout
 
 from promptpo.methods.lines import behaviour, most_different, promising
-from promptpo.prompts.promptpo import Turn, turns
 from promptpo.types import Candidate, Key, Trajectory
 
 #: Stands and scores safely; falls, but gains more while it lasts; falls, and moves otherwise.
@@ -111,32 +110,14 @@ def test_without_second_line_nobody_is():
     assert "second line" not in fake.prompt(2, 2, role="policy")
 
 
-@pytest.mark.parametrize(("blind", "last_reads"), [({}, True), ({"without_reflection": 1}, False)])
-def test_one_candidate_a_round_goes_without_the_reflection_where_asked(blind, last_reads):
-    fake = services([plays(1)] * 3, [plays(2)] * 3, **blind)
+def test_all_candidates_read_the_reflection():
+    fake = services([SAFE, FAST, FAST], [SAFE, SAFE, SAFE])
     fake.search()
-    reads = {i: "Lessons for round 2." in fake.prompt(2, i, role="policy") for i in (1, 2, 3)}
-    assert reads == {1: True, 2: True, 3: last_reads}
+    assert all("Lessons for round 2." in fake.prompt(2, i, role="policy") for i in (1, 2, 3))
 
 
-# Turns
-
-
-ALL, SECOND, BLIND = Turn(), Turn(second=True), Turn(reflected=False)
-
-
-@pytest.mark.parametrize(
-    ("count", "second", "blind", "expected"),
-    [
-        (4, True, 1, [ALL, ALL, BLIND, SECOND]),
-        (4, False, 1, [ALL, ALL, ALL, BLIND]),
-        (4, True, 0, [ALL, ALL, ALL, SECOND]),
-        (4, False, 9, [ALL, BLIND, BLIND, BLIND]),
-        (2, True, 1, [ALL, SECOND]),
-        (1, True, 1, [ALL]),
-    ],
-)
-def test_the_last_goes_on_from_the_second_line_and_those_before_it_read_nothing(
-    count, second, blind, expected
-):
-    assert turns(count, second=second, without_reflection=blind) == expected
+def test_a_round_of_one_goes_on_from_the_best():
+    fake = services([SAFE, FAST], [SAFE])
+    fake.allowed[2] = 1
+    fake.search()
+    assert "go on from the second" not in fake.prompt(2, 1, role="policy")

@@ -11,7 +11,6 @@ from promptpo.prompts.promptpo import (
     repair_messages,
 )
 from promptpo.prompts.promptpo.focused import render_memory
-from promptpo.prompts.promptpo.optimizer import render_solutions
 from promptpo.prompts.promptpo.prepared import preparation_words
 from promptpo.prompts.quoting import quoted
 from promptpo.run.settings import configure
@@ -84,11 +83,10 @@ def test_usual_lines_stay_as_they_are(line):
     [
         lambda: render_memory(Memory(rounds()), 5, 8000),
         lambda: render_history(rounds(), 8000),
-        lambda: render_solutions(rounds(), 8000),
         lambda: preparation_words(rounds()[0].winner),
         lambda: repair_messages((), "a reply", "policy", FORGED, FORGED)[-1].content,
     ],
-    ids=["focused", "published", "optimizer", "prepare", "repair"],
+    ids=["focused", "published", "prepare", "repair"],
 )
 def test_nothing_that_a_program_says_passes_for_a_heading_or_a_score(render):
     assert forged(render()) == []

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 from llm_server import Answer, ScriptedServer, from_recording
-from scripted import BAD, GOOD, Replies, policy, replies
+from scripted import BAD, Replies, policy, replies
 
 from promptpo.cli import main
 from promptpo.store.codec import decode
@@ -46,7 +46,6 @@ METHODS = {
     "inspo": ("--method", "inspo", "--max-repairs", "1", "--probe", "1", "--prune-every", "1"),
     "tune": ("--method", "tune", "--model", f"file:{LEANING}", "--tune", "--tune-steps", "4000"),
     "tuning": ("--tune", "--tune-steps", "12000"),
-    "critic": ("--critic", "all", "--pairwise", "--max-repairs", "1", "--no-early-stop"),
     "preparing": ("--prepare-time", "20", "--max-repairs", "1", "--no-early-stop"),
 }
 
@@ -75,7 +74,6 @@ REPLAYS = [
         ("tune", 2),
         ("tuning", 2),
         ("preparing", 3),
-        ("critic", 1),
     )
 ]
 #: What must be on record besides, else a method has not done what can be killed.
@@ -89,15 +87,6 @@ def written(tune=False):
     ahead = policy("return int(obs.pole_angle + 0.1 * obs.pole_velocity > 0)")
     script = replies([BAD, leaning], [policy("return int(obs.pole_velocity > 0)"), FAILING])
     return script.say(ahead, "repair", 2, 2, 1)
-
-
-def criticised():
-    """Rounds of two, both revised: one revision has no edit, and then fails when it is played."""
-    script = replies([BAD, GOOD], [BAD, GOOD])
-    for round_ in (1, 2):
-        script.say("Hold it.", "critic", round_, 3).say("UNCHANGED", "critic", round_, 4)
-        script.say(FAILING, "critic", round_, 3, 1)
-    return script
 
 
 def proposals():
@@ -130,7 +119,6 @@ SCRIPTS = {
     "r2po": proposals,
     "props+": proposals,
     "inspo": instructed,
-    "critic": criticised,
     "preparing": learning,
     "tuning": partial(written, tune=True),
 }

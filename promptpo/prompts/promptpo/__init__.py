@@ -3,7 +3,7 @@
 from promptpo.prompts.promptpo.demand import prompt_tokens
 from promptpo.prompts.promptpo.focused import render_memory
 from promptpo.prompts.promptpo.history import render_history
-from promptpo.prompts.promptpo.memory import REFLECTION, Memory, Turn, revisions, turns
+from promptpo.prompts.promptpo.memory import REFLECTION, Memory
 from promptpo.prompts.promptpo.prepared import printed, probes_of
 from promptpo.prompts.promptpo.stages import (
     episode_notes,
@@ -20,7 +20,6 @@ from promptpo.prompts.promptpo.stages import (
 __all__ = [
     "REFLECTION",
     "Memory",
-    "Turn",
     "episode_notes",
     "feedback_messages",
     "placeholder_memory",
@@ -35,6 +34,4 @@ __all__ = [
     "render_memory",
     "repair_messages",
     "repair_policy_messages",
-    "revisions",
-    "turns",
 ]

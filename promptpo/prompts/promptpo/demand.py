@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from promptpo.config import RunConfig
-from promptpo.prompts.promptpo.memory import BEST, MEDIAN, REFLECTION, WORST, Memory, revisions
+from promptpo.prompts.promptpo.memory import BEST, MEDIAN, REFLECTION, WORST, Memory
 from promptpo.prompts.promptpo.stages import (
     Messages,
     episode_notes,
@@ -36,9 +36,7 @@ def prompt_tokens(spec: EnvSpec, config: RunConfig, reply_tokens: int) -> int:
     tokens = [_of_round(spec, config, number, reply_tokens) for number in numbers]
     between = zip(pairwise(numbers), pairwise(tokens), strict=True)
     area = sum((b - a) * (x + y) / 2 for (a, b), (x, y) in between)
-    alone = config.options.history == "optimizer"
-    opening = 0 if alone else _tokens(feedback_messages(spec, config))
-    return opening + round(area + (tokens[0] + tokens[-1]) / 2)
+    return _tokens(feedback_messages(spec, config)) + round(area + (tokens[0] + tokens[-1]) / 2)
 
 
 def _tokens(messages: Messages) -> int:
@@ -49,18 +47,13 @@ def _of_round(spec: EnvSpec, config: RunConfig, number: int, reply_tokens: int) 
     rounds = _typical_rounds(number - 1, config, reply_tokens)
     feedback = "#" * (reply_tokens * 3)
     second = rounds[-1].candidates[-1] if rounds and config.options.second_line else None
-    pair = "." * 1600 if rounds and getattr(config.options, "pairwise", False) else ""
     memory = Memory(
         tuple(rounds),
         second,
         reflection="." * 700 if rounds and config.options.reflection else "",
         feedback=feedback,
-        pair=pair,
     )
-    asked = _tokens(policy_messages(spec, config, memory))
-    tokens = config.candidates * asked
-    if count := revisions(config):
-        tokens += count * (asked + reply_tokens + config.options.critic_tokens)
+    tokens = config.candidates * _tokens(policy_messages(spec, config, memory))
     if rounds and config.options.reflection:
         tokens += _tokens(reflection_messages(spec, config, memory))
     return tokens

@@ -136,8 +136,6 @@ def _row(
     if candidate.parents and candidate.kind == "policy":
         parts.append(f"the same text as {candidate.parents[0]}")
         return "; ".join(parts)
-    if candidate.kind == "revision":
-        parts.append(f"a critic's revision of {' and '.join(candidate.parents)}")
     if (told := against_incumbent(candidate, others)) is not None:
         parts.append(paired_words(told))
     strategy = ""
@@ -214,8 +212,7 @@ def _promise(second: Candidate, best: Candidate | None) -> str:
 def _last(last: Round, memory: Memory) -> _Section:
     """The policies of the last round that are not told of elsewhere."""
     shown = {c.name for c in (memory.best, memory.second) if c}
-    written = [c for c in last.candidates if not c.parents or c.kind == "revision"]
-    others = [c for c in written if c.name not in shown]
+    others = [c for c in last.candidates if not c.parents and c.name not in shown]
     if not others:
         return _Section(("",))
     head = f"### The others of round {last.number}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from promptpo.config import RunConfig
 from promptpo.racing import Paired, met_before, paired
 from promptpo.types import Candidate, Round, best_round
 
@@ -28,7 +27,6 @@ class Memory:
         reflection: what was last thought of it; empty where nothing was asked.
         feedback: the Feedback class in force; empty where there is none.
         tuned: what the last round's tunings found, a paragraph each.
-        pair: two policies on the same episodes, in words; empty where that is not told.
     """
 
     rounds: tuple[Round, ...] = ()
@@ -37,7 +35,6 @@ class Memory:
     reflection: str = ""
     feedback: str = ""
     tuned: tuple[str, ...] = ()
-    pair: str = ""
 
     @property
     def best(self) -> Candidate | None:
@@ -49,23 +46,6 @@ class Memory:
     def last(self) -> Round | None:
         """The round that has just ended."""
         return self.rounds[-1] if self.rounds else None
-
-
-@dataclass(frozen=True)
-class Turn:
-    """What one candidate of a round is asked for beside all others.
-
-    ``second``: to go on from the second line of attack. ``reflected``: it reads the reflection.
-    """
-
-    second: bool = False
-    reflected: bool = True
-
-
-def revisions(config: RunConfig) -> int:
-    """How many policies of a round a critic revises, at most."""
-    which = getattr(config.options, "critic", "off")
-    return {"off": 0, "winner": 1}.get(which, config.candidates)
 
 
 def challenged(rounds: Sequence[Round]) -> dict[int, list[Candidate]]:
@@ -89,18 +69,3 @@ def against_incumbent(
     if incumbent is None or incumbent.pooled is None or candidate.pooled is None:
         return None
     return paired(candidate.pooled, incumbent.pooled)
-
-
-def turns(count: int, *, second: bool, without_reflection: int) -> list[Turn]:
-    """What each of a round's candidates is asked for: the last for the second line, some blind.
-
-    At least the first reads and does what all do.
-    """
-    found = [Turn() for _ in range(count)]
-    free = count - 1
-    if second and free:
-        found[free] = Turn(second=True)
-        free -= 1
-    for index in range(free, max(free - without_reflection, 0), -1):
-        found[index] = Turn(second=found[index].second, reflected=False)
-    return found

@@ -12,9 +12,7 @@ from promptpo.config import RunConfig
 from promptpo.llm.messages import Message
 from promptpo.prompts.promptpo.focused import LOSER, render_memory, second_in_full
 from promptpo.prompts.promptpo.history import render_history
-from promptpo.prompts.promptpo.memory import BEST, MEDIAN, WORST, Memory, Turn
-from promptpo.prompts.promptpo.optimizer import render_solutions
-from promptpo.prompts.promptpo.pairwise import SOME_PAIR
+from promptpo.prompts.promptpo.memory import BEST, MEDIAN, WORST, Memory
 from promptpo.prompts.promptpo.prepared import (
     LOSERS,
     LOSERS_AND_PROBES,
@@ -74,19 +72,22 @@ def policy_messages(
     spec: EnvSpec,
     config: RunConfig,
     memory: Memory = Memory(),  # noqa: B008 - frozen
-    turn: Turn = Turn(),  # noqa: B008 - frozen
+    *,
+    second: bool = False,
 ) -> Messages:
     """Ask for a policy, given what earlier rounds showed.
+
+    With ``second`` its author is to go on from the second line of attack, if there is one.
 
     The task comes first, which never changes, then what has been found, as in the reflection that
     was asked for just before; last what one candidate alone is told: so a provider's prompt cache
     serves as much as can be.
     """
     reflection = ""
-    if memory.reflection and turn.reflected:
+    if memory.reflection:
         reflection = f"## Reflection on the last round\n\n{quoted(memory.reflection)}\n\n"
     said = _ON if memory.rounds else _FIRST
-    if turn.second and memory.second is not None:
+    if second and memory.second is not None:
         said = _SECOND.replace("$name", memory.second.name) + second_in_full(
             memory.second, memory.best
         )
@@ -150,13 +151,11 @@ def repair_messages(
     what: str,
     error: str,
     output: str = "",
-    *,
-    form: str = "promptpo/repair",
 ) -> Messages:
-    """Continue a conversation: the reply to ``asked`` failed with ``error``; ``form`` says it."""
+    """Continue a conversation: the reply to ``asked`` failed with ``error``."""
     output, error = _quoted(output, bounds.ERROR), _quoted(error, bounds.ERROR)
     printed = f"\nIt had printed:\n\n{fenced(output)}\n" if output else ""
-    text = template(form).substitute(what=what, error=fenced(error), output=printed)
+    text = template("promptpo/repair").substitute(what=what, error=fenced(error), output=printed)
     quoted = shortened(clean(reply), bounds.QUOTE)
     return (*asked, Message("assistant", quoted), Message("user", text.strip()))
 
@@ -195,10 +194,8 @@ def render_all(spec: EnvSpec, config: RunConfig) -> list[tuple[str, Messages]]:
         ("repair of a policy", repair_messages(first, code, "policy", "<the error>")),
     ]
     if memory.second is not None:
-        second = policy_messages(spec, config, memory, Turn(second=True))
+        second = policy_messages(spec, config, memory, second=True)
         stages.insert(4, ("policy, from the second line of attack", second))
-    if config.options.history == "optimizer":
-        return [stage for stage in stages if stage[0].startswith(("policy", "repair"))]
     return stages
 
 
@@ -221,12 +218,9 @@ def placeholder_memory(spec: EnvSpec, config: RunConfig) -> Memory:
     return Memory(
         rounds=(Round(1, others, winner, notes if published else ()),),
         second=second,
-        reflection=""
-        if config.options.history == "optimizer"
-        else "<the reply to the reflection prompt>",
+        reflection="<the reply to the reflection prompt>",
         feedback="<the Feedback class in force>",
         tuned=("<what tuning a policy found, a paragraph each>",) if config.tune else (),
-        pair=SOME_PAIR if getattr(config.options, "pairwise", False) else "",
     )
 
 
@@ -259,9 +253,5 @@ def history_text(spec: EnvSpec, config: RunConfig, memory: Memory) -> str:
         return ""  # of another method, too, whose options say nothing of a history
     options = config.options
     if options.history == "published":
-        found = render_history(memory.rounds, options.history_tokens)
-    elif options.history == "optimizer":
-        found = render_solutions(memory.rounds, options.history_tokens)
-    else:
-        found = render_memory(memory, spec.horizon, options.history_tokens)
-    return found + (f"{memory.pair}\n\n" if memory.pair else "")
+        return render_history(memory.rounds, options.history_tokens)
+    return render_memory(memory, spec.horizon, options.history_tokens)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from promptpo import config
-from promptpo.cli import analyze, run
+from promptpo.cli import run
 from promptpo.cli.parser import BY_METHOD, COMMANDS, Parser
 from promptpo.cli.settings import chosen_method
 from promptpo.cli.words import Part, parts
@@ -205,7 +205,6 @@ _KINDS: Mapping[str, Callable[[str, Path], Candidates]] = {
     "MODEL": _models,
     "SUITE": _suites,
     "METHOD": _methods,
-    "QUESTION": lambda begun, out: dict.fromkeys(analyze.QUESTIONS, ""),
     "COMMAND": lambda begun, out: {name: c.help for name, c in COMMANDS.items()},
     "DIR": lambda begun, out: _files(begun, "/"),
     "FILE": lambda begun, out: _files(begun, ""),

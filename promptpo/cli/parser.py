@@ -40,7 +40,6 @@ COMMANDS = {
     "report": Command("report", "one page that shows what a run did, or several runs"),
     "view": Command("view", "reports in a browser, following runs that are going on"),
     "new": Command("new", "write a first spec file: for a Gymnasium id, or your own task"),
-    "constants": Command("constants", "the numbers of a policy that an optimizer may choose"),
     "tune": Command("tune", "let an optimizer choose the numbers of a policy"),
     "record": Command("record", "turn a run into a recording that can be replayed"),
     "export": Command("export", "take the best policy of a run away, to use it elsewhere"),

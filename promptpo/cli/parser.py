@@ -32,9 +32,6 @@ COMMANDS = {
     "prompt": Command("prompt", "print exactly what a model would be sent"),
     "check": Command("check", "hold specs against their live environments"),
     "eval": Command("evaluate", "score a policy file, or the best policy of a run"),
-    "transfer": Command(
-        "transfer", "play a policy on a twin of its task: how much was the old body"
-    ),
     "video": Command("video", "film the best, median and worst episode of a policy"),
     "list": Command("listing", "the specs that have names, and the runs so far"),
     "report": Command("report", "one page that shows what a run did, or several runs"),

@@ -42,7 +42,6 @@ COMMANDS = {
     "repair": Command("repair", "set aside what cannot be read of a run's files"),
     "compare": Command("compare", "runs side by side: scores, tests, learning curves"),
     "bench": Command("bench", "methods on the same specs, seeds and budget, compared"),
-    "completion": Command("completion", "print a script that completes words in a shell"),
     "help": Command("help", "what there is, or the options of a command"),
 }
 

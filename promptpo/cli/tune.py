@@ -111,7 +111,7 @@ def _print_constants(constants: Sequence[Constant], *, as_json: bool) -> None:
     if not constants:
         say("no constants: no number in it is declared or assigned")
         return
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for c in constants:
         kinds = ["declared"] * c.declared + ["whole"] * c.integer + ["logarithm"] * c.log
         numbers = (f"{c.value:.6g}", f"{c.low:.4g}", f"{c.high:.4g}")

@@ -48,8 +48,9 @@ class RunConfig(EpisodeCounts):
     )
     method: str = option(
         "promptpo",
-        "search method: promptpo, inspo, best-of-n, random-search, tune, props, props+, r2po, or"
-        " one of an installed package; its own options stand in this help once it is named",
+        "search method: promptpo, inspo, best-of-n, random-search, tune, props, props+, r2po, one"
+        " of an installed package, or FILE.py:Class; its own options stand in this help once it is"
+        " named",
         metavar="METHOD",
         group="task",
     )

@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from promptpo.common import text
 from promptpo.common.terminal import say
 from promptpo.config import RunConfig
 from promptpo.llm.prices import Price, price_of
 from promptpo.llm.settings import BUILTIN
-from promptpo.methods import find_method
+from promptpo.methods import Demand, find_method
 from promptpo.sweep.plan import Plan, limits_of
-
-if TYPE_CHECKING:
-    from promptpo.methods import Demand
 
 
 def of_run(settings: RunConfig, folder: Path | None) -> int:
@@ -27,7 +24,7 @@ def of_run(settings: RunConfig, folder: Path | None) -> int:
     if folder is not None:
         settings = replace(settings, spec=spec_of_run(folder, settings.spec)[0])
     expected = forecast(settings)
-    search = expected.search
+    search = expected.search or Demand()
     calls = f"{search.calls:,}; {search.max_calls:,} at most, if every candidate needs all repairs"
     tokens = (
         f"about {round(search.prompt_tokens, -3):,} in and {round(search.completion_tokens, -3):,}"
@@ -39,12 +36,18 @@ def of_run(settings: RunConfig, folder: Path | None) -> int:
         ("tokens", _free_words(settings) or tokens),
         ("cost", _cost_words(settings, search)),
     ]
+    if expected.search is None:
+        rows = [("search", "not known: the method does not forecast what it asks for")]
+    else:
+        rows = [
+            *(asked if search.max_calls else [("model", "none is asked")]),
+            ("env steps", f"{expected.steps:,} at most, if no episode ends early"),
+            ("  search", f"{search.search_steps:,}"),
+        ]
     rows = [
         ("task", settings.spec),
         ("method", settings.method),
-        *(asked if search.max_calls else [("model", "none is asked")]),
-        ("env steps", f"{expected.steps:,} at most, if no episode ends early"),
-        ("  search", f"{search.search_steps:,}"),
+        *rows,
         ("  selection", f"{expected.selection_steps:,}"),
         ("  held-out", f"{expected.test_steps:,}"),
     ]
@@ -112,9 +115,13 @@ def of_sweep(
     lines = []
     for name, several in by_spec.items():
         settings, expected = several[0], forecast(several[0])  # the seed makes no difference
-        ask = expected.search
+        ask = expected.search or Demand()
         tokens = (0, 0) if _is_free(settings) else (ask.prompt_tokens, ask.completion_tokens)
-        one = (1, ask.calls, *tokens, expected.steps, _cost(settings, ask))
+        one: tuple[float | None, ...] = (
+            1, ask.calls, *tokens, expected.steps, _cost(settings, ask),
+        )  # fmt: skip
+        if expected.search is None:  # the method does not say
+            one = (1, None, None, None, None, None)
         lines.append((name, *(None if n is None else n * len(several) for n in one)))
     columns = list(zip(*lines, strict=True))[1:]
     total = ("together", *(None if None in column else sum(column) for column in columns))
@@ -132,9 +139,9 @@ def of_sweep(
 
 def _line(values: Sequence[Any]) -> tuple[str, ...]:
     name, runs, calls, prompt, completion, steps, cost = values
-    about = [f"{round(tokens, -3):,}" for tokens in (prompt, completion)]
-    price = "unknown" if cost is None else text.money(cost)
-    return (name, f"{runs:,}", f"{calls:,}", *about, f"{steps:,}", price)
+    about = [n if n is None else round(n, -3) for n in (prompt, completion)]
+    counts = ["unknown" if n is None else f"{n:,}" for n in (runs, calls, *about, steps)]
+    return (name, *counts, "unknown" if cost is None else text.money(cost))
 
 
 def _notes(runs: Sequence[RunConfig]) -> list[str]:

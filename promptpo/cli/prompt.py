@@ -49,9 +49,11 @@ def main(arguments: argparse.Namespace) -> int:
     from promptpo.spec import load_spec
 
     spec = load_spec(settings.spec, published=settings.published_prompt, limit=settings.env_timeout)
-    stages = find_method(settings.method).all_prompts(spec, settings)
+    method = find_method(settings.method)
+    stages = method.all_prompts(spec, settings)
     if not stages:
-        say(f"the method {settings.method} asks no model")
+        why = "does not show its prompts" if method.needs_model else "asks no model"
+        say(f"the method {settings.method} {why}")
     for stage, messages in stages:
         say(f"{'=' * 20} {stage} {'=' * max(4, 78 - len(stage))}")
         for message in messages:

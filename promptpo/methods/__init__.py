@@ -2,17 +2,23 @@
 
 An installed package adds one by an entry point of the group ``promptpo.methods``: the name that
 ``--method`` takes, and ``package.module:Class``.
+``--method path/to/file.py:Class`` takes one from a file.
 """
 
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Mapping
 from dataclasses import is_dataclass
+from functools import cache
 from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from promptpo import config
+from promptpo.common.plaintext import clean_line
 from promptpo.common.values import unknown_name
 from promptpo.errors import UsageError
 from promptpo.methods.base import Demand, Method, Search, Services
@@ -47,10 +53,6 @@ OWN_METHODS = {
     "inspo": "promptpo.methods.inspo:Inspo",
 }
 
-#: What a class must have to be a method.
-_PARTS = ("Options", "needs_model", "search", "forecast", "all_prompts")
-
-
 #: Options of the command line that are no settings.
 _TAKEN = ("preset", "config", "resume", "dry_run", "no_color", "help", "version", "options")
 
@@ -62,7 +64,7 @@ def method_names() -> list[str]:
 
 def tunes(name: str) -> bool:
     """Whether the method of a name knows of declared constants, and can tune them."""
-    return bool(getattr(find_method(name), "tunes", False))
+    return find_method(name).tunes
 
 
 def check_tunes(name: str) -> None:
@@ -82,18 +84,17 @@ def check_tunes(name: str) -> None:
 
 def asks_for_policies(name: str) -> bool:
     """Whether what a method asks a model for are policies, and not only their parameters."""
-    return bool(getattr(find_method(name), "asks_for_policies", True))
+    return find_method(name).asks_for_policies
 
 
 def own_defaults(name: str) -> Mapping[str, Any]:
     """What settings of every run are with a method where nothing else is said: its paper's."""
-    return {**getattr(find_method(name), "defaults", {}), **fixed_settings(name)}
+    return {**find_method(name).defaults, **fixed_settings(name)}
 
 
 def fixed_settings(name: str) -> Mapping[str, Any]:
     """Settings of every run that a method decides by itself."""
-    fixed: Mapping[str, Any] = getattr(find_method(name), "fixed", {})
-    return fixed
+    return find_method(name).fixed
 
 
 def find_method(name: str) -> type[Method]:
@@ -102,24 +103,45 @@ def find_method(name: str) -> type[Method]:
         module, _, attribute = OWN_METHODS[name].partition(":")
         own: type[Method] = getattr(import_module(module), attribute)
         return own
+    file, _, attribute = name.rpartition(":")
+    if file.endswith(".py"):
+        return _checked(_from_file(Path(file).resolve(), attribute), file, name)
     offered = [plugin for plugin in _installed() if plugin.name == name]
     if not offered:
         raise UsageError(unknown_name("method", name, method_names()))
     if len(offered) > 1:
         origins = " and ".join(plugin.origin for plugin in offered)
         raise UsageError(f"--method {name} is in {origins}; uninstall all but one of them")
-    found = offered[0].load()
+    return _checked(offered[0].load(), offered[0].origin, name)
+
+
+@cache
+def _from_file(file: Path, attribute: str) -> object:
+    """Import a file, and return its class. Raises UsageError."""
+    module_name = f"{__name__}:{file}"
+    try:
+        spec = spec_from_file_location(module_name, file)
+        assert spec is not None and spec.loader is not None  # noqa: S101 - a name that ends in .py
+        module = sys.modules[module_name] = module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return getattr(module, attribute)
+    except (Exception, SystemExit) as e:
+        reason = clean_line(f"{type(e).__name__}: {e}")
+        raise UsageError(f"--method {file}:{attribute} cannot be loaded ({reason})") from e
+
+
+def _checked(found: object, origin: str, name: str) -> type[Method]:
+    """Return what was found, which must be a method. Raises UsageError."""
     if flaw := _flaw(found):
-        raise UsageError(f"{offered[0].origin}: --method {name} is no method: {flaw}")
+        raise UsageError(f"{origin}: --method {name} is no method: {flaw}")
     return cast("type[Method]", found)
 
 
 def _flaw(found: object) -> str:
     """Why something is no method; empty where it is one."""
-    missing = [part for part in _PARTS if not hasattr(found, part)]
-    if not isinstance(found, type) or missing:
-        return f"it has no {' and no '.join(missing)}" if missing else "it is no class"
-    options = cast("type[Method]", found).Options
+    if not isinstance(found, type) or not issubclass(found, Method):
+        return "it is no subclass of promptpo.methods.Method"
+    options = found.Options
     if not is_dataclass(options):
         return "its Options are no dataclass"
     for name, field in config.fields(options).items():

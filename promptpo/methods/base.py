@@ -1,15 +1,18 @@
 """The seam between a search method and everything that it uses.
 
 A method is a class in a file of its own: its options as a dataclass at the head, ``search`` as a
-loop over the services, and what it will take (``forecast``) and ask (``all_prompts``).
+loop over the services, and, if it says so, what it will take (``forecast``) and ask
+(``all_prompts``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+from promptpo.errors import LimitReached, SearchEnd
 from promptpo.llm.messages import Message, Reply
 from promptpo.policies.program import Program
 from promptpo.types import Candidate, Key, Population, Rollout, Round, by_score
@@ -27,6 +30,11 @@ Messages = tuple[Message, ...]
 
 #: Tokens of a typical reply: a policy with some thought before it.
 REPLY_TOKENS = 1500
+
+
+@dataclass(frozen=True)
+class NoOptions:
+    """The options of a method without any of its own."""
 
 
 @dataclass(frozen=True)
@@ -200,41 +208,63 @@ class Tuning(Protocol):
         ...
 
 
-class Method(Protocol):
-    """A search for a policy.
+class Method:
+    """A search for a policy; a method is a subclass with ``search``.
 
-    ``Options`` is a frozen dataclass whose fields are made by ``promptpo.config.option``;
-    ``needs_model`` is False where the method asks no language model. It may also have ``defaults``
-    and ``fixed``, settings of every run with values of its own, ``asks_for_policies``, False where
-    it asks for parameters, and ``tunes``, True where it tunes the constants that policies declare:
-    ``promptpo.methods`` reads them.
+    Attributes:
+        Options: a frozen dataclass whose fields are made by ``promptpo.config.option``.
+        needs_model: False where the method asks no language model.
+        asks_for_policies: False where it asks a model for parameters.
+        tunes: True where it tunes the constants that policies declare.
+        defaults, fixed: settings of every run with values of the method's own; ``fixed`` ones
+            cannot be given.
+        rounds: the rounds that have ended; ``search`` appends them.
     """
 
-    Options: ClassVar[type[Any]]
-    needs_model: ClassVar[bool]
+    Options: ClassVar[type[Any]] = NoOptions
+    needs_model: ClassVar[bool] = True
+    asks_for_policies: ClassVar[bool] = True
+    tunes: ClassVar[bool] = False
+    defaults: ClassVar[Mapping[str, Any]] = MappingProxyType({})
+    fixed: ClassVar[Mapping[str, Any]] = MappingProxyType({})
 
     def __init__(self, services: Services) -> None:
-        """A method gets its services and nothing else."""
-        ...
+        self.services = services
+        self.config = services.config
+        self.rounds: list[Round] = []
 
-    async def search(self) -> Search:
-        """Run to the end; a SearchEnd that a service raises is one."""
-        ...
+    async def search(self) -> str:
+        """Search until all is done, and return why it ended.
+
+        A SearchEnd that a service raises ends it, too.
+        """
+        raise NotImplementedError
+
+    def finalists(self) -> tuple[Candidate, ...]:
+        """Return the candidates that meet on selection episodes: the winners of the rounds."""
+        return tuple(r.winner for r in self.rounds if not r.winner.score.failed)
+
+    async def run(self) -> Search:
+        """Search to the end, and return what was found."""
+        limited = False
+        try:
+            reason = await self.search()
+        except SearchEnd as end:
+            reason, limited = str(end), isinstance(end, LimitReached)
+        return Search(tuple(self.rounds), self.finalists(), reason, limited)
 
     @staticmethod
-    def forecast(spec: EnvSpec, config: RunConfig) -> Demand:
-        """What a search with these settings will ask for."""
-        ...
+    def forecast(spec: EnvSpec, config: RunConfig) -> Demand | None:
+        """Return what a search with these settings will ask for; None where it does not say."""
+        return None
 
     @staticmethod
-    def all_prompts(spec: EnvSpec, config: RunConfig) -> list[tuple[str, Messages]]:
-        """Every kind of prompt that it sends, by title; what only a run knows in <brackets>."""
-        ...
-
-
-def winners(rounds: Sequence[Round]) -> tuple[Candidate, ...]:
-    """The winners of the rounds that did not fail: the finalists of a search by rounds."""
-    return tuple(r.winner for r in rounds if not r.winner.score.failed)
+    def all_prompts(
+        spec: EnvSpec,
+        config: RunConfig,
+    ) -> list[tuple[str, Messages]]:
+        """Return every kind of prompt, by title, what only a run knows in <brackets>."""
+        return []
 
 
 def best_of_all(rounds: Sequence[Round], count: int) -> tuple[Candidate, ...]:

@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 from promptpo.common.concurrency import all_of
 from promptpo.config import RunConfig, option
-from promptpo.errors import LimitReached, SearchEnd
+from promptpo.errors import LimitReached
 from promptpo.llm.extraction import ReplyRejected, policy_source
 from promptpo.methods.base import (
     REPLY_TOKENS,
     Demand,
     Messages,
-    Search,
-    Services,
+    Method,
     best_of_all,
 )
 from promptpo.policies import Program
@@ -40,30 +39,23 @@ class Options:
     )
 
 
-class BestOfN:
+class BestOfN(Method):
     """Batches of samples, each on the same search episodes, so that all compare."""
 
     Options: ClassVar[type[Options]] = Options
-    needs_model: ClassVar[bool] = True
 
-    def __init__(self, services: Services) -> None:
-        self.services = services
-        self.config = services.config
-
-    async def search(self) -> Search:
+    async def search(self) -> str:
         """Batches until the last one, a target, the patience or a limit."""
         prompt = policy_messages(self.services.spec, self.config)
-        rounds: list[Round] = []
-        reason, limited = "all samples are drawn", False
-        try:
-            while len(rounds) < self.config.rounds:
-                allowed = await self.services.open_round(rounds)
-                rounds.append(await self._batch(len(rounds) + 1, allowed, prompt))
-                self.services.record(rounds[-1])
-        except SearchEnd as end:
-            reason, limited = str(end), isinstance(end, LimitReached)
-        best = best_of_all(rounds, self.config.options.finalists)
-        return Search(tuple(rounds), best, reason, limited)
+        while len(self.rounds) < self.config.rounds:
+            allowed = await self.services.open_round(self.rounds)
+            self.rounds.append(await self._batch(len(self.rounds) + 1, allowed, prompt))
+            self.services.record(self.rounds[-1])
+        return "all samples are drawn"
+
+    def finalists(self) -> tuple[Candidate, ...]:
+        """Return the samples with the best search scores."""
+        return best_of_all(self.rounds, self.config.options.finalists)
 
     async def _batch(self, number: int, count: int, prompt: Messages) -> Round:
         keys = [Key(number, index) for index in range(1, count + 1)]

@@ -27,9 +27,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from promptpo.common.concurrency import all_of
 from promptpo.config import RunConfig, option
-from promptpo.errors import LimitReached, SearchEnd
+from promptpo.errors import LimitReached
 from promptpo.llm.extraction import ReplyRejected
-from promptpo.methods.base import REPLY_TOKENS, Demand, Messages, Search, Services, winners
+from promptpo.methods.base import REPLY_TOKENS, Demand, Messages, Method, Services
 from promptpo.methods.contest import EXTRA_EACH, MOST, Contest, known_before, settled
 from promptpo.methods.describing import Describer
 from promptpo.methods.feedback import Feedback
@@ -92,15 +92,13 @@ class Options:
     second_line: ClassVar[bool] = False
 
 
-class Inspo:
+class Inspo(Method):
     """The loop; see the module's docstring."""
 
     Options: ClassVar[type[Options]] = Options
-    needs_model: ClassVar[bool] = True
 
     def __init__(self, services: Services) -> None:
-        self.services = services
-        self.config = services.config
+        super().__init__(services)
         self.options: Options = services.config.options
         self.feedback = Feedback(services)
         self.describer = Describer(services, self.feedback)
@@ -109,22 +107,17 @@ class Inspo:
         self.memory = Memory()
         self.author = Author(services, TuningStage(services))
 
-    async def search(self) -> Search:
+    async def search(self) -> str:
         """Rounds until the last one, a target, the patience or a limit."""
-        rounds: list[Round] = []
-        try:
-            await self.feedback.write()
-            probes = await probe(self.services, self.describer, self.options.probe)
-            self.memory = replace(self.memory, probes=probes)
-            while len(rounds) < self.config.rounds:
-                guests = [best_round(rounds).winner.key] if rounds else []
-                allowed = await self.services.open_round(rounds, guests)
-                rounds = await self._round(rounds, allowed)
-                self.services.record(rounds[-1])
-        except SearchEnd as end:
-            limited = isinstance(end, LimitReached)
-            return Search(tuple(rounds), winners(rounds), str(end), limited)
-        return Search(tuple(rounds), winners(rounds), "all rounds are done")
+        await self.feedback.write()
+        probes = await probe(self.services, self.describer, self.options.probe)
+        self.memory = replace(self.memory, probes=probes)
+        while len(self.rounds) < self.config.rounds:
+            guests = [best_round(self.rounds).winner.key] if self.rounds else []
+            allowed = await self.services.open_round(self.rounds, guests)
+            self.rounds = await self._round(self.rounds, allowed)
+            self.services.record(self.rounds[-1])
+        return "all rounds are done"
 
     async def _round(self, rounds: list[Round], count: int) -> list[Round]:
         """The rounds with one more, and with what earlier policies have played in it."""

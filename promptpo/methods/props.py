@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from promptpo.common.concurrency import all_of
 from promptpo.config import RunConfig
-from promptpo.errors import LimitReached, SearchEnd
-from promptpo.methods.base import Demand, Messages, Search, Services, best_of_all
+from promptpo.methods.base import Demand, Messages, Method, Services, best_of_all
 from promptpo.methods.parameters import (
     ParameterOptions,
     Proposals,
@@ -30,7 +29,7 @@ from promptpo.methods.parameters import (
 )
 from promptpo.policies import Entry, Vectors
 from promptpo.prompts import props as prompts
-from promptpo.types import Key, Round, best_of
+from promptpo.types import Candidate, Key, Round, best_of
 
 if TYPE_CHECKING:
     from promptpo.spec import EnvSpec
@@ -41,11 +40,10 @@ class Options(ParameterOptions):
     """Those of all methods of compact policies; a round is an iteration."""
 
 
-class ProPS:
+class ProPS(Method):
     """Numbers alone."""
 
     Options: ClassVar[type[Options]] = Options
-    needs_model: ClassVar[bool] = True
     asks_for_policies: ClassVar[bool] = False
     defaults: ClassVar[Mapping[str, Any]] = {
         "rounds": 400, "candidates": 1, "episodes": 20, "patience": 0,
@@ -53,26 +51,23 @@ class ProPS:
     described: ClassVar[bool] = False
 
     def __init__(self, services: Services) -> None:
-        self.services = services
-        self.config = services.config
+        super().__init__(services)
         self.proposals = Proposals(services)
         self.history: list[Entry] = []
 
-    async def search(self) -> Search:
+    async def search(self) -> str:
         """Iterations until the last one, a target, the patience or a limit."""
-        rounds: list[Round] = []
-        reason, limited = "all rounds are done", False
-        try:
-            samples = await self.proposals.warm_up(self.config.options.warm_up)
-            self.history += self.proposals.entries(samples)
-            while len(rounds) < self.config.rounds:
-                allowed = await self.services.open_round(rounds)
-                rounds.append(await self._round(len(rounds) + 1, allowed))
-                self.services.record(rounds[-1])
-        except SearchEnd as end:
-            reason, limited = str(end), isinstance(end, LimitReached)
-        best = best_of_all(rounds, self.config.options.finalists)
-        return Search(tuple(rounds), best, reason, limited)
+        samples = await self.proposals.warm_up(self.config.options.warm_up)
+        self.history += self.proposals.entries(samples)
+        while len(self.rounds) < self.config.rounds:
+            allowed = await self.services.open_round(self.rounds)
+            self.rounds.append(await self._round(len(self.rounds) + 1, allowed))
+            self.services.record(self.rounds[-1])
+        return "all rounds are done"
+
+    def finalists(self) -> tuple[Candidate, ...]:
+        """Return the policies with the best search scores."""
+        return best_of_all(self.rounds, self.config.options.finalists)
 
     async def _round(self, number: int, count: int) -> Round:
         space = self.proposals.space

@@ -21,8 +21,7 @@ from statistics import mean, median
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from promptpo.config import RunConfig, option
-from promptpo.errors import LimitReached, SearchEnd
-from promptpo.methods.base import Demand, Messages, Search, Services, best_of_all
+from promptpo.methods.base import Demand, Messages, Method, Services, best_of_all
 from promptpo.methods.parameters import (
     ParameterOptions,
     Proposals,
@@ -74,42 +73,38 @@ class Options(ParameterOptions):
     )
 
 
-class R2PO:
+class R2PO(Method):
     """Search, Critic, the better of the two."""
 
     Options: ClassVar[type[Options]] = Options
-    needs_model: ClassVar[bool] = True
     asks_for_policies: ClassVar[bool] = False
     defaults: ClassVar[Mapping[str, Any]] = {"rounds": 100, "episodes": 20, "patience": 0}
     fixed: ClassVar[Mapping[str, Any]] = {"candidates": 2}
 
     def __init__(self, services: Services) -> None:
-        self.services = services
-        self.config = services.config
+        super().__init__(services)
         self.options: Options = services.config.options
         self.proposals = Proposals(services)
         self.history: list[Entry] = []
         #: What the Critic revises where it is alone.
         self.latest: Candidate | None = None
 
-    async def search(self) -> Search:
+    async def search(self) -> str:
         """Iterations until the last one, a target, the patience or a limit."""
-        rounds: list[Round] = []
-        reason, limited = "all rounds are done", False
-        try:
-            least = 1 if self.options.critic_only else 0  # for the Critic to begin with
-            samples = await self.proposals.warm_up(max(self.options.warm_up, least))
-            self.history += self.proposals.entries(samples)
-            played = [sample for sample in samples if not sample.score.failed]
-            self.latest = best_of(played) if played else None
-            while len(rounds) < self.config.rounds:
-                allowed = await self.services.open_round(rounds)
-                rounds.append(await self._round(len(rounds) + 1, allowed))
-                self.services.record(rounds[-1])
-        except SearchEnd as end:
-            reason, limited = str(end), isinstance(end, LimitReached)
-        best = best_of_all(rounds, self.options.finalists)
-        return Search(tuple(rounds), best, reason, limited)
+        least = 1 if self.options.critic_only else 0  # for the Critic to begin with
+        samples = await self.proposals.warm_up(max(self.options.warm_up, least))
+        self.history += self.proposals.entries(samples)
+        played = [sample for sample in samples if not sample.score.failed]
+        self.latest = best_of(played) if played else None
+        while len(self.rounds) < self.config.rounds:
+            allowed = await self.services.open_round(self.rounds)
+            self.rounds.append(await self._round(len(self.rounds) + 1, allowed))
+            self.services.record(self.rounds[-1])
+        return "all rounds are done"
+
+    def finalists(self) -> tuple[Candidate, ...]:
+        """Return the policies with the best search scores."""
+        return best_of_all(self.rounds, self.options.finalists)
 
     async def _round(self, number: int, allowed: int) -> Round:
         part = 2 * (number - 1)

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from promptpo.config import RunConfig, option
-from promptpo.errors import LimitReached, SearchEnd
-from promptpo.methods.base import Demand, Messages, Search, Services, winners
+from promptpo.methods.base import Demand, Method, Services
 from promptpo.policies import ParametricPolicy, parametric_policy
 from promptpo.types import Candidate, Key, Round, best_of
 
@@ -30,29 +29,23 @@ class Options:
     )
 
 
-class RandomSearch:
+class RandomSearch(Method):
     """Rounds of samples; the winners of the rounds are the finalists."""
 
     Options: ClassVar[type[Options]] = Options
     needs_model: ClassVar[bool] = False
 
     def __init__(self, services: Services) -> None:
-        self.services = services
-        self.config = services.config
+        super().__init__(services)
         self.policy: ParametricPolicy = parametric_policy(services.spec, services.task.actions)
 
-    async def search(self) -> Search:
+    async def search(self) -> str:
         """Rounds until the last one, a target, the patience or a limit."""
-        rounds: list[Round] = []
-        reason, limited = "all rounds are done", False
-        try:
-            while len(rounds) < self.config.rounds:
-                allowed = await self.services.open_round(rounds)
-                rounds.append(await self._round(len(rounds) + 1, allowed))
-                self.services.record(rounds[-1])
-        except SearchEnd as end:
-            reason, limited = str(end), isinstance(end, LimitReached)
-        return Search(tuple(rounds), winners(rounds), reason, limited)
+        while len(self.rounds) < self.config.rounds:
+            allowed = await self.services.open_round(self.rounds)
+            self.rounds.append(await self._round(len(self.rounds) + 1, allowed))
+            self.services.record(self.rounds[-1])
+        return "all rounds are done"
 
     async def _round(self, number: int, count: int) -> Round:
         generator = random.Random(f"{self.config.seed}/{number}")  # noqa: S311 - no secret
@@ -76,8 +69,3 @@ class RandomSearch:
         """Episodes only."""
         steps = config.rounds * config.candidates * config.first_episodes * spec.horizon
         return Demand(search_steps=steps, finalists=config.rounds)
-
-    @staticmethod
-    def all_prompts(spec: EnvSpec, config: RunConfig) -> list[tuple[str, Messages]]:
-        """None: it asks nobody."""
-        return []

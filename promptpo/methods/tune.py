@@ -6,13 +6,12 @@ written, then its constants are tuned (``promptpo.tuning``); both meet on select
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from promptpo.config import RunConfig
-from promptpo.errors import LimitReached, SearchEnd
 from promptpo.llm.extraction import ReplyRejected, policy_source
-from promptpo.methods.base import REPLY_TOKENS, Demand, Messages, Search, Services, winners
+from promptpo.methods.base import REPLY_TOKENS, Demand, Messages, Method, Services
 from promptpo.methods.tuning import TuningStage
 from promptpo.policies import Program
 from promptpo.prompts import count_tokens
@@ -23,36 +22,25 @@ if TYPE_CHECKING:
     from promptpo.spec import EnvSpec
 
 
-@dataclass(frozen=True)
-class Options:
-    """None beyond those of every run that tunes."""
-
-
-class Tune:
+class Tune(Method):
     """One round: the policy as it is written, and tuned."""
 
-    Options: ClassVar[type[Options]] = Options
-    needs_model: ClassVar[bool] = True
     tunes: ClassVar[bool] = True
 
     def __init__(self, services: Services) -> None:
-        self.services = services
-        self.config = services.config
+        super().__init__(services)
         self.tuning = TuningStage(services)
 
-    async def search(self) -> Search:
+    async def search(self) -> str:
         """Until the steps are spent, or a limit is reached."""
-        rounds: list[Round] = []
-        reason, limited = "tuning is done", False
-        try:
-            await self.services.open_round(rounds)
-            if not rounds:
-                rounds = [await self._round()]
-                self.services.record(rounds[0])
-        except SearchEnd as end:
-            reason, limited = str(end), isinstance(end, LimitReached)
-        both = [c for r in rounds for c in r.candidates if not c.score.failed]
-        return Search(tuple(rounds), tuple(both) or winners(rounds), reason, limited)
+        await self.services.open_round(self.rounds)
+        self.rounds.append(await self._round())
+        self.services.record(self.rounds[-1])
+        return "tuning is done"
+
+    def finalists(self) -> tuple[Candidate, ...]:
+        """Return the policy as it is written, and tuned, as far as they run."""
+        return tuple(c for r in self.rounds for c in r.candidates if not c.score.failed)
 
     async def _round(self) -> Round:
         written = await self._written()

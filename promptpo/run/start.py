@@ -144,7 +144,7 @@ async def _supervised(services: RunServices, outcome: Outcome) -> Result:
 
 
 async def _search(services: RunServices) -> Result:
-    found = await find_method(services.config.method)(services).search()
+    found = await find_method(services.config.method)(services).run()
     best = await phases.select(services, found.finalists)
     test = await phases.test(services, best) if best else None
     status: Status = "stopped" if found.limited else "finished"

@@ -176,7 +176,7 @@ class FakeServices:
 
     def search(self) -> Search:
         """What the method finds; a second time it is the run that is resumed."""
-        return asyncio.run(find_method(self.config.method)(self).search())
+        return asyncio.run(find_method(self.config.method)(self).run())
 
     async def ask(
         self, key: Key, messages: Sequence[Message], read: Callable[[Reply], object] | None = None

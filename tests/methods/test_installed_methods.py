@@ -151,10 +151,10 @@ def write_package(site: Path, name: str, point: str, text: str) -> None:
 HEAD = """
 from dataclasses import dataclass
 from promptpo.config import option
+from promptpo.methods.base import Method as Base
 
-class Method:
+class Method(Base):
     needs_model = False
-    search = forecast = all_prompts = None
 """
 
 
@@ -165,8 +165,8 @@ class Method:
         ("1 / 0\n", "its entry point 'odd' cannot be loaded (ZeroDivisionError: division by zero)"),
         ("raise SystemExit(7)\n", "its entry point 'odd' cannot be loaded (SystemExit: 7)"),
         ("", "its entry point 'odd' cannot be loaded (AttributeError: "),
-        ("Method = 7\n", "--method odd is no method: it has no Options and no needs_model and no"),
-        (HEAD, "--method odd is no method: it has no Options"),
+        ("Method = 7\n", "--method odd is no method: it is no subclass of promptpo.methods.Method"),
+        ("class Method: pass\n", "odd is no method: it is no subclass of promptpo.methods.Method"),
         (f"{HEAD}    Options = int\n", "is no method: its Options are no dataclass"),
         (
             f"{HEAD}    @dataclass(frozen=True)\n    class Options:\n        size: int = 3\n",
@@ -210,3 +210,50 @@ def test_two_packages_with_a_method_of_one_name_are_both_named(tmp_path, promptp
         write_package(tmp_path / "site", name, point, "1 / 0\n")
     line = complaint(promptpo(tmp_path / "site", "cartpole", "--method", "odd"))
     assert "--method odd is in even-package 2.0 and odd-package 2.0; uninstall all but one" in line
+
+
+def test_a_method_from_a_file_is_run_and_resumed(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text(documented("python", "class OneByOne"))
+    script = Replies().say(BAD, "policy", 1, 1).say(GOOD, "policy", 2, 1)
+    small = ("--episodes", "2", "--test-episodes", "2", "--selection-episodes", "0")
+    model = script.write(tmp_path / "replies.jsonl")
+    chosen = ("cartpole", "--method", "mine.py:OneByOne", "--model", model)
+    assert main([*chosen, *small, "--rounds", "1", "--digits", "2", "--workers", "1"]) == 0
+    assert main(["--resume", "latest", "--rounds", "2"]) == 0
+    (folder,) = (tmp_path / "runs" / "cartpole").iterdir()
+    info = json.loads((folder / "run.json").read_text())
+    assert (info["status"], info["best"]["name"]) == ("finished", "r02_c01")
+    assert info["config"]["options"] == {"digits": 2}
+    assert "Its mean return is" in (folder / "prompts" / "r02_c01_policy.prompt.md").read_text()
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize("seeds", [(), ("--seeds", "0,1")])
+def test_what_a_method_asks_for_is_said_at_default_settings(tmp_path, monkeypatch, capsys, seeds):
+    monkeypatch.chdir(tmp_path)
+    text = documented("python", "class OneByOne")
+    (tmp_path / "mine.py").write_text(text)
+    (tmp_path / "silent.py").write_text(text.partition("    @staticmethod")[0])
+    assert main(["cartpole", "--method", "mine.py:OneByOne", "--dry-run", *seeds]) == 0
+    assert ("245,000" if seeds else "122,500") in capsys.readouterr().out
+    assert main(["cartpole", "--method", "silent.py:OneByOne", "--dry-run", *seeds]) == 0
+    assert ("unknown" if seeds else "not known") in capsys.readouterr().out
+    assert main(["prompt", "cartpole", "--method", "silent.py:OneByOne"]) == 0
+    assert capsys.readouterr().out.endswith("does not show its prompts\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("gone.py:Method", "cannot be loaded (FileNotFoundError: "),
+        ("odd.py:Method", "cannot be loaded (AttributeError: "),
+        ("odd.py:Path", "odd.py: --method odd.py:Path is no method: it is no subclass of"),
+    ],
+)
+def test_what_is_no_method_of_a_file_is_one_line(tmp_path, monkeypatch, capsys, name, problem):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "odd.py").write_text("from pathlib import Path\n")
+    assert main(["cartpole", "--method", name]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert problem in line

@@ -37,20 +37,11 @@ class Acting:
         """What the action space asks for."""
         return _continuous(spaces.actions) if spaces.continuous else _discrete(spaces.actions)
 
-    def levels(self, share: float) -> list[float]:
-        """A level of every actuator: 0 the lowest, 1 the highest, without the margins of both."""
-        ends = zip(self.low, self.high, strict=True)
-        return [round(low + (0.1 + 0.8 * share) * (high - low), 2) for low, high in ends]
-
     def drawn(self, *of: object) -> list[float]:
         """Levels drawn within their ranges."""
         shares = drawn(len(self.low), 0.3, *of)
         ends = zip(self.low, self.high, shares, strict=True)
         return [round((a + b) / 2 + s / 2 * (b - a), 2) for a, b, s in ends]
-
-    def declared(self, levels: Sequence[float]) -> str:
-        """These levels as constants that can be tuned."""
-        return f"np.array(tunable({listed(levels)}, {listed(self.low)}, {listed(self.high)}))"
 
 
 def _continuous(actions: Actions) -> Acting:

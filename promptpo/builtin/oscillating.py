@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 
 from promptpo.builtin.acting import Acting
 from promptpo.builtin.spaces import Number, Spaces, listed, numbers
@@ -18,9 +17,6 @@ _SHIFT = 1.6
 
 #: More actuators than this have no oscillators.
 _MOST = 40
-
-_ANGLE, _RATE = re.compile(r"angle|joint|hinge|bend|qpos"), re.compile(r"veloc|rate|speed|qvel")
-_NO_ANGLE = re.compile(r"cos|sin|torque|force|prev|last")
 
 
 def oscillating(spaces: Spaces, variant: int) -> str | None:
@@ -77,23 +73,16 @@ def _gains(damped: bool) -> str:
 
 def joints(spaces: Spaces) -> tuple[list[Number], list[Number]]:
     """The angle of each actuator's joint and its rate; empty where they are not found."""
-    angles = _of_joints(spaces, "rad", _ANGLE, _RATE)
-    rates = _of_joints(spaces, "rad/s", _RATE, None) if angles else []
+    angles = _of_joints(spaces, "rad")
+    rates = _of_joints(spaces, "rad/s") if angles else []
     return angles, rates
 
 
-def _of_joints(
-    spaces: Spaces, unit: str, named: re.Pattern[str], unlike: re.Pattern[str] | None
-) -> list[Number]:
-    """As many numbers as actuators: a field of that size, else the last ones of the unit."""
+def _of_joints(spaces: Spaces, unit: str) -> list[Number]:
+    """As many numbers of a unit as actuators: a field of that size, else the last ones."""
     count = spaces.actuators
-    fields = [f for f in spaces.fields if not _NO_ANGLE.search(f.name)]
-    fitting = [f for f in fields if f.field.unit == unit]
-    if not fitting:  # no units are stated: names have to do
-        fitting = [f for f in fields if not f.field.unit and named.search(f.name)]
-        fitting = [f for f in fitting if not (unlike and unlike.search(f.name))]
+    fitting = [f for f in spaces.fields if f.field.unit == unit]
     whole = [f for f in fitting if f.stop - f.start == count]
-    whole = [f for f in whole if named.search(f.name)] or whole
     if whole:
         return numbers(whole[-1])
     every = [n for f in fitting for n in numbers(f)]

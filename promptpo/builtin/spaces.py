@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import random
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -23,13 +22,6 @@ FAR = 1e6
 
 #: How large a number of this unit usually is, where no bound says it.
 TYPICAL = {"rad": 0.5, "rad/s": 3.0, "m": 1.0, "m/s": 2.0, "deg": 30.0}
-
-#: Words by which a field is taken for a goal, and for an error already.
-GOAL = re.compile(r"goal|target|desired|destination|setpoint|reference")
-ERROR = re.compile(r"offset|error|delta|difference|displacement")
-
-#: Names of what only repeats another field, a step late.
-_LATE = re.compile(r"prev|last|before|old")
 
 
 @dataclass(frozen=True)
@@ -66,11 +58,10 @@ class Spaces:
     def read(self, most: int, turn: int = 0) -> list[Number]:
         """At most so many numbers of an observation, of the smallest fields first.
 
-        Before them comes what is named like a goal or an error, after them what is late. ``turn``
-        begins with a later field where not all of them fit.
+        ``turn`` begins with a later field where not all of them fit.
         """
         whole = [numbers(f, self._is_long(f)) for f in self.fields]
-        order = sorted(whole, key=_urgency)
+        order = sorted(whole, key=len)
         if turn and sum(map(len, whole)) > most:
             at = turn % len(order)
             order = order[at:] + order[:at]
@@ -83,12 +74,6 @@ class Spaces:
     def _is_long(self, field: LayoutField) -> bool:
         size = field.stop - field.start
         return size > LONG and size != self.actuators
-
-
-def _urgency(part: Sequence[Number]) -> tuple[bool, bool, int]:
-    name = part[0].field
-    aim = GOAL.search(name) or ERROR.search(name)
-    return bool(_LATE.search(name)), not (aim and len(part) <= LONG), len(part)
 
 
 def numbers(field: LayoutField, summed_up: bool = False) -> list[Number]:

@@ -10,10 +10,7 @@ from typing import TYPE_CHECKING
 from promptpo.builtin.feedback import feedback
 from promptpo.builtin.linear import linear, quadratic
 from promptpo.builtin.oscillating import oscillating
-from promptpo.builtin.plain import constant, random, zero
-from promptpo.builtin.reaching import reaching
 from promptpo.builtin.spaces import Spaces
-from promptpo.builtin.switching import bang_bang, regions, tree
 from promptpo.builtin.tables import table
 from promptpo.policies.constants import tunable
 from promptpo.types import Key
@@ -24,11 +21,8 @@ if TYPE_CHECKING:
 
 Structure = Callable[[Spaces, int], str | None]
 
-#: From those that ask for the most of a task's spaces to those that ask for nothing.
-STRUCTURES: tuple[Structure, ...] = (
-    table, reaching, oscillating, linear, bang_bang, regions, quadratic, tree,
-    constant, random, zero,
-)  # fmt: skip
+#: From those that ask for the most of a task's spaces to those that ask for the least.
+STRUCTURES: tuple[Structure, ...] = (table, oscillating, linear, quadratic)
 
 _REFLECTION = (
     "No language model reflects here: the builtin synthesizer goes on through its list of"
@@ -84,7 +78,7 @@ class Synthesizer:
         if self.spaces.actuators > 1:
             return STRUCTURES
         others = [structure for structure in STRUCTURES if structure is not oscillating]
-        return [*others[:-3], oscillating, *others[-3:]]
+        return [*others, oscillating]
 
     def _source(self, number: int) -> str:
         if number < len(self.standard):

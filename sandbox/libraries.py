@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-#: Modules of the standard library and the names that are offered. Left out is what reaches code,
-#: files, frames or other modules by name (``attrgetter`` and ``wraps`` are replaced), evaluates
-#: annotations (``get_type_hints``, ``make_dataclass``, ``singledispatch``), or sets global state.
-STDLIB: dict[str, str] = {
+#: Modules and the names that are offered. Left out is what reaches code, files, frames or other
+#: modules by name (``attrgetter`` and ``wraps`` are replaced), evaluates annotations
+#: (``get_type_hints``, ``make_dataclass``, ``singledispatch``), or sets global state.
+OFFERED: dict[str, str] = {
     "abc": "ABC abstractmethod",
     "bisect": "bisect bisect_left bisect_right insort insort_left insort_right",
     "collections": "ChainMap Counter OrderedDict UserDict UserList defaultdict deque namedtuple",
@@ -38,6 +38,22 @@ STDLIB: dict[str, str] = {
     ),
     "json": "JSONDecodeError dumps loads",
     "numbers": "Complex Integral Number Rational Real",
+    "numpy.lib.stride_tricks": "sliding_window_view",
+    "numpy.polynomial": "Chebyshev Hermite HermiteE Laguerre Legendre Polynomial",
+    "numpy.random": (
+        "BitGenerator Generator MT19937 PCG64 PCG64DXSM Philox RandomState SFC64 SeedSequence beta "
+        "binomial bytes chisquare choice default_rng dirichlet exponential f gamma geometric "
+        "get_state gumbel hypergeometric laplace logistic lognormal logseries multinomial "
+        "multivariate_normal negative_binomial noncentral_chisquare noncentral_f normal pareto "
+        "permutation poisson power rand randint randn random random_sample ranf rayleigh sample "
+        "seed set_state shuffle standard_cauchy standard_exponential standard_gamma "
+        "standard_normal standard_t triangular uniform vonmises wald weibull zipf"
+    ),
+    "random": (
+        "Random betavariate binomialvariate choice choices expovariate gammavariate gauss "
+        "getrandbits getstate lognormvariate normalvariate paretovariate randbytes randint random "
+        "randrange sample seed setstate shuffle triangular uniform vonmisesvariate weibullvariate"
+    ),
     "statistics": (
         "NormalDist StatisticsError correlation covariance fmean geometric_mean harmonic_mean "
         "linear_regression mean median median_grouped median_high median_low mode multimode "
@@ -57,21 +73,10 @@ STDLIB: dict[str, str] = {
     ),
 }
 
-#: Modules of which every public name is offered.
-WHOLE = ("math", "cmath")
+#: Modules of which every public name is offered (but attributes by name of ``operator``).
+WHOLE = ("cmath", "math", "numpy.exceptions", "numpy.fft", "numpy.linalg", "operator")
 
-#: Modules of numpy and of scipy that are offered.
-_NUMPY = (
-    "numpy",
-    "numpy.exceptions",
-    "numpy.fft",
-    "numpy.lib",
-    "numpy.lib.stride_tricks",
-    "numpy.linalg",
-    "numpy.polynomial",
-    "numpy.random",
-    "numpy.typing",
-)
+#: Modules of scipy of which a part is offered.
 SCIPY = (
     "scipy.integrate",
     "scipy.linalg",
@@ -84,10 +89,9 @@ SCIPY = (
     "scipy.stats",
 )
 
-#: With those of which ``language`` makes its own: the whole of ``operator`` but for attributes by
-#: name, warnings that go nowhere, and chance and clocks of each episode.
-_ALWAYS = frozenset({*STDLIB, *WHOLE, *_NUMPY, "operator", "warnings", "random", "time"})
-
+#: With those of which ``language`` makes its own: numpy without files and raw memory, warnings that
+#: go nowhere, clocks of each episode.
+_ALWAYS = frozenset({*OFFERED, *WHOLE, "numpy", "numpy.lib", "numpy.typing", "time", "warnings"})
 
 #: Looked for once, when this is imported: after the lock-down nothing can be found any more.
 _INSTALLED_SCIPY = SCIPY if find_spec("scipy") is not None else ()

@@ -4,7 +4,7 @@ It gives good errors and takes away tools. It is not the boundary: the process i
 """
 
 from sandbox.language.compiler import FILENAME, Compiled, compile_source, quoted
-from sandbox.language.formatting import Stream
+from sandbox.language.guards import Stream
 from sandbox.language.library import Runtime, importable
 from sandbox.language.names import MODULE, readable, shortened
 

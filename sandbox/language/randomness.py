@@ -16,27 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from sandbox.language import names
-
-NUMPY_FUNCTIONS = names.words(
-    """
-    beta binomial bytes chisquare choice dirichlet exponential f gamma geometric gumbel
-    hypergeometric laplace logistic lognormal logseries multinomial multivariate_normal
-    negative_binomial noncentral_chisquare noncentral_f normal pareto permutation poisson power
-    rand randint randn random random_sample ranf rayleigh sample seed shuffle standard_cauchy
-    standard_exponential standard_gamma standard_normal standard_t triangular uniform vonmises
-    wald weibull zipf get_state set_state default_rng Generator SeedSequence RandomState
-    BitGenerator MT19937 PCG64 PCG64DXSM Philox SFC64
-"""
-)
-RANDOM_FUNCTIONS = names.words(
-    """
-    Random betavariate binomialvariate choice choices expovariate gammavariate gauss getrandbits
-    lognormvariate normalvariate paretovariate randbytes randint random randrange sample seed
-    shuffle triangular uniform vonmisesvariate weibullvariate getstate setstate
-"""
-)
-
 
 class Randomness:
     """Where everything that asks for chance or time gets it from; ``seed`` starts it anew."""
@@ -77,18 +56,15 @@ class Randomness:
     def clocks(self) -> dict[str, Callable[..., object]]:
         """Return the functions of ``time``."""
 
-        def seconds() -> float:
-            return self._tick() / 1000
-
-        def nanoseconds() -> int:
-            return self._tick() * 1_000_000
-
         def sleep(duration: float) -> None:
             self._tick(max(0, int(duration * 1000)))
 
         kinds = ("time", "monotonic", "perf_counter", "process_time", "thread_time")
-        readings = dict.fromkeys(kinds, seconds) | {f"{n}_ns": nanoseconds for n in kinds}
-        return {**readings, "sleep": sleep}
+        return {
+            **dict.fromkeys(kinds, lambda: self._tick() / 1000),
+            **{f"{kind}_ns": lambda: self._tick() * 1_000_000 for kind in kinds},
+            "sleep": sleep,
+        }
 
 
 _PLAIN_SEED = random.Random.seed

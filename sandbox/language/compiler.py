@@ -91,9 +91,8 @@ def compile_source(
             warnings.simplefilter("ignore")
             return _compile(source, offer, policy_class, places)
     except SyntaxError as error:
-        line = error.lineno or 1
-        message = f"line {line}: this is not valid Python: {error.msg[:_SHOWN]}"
-        raise CompileError(message + quoted(source, line), line=line) from None
+        why = f"this is not valid Python: {error.msg[:_SHOWN]}"
+        raise _refused(source, [(error.lineno or 1, why)]) from None
     except (RecursionError, MemoryError):
         raise CompileError(
             "the source nests expressions or blocks too deeply to be compiled; split it into "

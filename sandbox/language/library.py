@@ -198,7 +198,6 @@ _REPLACED: dict[str, dict[str, object]] = {
         # Zeros, so that a program that reads what it has not written repeats itself.
         "empty": np.zeros,
         "empty_like": np.zeros_like,
-        "newaxis": None,
         "set_printoptions": _ignored,
     },
     "numpy.typing": {"ArrayLike": object, "DTypeLike": object, "NDArray": numpy.typing.NDArray},

@@ -25,7 +25,11 @@ class Randomness:
         bit_generator: Any = np.random.bit_generator
         bit_generator.randbits = self._bits
         os.urandom = lambda size: self._bits(8 * size).to_bytes(size, "little")
-        random.Random.seed = self._seed_python  # type: ignore[method-assign]
+
+        def seed_python(generator: random.Random, a: Any = None, version: int = 2) -> None:  # noqa: ANN401 - as the original
+            _PLAIN_SEED(generator, self._bits(64) if a is None else a, version)
+
+        random.Random.seed = seed_python  # type: ignore[method-assign,assignment]
         random.seed = random._inst.seed  # it was bound to the one before
         vars(time).update(self.clocks())
 
@@ -41,13 +45,6 @@ class Randomness:
         """Return what the operating system's ``count`` random bits would be."""
         state = self._sequence.spawn(1)[0].generate_state(count // 32 + 1)
         return int.from_bytes(state.tobytes(), "little") % (1 << count)
-
-    @property
-    def _seed_python(self) -> Callable[..., None]:
-        def seed(generator: random.Random, a: Any = None, version: int = 2) -> None:  # noqa: ANN401 - as the original
-            _PLAIN_SEED(generator, self._bits(64) if a is None else a, version)
-
-        return seed
 
     def _tick(self, milliseconds: int = 1) -> int:
         self._ticks += milliseconds

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property
 from typing import Any, ClassVar, TypeVar
 
 from RestrictedPython.transformer import RestrictingNodeTransformer
@@ -49,15 +48,9 @@ class Rewriter(RestrictingNodeTransformer):
         self.optional: set[ast.AST] = set()
         #: Targets whose names have been looked at: `__slots__` and the like.
         self.written_out: set[ast.AST] = set()
-        self._tree, self._numbers = tree, numbers
-
-    @cached_property
-    def bound(self) -> dict[str, int]:
-        """Every name that the module binds anywhere, with a line that does.
-
-        A variable called ``input`` is no builtin.
-        """
-        return dict(_bound_names(self._tree))
+        #: Names that the module binds, with a line: a variable called `input` is no builtin.
+        self.bound = dict(_bound_names(tree))
+        self._numbers = numbers
 
     # Descending and refusing.
 

@@ -184,7 +184,7 @@ def stand_in(real: Any) -> type[Held]:  # noqa: ANN401 - a class of scipy
         "__slots__": (),
         "__new__": lambda cls, *args, **options: make(*args, **options),
     }
-    for name in words(tables.CLASSES[real.__name__]):
+    for name in tables.CLASSES[real.__name__]:
         found = getattr(real, name, None)
         if not callable(found):
             contents[name] = _read(name)
@@ -202,8 +202,7 @@ def _read(name: str) -> property:
 def _distribution(real: object, where: str) -> object:
     """Return a distribution without what draws."""
     wanted = tables.OF_MANY if "multivariate" in where else tables.OF_ONE
-    methods = {n: getattr(real, n) for n in words(wanted) if hasattr(real, n)}
-    found = {n: offered(method, f"{where}.{n}") for n, method in methods.items()}
+    found = {n: offered(getattr(real, n), f"{where}.{n}") for n in wanted if hasattr(real, n)}
     return facade(where, found, {"rvs": "numpy.random draws"})
 
 

@@ -5,7 +5,7 @@ Names that an installed version of scipy has not are passed over.
 
 from __future__ import annotations
 
-from sandbox.language.names import by_name
+from sandbox.language.names import by_name, words
 
 #: Functions of numbers and arrays (those which take functions call them from Python, or with single
 #: numbers), classes, exceptions and distributions.
@@ -68,48 +68,39 @@ OFFERED = {
         spearmanr t theilslopes tmax tmean tmin triang trim_mean trimboth truncnorm tstd ttest_1samp
         ttest_ind ttest_rel tvar uniform variation wasserstein_distance weibull_min zmap zscore""",
 }
-_POLYNOMIAL = "__call__ antiderivative derivative integrate roots solve x c"
-_SPLINE = (
-    "__call__ antiderivative derivative derivatives get_coeffs get_knots get_residual integral "
-    "roots"
-)
-_TREE = "count_neighbors query query_ball_point query_ball_tree query_pairs data m n maxes mins"
-#: Classes whose objects stand for real ones: what they can do, and what can be read of them.
-#: Functions give objects of those that are not offered.
-CLASSES = {
-    "Akima1DInterpolator": _POLYNOMIAL,
-    "BFGS": "",
+#: What objects that stand for those of classes can do, and what can be read of them. Functions give
+#: objects of classes that are not offered, too.
+_MEMBERS = {
+    "Akima1DInterpolator CubicHermiteSpline CubicSpline PPoly PchipInterpolator": """
+        __call__ antiderivative derivative integrate roots solve x c""",
+    "BFGS SR1": "",
     "BSpline": "__call__ antiderivative derivative integrate",
     "Bounds": "lb ub keep_feasible",
-    "CubicHermiteSpline": _POLYNOMIAL,
-    "CubicSpline": _POLYNOMIAL,
-    "InterpolatedUnivariateSpline": _SPLINE,
-    "KDTree": _TREE,
-    "LSQUnivariateSpline": _SPLINE,
+    "InterpolatedUnivariateSpline LSQUnivariateSpline UnivariateSpline": """
+        __call__ antiderivative derivative derivatives get_coeffs get_knots get_residual integral
+        roots""",
+    "KDTree cKDTree": """
+        count_neighbors query query_ball_point query_ball_tree query_pairs data m n maxes mins""",
     "LinearConstraint": "A lb ub keep_feasible",
     "NonlinearConstraint": "lb ub",
     "OdeSolution": "__call__ t_max t_min ts",
-    "PPoly": _POLYNOMIAL,
-    "PchipInterpolator": _POLYNOMIAL,
-    "RBFInterpolator": "__call__",
-    "RegularGridInterpolator": "__call__",
+    "RBFInterpolator RegularGridInterpolator": "__call__",
     "Rotation": """
         __mul__ __pow__ __len__ __getitem__ apply approx_equal as_davenport as_euler as_matrix
         as_mrp as_quat as_rotvec inv magnitude mean reduce single align_vectors concatenate
-        create_group from_davenport from_euler from_matrix from_mrp from_quat from_rotvec identity
-        random""",
-    "SR1": "",
+        create_group from_davenport from_euler from_matrix from_mrp from_quat from_rotvec
+        identity random""",
     "Slerp": "__call__ times",
-    "UnivariateSpline": _SPLINE,
-    "cKDTree": _TREE,
     "interp1d": "__call__ x y",
 }
+CLASSES = {kind: words(text) for kinds, text in _MEMBERS.items() for kind in kinds.split()}
+
 #: Of a distribution what computes: ``numpy.random`` draws.
-OF_ONE = (
+OF_ONE = words(
     "cdf entropy fit interval isf logcdf logpdf logpmf logsf mean median pdf pmf ppf sf std "
     "support var"
 )
-OF_MANY = "entropy logpdf pdf"
+OF_MANY = words("entropy logpdf pdf")
 
 #: What to use instead of names that are not offered, in any module.
 HINTS = by_name(

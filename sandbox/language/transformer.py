@@ -61,8 +61,8 @@ class PolicyTransformer(Rewriter):
     def visit_Module(self, node: ast.Module) -> ast.AST:
         """Refuse to bind ``super``, by which methods know their class."""
         if "super" in self.bound:
-            place = ast.Pass(lineno=self.bound["super"], col_offset=0)
-            self.error(place, "`super` cannot be assigned here; use another name")
+            why = "`super` cannot be assigned here; use another name"
+            self.refusals.append((self.bound["super"], why))
         return self.node_contents_visit(node)
 
     def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt]:
@@ -114,11 +114,10 @@ class PolicyTransformer(Rewriter):
         """Check the name and the keywords, then visit the body as a class body."""
         original = node.name
         for keyword in node.keywords:
-            if keyword.arg == "metaclass" and _last_name(keyword.value) == "ABCMeta":
-                keyword.value = self.hidden(keyword.value, "ABCMeta")
-                continue
-            keyword.value = self.visit(keyword.value)
-            if keyword.arg != "total":
+            abstract = keyword.arg == "metaclass" and _last_name(keyword.value) == "ABCMeta"
+            value = keyword.value
+            keyword.value = self.hidden(value, "ABCMeta") if abstract else self.visit(value)
+            if not abstract and keyword.arg != "total":
                 self.error(
                     node,
                     f"`class {original}(..., {keyword.arg}=...)` is not available; leave "

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
-from sandbox.language import MODULE, Runtime, compile_source, importable
+from sandbox.language import Runtime, compile_source, importable
 from sandbox.language.guards import Printer
+from sandbox.language.names import MODULE
 from sandbox.libraries import needed_libraries
 
 

@@ -127,9 +127,11 @@ class Together:
     def _collect(self, errors: dict[int, SandboxError]) -> None:
         size = self._size
         slow = []
-        for row, (channel, reply) in enumerate(zip(self._channels, self._replies, strict=True)):
+        # The last that was written to is mostly the last to answer: one wait, not one a row.
+        for row in range(len(self._channels) - 1, -1, -1):
             if row in errors:
                 continue
+            channel, reply = self._channels[row], self._replies[row]
             got = channel.readinto(reply)
             if got is None and channel.poll.poll(_FIRST_WAIT):
                 got = channel.readinto(reply)

@@ -30,9 +30,6 @@ def parser() -> Parser:
     )
     add_out(p)
     p.add_argument("--force", action="store_true", help="replace files that are there already")
-    p.add_argument(
-        "--sb3", action="store_true", help="add Stable-Baselines3's predict, and an example of it"
-    )
     data = p.add_argument_group("trajectories")
     data.add_argument(
         "--minari",
@@ -58,7 +55,7 @@ def main(arguments: argparse.Namespace) -> int:
     to = arguments.to or run.folder / "export"
     if note := spec_of_run(run.folder, run.config["spec"])[1]:
         say(f"promptpo: {note}", sys.stderr)
-    for file in write_folder(run, to, sb3=arguments.sb3, force=arguments.force):
+    for file in write_folder(run, to, force=arguments.force):
         say(text.near_path(file))
     if arguments.minari:
         from promptpo.export.minari_dataset import require_minari

@@ -65,8 +65,8 @@ def main(arguments: argparse.Namespace) -> int:
     if arguments.how is not None and arguments.recording is None:
         raise UsageError("--how: it stands in a recording's header; add --recording")
     if arguments.recording is not None:
-        if arguments.to or arguments.sb3 or arguments.minari:
-            raise UsageError("--recording: writes no policy; leave out --to, --sb3 and --minari")
+        if arguments.to or arguments.minari:
+            raise UsageError("--recording: writes no policy; leave out --to and --minari")
         _write_recording(arguments)
         return 0
     from promptpo.export import write_folder

@@ -39,29 +39,29 @@ CURVES = ("spec", "method", "axis", "measure", "x", "search_score", "low", "high
 def write_comparison(folder: Path, suite: Suite) -> list[Path]:
     """Write what the runs of a suite's folder come to into that folder; returns the files.
 
-    Runs that are missing, have failed or are still going on are shown as such. Figures are left
-    out where matplotlib is not installed, and the page says so. Raises RunError where the folder
-    holds no suite, UsageError where it cannot be written to.
+    Runs that are missing, have failed or are still going on are shown as such. Figures and the
+    LaTeX table are left out where a package for them is missing, and the page says so. Raises
+    RunError where the folder holds no suite, UsageError where it cannot be written to.
     """
     from promptpo.bench.page import render_page
-    from promptpo.bench.table import latex_table
 
     played = read_cells(folder, suite, read_suite(folder)[1])
     found = aggregates(played)
     remarks = notes(played, found)
-    drawn: dict[str, bytes] = {}
+    for_paper: dict[str, str | bytes] = {}
     try:
         from promptpo.bench.figures import figures
+        from promptpo.bench.table import latex_table
 
-        drawn = figures(played, found)
+        for_paper["table.tex"] = latex_table(played, found)
+        for_paper |= {f"figures/{name}": drawn for name, drawn in figures(played, found).items()}
     except UsageError as e:
-        remarks.append(f"No figures were drawn: {e}")
+        remarks.append(f"Files for a paper are missing: {e}")
     contents: dict[str, str | bytes] = {
         "cells.csv": csv_text(CELLS, map(cell_record, played.cells)),
         "curves.csv": csv_text(CURVES, curve_records(played)),
         "comparison.json": json.dumps(comparison(played, found, remarks), indent=1) + "\n",
-        "table.tex": latex_table(played, found),
-        **{f"figures/{name}": content for name, content in drawn.items()},
+        **for_paper,
     }
     contents["index.html"] = render_page(played, found, remarks, sorted(contents))
     try:

@@ -8,148 +8,104 @@ from promptpo.bench.aggregates import Aggregates, runs_words
 from promptpo.bench.cells import Played
 from promptpo.bench.specs_view import number_words, published_tables
 from promptpo.common import text
+from promptpo.errors import UsageError
 from promptpo.stats import Interval
-
-_SPECIAL = {
-    **{c: f"\\{c}" for c in "&%$#_{}"},
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-}
-
-
-def latex(words: str) -> str:
-    """Text as LaTeX sets it, whatever characters it has."""
-    return "".join(_SPECIAL.get(character, character) for character in words)
 
 
 def latex_table(played: Played, found: Aggregates) -> str:
-    """The whole file: what it needs in comments, then a ``table*`` that can be put in."""
-    labels = played.labels
-    lines = [
-        "% Needs \\usepackage{booktabs}. Written by promptpo bench from the runs beside it.",
-        "\\begin{table*}",
-        "\\centering",
-        f"\\caption{{{latex(_caption(played, found))}}}",
-        "\\small",
-        f"\\begin{{tabular}}{{l{'r' * len(labels)}}}",
-        "\\toprule",
-        " & ".join(["", *map(latex, labels)]) + " \\\\",
-        "\\midrule",
-        *(line for spec in played.suite.specs for line in _rows(played, spec)),
-    ]
+    """Return comments on what the numbers are, the table, and one of published numbers if any.
+
+    Raises UsageError where tabulate is not installed.
+    """
+    try:
+        from tabulate import SEPARATING_LINE, tabulate
+    except ImportError:
+        raise UsageError(
+            "the table needs the package 'tabulate'; run: pip install 'promptpo[plots]'"
+        ) from None
+
+    def booktabs(rows: list[list[str] | str], headers: list[str], align: str) -> str:
+        sides = ["left" if letter == "l" else "right" for letter in align]
+        style = "latex_booktabs"
+        return tabulate(rows, headers, style, disable_numparse=True, colalign=sides)
+
+    rows: list[list[str] | str] = [_scores(played, spec) for spec in played.suite.specs]
     if found.methods:
-        lines += ["\\midrule", *_averages(played, found)]
-    return "\n".join([*lines, "\\bottomrule", "\\end{tabular}", *_published(played),
-                      "\\end{table*}", ""])  # fmt: skip
+        rows += [SEPARATING_LINE, *_averages(played, found)]
+    ours = booktabs(rows, ["", *played.labels], "l" + "r" * len(played.labels))
+    parts = [*(f"% {_one_line(sentence)}" for sentence in _notes(played, found)), ours]
+    if published := list(_published(played)):
+        parts += [
+            "",
+            "% Published numbers: other budgets and protocols, no runs of ours.",
+            booktabs([*published], ["Spec", "Method", "Published", "Source"], "llrl"),
+        ]
+    return "\n".join([*parts, ""])
 
 
-def _caption(played: Played, found: Aggregates) -> str:
-    """What the numbers are, how many runs stand behind them, and what that allows to say."""
-    single = any(len(c) == 1 for c in _cells(played))
-    sentences = [
-        f"{played.suite.title.rstrip('.')}: mean scores on held-out episodes, {runs_words(played)},"
-        " 95% intervals below them.",
-        "The highest of a row is bold, which is no test.",
-    ]
-    if single:
-        sentences.append(
+def _notes(played: Played, found: Aggregates) -> Iterator[str]:
+    """Yield what a caption of the table should say, sentence by sentence."""
+    yield "Needs \\usepackage{booktabs}. Written by promptpo bench from the runs beside it."
+    yield (
+        f"{played.suite.title.rstrip('.')}: mean scores on held-out episodes,"
+        f" {runs_words(played)}, with 95% intervals."
+    )
+    if any(len(played.of(s, label)) == 1 for s in played.suite.specs for label in played.labels):
+        yield (
             "Where a method has one run, the interval is over episodes and speaks of that one"
             " policy, not of what another run of the method would find."
         )
-    missing = sum(cell.score is None for cell in played.cells)
-    if missing:
-        sentences.append(
+    if missing := sum(cell.score is None for cell in played.cells):
+        yield (
             f"{text.plural(missing, 'run')} of {len(played.cells)} without a score: a dash where"
-            " none of a method has one, else a dagger."
+            " none of a method has one, else an asterisk."
         )
     if found.methods:
-        sentences.append(
+        yield (
             f"Averages: normalized scores (0 random, 1 best known) of {len(found.specs)} of"
             f" {text.plural(len(played.suite.specs), 'spec')}, stratified bootstrap."
         )
-    return " ".join(sentences)
 
 
-def _cells(played: Played) -> Iterator[tuple[object, ...]]:
-    for spec in played.suite.specs:
-        for label in played.labels:
-            yield played.of(spec, label)
-
-
-def _rows(played: Played, spec: str) -> Iterator[str]:
-    """The scores of a spec, and below them their intervals."""
+def _scores(played: Played, spec: str) -> list[str]:
+    """Return the row of a spec: its name, then a score and its interval for each method."""
     measure = played.measure(spec)
-    scores = [played.score(spec, label) for label in played.labels]
-    best = max((s.mean for s in scores if s is not None), default=None)
-    values, intervals = [], []
-    for label, score in zip(played.labels, scores, strict=True):
+    row = [f"{spec} (success)" if measure == "success" else spec]
+    for label in played.labels:
+        score = played.score(spec, label)
         if score is None:
-            values.append("--")
-            intervals.append("")
+            row.append("--")
             continue
-        shown = latex(number_words(score.mean, measure))
-        shown = f"\\textbf{{{shown}}}" if score.mean == best and len(scores) > 1 else shown
-        some_missing = any(cell.score is None for cell in played.of(spec, label))
-        values.append(shown + ("$^\\dagger$" if some_missing else ""))
-        intervals.append(_small(score.interval, measure))
-    name = latex(spec) + (" (success)" if measure == "success" else "")
-    yield " & ".join([name, *values]) + " \\\\"
-    if any(intervals):
-        yield " & ".join(["", *intervals]) + " \\\\"
+        mark = "*" if any(cell.score is None for cell in played.of(spec, label)) else ""
+        row.append(number_words(score.mean, measure) + mark + _bounds(score.interval, measure))
+    return row
 
 
-def _averages(played: Played, found: Aggregates) -> Iterator[str]:
-    """A row for each average, and below it the intervals where there are any."""
+def _averages(played: Played, found: Aggregates) -> Iterator[list[str]]:
+    """Yield a row for each average over the specs."""
     for name in next(iter(found.methods.values())):
         estimates = [found.methods.get(label, {}).get(name) for label in played.labels]
-        yield " & ".join([latex(name), *(f"{e.value:.2f}" if e else "--" for e in estimates)]) + (
-            " \\\\"
-        )
-        if any(e and e.interval for e in estimates):
-            intervals = [_small(e.interval, "success") if e else "" for e in estimates]
-            yield " & ".join(["", *intervals]) + " \\\\"
+        yield [
+            name,
+            *(f"{e.value:.2f}{_bounds(e.interval, 'success')}" if e else "--" for e in estimates),
+        ]
 
 
-def _small(interval: Interval | None, measure: str) -> str:
+def _bounds(interval: Interval | None, measure: str) -> str:
     if interval is None:
         return ""
-    low, high = (latex(number_words(end, measure)) for end in (interval.low, interval.high))
-    return f"{{\\scriptsize [{low}, {high}]}}"
+    return f" [{number_words(interval.low, measure)}, {number_words(interval.high, measure)}]"
 
 
-def _published(played: Played) -> list[str]:
-    """Published numbers in a block of their own below the table; their sources below them."""
-    rows: list[str] = []
-    sources: dict[tuple[str, str], str] = {}  # the letter that marks each
+def _published(played: Played) -> Iterator[list[str]]:
+    """Yield spec, method, number and source of each published score."""
     for spec in played.suite.specs:
-        measure = played.measure(spec)
-        told = [row for row in played.suite.published if row.spec == spec]
-        for table in published_tables(told, measure):
-            key = (table.source, table.what)
-            mark = sources.setdefault(key, chr(ord("a") + len(sources)))
+        reported = [row for row in played.suite.published if row.spec == spec]
+        for table in published_tables(reported, played.measure(spec)):
+            source = f"{table.source}: {table.what}" if table.what else table.source
             for method, number in table.rows:
-                shown = latex(number).replace("±", "$\\pm$")
-                rows.append(f"{latex(spec)} & {latex(method)} & {shown}$^{mark}$ \\\\")
-    if not rows:
-        return []
-    return [
-        "",
-        "\\medskip",
-        "{\\itshape Published numbers: other budgets and protocols, no runs of ours.}",
-        "",
-        "\\smallskip",
-        "\\begin{tabular}{llr}",
-        "\\toprule",
-        "Spec & Method & Published \\\\",
-        "\\midrule",
-        *rows,
-        "\\bottomrule",
-        "\\end{tabular}",
-        *(
-            f"\n{{\\footnotesize $^{mark}$ {latex(f'{source}: {what}' if what else source)}.}}"
-            for (source, what), mark in sources.items()
-        ),
-    ]
+                yield [spec, method, number, source]
+
+
+def _one_line(words: str) -> str:
+    return " ".join(words.split())

@@ -35,9 +35,6 @@ def parser() -> Parser:
     )
     add_out(p)
     p.add_argument("--force", action="store_true", help="replace files that are there already")
-    p.add_argument(
-        "--sb3", action="store_true", help="add Stable-Baselines3's predict, and an example of it"
-    )
     data = p.add_argument_group("trajectories")
     data.add_argument(
         "--minari",
@@ -68,8 +65,8 @@ def main(arguments: argparse.Namespace) -> int:
     if arguments.how is not None and arguments.recording is None:
         raise UsageError("--how: it stands in a recording's header; add --recording")
     if arguments.recording is not None:
-        if arguments.to or arguments.sb3 or arguments.minari:
-            raise UsageError("--recording: writes no policy; leave out --to, --sb3 and --minari")
+        if arguments.to or arguments.minari:
+            raise UsageError("--recording: writes no policy; leave out --to and --minari")
         _write_recording(arguments)
         return 0
     from promptpo.export import write_folder
@@ -80,7 +77,7 @@ def main(arguments: argparse.Namespace) -> int:
     to = arguments.to or run.folder / "export"
     if note := spec_of_run(run.folder, run.config["spec"])[1]:
         say(f"promptpo: {note}", sys.stderr)
-    for file in write_folder(run, to, sb3=arguments.sb3, force=arguments.force):
+    for file in write_folder(run, to, force=arguments.force):
         say(text.near_path(file))
     if arguments.minari:
         from promptpo.export.minari_dataset import require_minari

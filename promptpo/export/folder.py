@@ -13,7 +13,6 @@ from promptpo.export.learned import BESIDE, Learned, Maker
 from promptpo.export.policy_file import PolicyFile
 from promptpo.export.policy_module import FILE_MARKER, FOUND_MARKER, MARKER
 from promptpo.export.readme import policy_loop, score_lines
-from promptpo.export.sb3 import SPEC_BESIDE, sb3_example, sb3_module
 from promptpo.export.spec_copy import FOLDER, bundle_files, spec_of_run
 from promptpo.llm import find_recording, load_header
 from promptpo.spec import EnvSpec, load_spec, spec_text
@@ -37,18 +36,8 @@ _SPEC_ROW = """\
 | `spec/` | the task: its spec as the run had it, with all of its own files |
 """
 
-_SB3_ROWS = """\
-| `sb3_policy.py` | the policy under Stable-Baselines3's `predict`; needs numpy alone |
-| `run_sb3.py` | the same episodes through Stable-Baselines3's `evaluate_policy` |
-"""
-
-_SB3_USE = """
-With [Stable-Baselines3](https://stable-baselines3.readthedocs.io), on an environment or a VecEnv:
-
-    from sb3_policy import load
-    mean, deviation = evaluate_policy(load(env), env, n_eval_episodes=20)
-"""
-
+#: Where the exported folder has the spec, seen from a script in it.
+_SPEC_BESIDE = 'Path(__file__).with_name("spec")'
 
 _WRITTEN = """\
 The policy in `policy.py`, below the line "$marker", was written by a language model.
@@ -79,13 +68,13 @@ $run: no language model had a part in it, and it stands under the licence below.
 let it move anything."""
 
 
-def write_folder(run: RunRecord, to: Path, *, sb3: bool = False, force: bool = False) -> list[Path]:
+def write_folder(run: RunRecord, to: Path, *, force: bool = False) -> list[Path]:
     """Write the best policy of a run into the folder ``to``, and return the files.
 
     Raises RunError where the run has no policy, or its spec has changed since; UsageError where a
     file of another content is there already and ``force`` is not given, or cannot be written.
     """
-    contents = folder_files(run, sb3=sb3)
+    contents = folder_files(run)
     for name, content in contents.items():
         if not force and _differs(to / name, content):
             raise UsageError(f"{to / name}: exists already; give --force to replace it")
@@ -97,33 +86,25 @@ def write_folder(run: RunRecord, to: Path, *, sb3: bool = False, force: bool = F
     return [to / name for name in contents]
 
 
-def folder_files(run: RunRecord, *, sb3: bool = False) -> dict[str, str | bytes]:
+def folder_files(run: RunRecord) -> dict[str, str | bytes]:
     """The files of the exported folder by their name. Raises RunError as ``write_folder``."""
     spec, candidate = spec_of(run), best_of(run)
     played = run.held_out or candidate.rollout
     file = RunFolder(run.folder).best_policy
     learned = PolicyFile.read(file).learned if candidate.prepared else None
     maker = Maker.of(candidate.source or "", learned)
-    loop, needs = policy_loop(spec, played, SPEC_BESIDE, maker)
-    scripts = {"run.py": Template(_RUN).substitute(spec=spec.name, loop=loop)}
-    if sb3:
-        scripts |= {
-            "sb3_policy.py": sb3_module(spec, maker),
-            "run_sb3.py": sb3_example(spec, played),
-        }
+    loop, needs = policy_loop(spec, played, _SPEC_BESIDE, maker)
     kept: dict[str, bytes] = {}
-    if any(SPEC_BESIDE in text for text in scripts.values()):
+    if _SPEC_BESIDE in loop:
         bundle = bundle_of(spec.ref, spec_text(spec))
         kept = {f"{FOLDER}/{name}": data for name, data in bundle_files(bundle).items()}
     beside = learned.beside if learned else None
-    rows = (
-        (_BESIDE_ROW if beside else "") + (_SPEC_ROW if kept else "") + (_SB3_ROWS if sb3 else "")
-    )
+    rows = (_BESIDE_ROW if beside else "") + (_SPEC_ROW if kept else "")
     return {
         "policy.py": file.read_text(encoding="utf-8"),
         **({BESIDE: beside} if beside is not None else {}),
-        **scripts,
-        "README.md": _readme(run, spec, candidate, learned, needs, rows, _SB3_USE if sb3 else ""),
+        "run.py": Template(_RUN).substitute(spec=spec.name, loop=loop),
+        "README.md": _readme(run, spec, candidate, learned, needs, rows),
         "NOTICE.md": _notice(run, candidate),
         **kept,
     }
@@ -202,7 +183,6 @@ def _readme(
     learned: Learned | None,
     needs: str,
     rows: str,
-    use: str,
 ) -> str:
     references = [
         f"- To compare: {name}, return {text.number(value.mean_return)}"
@@ -223,7 +203,6 @@ def _readme(
         writer=writer_of(run),
         needs=needs,
         rows=rows,
-        use=use,
     )
 
 

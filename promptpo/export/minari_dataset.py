@@ -17,11 +17,12 @@ import numpy as np
 
 from promptpo.errors import UsageError
 from promptpo.export.folder import best_of, name_of, spec_of, writer_of
-from promptpo.spec import Env, EnvSpec, Space, Task, layout, observation_size
+from promptpo.spec import EnvSpec, Space, Task, layout, observation_size
 from promptpo.store.folder import RunFolder
 from promptpo.store.reading import RunRecord
 
 if TYPE_CHECKING:
+    from minari.data_collector import EpisodeBuffer  # type: ignore[import-untyped]
     from numpy.typing import NDArray
 
     from promptpo.types import Trajectory
@@ -42,7 +43,7 @@ class Dataset:
 
     @property
     def use(self) -> str:
-        """What to type to load it."""
+        """Return what to type to load it."""
         prefix = f"{_ROOT}={self.root} " if self.root else ""
         return f"{prefix}minari.load_dataset({self.name!r})"
 
@@ -50,40 +51,46 @@ class Dataset:
 def write_dataset(
     run: RunRecord, root: Path | None = None, *, author: str | None = None, force: bool = False
 ) -> Dataset:
-    """Write the search episodes of a run's best policy; returns where they lie.
+    """Write the search episodes of a run's best policy as a Minari dataset.
 
     The dataset ``promptpo/SPEC/DATE-TIME-v0`` is written under ``root``, or else where Minari
     itself looks: ``$MINARI_DATASETS_PATH`` or ``~/.minari/datasets``. Observations are those of the
     environment where the fields of the spec are just these; then the dataset also names the
     environment. Otherwise they are the fields as one float64 vector. Actions are those that the
-    environment received. Where the task defines success, an episode's metadata tells it.
+    environment received. Where the task defines success, an episode's metadata has it.
 
     Raises:
         UsageError: Minari is not installed, or there is such a dataset already and not ``force``.
         RunError: the run has no best policy, or its episodes are missing.
     """
-    minari = _minari()
+    require_minari()
+    import minari  # type: ignore[import-untyped]
+    from minari.storage import get_dataset_path  # type: ignore[import-untyped]
+
     spec, candidate = spec_of(run), best_of(run)
     folder = RunFolder(run.folder)
     episodes = folder.read_episodes(run.folder_of(run.trials[candidate.name]))
     name = f"promptpo/{spec.name}/{run.folder.name}-v0"
+    model = "recorded" if run.replayed else run.model  # no path of this machine
     task = Task.open(spec)
+    observations, registered = _observed(task)
+    own = observations is task.env.observation_space
     with _datasets_in(root), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # on fields that are left empty on purpose
-        path = Path(minari.storage.get_dataset_path(name))
-        _make_room(path, force=force)
-        own = _is_raw(spec, task.env.observation_space)
-        registered = _registered(task) if own else None
+        path = Path(get_dataset_path(name))
+        if path.exists() and not force:
+            raise UsageError(f"{path}: there is such a dataset already; give --force to replace it")
+        shutil.rmtree(path, ignore_errors=True)
         dataset = minari.create_dataset_from_buffers(
             dataset_id=name,
-            buffer=[_buffer(task, e, own=own) for e in episodes],
+            buffer=[_buffer(e, observations, task.env.action_space) for e in episodes],
             env=registered,
             eval_env=registered,
-            observation_space=task.env.observation_space if own else _field_space(spec),
+            observation_space=observations,
             action_space=task.env.action_space,
-            algorithm_name=f"promptpo ({_method_words(run)})",
+            algorithm_name=f"promptpo (method {run.method}{model and f', model {model}'})",
             author=author,
-            description=_description(run, spec, candidate.name, task.env, own=own),
+            description=_description(run, spec, candidate.name, own=own),
             data_format="hdf5",
         )
         if task.spec.success is not None:
@@ -95,83 +102,52 @@ def write_dataset(
 def require_minari() -> None:
     """Raise UsageError where Minari is missing, or what its storage needs."""
     for name in ("minari", "h5py", "PIL"):
-        try:
-            there = find_spec(name) is not None
-        except ImportError:
-            there = False
-        if not there:
+        if find_spec(name) is None:
             raise UsageError(
                 f"--minari needs the package {name!r}; run: pip install 'promptpo[minari]'"
             )
 
 
-def _minari() -> Any:  # noqa: ANN401 - a module
-    """Minari with its storage. Raises UsageError where either is missing."""
-    require_minari()
-    import minari  # type: ignore[import-untyped]
-    import minari.storage  # type: ignore[import-untyped]
-
-    return minari
-
-
 @contextlib.contextmanager
 def _datasets_in(root: Path | None) -> Iterator[None]:
     """Let Minari keep its datasets under ``root``, for a while."""
-    before = os.environ.get(_ROOT)
-    if root is not None:
-        os.environ[_ROOT] = str(root.resolve())
+    before = {_ROOT: os.environ[_ROOT]} if _ROOT in os.environ else {}
+    os.environ.update({_ROOT: str(root.resolve())} if root else {})
     try:
         yield
     finally:
-        if before is not None:
-            os.environ[_ROOT] = before
-        elif root is not None:
-            del os.environ[_ROOT]
+        os.environ.pop(_ROOT, None)
+        os.environ.update(before)
 
 
-def _make_room(path: Path, *, force: bool) -> None:
-    if not path.exists():
-        return
-    if not force:
-        raise UsageError(f"{path}: there is such a dataset already; give --force to replace it")
-    shutil.rmtree(path)
+def _observed(task: Task) -> tuple[Space, Any]:
+    """Return the space of observations, and what makes the environment again by Gymnasium alone.
 
-
-def _is_raw(spec: EnvSpec, space: Space) -> bool:
-    """Whether the fields are the environment's own observation, which is one array or number."""
+    The latter is None where the environment is not registered, or the fields of the spec are not
+    its own observation, one array or number.
+    """
     from gymnasium import spaces
 
+    spec, space = task.spec, task.env.observation_space
     single = spaces.Box | spaces.Discrete | spaces.MultiDiscrete | spaces.MultiBinary
-    return spec.observe is None and isinstance(space, single)
+    if spec.observe is not None or not isinstance(space, single):
+        size = observation_size(spec.observation)
+        return spaces.Box(-np.inf, np.inf, (size,), np.float64), None
+    registered = copy.deepcopy(getattr(task.env, "spec", None))
+    if registered is not None:
+        registered.max_episode_steps = task.horizon
+    return space, registered
 
 
-def _registered(task: Task) -> Any:  # noqa: ANN401 - Gymnasium's record of an environment
-    """What makes the environment again by Gymnasium alone; None where it is not registered."""
-    found = copy.deepcopy(getattr(task.env, "spec", None))
-    if found is not None:
-        found.max_episode_steps = task.horizon
-    return found
+def _buffer(episode: Trajectory, observations: Space, actions: Space) -> EpisodeBuffer:
+    from minari.data_collector import EpisodeBuffer
 
-
-def _field_space(spec: EnvSpec) -> Space:
-    from gymnasium import spaces
-
-    return spaces.Box(-np.inf, np.inf, (observation_size(spec.observation),), np.float64)
-
-
-def _buffer(task: Task, episode: Trajectory, *, own: bool) -> Any:  # noqa: ANN401 - of Minari
-    from minari.data_collector import EpisodeBuffer  # type: ignore[import-untyped]
-
-    env, steps = task.env, len(episode.rewards)
-    seen: NDArray[Any] = episode.observations
-    if own:
-        seen = _shaped(seen, env.observation_space)
-    terminations, truncations = np.zeros((2, steps), dtype=bool)
+    terminations, truncations = np.zeros((2, len(episode.rewards)), dtype=bool)
     terminations[-1], truncations[-1] = episode.terminated, episode.truncated
     return EpisodeBuffer(
         seed=episode.seed,
-        observations=seen,
-        actions=_shaped(episode.actions, env.action_space),
+        observations=_shaped(episode.observations, observations),
+        actions=_shaped(episode.actions, actions),
         rewards=episode.rewards,
         terminations=terminations,
         truncations=truncations,
@@ -180,34 +156,17 @@ def _buffer(task: Task, episode: Trajectory, *, own: bool) -> Any:  # noqa: ANN4
 
 
 def _shaped(rows: NDArray[np.float64], space: Space) -> NDArray[Any]:
-    """Rows of float64 as elements of a space: shape (T, *space.shape) and the space's dtype."""
-    found: NDArray[Any] = rows.reshape(len(rows), *space.shape).astype(space.dtype)
-    return found
+    """Return rows of float64 as elements of a space: shape (T, *space.shape), its dtype."""
+    shaped: NDArray[Any] = rows.reshape(len(rows), *space.shape).astype(space.dtype)
+    return shaped
 
 
-def _method_words(run: RunRecord) -> str:
-    model = "recorded" if run.replayed else run.model  # no path of this machine
-    return ", ".join(filter(None, (f"method {run.method}", model and f"model {model}")))
-
-
-def _author_words(run: RunRecord) -> str:
-    if run.asks_model:
-        by = "was given in a file" if run.given_file else "a language model wrote"
-        return f"{by}: {writer_of(run)}"
-    return f"the method {run.method} made; no language model had a part in it"
-
-
-def _description(run: RunRecord, spec: EnvSpec, candidate: str, env: Env, *, own: bool) -> str:
-    lines = [
+def _description(run: RunRecord, spec: EnvSpec, candidate: str, *, own: bool) -> str:
+    text = (
         f"Search episodes of the best policy (candidate {candidate}) of the promptpo run"
-        f" {name_of(run)} on {spec.name}. {spec.title}",
-        f"The policy is code that {_author_words(run)}.",
-    ]
-    if not own:
-        fields = ", ".join(
-            f"{item.name} [{item.start}:{item.stop}]" for item in layout(spec.observation)
-        )
-        lines.append(f"Observations are the fields of the spec: {fields}.")
-    if not own and getattr(env, "spec", None) is not None:
-        lines.append(f"Environment: {env.spec.id}.")
-    return "\n".join(lines)
+        f" {name_of(run)} on {spec.name}. {spec.title}\nWritten by: {writer_of(run)}."
+    )
+    if own:
+        return text
+    fields = [f"{item.name} [{item.start}:{item.stop}]" for item in layout(spec.observation)]
+    return f"{text}\nObservations are the fields of the spec: {', '.join(fields)}."

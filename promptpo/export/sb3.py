@@ -1,118 +1,160 @@
-"""Stable-Baselines3's ``predict`` around an exported policy: as files, and as an object."""
+"""An exported policy under Stable-Baselines3's ``predict``; Stable-Baselines3 is not imported."""
 
 from __future__ import annotations
 
 import runpy
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
-from importlib.resources import files
 from pathlib import Path
-from string import Template
-from typing import TYPE_CHECKING
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from promptpo.export.inline import Inlined, NotInlinable, inline
 from promptpo.export.learned import Maker
 from promptpo.export.policy_file import PolicyFile
-from promptpo.export.readme import loading, shown_episodes, start_inlined
-from promptpo.spec import Env, EnvSpec, Raw, layout
-from promptpo.types import Rollout
+from promptpo.spec import Env, EnvSpec, Flat, Raw, Space, layout
 
-if TYPE_CHECKING:
-    from promptpo.export.sb3_wrapper import SB3Policy
-    from promptpo.spec import Flat
+Policy: TypeAlias = Any
+Action: TypeAlias = Any
 
-#: Where the exported folder has the spec, seen from a script in it.
-SPEC_BESIDE = 'Path(__file__).with_name("spec")'
-
-_LOAD = Template('''
-
-def load(env: Env) -> SB3Policy:
-    """The policy of this folder, for this environment or VecEnv."""
-    from policy import $names$observe
-
-    return SB3Policy(env, $policy, Observation, $name, lifetime="$lifetime")
-''')
-
-_FROM_SPEC = """
-    from pathlib import Path
-
-    from promptpo.export.sb3 import flat_observe
-    from promptpo.spec import load_spec
-
-    observe = flat_observe($spec)"""
-
-_EXAMPLE = Template('''\
-"""Plays $spec with Stable-Baselines3's evaluate_policy; needs stable-baselines3 too."""
-
-$imports
+#: Wrappers that a policy's ``observe`` does not expect around the environment.
+_WRAPPERS = ("Monitor", "TimeLimit", "OrderEnforcing", "PassiveEnvChecker")
 
 
-$definitions
+class SB3Policy:
+    """Plays an exported policy wherever a model of Stable-Baselines3 is expected.
 
+    Whatever evaluates or records a model by calling ``predict`` takes it, ``evaluate_policy``
+    among them. The first arguments stand in an exported ``policy.py``::
 
-def as_in_the_run():
-    """The task as it was in the run."""
-    env = $make()
-    while type(env).__name__ in ("TimeLimit", "OrderEnforcing", "PassiveEnvChecker"):
-        env = env.env
-    return Monitor(TimeLimit($wrapped, max_episode_steps=$horizon))
+        from policy import Observation, Policy, observe
 
+        model = SB3Policy(env, Policy, Observation, observe)
 
-venv = DummyVecEnv([as_in_the_run])
-${policy_for_all}for seed, measured in $episodes:
-    venv.seed(seed)
-    mean, _ = evaluate_policy($policy, venv, n_eval_episodes=1)
-    print(f"seed {seed}: return {mean:.6g}, measured {measured:.6g}")
-''')
-
-_IMPORTS = (
-    "from gymnasium.wrappers import TimeLimit",
-    "from stable_baselines3.common.evaluation import evaluate_policy",
-    "from stable_baselines3.common.monitor import Monitor",
-    "from stable_baselines3.common.vec_env import DummyVecEnv",
-)
-
-_SEEDED = '''\
-class SeededReset(gymnasium.Wrapper):
-    """Starts the episode of a seed as the run did; draws a seed where none is given."""
-
-    def reset(self, *, seed=None, options=None):
-        if seed is None:
-            seed = int(self.np_random.integers(2**31))
-        return {reset}(self.env, seed), {{}}'''
-
-
-_START = """\
-def start(env, seed):
-    SPEC.new_life(env, life_seed(seed, {life}))
-    return {started}"""
-
-
-def sb3_policy(policy: Path, spec: EnvSpec, env: Env) -> SB3Policy:
-    """``best/policy.py`` of a run (or its exported copy) as a policy for Stable-Baselines3.
-
-    The file is run as it is, without the sandbox: read it first. ``env`` is an environment like
-    ``spec.make()``, or a VecEnv of such.
+    Args:
+        env: the environment, or a VecEnv. Its spaces tell one observation from a batch and bound
+            the actions. Where ``observe`` reads the environment itself, not only its observation,
+            a VecEnv must be one whose environments live in this process (DummyVecEnv).
+        policy: makes a policy, an object with ``act(observation)``.
+        observation: makes what ``act`` expects from a flat float64 vector.
+        observe: ``observe(raw, env)`` makes that vector from what the environment returns.
+        lifetime: "episode": a new policy for each episode; "evaluation": one for all episodes of
+            an environment; its ``reset()``, where it has one, is called between them.
     """
-    from promptpo.export.sb3_wrapper import SB3Policy
 
-    names = runpy.run_path(str(policy))
-    file = PolicyFile.read(policy)
-    maker = Maker.of(file.played, file.learned)
-    observe = names.get("observe") or flat_observe(spec)
-    return SB3Policy(
-        env,
-        partial(names["Policy"], names[maker.values]) if maker.values else names["Policy"],
-        names["Observation"],
-        observe,
-        spec.policy_lifetime,
-    )
+    def __init__(
+        self,
+        env: Env,
+        policy: Callable[[], Policy],
+        observation: Callable[[Any], Any],
+        observe: Callable[[Raw, Env], Any],
+        lifetime: str = "episode",
+    ) -> None:
+        self.observation_space = env.observation_space
+        self.action_space = env.action_space
+        self._envs = [_unwrapped(inner) for inner in getattr(env, "envs", [env])]
+        self._policy, self._observation, self._observe = policy, observation, observe
+        self._lifetime = lifetime
+        self._policies: list[Policy] = []
+
+    @classmethod
+    def load(cls, file: str | Path, spec: EnvSpec, env: Env) -> SB3Policy:
+        """Return the policy of ``best/policy.py`` of a run, or of its exported copy.
+
+        It is made with what its ``prepare`` returned, if anything, and lives as long as the spec
+        says. The file is run without the sandbox: read it first. ``env`` is an environment like
+        ``spec.make()``, or a VecEnv of such. Raises UsageError where the file cannot be read.
+        """
+        read = PolicyFile.read(Path(file))
+        names = runpy.run_path(str(file))
+        values = Maker.of(read.played, read.learned).values
+        policy = partial(names["Policy"], names[values]) if values else names["Policy"]
+        observe = names.get("observe") or _flat_observe(spec)
+        return cls(env, policy, names["Observation"], observe, spec.policy_lifetime)
+
+    def predict(
+        self,
+        observation: Raw,
+        state: Sequence[Policy] | None = None,
+        episode_start: Sequence[bool] | None = None,
+        deterministic: bool = True,
+    ) -> tuple[Action, tuple[Policy, ...]]:
+        """Return actions for one observation or a batch of them, and the state to hand back.
+
+        ``state`` is what the last call returned: one policy object per environment. Without it the
+        policies of the last call go on; the first call, or one for another number of environments,
+        begins anew. ``episode_start`` (one bool per environment) says which environments have just
+        been reset; a loop that does not give it calls ``reset()`` before each episode.
+        ``deterministic`` changes nothing: a policy that draws random numbers always does.
+        """
+        rows, batch = self._rows(observation)
+        policies = list(self._policies if state is None else state)
+        if len(policies) != len(rows):
+            policies = [None] * len(rows)
+        begun = np.zeros(len(rows), dtype=bool)
+        if episode_start is not None:
+            begun[:] = episode_start
+        envs = self._envs if len(self._envs) == len(rows) else self._envs[:1] * len(rows)
+        actions = []
+        for i, (raw, env) in enumerate(zip(rows, envs, strict=True)):
+            if begun[i] or policies[i] is None:
+                policies[i] = self._start(policies[i])
+            seen = self._observation(self._observe(raw, env))
+            actions.append(self._action(policies[i].act(seen)))
+        self._policies = policies
+        stacked = np.stack(actions)
+        return (stacked if batch else stacked[0]), tuple(policies)
+
+    def reset(self) -> None:
+        """Start an episode with the next call, where ``episode_start`` is not given."""
+        if self._lifetime == "episode":
+            self._policies = []
+        else:
+            self._policies = [self._start(policy) for policy in self._policies]
+
+    def _start(self, policy: Policy) -> Policy:
+        """Return the policy for a new episode, given that of the one before (None: none)."""
+        if policy is None or self._lifetime == "episode":
+            return self._policy()
+        if hasattr(policy, "reset"):
+            policy.reset()
+        return policy
+
+    def _rows(self, observation: Raw) -> tuple[list[Raw], bool]:
+        """Return observations one by one, and whether they came as a batch."""
+        if isinstance(observation, tuple):
+            return [observation], False
+        if isinstance(observation, dict):
+            key, space = next(iter(self.observation_space.spaces.items()))
+            if not _is_batch(observation[key], space):
+                return [observation], False
+            count = len(observation[key])
+            return [{k: v[i] for k, v in observation.items()} for i in range(count)], True
+        if _is_batch(observation, self.observation_space):
+            return list(observation), True
+        return [observation], False
+
+    def _action(self, action: Action) -> Action:
+        """Return the action in the space's shape and dtype; continuous ones clipped to bounds."""
+        space = self.action_space
+        row = np.asarray(action).reshape(space.shape)
+        if hasattr(space, "low"):
+            row = np.clip(row, space.low, space.high)
+        return row.astype(space.dtype)
 
 
-def flat_observe(spec: EnvSpec) -> Callable[[Raw, Env], Flat]:
-    """The spec's ``observe``, made to return the fields as one vector."""
+def _is_batch(observation: Raw, space: Space) -> bool:
+    return np.ndim(observation) > len(space.shape)
+
+
+def _unwrapped(env: Env) -> Env:
+    while type(env).__name__ in _WRAPPERS:
+        env = env.env
+    return env
+
+
+def _flat_observe(spec: EnvSpec) -> Callable[[Raw, Env], Flat]:
+    """Return the spec's ``observe``, made to return the fields as one vector."""
     own = spec.observe
     assert own is not None  # noqa: S101 - without one of its own, policy.py has one that fits
 
@@ -124,54 +166,3 @@ def flat_observe(spec: EnvSpec) -> Callable[[Raw, Env], Flat]:
         return np.ravel(seen).astype(np.float64)
 
     return observe
-
-
-def sb3_module(spec: EnvSpec, maker: Maker) -> str:
-    """Source of ``sb3_policy.py``: the wrapper, and ``load(env)`` for the policy beside it."""
-    wrapper = files("promptpo.export").joinpath("sb3_wrapper.py").read_text("utf-8")
-    try:
-        if spec.observe is not None:
-            inline(spec.observe)  # or policy.py is without it
-        observe = ", observe"
-    except NotInlinable:
-        observe = _FROM_SPEC.replace("$spec", loading(spec, SPEC_BESIDE))
-    return wrapper + _LOAD.substitute(
-        observe=observe,
-        name="observe",
-        lifetime=spec.policy_lifetime,
-        names=maker.names,
-        policy=f"lambda: {maker.call}" if maker.values else "Policy",
-    )
-
-
-def sb3_example(spec: EnvSpec, played: Rollout | None) -> str:
-    """Source of ``run_sb3.py``: some of the run's episodes through ``evaluate_policy``."""
-    life = played.life if played else spec.life
-    try:
-        parts = start_inlined(spec)
-        make, reset = spec.make.__name__, spec.reset.__name__ if spec.reset else ""
-    except NotInlinable:
-        parts = Inlined(
-            ["from pathlib import Path", "from promptpo.spec import load_spec"],
-            {"SPEC": f"SPEC = {loading(spec, SPEC_BESIDE)}"},
-        )
-        make, reset = "SPEC.make", "SPEC.reset" if spec.reset else ""
-        if spec.new_life is not None:
-            parts.imports.append("from promptpo.common.lives import life_seed")
-            started = f"{reset}(env, seed)" if reset else "env.reset(seed=seed)[0]"
-            parts.definitions["start"] = _START.format(life=life, started=started)
-            reset = "start"
-    imports = [*_IMPORTS, *parts.imports, *(["import gymnasium"] if reset else [])]
-    if reset:
-        parts.definitions["SeededReset"] = _SEEDED.format(reset=reset)
-    return _EXAMPLE.substitute(
-        spec=spec.name,
-        imports="\n".join([*sorted(set(imports)), "", "from sb3_policy import load"]),
-        definitions=parts.text,
-        make=make,
-        wrapped="SeededReset(env)" if reset else "env",
-        horizon=spec.horizon,
-        episodes=shown_episodes(played),
-        policy_for_all="policy = load(venv)  # one for all of these\n" if life > 1 else "",
-        policy="policy" if life > 1 else "load(venv)",
-    )

@@ -128,7 +128,7 @@ def test_missing_runs_are_told_everywhere(holes):
     assert "beta, seed 1: not begun" in page
     table = latex_table(holes, aggregates(holes))
     assert "3 runs of 12 without a score" in table
-    assert re.search(r"reach \(success\) & \S+ & -- ", table)
+    assert re.search(r"reach \(success\) & \s*\S+ \[\S+, \S+\] & +-- ", table)
 
 
 def test_one_run_on_each_spec_gives_no_interval_of_averages_and_is_said(tmp_path):
@@ -176,7 +176,7 @@ def test_published_numbers_are_marked_and_never_mixed_with_ours(full):
 
 def test_what_people_name_things_is_text_on_the_page_and_in_latex(tmp_path):
     label = "<b>50%_of\\it</b>"
-    suite = replace(suite_of(("walk",), (label,), (0,)), title="50% & more <i>")
+    suite = replace(suite_of(("walk",), (label,), (0,)), title="50% & more\n<i>")
     played = read_cells(tmp_path, suite, [Cell(label, "walk", 0, problem="<script>alert(1)")])
 
     page, table = page_of(played), latex_table(played, aggregates(played))
@@ -184,7 +184,7 @@ def test_what_people_name_things_is_text_on_the_page_and_in_latex(tmp_path):
     assert "<script>alert" not in page
     assert "<b>50" not in page
     assert "50\\%\\_of\\textbackslash{}it" in table
-    assert "50\\% \\& more \\textless{}i\\textgreater{}" in table
+    assert "\n% 50% & more <i>: mean scores" in table
 
 
 def test_a_table_has_a_column_for_each_method_in_every_row(full):
@@ -192,7 +192,6 @@ def test_a_table_has_a_column_for_each_method_in_every_row(full):
     rows = [line for line in table.splitlines() if line.endswith("\\\\")]
 
     assert {line.count(" & ") for line in rows} == {2}
-    assert "\\textbf{" in table
 
 
 @pytest.mark.slow
@@ -224,7 +223,7 @@ def test_without_matplotlib_all_else_is_written_and_said(tmp_path, monkeypatch):
 
     assert not any(file.suffix == ".pdf" for file in files)
     page = (tmp_path / "index.html").read_text()
-    assert "No figures were drawn: figures need the package" in page
+    assert "Files for a paper are missing: figures need the package" in page
 
 
 @pytest.mark.slow

@@ -95,7 +95,7 @@ def test_reflection_can_be_turned_on_over_a_file() -> None:
         (["prompt"], "name the spec whose prompts are to be shown"),
         (["eval"], "the following arguments are required: POLICY_OR_RUN"),
         (["export", "latest", "--how", "x"], "--how: it stands in a recording's header"),
-        (["export", "latest", "--recording", "x", "--sb3"], "--recording: writes no policy"),
+        (["export", "latest", "--recording", "x", "--minari"], "--recording: writes no policy"),
         (["prompt", "cartpole", "--act-timeuot", "2"], "did you mean '--act-timeout'?"),
     ],
 )

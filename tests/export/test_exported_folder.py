@@ -65,7 +65,7 @@ def test_the_notice_tells_whose_terms_apply(cartpole, tmp_path):
 def test_files_with_other_content_are_kept(cartpole, tmp_path):
     run = read_record(cartpole.folder)
     write_folder(run, tmp_path)
-    write_folder(run, tmp_path, sb3=True, force=True)
+    write_folder(run, tmp_path, force=True)
     (tmp_path / "run.py").write_text("mine")
     with pytest.raises(UsageError, match=r"run\.py: exists already; give --force"):
         write_folder(run, tmp_path)
@@ -113,11 +113,9 @@ def test_a_spec_that_has_changed_and_of_which_there_is_no_copy_is_refused(tmp_pa
 
 
 def test_the_command_writes_into_the_run_by_default(cartpole, capsys):
-    assert exit_code("export", cartpole.folder, "--sb3") == 0
+    assert exit_code("export", cartpole.folder) == 0
     names = {Path(line).name for line in capsys.readouterr().out.splitlines()}
-    assert names == {
-        "policy.py", "run.py", "README.md", "NOTICE.md", "sb3_policy.py", "run_sb3.py",
-    }  # fmt: skip
+    assert names == {"policy.py", "run.py", "README.md", "NOTICE.md"}
     assert names == {p.name for p in (cartpole.folder / "export").iterdir()}
 
 
@@ -135,10 +133,9 @@ def test_a_run_that_is_none_is_one_line(tmp_path, capsys):
     assert "not a run (no events.jsonl)" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("file", ["policy.py", "sb3_policy.py"])
-def test_what_is_imported_elsewhere_needs_numpy_alone(cartpole, tmp_path, file):
-    write_folder(read_record(cartpole.folder), tmp_path, sb3=True)
-    tree = ast.parse((tmp_path / file).read_text())
+def test_the_policy_needs_numpy_alone(cartpole, tmp_path):
+    write_folder(read_record(cartpole.folder), tmp_path)
+    tree = ast.parse((tmp_path / "policy.py").read_text())
     names = {a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names}
     names |= {n.module.split(".")[0] for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)}
-    assert {n for n in names if n not in sys.stdlib_module_names} <= {"numpy", "policy"}
+    assert {n for n in names if n not in sys.stdlib_module_names} <= {"numpy"}

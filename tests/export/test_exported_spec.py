@@ -65,7 +65,7 @@ def exported(request, tmp_path_factory):
     )
     (base / "aisle.py").write_text("SPEC = 'another'\n")
     to = tmp_path_factory.mktemp("there") / "policy"
-    assert main(["export", str(result.folder), "--to", str(base / "to"), "--sb3"]) == 0
+    assert main(["export", str(result.folder), "--to", str(base / "to")]) == 0
     shutil.copytree(base / "to", to)
     shutil.rmtree(base)
     measured = [(e.seed, e.return_) for e in result.test.episodes]
@@ -98,14 +98,14 @@ def test_it_names_no_place_of_the_machine_that_it_was_made_on(exported):
             assert str(Path.home()) not in file.read_text(), file
 
 
-def test_the_policy_for_stable_baselines3_loads_the_spec_beside_it(exported):
+def test_stable_baselines_predict_takes_the_spec_beside_it(exported):
     to, _, _ = exported
     code = (
-        "from promptpo.spec import load_spec; from sb3_policy import load\n"
-        "env = load_spec('spec').make(); seen, _ = env.reset(seed=1)\n"
-        "print(load(env).predict(seen)[0] in (0, 1))"
+        "from promptpo.export import SB3Policy; from promptpo.spec import load_spec\n"
+        "spec = load_spec('spec'); env = spec.make(); seen, _ = env.reset(seed=1)\n"
+        "print(SB3Policy.load('policy.py', spec, env).predict(seen)[0] in (0, 1))"
     )
-    path = os.pathsep.join([str(to), str(Path(promptpo.__file__).parents[1])])
+    path = str(Path(promptpo.__file__).parents[1])
     done = subprocess.run(
         [sys.executable, "-c", code],
         check=False,

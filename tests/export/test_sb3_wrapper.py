@@ -1,12 +1,13 @@
 """The wrapper keeps to the contract of Stable-Baselines3's predict, without the package."""
 
+import gymnasium
 import numpy as np
 import pytest
 from exported_runs import finished_run, lines_of, measured_lines
 from gymnasium import spaces
 
-from promptpo.export import sb3_policy, spec_of, write_folder
-from promptpo.export.sb3_wrapper import SB3Policy
+from promptpo.export import SB3Policy, spec_of, write_folder
+from promptpo.spec import load_spec
 from promptpo.store.reading import read_record
 
 
@@ -14,18 +15,23 @@ from promptpo.store.reading import read_record
 @pytest.mark.parametrize("spec", ["cartpole", "mujoco_halfcheetah"])
 def test_a_loop_of_one_s_own_returns_what_the_run_measured(spec, tmp_path):
     run = finished_run(tmp_path, spec)
-    env = spec_of(read_record(run.folder)).make()
-    policy = sb3_policy(run.folder / "best" / "policy.py", spec_of(read_record(run.folder)), env)
+    spec = spec_of(read_record(run.folder))
+    env = spec.make()
+    policy = SB3Policy.load(run.folder / "best" / "policy.py", spec, env)
     for seed, measured in zip(run.test.seeds, run.test.returns, strict=True):
         policy.reset()
-        observation, total, done = env.reset(seed=seed)[0], 0.0, False
-        while not done:
-            action, _ = policy.predict(observation)
-            assert env.action_space.contains(action)
-            observation, reward, terminated, truncated, _ = env.step(action)
-            total += reward
-            done = terminated or truncated
-        assert total == pytest.approx(measured)
+        assert episode_return(policy, env, seed) == pytest.approx(measured)
+
+
+def episode_return(policy, env, seed):
+    observation, total, done = env.reset(seed=seed)[0], 0.0, False
+    while not done:
+        action, _ = policy.predict(observation)
+        assert env.action_space.contains(action)
+        observation, reward, terminated, truncated, _ = env.step(action)
+        total += reward
+        done = terminated or truncated
+    return total
 
 
 class Counter:
@@ -180,15 +186,9 @@ def test_an_observe_that_cannot_be_copied_comes_from_the_spec(tmp_path):
     path.write_text(CLOSURE_SPEC)
     run = finished_run(tmp_path / "runs", str(path), LEAN)
     folder = tmp_path / "to"
-    write_folder(read_record(run.folder), folder, sb3=True)
+    write_folder(read_record(run.folder), folder)
     assert lines_of(folder / "run.py") == measured_lines(run)
-    (folder / "play.py").write_text(
-        "import gymnasium\nfrom sb3_policy import load\n"
-        "env = gymnasium.make('CartPole-v1')\npolicy = load(env)\n"
-        f"raw, total = env.reset(seed={run.test.seeds[0]})[0], 0\n"
-        "for _ in range(50):\n"
-        "    raw, reward, over, _, _ = env.step(policy.predict(raw)[0])\n"
-        "    total += reward\n    if over:\n        break\n"
-        "print(total)\n"
-    )
-    assert lines_of(folder / "play.py") == [str(run.test.returns[0])]
+    task = load_spec(str(folder / "spec"))
+    env = gymnasium.make("CartPole-v1", max_episode_steps=50)
+    policy = SB3Policy.load(folder / "policy.py", task, env)
+    assert episode_return(policy, env, run.test.seeds[0]) == run.test.returns[0]

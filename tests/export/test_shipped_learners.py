@@ -1,9 +1,7 @@
 """Policies that have learned, away from their run: CartPole, played live."""
 
-import importlib
 import json
 import shutil
-import sys
 
 import numpy as np
 import pytest
@@ -12,9 +10,8 @@ from scripted import run_small
 
 import promptpo
 from promptpo.errors import UsageError
-from promptpo.export import write_folder
+from promptpo.export import SB3Policy, write_folder
 from promptpo.export.policy_file import PolicyFile
-from promptpo.export.sb3 import sb3_policy
 from promptpo.spec import load_spec
 from promptpo.store.reading import read_record
 
@@ -62,7 +59,7 @@ def learned(request, tmp_path_factory):
 @pytest.fixture(scope="module")
 def taken(learned, tmp_path_factory):
     to = tmp_path_factory.mktemp("taken") / "away"
-    write_folder(read_record(learned.folder), to, sb3=True)
+    write_folder(read_record(learned.folder), to)
     return to
 
 
@@ -103,20 +100,15 @@ def test_it_is_the_same_from_its_run_its_candidate_and_an_export(learned, taken)
     assert played.rollout.returns == learned.test.returns
 
 
-def test_stable_baselines_predict_makes_it_with_what_it_has_learned(taken, monkeypatch):
+def test_stable_baselines_predict_makes_it_with_what_it_has_learned(learned, taken):
     spec = load_spec("cartpole")
     env = spec.make()
-    wrapped = sb3_policy(taken / "policy.py", spec, env)
-    observation, _ = env.reset(seed=1)
-    assert wrapped.predict(observation)[0] in (0, 1)
-    monkeypatch.chdir(taken)
-    monkeypatch.syspath_prepend(taken)
-    for name in ("sb3_policy", "policy"):  # a program's own module is called policy too
-        monkeypatch.delitem(sys.modules, name, raising=False)
-    exported = importlib.import_module("sb3_policy")
-    assert exported.load(env).predict(observation)[0] == wrapped.predict(observation)[0]
-    for name in ("sb3_policy", "policy"):
-        del sys.modules[name]
+    model = SB3Policy.load(taken / "policy.py", spec, env)
+    total, done, seen = 0.0, False, env.reset(seed=learned.test.seeds[0])[0]
+    while not done:
+        seen, reward, terminated, truncated, _ = env.step(model.predict(seen)[0])
+        total, done = total + reward, terminated or truncated
+    assert total == learned.test.returns[0]
 
 
 def test_a_candidate_without_its_run_says_what_to_name(learned):

@@ -124,7 +124,7 @@ class _Handler(BaseHTTPRequestHandler):
         found = _PATH.fullmatch(path)
         folder = runs.get(found[1]) if found else None
         if path == "/" and self.server.only and runs:
-            self._send(302, headers={"Location": _location(next(iter(runs)))})
+            self._send(302, Location=_location(next(iter(runs))))
         elif path == "/":
             self._send_page(runs.values(), lambda state: self._index(runs, state))
         elif found is None or folder is None:
@@ -148,7 +148,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Send a page under the state that it shows; a HEAD request renders nothing."""
         state = _state(folders)
         body = render(state).encode() if self.command == "GET" else b""
-        self._send(200, body, _HTML, {"ETag": f'"{state}"'})
+        self._send(200, body, _HTML, ETag=f'"{state}"')
 
     def _send_file(self, folder: Path, file: Path) -> None:
         """Send a file, or the range of it that was asked for: browsers seek in videos by ranges."""
@@ -160,20 +160,14 @@ class _Handler(BaseHTTPRequestHandler):
         part = slice(int(wanted[1]), int(wanted[2] or len(body)) + 1) if wanted else slice(None)
         if wanted and (piece := body[part]):
             place = f"bytes {part.start}-{part.start + len(piece) - 1}/{len(body)}"
-            self._send(206, piece, kind, {"Content-Range": place})
+            self._send(206, piece, kind, Content_Range=place)
         else:
-            self._send(200, body, kind, {"Accept-Ranges": "bytes"})
+            self._send(200, body, kind, Accept_Ranges="bytes")
 
-    def _send(
-        self,
-        status: int,
-        body: bytes = b"",
-        kind: str = _PLAIN,
-        headers: dict[str, str] | None = None,
-    ) -> None:
+    def _send(self, status: int, body: bytes = b"", kind: str = _PLAIN, **headers: str) -> None:
         self.send_response(status)
-        for name, value in {"Content-Type": kind, **(headers or {})}.items():
-            self.send_header(name, value)
+        for name, value in {"Content_Type": kind, **headers}.items():
+            self.send_header(name.replace("_", "-"), value)
         if self.command == "GET":
             self.send_header("Content-Length", str(len(body)))
         self.end_headers()

@@ -205,7 +205,7 @@ def test_a_run_that_is_whole_needs_no_repair(folder, capsys):
 
 def test_readers_say_what_they_leave_out(folder, tmp_path, capsys):
     damage(folder, "reply")
-    assert main(["record", str(folder), "--to", str(tmp_path / "recording.jsonl")]) == 0
+    assert main(["export", str(folder), "--recording", str(tmp_path / "recording.jsonl")]) == 0
     done = capsys.readouterr()
     assert "cannot be read; replies in it are left out" in done.err
     assert "3 replies" in done.out

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from promptpo.cli import runs
 from promptpo.cli.parser import Parser, add_out, converter
-from promptpo.common import text
 from promptpo.common.terminal import say
 
 
@@ -21,16 +20,7 @@ def parser() -> Parser:
         type=converter(int, 0, 65_535),
         default=8321,
         metavar="N",
-        help="port to listen on; 0: a free one (default: 8321)",
-    )
-    p.add_argument(
-        "--host",
-        default="127.0.0.1",
-        metavar="ADDRESS",
-        help="address to listen on (default: 127.0.0.1)",
-    )
-    p.add_argument(
-        "--public", action="store_true", help="allow a --host that other machines can reach"
+        help="port on 127.0.0.1; 0: a free one (default: 8321)",
     )
     p.add_argument("--open", action="store_true", help="open the page in a browser")
     add_out(p)
@@ -39,15 +29,14 @@ def parser() -> Parser:
 
 def main(arguments: argparse.Namespace) -> int:
     """Serve until Ctrl-C."""
-    from promptpo.view import Site, open_server
+    from promptpo.view import PageServer
 
     out: Path = arguments.out
     if arguments.run is None:
-        site = Site(lambda: runs.all_runs(out), text.near_path(out))
+        server = PageServer(lambda: runs.all_runs(out), out, arguments.port)
     else:
-        folder = runs.find(arguments.run, out)
-        site = Site(lambda: [folder], text.near_path(folder.parent), only=True)
-    server = open_server(site, arguments.host, arguments.port, public=arguments.public)
+        folder = runs.find(arguments.run, out).resolve()
+        server = PageServer(lambda: [folder], folder.parent.parent, arguments.port, only=True)
     with contextlib.suppress(KeyboardInterrupt), server:
         say(f"{server.url}  (Ctrl-C ends it)")
         if arguments.open:

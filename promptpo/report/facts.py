@@ -15,15 +15,11 @@ from promptpo.ui.summary import isolation_words, steps_words
 
 @dataclass(frozen=True)
 class Fact:
-    """One tile: a label, a figure, and a line below it.
-
-    ``since``: the figure is the time since then, in seconds since the epoch, and goes on.
-    """
+    """One tile: a label, a figure, and a line below it."""
 
     label: str
     figure: str
     note: str = ""
-    since: float | None = None
 
 
 def facts(run: RunRecord) -> list[Fact]:
@@ -45,7 +41,7 @@ def facts(run: RunRecord) -> list[Fact]:
             f"{len(run.policies):,}",
             f"{failed:,} failed{calls if asks else ''}",
         ),
-        Fact("Time", time, done, run.since),
+        Fact("Time", time, done),
     ]
 
 

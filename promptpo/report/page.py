@@ -43,12 +43,12 @@ def render_report(
     *,
     page: Path | None = None,
     inline_videos: bool = False,
-    live: bool = False,
+    state: str = "",
 ) -> str:
-    """The page for one run or several.
+    """Return the page for one run or several.
 
-    ``page`` is the folder that the page will lie in (None: the folder of its one run), ``live``
-    adds the script that follows a run on the server that the page came from.
+    ``page`` is the folder that the page will lie in (None: the folder of its one run). ``state``
+    names what the page shows on a server; the page reloads when the server names another one.
     """
     assert runs  # noqa: S101 - the callers see to it
     runs = side_by_side(runs, lambda run: (run.spec, run.twin_of))
@@ -60,16 +60,16 @@ def render_report(
             linked = [(Summary.of(v.run), v.run.folder.name, f"#{v.prefix}run") for v in views]
             overview = runs_table(linked, "The runs of this report")
         title = " · ".join(dict.fromkeys(run.spec for run in runs))
-        html = render("report.html", title=title, views=views, overview=overview, live=live)
+        html = render("report.html", title=title, views=views, overview=overview, state=state)
         if inline_videos or len(html.encode()) < LIMIT:
             break
     return html
 
 
-def render_index(runs: Sequence[tuple[Summary, str, str]], where: str) -> str:
-    """The list of runs that ``promptpo view`` shows, with the name and the address of each."""
+def render_index(runs: Sequence[tuple[Summary, str, str]], where: str, state: str) -> str:
+    """Return the list of runs of ``promptpo view``, with the name and the address of each."""
     table: Table = runs_table(runs, f"In {where}, the latest first")
-    return render("index.html", title="Runs", table=table, where=where, live=True)
+    return render("index.html", title="Runs", table=table, where=where, state=state)
 
 
 def _views(
@@ -91,22 +91,21 @@ def _views(
 def render(
     template: str,
     *,
-    live: bool = False,
+    state: str = "",
     styles: Sequence[str] = ("report.css",),
     **values: Any,  # noqa: ANN401
 ) -> str:
     """A page of one of the templates; ``styles`` are the sheets that it needs."""
     style = "".join(map(_asset, styles))
-    # live.js comes first, because it notes the page as the server sent it.
-    script = (_asset("live.js") if live else "") + _asset("report.js")
+    script = _asset("report.js") + (_asset("live.js") if state else "")
     page = _environment().get_template(template)
     return clean(
         page.render(
-            csp=_policy(style, script, live=live),
+            csp=_policy(style, script, live=bool(state)),
             style=Markup(style),  # noqa: S704 - our own file
             script=Markup(script),  # noqa: S704 - our own file
             version=__version__,
-            live=live,
+            state=state,
             **values,
         )
     )

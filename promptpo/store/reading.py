@@ -82,15 +82,10 @@ class RunRecord(Record):
         return str(self.info.get("reason") or (self.finished or {}).get("reason") or "")
 
     @property
-    def since(self) -> float | None:
-        """Where the seconds of a running run count from, since the epoch; None: it has ended."""
-        return self.latest - self.seconds if self.status == LIVE else None
-
-    @property
     def elapsed(self) -> float:
-        """Seconds that the run took; one that is going on may wait for a reply since its event."""
-        if self.since is not None:
-            return max(self.seconds, time.time() - self.since)
+        """Seconds that the run took, for one that goes on up to now."""
+        if self.status == LIVE:
+            return max(self.seconds, time.time() - self.latest + self.seconds)
         return float(self.info["seconds"]) if self.info.get("ended") else self.seconds
 
     @property

@@ -1,0 +1,237 @@
+"""The server of ``promptpo view``, over real connections."""
+
+import http.client
+import os
+import re
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from promptpo.cli.runs import all_runs
+from promptpo.errors import UsageError
+from promptpo.view import PageServer
+
+ROOT = Path(__file__).parents[2]
+RUN = "/runs/cartpole/20260101-000000/"
+
+
+@pytest.fixture
+def server(copied):
+    out = copied.parents[1]
+    with PageServer(lambda: all_runs(out), out, 0) as server:
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        yield server
+        server.shutdown()
+
+
+@pytest.fixture
+def ask(server):
+    def ask_(path, method="GET", host="localhost:1", **headers):
+        connection = http.client.HTTPConnection(*server.server_address[:2], timeout=20)
+        connection.request(method, path, headers={"Host": host} | headers)
+        answer = connection.getresponse()
+        answer.content = answer.read()
+        connection.close()
+        return answer
+
+    return ask_
+
+
+def test_a_page_comes_with_headers_that_lock_it_down(ask):
+    answer = ask(RUN)
+    assert answer.status == 200
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"]
+    assert b"connect-src &#39;self&#39;" in answer.content
+
+
+def test_head_names_the_state_that_the_page_shows(ask, copied):
+    state = ask(RUN, "HEAD")
+    assert (state.status, state.content) == (200, b"")
+    assert state.headers["ETag"].replace('"', "").encode() in ask(RUN).content
+    with (copied / "events.jsonl").open("a") as log:
+        log.write('{"type": "notice", "text": "something new"}\n')
+    assert ask(RUN, "HEAD").headers["ETag"] != state.headers["ETag"]
+    assert b"something new" in ask(RUN).content
+
+
+@pytest.mark.parametrize("name", [b"caf\xe9", b"50% off?#1", b"two\nlines", b"\xe2\x80\xae"])
+def test_a_folder_of_any_name_has_its_page(ask, copied, name):
+    shutil.copytree(copied, copied.parents[1] / os.fsdecode(name) / os.fsdecode(name))
+    paths = re.findall(r'href="(/runs/[^"]+)"', ask("/").content.decode())
+    assert len(paths) == 2
+    for path in paths:
+        assert b"<!doctype html>" in ask(path).content.lower()
+        assert ask(f"{path}best/policy.py").status == 200
+
+
+def test_only_names_of_this_machine_are_answered(ask):
+    for host in ("localhost", "127.0.0.1:8321", "[::1]:8321"):
+        assert ask("/", host=host).status == 200
+    for host in (
+        "evil.example",
+        "evil.example:8321",
+        "localhost.evil.example",
+        "10.0.0.5",
+        "",
+        "[",
+    ):
+        assert ask("/", host=host).status == 403
+
+
+def test_nothing_can_be_changed(ask):
+    for method in ("POST", "PUT", "PATCH", "DELETE", "OPTIONS"):
+        assert ask("/", method).status == 501
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/../../../etc/passwd",
+        "/runs/",
+        "/runs/cartpole/",
+        "/runs/../cartpole/",
+        f"{RUN}../../../../../../etc/passwd",
+        f"{RUN}events.jsonl",
+        f"{RUN}run.json",
+        f"{RUN}videos/",
+        f"{RUN}videos/../run.json",
+        f"{RUN}videos/..%2Frun.json",
+        f"{RUN}videos/%2e%2e/run.json",
+        f"{RUN}videos/link.mp4",
+        f"{RUN}videos/.hidden.mp4",
+        f"{RUN}videos/folder.mp4",
+        f"{RUN}videos/pipe.mp4",
+        f"{RUN}videos/{'a' * 5000}.mp4",
+        f"{RUN}best/policy.py/x",
+        "//etc/passwd",
+        "/runs/cartpole/%00/",
+        "/%ff%00%0a",
+        "*",
+    ],
+)
+def test_nothing_else_of_the_machine_can_be_read(ask, copied, path):
+    videos = copied / "videos"
+    (videos / "folder.mp4").mkdir(parents=True)
+    (videos / ".hidden.mp4").write_bytes(b"x")
+    (videos / "link.mp4").symlink_to("/etc/passwd")
+    os.mkfifo(videos / "pipe.mp4")
+    assert ask(path).status == 404
+
+
+def test_links_out_of_the_folder_of_runs_are_not_followed(ask, copied, finished):
+    task = copied.parent
+    (task / "20260102-000000").symlink_to(finished)
+    (task / "20260103-000000").mkdir()
+    (task / "20260103-000000" / "events.jsonl").symlink_to(finished / "events.jsonl")
+    (task / "20260104-000000").symlink_to(copied)
+    assert re.findall(r'href="(/runs/[^"]+)"', ask("/").content.decode()) == [RUN]
+    for name in ("20260102-000000", "20260103-000000"):
+        assert ask(f"/runs/cartpole/{name}/").status == 404
+
+
+def test_the_policy_is_plain_text(ask):
+    answer = ask(f"{RUN}best/policy.py")
+    assert answer.headers["Content-Type"] == "text/plain; charset=utf-8"
+    assert b"class Policy" in answer.content
+
+
+@pytest.mark.parametrize(
+    ("header", "status", "content"),
+    [
+        ("bytes=2-4", 206, b"234"),
+        ("bytes=7-", 206, b"789"),
+        ("bytes=5-99", 206, b"56789"),
+        (f"bytes=0-{'9' * 18}", 206, b"0123456789"),
+        ("bytes=8-3", 200, b"0123456789"),
+        ("bytes=10-", 200, b"0123456789"),
+        ("nonsense", 200, b"0123456789"),
+        (f"bytes={'9' * 5000}-", 200, b"0123456789"),
+        ("bytes=0-1,3-4", 200, b"0123456789"),
+    ],
+)
+def test_videos_can_be_sought(ask, copied, header, status, content):
+    (copied / "videos").mkdir()
+    (copied / "videos" / "a.mp4").write_bytes(b"0123456789")
+    answer = ask(f"{RUN}videos/a.mp4", Range=header)
+    assert (answer.status, answer.content) == (status, content)
+
+
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [
+        (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", b"400"),
+        (b"GET / HTTP/\xb2.\xb3\r\n\r\n", b"400"),
+        (b"GET /" + b"a" * 70_000 + b" HTTP/1.1\r\n\r\n", b"414"),
+        (b"GET / HTTP/1.1\r\n" + b"X: a\r\n" * 200 + b"\r\n", b"431"),
+        (b"GET / HTTP/1.1\r\nHost: " + b"9" * 9000 + b"\r\n\r\n", b"403"),
+    ],
+)
+def test_what_is_no_request_is_refused(server, capfd, words, status):
+    with socket.create_connection(server.server_address[:2], timeout=10) as connection:
+        connection.sendall(words)
+        assert status in connection.recv(1 << 16)
+    assert capfd.readouterr().err == ""
+
+
+def test_a_client_that_hangs_up_leaves_no_trace(server, ask, capfd):
+    for _ in range(3):
+        connection = socket.create_connection(server.server_address[:2])
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        connection.sendall(f"GET {RUN} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        connection.close()
+    assert ask(RUN).status == 200
+    assert capfd.readouterr().err == ""
+
+
+def test_a_damaged_run_does_not_hide_the_others(ask, copied):
+    damaged = copied.with_name("20260102-000000")
+    shutil.copytree(copied, damaged)
+    (damaged / "events.jsonl").write_bytes(b"broken\n{}\n")
+    (damaged / "run.json").write_bytes(b"broken")
+    answer = ask("/runs/cartpole/20260102-000000/")
+    assert answer.status == 500
+    assert re.fullmatch(r"[^\n]+\n", answer.content.decode())
+    assert RUN.encode() in ask("/").content
+
+
+def test_a_single_run_is_where_the_address_leads(copied):
+    server = PageServer(lambda: [copied], copied.parents[1], 0, only=True)
+    with server:
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        connection = http.client.HTTPConnection(*server.server_address[:2], timeout=20)
+        connection.request("GET", "/")
+        answer = connection.getresponse()
+        connection.close()
+        server.shutdown()
+    assert (answer.status, answer.headers["Location"]) == (302, RUN)
+
+
+def test_a_port_in_use_is_one_line(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(UsageError, match=rf"^http://127.0.0.1:{port}: .* --port .*$"):
+            PageServer(list, tmp_path, port)
+
+
+def test_ctrl_c_ends_it_quietly(copied):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "promptpo", "view", str(copied), "--port", "0"],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONUNBUFFERED": "1"},
+    )
+    line = process.stdout.readline()
+    assert line.startswith("http://127.0.0.1:")
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert (process.returncode, errors) == (0, "")

@@ -44,7 +44,6 @@ COMMANDS = {
     "tune": Command("tune", "let an optimizer choose the numbers of a policy"),
     "record": Command("record", "turn a run into a recording that can be replayed"),
     "export": Command("export", "take the best policy of a run away, to use it elsewhere"),
-    "repair": Command("repair", "set aside what cannot be read of a run's files"),
     "compare": Command("compare", "runs side by side: scores, tests, learning curves"),
     "bench": Command("bench", "methods on the same specs, seeds and budget, compared"),
     "analyze": Command("analyze", "what runs show of a question: salience"),

@@ -1,7 +1,7 @@
 """Twins of shipped specs: another world, truthfully described, that no model has seen.
 
 ``twin:NAME`` is the twin that ships; ``twin:NAME@SEED`` is drawn from another seed. A world may be
-met behind the order, signs and names of another, as ``promptpo transfer`` needs it:
+met behind the order, signs and names of another, as ``promptpo eval --on`` needs it:
 ``twin:NAME@SEED+original`` (or ``+SEED``, ``+shipped``), and ``twin:NAME@original+SEED``.
 """
 

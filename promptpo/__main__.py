@@ -1,12 +1,19 @@
 """``python -m promptpo`` and the ``promptpo`` script."""
+# PYTHON_ARGCOMPLETE_OK
 
 from __future__ import annotations
 
+import os
 import sys
 
 
 def main() -> int:
     """Run the command line, to which alone standard output belongs; returns the exit code."""
+    if "_ARGCOMPLETE" in os.environ:
+        from promptpo.cli.completion import complete
+
+        complete()
+        return 0
     from promptpo.common import interrupts
 
     interrupts.install()

@@ -208,7 +208,7 @@ def test_resuming_sets_aside_what_cannot_be_read_and_says_so(folder):
 
 def test_readers_say_what_they_leave_out(folder, tmp_path, capsys):
     damage(folder, "reply")
-    assert main(["record", str(folder), "--to", str(tmp_path / "recording.jsonl")]) == 0
+    assert main(["export", str(folder), "--recording", str(tmp_path / "recording.jsonl")]) == 0
     done = capsys.readouterr()
     assert "cannot be read; replies in it are left out" in done.err
     assert "3 replies" in done.out

@@ -20,7 +20,7 @@ FLOORS = (
     {"cli"},
     {"api", "bench"},
     {"evaluation", "sweep"},
-    {"analysis", "checks", "comparison", "trackers", "video", "view"},
+    {"checks", "comparison", "trackers", "video", "view"},
     {"report"},
     {"run"},
     {"export", "methods", "ui"},

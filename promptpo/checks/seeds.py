@@ -1,4 +1,4 @@
-"""Checks of seeds: an episode is its seed's, and no other's; else, what loses the seed."""
+"""Check that a seed repeats its episode, and that different seeds differ."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import numpy as np
 
 from promptpo.checks.findings import Effort, Finding, judged
 from promptpo.checks.replay import SEEDS, Company, Outcome, digests, episode_of
-from promptpo.checks.seed_use import lines_that_lose_seeds
 from promptpo.common.text import plural
 from promptpo.errors import SpecError
 from promptpo.rollout.seeds import episode_seeds
@@ -21,6 +20,12 @@ from promptpo.spec.loading.importing import line_of
 from promptpo.types import Stream
 
 Trace: TypeAlias = list[Outcome]
+
+_REMEDY = (
+    "begin the environment's reset with super().reset(seed=seed), draw from self.np_random alone,"
+    " and let reset set all that step changes; for an environment that is not yours, give EnvSpec"
+    " a reset(env, seed)"
+)
 
 
 def check_seeds(task: Task, replayed: Sequence[str] | str, effort: Effort) -> Iterator[Finding]:
@@ -45,12 +50,12 @@ def _compared(task: Task, replayed: Sequence[str]) -> Finding:
         named = ", ".join(map(str, unlike))
         seeds = f"seed {named} plays" if len(unlike) == 1 else f"seeds {named} play"
         problems.append(f"{seeds} differently in a new process")
-        more = (_how_unlike(task, unlike[0]), *lines_that_lose_seeds(task))
+        more = (_how_unlike(task, unlike[0]), _REMEDY)
     elif different == 1 and not spec.deterministic:
         problems.append(f"{len(SEEDS)} seeds all give the same episode")
         at = _line(task, "")
         sure = f"if the task has one start and no chance, give EnvSpec deterministic=True ({at})"
-        more = (*lines_that_lose_seeds(task), sure)
+        more = (_REMEDY, sure)
     elif different > 1 and spec.deterministic:
         problems.append(f"deterministic, as stated, but {different} of {len(SEEDS)} differ")
         more = (f"take out deterministic=True ({_line(task, 'deterministic')})",)
@@ -63,7 +68,7 @@ def _line(task: Task, part: str) -> str:
 
 
 def _how_unlike(task: Task, seed: int) -> str:
-    """When episodes of a seed differ: in new environments, beside others, after others, or else."""
+    """Describe when two episodes of a seed differ: alone, beside others, or after others."""
     try:
         one, other = _first_episode(task, seed), _first_episode(task, seed)
         if place := _difference(task, one, other):

@@ -1,67 +1,89 @@
-"""``promptpo completion SHELL``: the script that completes promptpo's words in a shell.
-
-The script asks this command, with the line as it stands (``--line``), what may come next: so specs,
-runs and methods are those of this moment. Libraries that turn an argparse parser into a script
-(argcomplete, shtab) know no command that may be left out, and no options that may stand anywhere.
-"""
+"""Completion of command lines in shells, by the package argcomplete."""
 
 from __future__ import annotations
 
-import argparse
-import shlex
-from importlib.resources import files
+import importlib
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
 
-from promptpo.cli.parser import Parser, one_of
-from promptpo.common.terminal import say
-
-SHELLS = ("bash", "zsh", "fish")
-
-#: What bash would read as more than a character of a word.
-_SPECIAL = frozenset(" \t\\\"'`$&|;<>()[]{}*?!#")
-
-
-def parser() -> Parser:
-    """The shell."""
-    p = Parser("completion", epilog="The script says in its first lines how it is installed.")
-    p.add_argument("shell", type=one_of(SHELLS), metavar="|".join(SHELLS), help="the shell")
-    p.add_argument("--line", help=argparse.SUPPRESS)
-    p.add_argument("--breaks", default="", help=argparse.SUPPRESS)
-    return p.finish()
+from promptpo.cli.parser import BY_METHOD, COMMANDS, Parser
+from promptpo.cli.settings import chosen_method
+from promptpo.config import RunConfig
+from promptpo.errors import PromptPOError
 
 
-def main(arguments: argparse.Namespace) -> int:
-    """Print the script, or what the script asks for."""
-    shell: str = arguments.shell
-    if arguments.line is None:
-        say(files("promptpo.cli").joinpath("shells", f"{shell}.sh").read_text("utf-8").rstrip())
-        return 0
-    from promptpo.cli.candidates import candidates
+def complete() -> None:
+    """Print what may come next on the line that the shell has put into the environment, and exit.
 
-    words, quoted = split(arguments.line)
-    for word, meaning in candidates(words[1:-1], words[-1]).items():
-        if shell == "bash":
-            say(word if quoted else _for_bash(word, words[-1], arguments.breaks))
-        else:
-            say(f"{word}\t{meaning}")
-    return 0
+    Return where argcomplete is not installed, or the line names a method that there is not.
+    """
+    try:
+        import argcomplete
+    except ImportError:
+        return
+    line = os.environ["COMP_LINE"].encode()[: int(os.environ["COMP_POINT"])].decode(errors="ignore")
+    start = int(os.environ["_ARGCOMPLETE"])  # so many words are the program
+    before = line.split()[start : None if line[-1:].isspace() else -1]
+    name = "run"
+    if before and before[0] in COMMANDS:
+        name = before[0]
+        os.environ["_ARGCOMPLETE"] = str(start + 1)
+    command = importlib.import_module(f"promptpo.cli.{COMMANDS[name].module}")
+    try:
+        parser: Parser = command.parser(*([chosen_method(before)] if name in BY_METHOD else []))
+    except PromptPOError:
+        return
+    for action in parser._actions:
+        kinds = str(action.metavar or "")
+        if not action.option_strings and not before:
+            kinds += "_OR_COMMAND"
+        if "|" in kinds or any(kind in _NAMES for kind in kinds.split("_OR_")):
+            action.completer = _completer(kinds)  # type: ignore[attr-defined]
+    argcomplete.autocomplete(parser, always_complete_options=False)
 
 
-def split(line: str) -> tuple[list[str], bool]:
-    """The words of a line up to the cursor, the last one begun; whether a quote in it is open."""
-    for closing in ("", "'", '"'):
-        lexer = shlex.shlex(line + closing, posix=True, punctuation_chars=False)
-        lexer.whitespace_split, lexer.commenters = True, ""
-        try:
-            words = list(lexer)
-        except ValueError:  # a quote is open, or a backslash comes last
-            continue
-        begun = closing or (line[-1:] and not line[-1:].isspace()) or line.endswith("\\ ")
-        return [*words, *([] if begun else [""])], bool(closing)
-    return [*line.split(), ""], False
+def _completer(kinds: str) -> Callable[..., Iterable[str]]:
+    """Return what argcomplete calls for the values that the help names so: ``SPEC``, ``on|off``."""
+    from argcomplete.completers import FilesCompleter
+
+    def words(prefix: str, **_: Any) -> Iterable[str]:  # noqa: ANN401 - what argcomplete passes
+        if "|" in kinds:
+            return [word for word in kinds.split("|") if not word.isupper()]
+        names = [
+            name for kind in kinds.split("_OR_") if kind in _NAMES for name in _NAMES[kind](prefix)
+        ]
+        files = {"SPEC", "POLICY", "RUN"} & set(kinds.split("_OR_"))
+        return [*names, *(FilesCompleter(("py",))(prefix) if files else ())]
+
+    return words
 
 
-def _for_bash(word: str, begun: str, breaks: str) -> str:
-    """What bash is to put in the place of what it takes for the word: that after ``:`` or ``=``."""
-    places = [begun.rfind(c) for c in ":=" if c in breaks]
-    tail = word[max([-1, *places]) + 1 :]
-    return "".join(f"\\{c}" if c in _SPECIAL else c for c in tail)
+def _specs(prefix: str) -> Iterable[str]:
+    from promptpo.spec import known_specs
+    from promptpo.spec.loading.families import families
+
+    family, colon, _ = prefix.partition(":")
+    if colon:
+        return [f"{f.name}:{m}" for f in families() if f.name == family for m in f.members()]
+    return [*known_specs(), *(f"{f.name}:" for f in families())]
+
+
+def _runs(prefix: str) -> Iterable[str]:
+    logs = Path(RunConfig.out).glob("*/*/events.jsonl")
+    return ["latest", *{log.parents[1].name for log in logs}]
+
+
+def _methods(prefix: str) -> Iterable[str]:
+    from promptpo.methods import method_names
+
+    return method_names()
+
+
+_NAMES: dict[str, Callable[[str], Iterable[str]]] = {
+    "SPEC": _specs,
+    "RUN": _runs,
+    "METHOD": _methods,
+    "COMMAND": lambda prefix: COMMANDS,
+}

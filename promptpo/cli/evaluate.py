@@ -8,7 +8,7 @@ import re
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from promptpo.cli import runs
 from promptpo.cli.parser import Parser, add_out
@@ -21,12 +21,16 @@ from promptpo.errors import PromptPOError, UsageError
 from promptpo.ui.tables import console_of
 
 if TYPE_CHECKING:
-    from promptpo.evaluation import PolicyComparison
+    from promptpo.evaluation import Player, PolicyComparison
 
 NOTE = f"""\
 expert, random and zero are what every task has: its expert, if it has one, random actions and zero
 actions (a file of such a name is ./expert). Several policies are played on the same seeds, and
 tested in pairs.
+
+With --on TWIN, one policy is played on its own task and on the world of a twin of it (lengths,
+masses, time step), behind the order, signs and names of its own task. What it keeps there of its
+score was not the body that it was written for.
 
 {PLAYING_NOTE}"""
 
@@ -43,6 +47,11 @@ def parser() -> Parser:
     p.add_argument(
         "specs", nargs="?", metavar="SPEC", help="the task of a policy's file; also as --spec SPEC"
     )
+    p.add_argument(
+        "--on",
+        metavar="TWIN",
+        help="twin:NAME or twin:NAME@SEED of the policy's task, or the original of its twin",
+    )
     add_out(p)
     results = p.add_argument_group("results")
     results.add_argument("--json", action="store_true", help="print one JSON object")
@@ -58,10 +67,13 @@ def main(arguments: argparse.Namespace) -> int:
     given = vars(arguments)
     words: list[str] = given.pop("policies")
     as_json, kept, out = given.pop("json"), given.pop("keep"), given.pop("out")
+    on: str | None = given.pop("on")
     if "spec" not in given and len(words) > 1 and _is_task(words[-1]):
         given["specs"] = words.pop()
     if ref := given_spec(arguments):
         given["spec"] = ref
+    if on is not None and (kept or len(words) > 1):
+        raise UsageError("--on: takes one policy, and keeps nothing; leave out the rest")
     from promptpo.evaluation import PolicyComparison, find_player, keep, score, settings_for
     from promptpo.run.loop import run_to_end
 
@@ -69,7 +81,9 @@ def main(arguments: argparse.Namespace) -> int:
     players = [find_player(word, find_run) for word in dict.fromkeys(words)]
     if kept and not any(player.run for player in players):
         raise UsageError("--keep: none of these is the best policy of a run; leave it out")
-    settings = settings_for(players, given, tell=lambda note: say(f"promptpo: {note}", sys.stderr))
+    if on is not None:
+        return _transfer(players[0], on, given, as_json=as_json)
+    settings = settings_for(players, given, _note)
     evaluations = run_to_end(score(players, settings))
     found = PolicyComparison(tuple(evaluations))
     if as_json:
@@ -79,6 +93,24 @@ def main(arguments: argparse.Namespace) -> int:
     for file in keep(found) if kept else ():
         say(f"{'kept':11}  {text.near_path(file)}", sys.stderr if as_json else output())
     return 1 if any(evaluation.error for evaluation in evaluations) else 0
+
+
+def _transfer(player: Player, on: str, given: dict[str, Any], *, as_json: bool) -> int:
+    """Score one policy on its own task and on a twin's world; return the exit code."""
+    from promptpo.evaluation.transfer import transfer
+    from promptpo.run.loop import run_to_end
+
+    found = run_to_end(transfer(player, on, given, _note))
+    if as_json:
+        say(json.dumps(found.as_dict(), indent=2, allow_nan=False))
+    else:
+        for label, words in found.rows():
+            say(f"{label:11}  {words}")
+    return 1 if found.error else 0
+
+
+def _note(words: str) -> None:
+    say(f"promptpo: {words}", sys.stderr)
 
 
 def _print(found: PolicyComparison) -> None:

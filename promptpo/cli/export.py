@@ -1,18 +1,24 @@
-"""``promptpo export RUN``: take a run's policy away, to use it elsewhere."""
+"""``promptpo export RUN``: take a run's policy, or its replies, to use them elsewhere."""
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
+import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from promptpo.cli import runs
 from promptpo.cli.parser import Parser, add_out
 from promptpo.common import text
+from promptpo.common.files import write_atomically
 from promptpo.common.terminal import say
 from promptpo.config import RunConfig
-from promptpo.errors import UsageError
+from promptpo.errors import RunError, UsageError
+from promptpo.store.events import read_log
+from promptpo.store.folder import RunFolder
+from promptpo.store.shapes import FORMAT
 
 if TYPE_CHECKING:
     from promptpo.export.minari_dataset import Dataset
@@ -40,16 +46,33 @@ def parser() -> Parser:
         help="also write the best policy's search episodes as a Minari dataset, into DIR/minari;"
         " without --to, to where Minari looks ($MINARI_DATASETS_PATH)",
     )
-    data.add_argument(
-        "--author", metavar="NAME", help="author in the dataset's metadata (with --minari)"
+    replies = p.add_argument_group("replies")
+    replies.add_argument(
+        "--recording",
+        type=Path,
+        metavar="FILE",
+        help="write only a recording of the model's replies, for --model recorded:FILE",
+    )
+    replies.add_argument("--how", metavar="TEXT", help="a line in it on how they were made")
+    p.add_argument(
+        "--author",
+        metavar="NAME",
+        help="author of the dataset, or of the replies (default: the model of the run)",
     )
     return p.finish()
 
 
 def main(arguments: argparse.Namespace) -> int:
     """Carry out the command."""
-    if arguments.author is not None and not arguments.minari:
-        raise UsageError("--author: it stands in a Minari dataset's metadata; add --minari")
+    if arguments.author is not None and not (arguments.minari or arguments.recording):
+        raise UsageError("--author: of a dataset or a recording; add --minari or --recording")
+    if arguments.how is not None and arguments.recording is None:
+        raise UsageError("--how: it stands in a recording's header; add --recording")
+    if arguments.recording is not None:
+        if arguments.to or arguments.sb3 or arguments.minari:
+            raise UsageError("--recording: writes no policy; leave out --to, --sb3 and --minari")
+        _write_recording(arguments)
+        return 0
     from promptpo.export import write_folder
     from promptpo.export.spec_copy import spec_of_run
     from promptpo.store.reading import read_record
@@ -78,3 +101,49 @@ def _write_dataset(folder: Path, root: Path | None, author: str | None, force: b
     from promptpo.store.reading import read_record
 
     return write_dataset(read_record(folder), root, author=author, force=force)
+
+
+def _write_recording(arguments: argparse.Namespace) -> None:
+    """Write the replies of a run, and say how many. Raises UsageError where the file is there."""
+    file: Path = arguments.recording
+    if file.exists() and not arguments.force:
+        raise UsageError(f"{file}: exists already; give --force to replace it")
+    folder = runs.find(arguments.run, arguments.out)
+    header, replies = _recording(folder, author=arguments.author, how=arguments.how)
+    try:
+        write_atomically(file, "".join([json.dumps(header) + "\n", *replies]))
+    except OSError as e:
+        raise UsageError(
+            f"{file}: {e.strerror}; give --recording a file that can be written"
+        ) from None
+    say(f"{file}: {len(replies)} replies of {folder}")
+
+
+def _recording(
+    folder: Path, *, author: str | None, how: str | None
+) -> tuple[dict[str, Any], list[str]]:
+    """Return the header and the reply lines, as they stand, of a run's log.
+
+    Raises RunError where the run holds no reply.
+    """
+    from promptpo.run.settings import settings_of
+
+    settings = settings_of(RunFolder(folder))
+    log = read_log(folder / "events.jsonl")
+    lines = zip(log.events, log.good.values(), strict=True)
+    replies = [line.decode() + "\n" for event, line in lines if event.type == "reply"]
+    if unreadable := log.words("events.jsonl"):
+        say(f"promptpo: {unreadable}; replies in it are left out", sys.stderr)
+    if not replies:
+        raise RunError(f"{folder}: no reply on record; there is nothing to replay")
+    header = {
+        "type": "recording",
+        "format": FORMAT,
+        "spec": folder.parent.name,
+        "policy_seed": settings.get("policy_seed") or 0,
+        "config": settings | {"spec": folder.parent.name, "out": RunConfig.out},  # no paths
+        "how": how or "",
+        "model": author or json.loads(replies[0])["model"],
+        "date": time.strftime("%Y-%m-%d", time.gmtime(log.events[0].time)),
+    }
+    return header, replies

@@ -32,22 +32,15 @@ COMMANDS = {
     "prompt": Command("prompt", "print exactly what a model would be sent"),
     "check": Command("check", "hold specs against their live environments"),
     "eval": Command("evaluate", "score a policy file, or the best policy of a run"),
-    "transfer": Command(
-        "transfer", "play a policy on a twin of its task: how much was the old body"
-    ),
     "video": Command("video", "film the best, median and worst episode of a policy"),
     "list": Command("listing", "the specs that have names, and the runs so far"),
     "report": Command("report", "one page that shows what a run did, or several runs"),
     "view": Command("view", "reports in a browser, following runs that are going on"),
     "new": Command("new", "write a first spec file: for a Gymnasium id, or your own task"),
-    "constants": Command("constants", "the numbers of a policy that an optimizer may choose"),
     "tune": Command("tune", "let an optimizer choose the numbers of a policy"),
-    "record": Command("record", "turn a run into a recording that can be replayed"),
-    "export": Command("export", "take the best policy of a run away, to use it elsewhere"),
+    "export": Command("export", "take a run's policy, or its replies, to use them elsewhere"),
     "compare": Command("compare", "runs side by side: scores, tests, learning curves"),
     "bench": Command("bench", "methods on the same specs, seeds and budget, compared"),
-    "analyze": Command("analyze", "what runs show of a question: salience"),
-    "completion": Command("completion", "print a script that completes words in a shell"),
     "help": Command("help", "what there is, or the options of a command"),
 }
 

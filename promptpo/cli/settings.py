@@ -94,10 +94,10 @@ def add_settings(
 PLAYING_NOTE = "What is not given is as it was in the run; a policy's file needs SPEC."
 
 
-def add_playing(parser: Parser, purpose: str, *also: str, episodes: int | None = None) -> None:
+def add_playing(parser: Parser, purpose: str, *also: str) -> None:
     """Add the settings of a command that plays held-out episodes for a purpose.
 
-    ``also`` are other names of the option that says how many, ``episodes`` its default.
+    ``also`` are other names of the option that says how many.
     """
     words = {
         "test_episodes": f"held-out episodes to {purpose}",
@@ -105,8 +105,7 @@ def add_playing(parser: Parser, purpose: str, *also: str, episodes: int | None =
         "policy_seed": "seed of the policy's own random numbers (default: the run's; for a file,"
         " from its text)",
     }
-    defaults = {} if episodes is None else {"test_episodes": episodes}
-    add_settings(parser, options.PLAYING, {"test_episodes": also}, words, defaults=defaults)
+    add_settings(parser, options.PLAYING, {"test_episodes": also}, words)
 
 
 def _or_auto(convert: Callable[[str], Any]) -> Callable[[str], Any]:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpo import config
 from promptpo.cli import run, runs
+from promptpo.cli.listing import print_table
 from promptpo.cli.parser import Parser
 from promptpo.cli.settings import add_settings
 from promptpo.cli.specs import given_specs
@@ -17,13 +21,14 @@ from promptpo.common.terminal import say
 from promptpo.common.text import near_path
 from promptpo.config import RunConfig
 from promptpo.errors import UsageError
-from promptpo.run.options import played_again
+from promptpo.run.options import build, played_again
 
 if TYPE_CHECKING:
     from promptpo.export.learned import Learned
+    from promptpo.policies.constants import Constant
 
 NOTE = """\
-Its constants (promptpo constants POLICY lists them) are chosen by CMA-ES on episodes of their own.
+Its constants (--list prints them) are chosen by CMA-ES on episodes of their own.
 What is found is kept only if it is better beyond noise than what is written, and stands in the
 policy as plain numbers, the old ones in comments. This is a run like any other: it has a report,
 and after an interruption promptpo --resume latest goes on. A policy's file needs SPEC."""
@@ -42,7 +47,8 @@ def parser() -> Parser:
     p.add_argument("specs", nargs="?", metavar="SPEC", help="its task; also as --spec SPEC")
     p.add_argument("--spec", default=None, metavar="SPEC", help=argparse.SUPPRESS)
     p.add_argument("--to", type=Path, metavar="FILE", help="also write the policy to this file")
-    p.add_argument("--json", action="store_true", help="print one JSON object at the end")
+    p.add_argument("--list", action="store_true", help="print the constants, and tune nothing")
+    p.add_argument("--json", action="store_true", help="print JSON: the run's end, or the list")
     words = {"out": config.fields()["out"].metadata["help"]}
     add_settings(p, ("tune_steps", *_SETTINGS), {"tune_steps": ("--steps",)}, words)
     return p.finish()
@@ -52,6 +58,7 @@ def main(arguments: argparse.Namespace) -> int:
     """Carry out the command: 0 if there is a policy that got through its episodes, else 1."""
     given: dict[str, Any] = vars(arguments)
     word, to, as_json = given.pop("policy"), given.pop("to"), given.pop("json")
+    only_list = given.pop("list")
     if specs := given_specs(arguments):
         given["spec"] = specs[0]
     if to is not None and to.is_dir():
@@ -64,8 +71,12 @@ def main(arguments: argparse.Namespace) -> int:
     player = find_player(word, partial(runs.find, out=Path(given.get("out", RunConfig.out))))
     if player.file is None:
         raise UsageError(f"{player.label} is no policy; name a run, or a policy's file")
-    which = given.get("constants", RunConfig.constants)
-    if not listed(player.file.source, which, player.label):
+    which = build(given).constants
+    constants = listed(player.file.source, which, player.label)
+    if only_list:
+        _print_constants(constants, as_json=as_json)
+        return 0
+    if not constants:
         hint = "; --constants auto takes all that are found" if which == "declared" else ""
         raise UsageError(f"{player.label}: no constants to tune: no number is assigned{hint}")
     learned = player.file.learned if player.file.prepared else None
@@ -87,6 +98,25 @@ def main(arguments: argparse.Namespace) -> int:
         if not as_json:
             say(f"{'written':11}  {near_path(to)}")
     return run.exit_code(result) or int(result.best is None)
+
+
+def _print_constants(constants: Sequence[Constant], *, as_json: bool) -> None:
+    """Print line, name, value and range of each, as a table or as one JSON list."""
+    if as_json:
+        data = [{"line": c.line, **asdict(c)} for c in constants]
+        for each in data:
+            del each["literal"]
+        say(json.dumps(data, indent=2, allow_nan=False))
+        return
+    if not constants:
+        say("no constants: no number in it is declared or assigned")
+        return
+    rows: list[tuple[str, ...]] = []
+    for c in constants:
+        kinds = ["declared"] * c.declared + ["whole"] * c.integer + ["logarithm"] * c.log
+        numbers = (f"{c.value:.6g}", f"{c.low:.4g}", f"{c.high:.4g}")
+        rows.append((str(c.line), c.name, *numbers, ", ".join(kinds)))
+    print_table(("line", "constant", "value", "from", "to", "kind"), rows)
 
 
 def _check_beside(to: Path, learned: Learned) -> None:

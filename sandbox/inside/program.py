@@ -89,7 +89,7 @@ class Program:
 
         ``constants`` are other values for numbers of the text (``Task.places``).
         """
-        namespace = self.runtime.namespace(self.task.source)
+        namespace = self.runtime.namespace()
         if self.observe is not None:
             namespace["Observation"] = self.observe
         namespace |= self.compiled.numbers(self.task.places, constants)

@@ -4,13 +4,12 @@ It gives good errors and takes away tools. It is not the boundary: the process i
 """
 
 from sandbox.language.compiler import FILENAME, Compiled, compile_source, quoted
-from sandbox.language.formatting import Stream
+from sandbox.language.guards import Stream
 from sandbox.language.library import Runtime, importable
-from sandbox.language.names import MODULE, readable, shortened
+from sandbox.language.names import readable, shortened
 
 __all__ = [
     "FILENAME",
-    "MODULE",
     "Compiled",
     "Runtime",
     "Stream",

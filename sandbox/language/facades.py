@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import types
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn
-
-from sandbox.language import names
 
 
 class Facade:
@@ -62,23 +61,9 @@ def facade(
     return made
 
 
-def member(owner: Facade, name: str) -> object:
-    """Return ``owner.name`` for any ``name``, checked or not.
-
-    Raises:
-        AttributeError: there is no such member.
-    """
-    if type(name) is not str or name[:1] in ("", "_", names.PREFIX):
-        raise AttributeError(f"{owner!r} has no public name {name!r}")
-    return getattr(owner, name)
-
-
-def public_members(module: types.ModuleType, refused: frozenset[str]) -> dict[str, object]:
-    """Return what ``module`` exports, without its submodules and without ``refused``."""
-    exported = getattr(module, "__all__", None) or [n for n in dir(module) if n[0] != "_"]
-    members = {name: getattr(module, name, None) for name in exported if name not in refused}
-    return {
-        name: value
-        for name, value in members.items()
-        if not isinstance(value, types.ModuleType) and not name.startswith("_")
-    }
+def public_members(name: str, without: Iterable[str] = ()) -> dict[str, object]:
+    """Return what the module ``name`` exports, without its submodules and ``without``."""
+    module = importlib.import_module(name)
+    exported = getattr(module, "__all__", dir(module))
+    members = {n: getattr(module, n, None) for n in {*exported} - {*without} if n[0] != "_"}
+    return {n: m for n, m in members.items() if not isinstance(m, types.ModuleType)}

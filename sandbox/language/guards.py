@@ -9,6 +9,8 @@ from __future__ import annotations
 import builtins
 import dataclasses
 import functools
+import io
+import string
 import sys
 import types
 from abc import ABCMeta
@@ -17,7 +19,6 @@ from collections.abc import Callable
 from typing import Any
 
 from sandbox.language import names
-from sandbox.language.formatting import Printer, safe_format
 
 _HARMLESS = names.words(
     """
@@ -29,16 +30,20 @@ _HARMLESS = names.words(
 )
 
 
-def _checked(name: object) -> str:
-    """Return the attribute name to really use for ``name``."""
+# Attributes by name.
+
+
+def _checked(name: object, changed: str = "") -> str:
+    """Return the attribute name to really use for ``name``, to be read or to be ``changed``."""
     if type(name) is not str:
         raise TypeError("attribute names must be plain strings")
     if names.PREFIX in name:
         raise AttributeError("attribute names with reserved characters are not available")
     if names.is_dunder(name):
+        if changed:
+            raise AttributeError(f"`.{name}` cannot be {changed}")
         if name not in names.READABLE:
             raise AttributeError(f"`.{name}` is not available: it reaches internals")
-        return name
     if name in names.REFUSED_ATTRIBUTES:
         raise AttributeError(f"`.{name}` is not available: {names.REFUSED_ATTRIBUTES[name]}")
     return names.renamed(name)
@@ -60,18 +65,19 @@ def read(obj: Any, name: str) -> object:  # noqa: ANN401 - anything at all
     return getattr(obj, name)
 
 
-def guarded_getattr(obj: object, name: str, *default: object) -> object:
+def guarded_getattr(obj: object, name: str, *default: object) -> Any:  # noqa: ANN401 - anything
     """``getattr`` under the compiler's rules."""
-    if type(name) is str and name in names.GUARDED:
-        try:
-            return read(obj, name)
-        except AttributeError:
-            if default:
-                return default[0]
-            raise
     if type(name) is str and name == "__class__":
         return _TypeMeta.__call__(Type, obj)
-    return getattr(obj, _checked(name), *default)
+    real = _checked(name)
+    if real not in names.GUARDED:
+        return getattr(obj, real, *default)
+    try:
+        return read(obj, real)
+    except AttributeError:
+        if default:
+            return default[0]
+        raise
 
 
 def guarded_hasattr(obj: object, name: str) -> bool:
@@ -85,23 +91,17 @@ def guarded_hasattr(obj: object, name: str) -> bool:
 
 def guarded_setattr(obj: object, name: str, value: object) -> None:
     """``setattr`` under the compiler's rules."""
-    if type(name) is str and names.is_dunder(name):
-        raise AttributeError(f"`.{name}` cannot be assigned")
-    setattr(obj, _checked(name), value)
+    setattr(obj, _checked(name, "assigned"), value)
 
 
 def guarded_delattr(obj: object, name: str) -> None:
     """``delattr`` under the compiler's rules."""
-    if type(name) is str and names.is_dunder(name):
-        raise AttributeError(f"`.{name}` cannot be deleted")
-    delattr(obj, _checked(name))
+    delattr(obj, _checked(name, "deleted"))
 
 
-def guarded_dir(*args: object) -> list[str]:
+def guarded_dir(obj: object) -> list[str]:
     """Return the public names of an object."""
-    if not args:
-        raise TypeError("dir() without an object is not available")
-    written = (names.readable(name) for name in dir(*args))
+    written = (names.readable(name) for name in dir(obj))
     return [name for name in written if not name.startswith("_")]
 
 
@@ -123,6 +123,9 @@ class Type(metaclass=_TypeMeta):
     """
 
 
+# Keywords that are private names.
+
+
 def call(function: Callable[..., object], /, *args: object, **keywords: object) -> object:
     """Call ``function(*args, **keywords)`` with private keywords as ``function`` knows them.
 
@@ -136,16 +139,13 @@ def call(function: Callable[..., object], /, *args: object, **keywords: object) 
 
 
 def _keeps_names(function: Any) -> bool:  # noqa: ANN401 - whatever is called
-    """Tell whether it makes or updates a dict, with the names as keys."""
-    owner = function if isinstance(function, type) else type(getattr(function, "__self__", None))
-    makes = getattr(function, "__init__") if isinstance(function, type) else function  # noqa: B009 - of any class
-    return issubclass(owner, dict | UserDict) and not _is_own(makes)
-
-
-def _is_own(function: Any) -> bool:  # noqa: ANN401 - any callable
-    """Tell whether a function or method is the program's own."""
-    inner = getattr(function, "__func__", function)
-    return isinstance(inner, types.FunctionType) and inner.__module__ == names.MODULE
+    """Tell whether it makes or updates a dict, and is not of the program's own."""
+    owner, makes = type(getattr(function, "__self__", None)), function
+    if isinstance(function, type):
+        owner, makes = function, getattr(function, "__init__")  # noqa: B009 - of any class
+    inner = getattr(makes, "__func__", makes)
+    own = isinstance(inner, types.FunctionType) and inner.__module__ == names.MODULE
+    return issubclass(owner, dict | UserDict) and not own
 
 
 def collected(keywords: dict[str, object]) -> dict[str, object]:
@@ -153,14 +153,79 @@ def collected(keywords: dict[str, object]) -> dict[str, object]:
     return {names.readable(name): value for name, value in keywords.items()}
 
 
-def make_builtins(printer: Printer, importer: Callable[..., object]) -> dict[str, object]:
-    """Return the ``__builtins__`` of one namespace.
+# Text.
 
-    Args:
-        printer: takes what is printed.
-        importer: what import statements call: ``importer(module, name=None)``.
-    """
-    return {**_SHARED, "print": printer.write, names.PREFIX + "import": importer}
+
+def safe_format(template: str, /, *args: object, **kwargs: object) -> str:
+    """``str.format`` whose fields are plain names or numbers: no attribute, no item access."""
+    text = str.__str__(template)
+    _check_fields(text)
+    return text.format(*args, **collected(kwargs))
+
+
+def _check_fields(text: str, depth: int = 0) -> None:
+    for _, field, spec, _ in string.Formatter().parse(text):
+        if field and ("." in field or "[" in field):
+            raise AttributeError(f"str.format field {{{field}}} is not available; use an f-string")
+        if spec and depth < 2:
+            _check_fields(spec, depth + 1)
+
+
+class Printer:
+    """``print``: keeps the first ``limit`` characters that were printed."""
+
+    def __init__(self, limit: int = 0) -> None:
+        self.limit = limit
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget what was printed."""
+        self._text, self._dropped = "", 0
+
+    def write(
+        self,
+        *args: object,
+        sep: str | None = None,
+        end: str | None = None,
+        file: object = None,
+        flush: bool = False,
+    ) -> None:
+        """Take what the builtin takes; ``file`` and ``flush`` have no meaning here.
+
+        Raises:
+            TypeError: ``sep`` or ``end`` is no plain string (a subclass could lie about itself).
+        """
+        if not {type(sep), type(end)} <= {str, type(None)}:
+            raise TypeError("sep and end must be None or plain strings")
+        between, last = " " if sep is None else sep, "\n" if end is None else end
+        text = between.join(map(str, args)) + last
+        kept = text[: max(0, self.limit - len(self._text))]
+        self._text += kept
+        self._dropped += len(text) - len(kept)
+
+    @property
+    def text(self) -> str:
+        """What is kept, with a note where it was cut."""
+        kept = names.readable(self._text)
+        if self._dropped:
+            return f"{kept}\n[output cut here: {self._dropped} more characters]"
+        return kept
+
+
+class Stream(io.TextIOBase):
+    """The file to which libraries print."""
+
+    def __init__(self, printer: Printer) -> None:
+        super().__init__()
+        self._printer = printer
+
+    def write(self, text: str) -> int:
+        """As for any file."""
+        self._printer.write(text, end="")
+        return len(text)
+
+
+# The namespace.
 
 
 def _import_hook(name: str, *rest: object) -> types.ModuleType:
@@ -178,7 +243,8 @@ def _import_hook(name: str, *rest: object) -> types.ModuleType:
 
 
 _NOTHING = types.ModuleType("nothing")
-_SHARED: dict[str, object] = {
+#: The builtins of all programs; ``library.Runtime`` adds ``print`` and what imports become.
+BUILTINS: dict[str, object] = {
     **{name: getattr(builtins, name) for name in _HARMLESS},
     **{
         name: value

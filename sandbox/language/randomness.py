@@ -16,27 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from sandbox.language import names
-
-NUMPY_FUNCTIONS = names.words(
-    """
-    beta binomial bytes chisquare choice dirichlet exponential f gamma geometric gumbel
-    hypergeometric laplace logistic lognormal logseries multinomial multivariate_normal
-    negative_binomial noncentral_chisquare noncentral_f normal pareto permutation poisson power
-    rand randint randn random random_sample ranf rayleigh sample seed shuffle standard_cauchy
-    standard_exponential standard_gamma standard_normal standard_t triangular uniform vonmises
-    wald weibull zipf get_state set_state default_rng Generator SeedSequence RandomState
-    BitGenerator MT19937 PCG64 PCG64DXSM Philox SFC64
-"""
-)
-RANDOM_FUNCTIONS = names.words(
-    """
-    Random betavariate binomialvariate choice choices expovariate gammavariate gauss getrandbits
-    lognormvariate normalvariate paretovariate randbytes randint random randrange sample seed
-    shuffle triangular uniform vonmisesvariate weibullvariate getstate setstate
-"""
-)
-
 
 class Randomness:
     """Where everything that asks for chance or time gets it from; ``seed`` starts it anew."""
@@ -46,7 +25,11 @@ class Randomness:
         bit_generator: Any = np.random.bit_generator
         bit_generator.randbits = self._bits
         os.urandom = lambda size: self._bits(8 * size).to_bytes(size, "little")
-        random.Random.seed = self._seed_python  # type: ignore[method-assign]
+
+        def seed_python(generator: random.Random, a: Any = None, version: int = 2) -> None:  # noqa: ANN401 - as the original
+            _PLAIN_SEED(generator, self._bits(64) if a is None else a, version)
+
+        random.Random.seed = seed_python  # type: ignore[method-assign,assignment]
         random.seed = random._inst.seed  # it was bound to the one before
         vars(time).update(self.clocks())
 
@@ -63,13 +46,6 @@ class Randomness:
         state = self._sequence.spawn(1)[0].generate_state(count // 32 + 1)
         return int.from_bytes(state.tobytes(), "little") % (1 << count)
 
-    @property
-    def _seed_python(self) -> Callable[..., None]:
-        def seed(generator: random.Random, a: Any = None, version: int = 2) -> None:  # noqa: ANN401 - as the original
-            _PLAIN_SEED(generator, self._bits(64) if a is None else a, version)
-
-        return seed
-
     def _tick(self, milliseconds: int = 1) -> int:
         self._ticks += milliseconds
         return self._ticks
@@ -77,18 +53,15 @@ class Randomness:
     def clocks(self) -> dict[str, Callable[..., object]]:
         """Return the functions of ``time``."""
 
-        def seconds() -> float:
-            return self._tick() / 1000
-
-        def nanoseconds() -> int:
-            return self._tick() * 1_000_000
-
         def sleep(duration: float) -> None:
             self._tick(max(0, int(duration * 1000)))
 
         kinds = ("time", "monotonic", "perf_counter", "process_time", "thread_time")
-        readings = dict.fromkeys(kinds, seconds) | {f"{n}_ns": nanoseconds for n in kinds}
-        return {**readings, "sleep": sleep}
+        return {
+            **dict.fromkeys(kinds, lambda: self._tick() / 1000),
+            **{f"{kind}_ns": lambda: self._tick() * 1_000_000 for kind in kinds},
+            "sleep": sleep,
+        }
 
 
 _PLAIN_SEED = random.Random.seed

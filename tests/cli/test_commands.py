@@ -1,4 +1,4 @@
-"""The commands on a real run of CartPole: run, resume, eval, list, record; Ctrl-C and failures."""
+"""The commands on a real run of CartPole: run, resume, eval, list, export; Ctrl-C and failures."""
 
 import json
 import os
@@ -128,12 +128,13 @@ def test_list_shows_specs_and_runs(finished: tuple[Path, str]) -> None:
 
 
 @pytest.mark.slow
-def test_record_makes_a_recording_that_replays_the_same_scores(
+def test_export_writes_a_recording_that_replays_the_same_scores(
     finished: tuple[Path, str], tmp_path: Path
 ) -> None:
     folder, _ = finished
     file = tmp_path / "new.jsonl"
-    made = ("record", "latest", "--to", str(file), "--by", "a person", "--how", "by hand")
+    origin = ("--author", "a person", "--how", "by hand")
+    made = ("export", "latest", "--recording", str(file), *origin)
     assert promptpo_cli(folder, *made).returncode == 0
     header = load_header(file)
     assert header is not None

@@ -59,7 +59,7 @@ def test_a_folder_that_is_no_run_is_told_with_the_latest_run_below_it():
     "command",
     [
         ["report"], ["view"], ["export"], ["compare"], ["video"], ["eval"],
-        ["record", "--to", "x.jsonl"], ["--resume"],
+        ["export", "--recording", "x.jsonl"], ["--resume"],
     ],
 )  # fmt: skip
 def test_every_command_that_takes_a_run_says_so(capsys, command):

@@ -162,13 +162,13 @@ def test_they_are_resumed(capsys, runs, method, tmp_path):
 
 
 def test_a_run_without_replies_cannot_be_recorded(capsys, runs, tmp_path):
-    assert main(["record", runs["random-search"], "--to", str(tmp_path / "x.jsonl")]) == 6
+    assert main(["export", runs["random-search"], "--recording", str(tmp_path / "x.jsonl")]) == 6
     assert "no reply on record; there is nothing to replay" in capsys.readouterr().err
 
 
 def test_a_recording_of_best_of_n_is_replayed_as_one(capsys, runs, tmp_path):
     file = tmp_path / "samples.jsonl"
-    printed(capsys, "record", runs["best-of-n"], "--to", str(file))
+    printed(capsys, "export", runs["best-of-n"], "--recording", str(file))
     out = printed(capsys, "cartpole", "--model", f"recorded:{file}", "--dry-run")
     assert "\nmethod       best-of-n\n" in out
     assert "\ncalls        4\n" in out

@@ -94,7 +94,8 @@ def test_reflection_can_be_turned_on_over_a_file() -> None:
         ([], "no spec; name a spec file or a shipped spec"),
         (["prompt"], "name the spec whose prompts are to be shown"),
         (["eval"], "the following arguments are required: POLICY_OR_RUN"),
-        (["record", "latest"], "the following arguments are required: --to"),
+        (["export", "latest", "--how", "x"], "--how: it stands in a recording's header"),
+        (["export", "latest", "--recording", "x", "--sb3"], "--recording: writes no policy"),
         (["prompt", "cartpole", "--act-timeuot", "2"], "did you mean '--act-timeout'?"),
     ],
 )
@@ -300,7 +301,7 @@ def test_every_setting_that_prompt_takes_shows(
 def test_where_runs_lie_is_told_by_every_command_that_takes_them(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    for command in ("eval", "video", "list", "report", "view", "record", "export", "compare"):
+    for command in ("eval", "video", "list", "report", "view", "export", "compare"):
         assert main([command, "--help"]) == 0
         assert "where runs lie (default: runs)" in " ".join(capsys.readouterr().out.split())
 

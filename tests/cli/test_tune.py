@@ -1,5 +1,6 @@
 """``promptpo tune``: what it writes, and what it says of what cannot be tuned."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,63 @@ def test_a_policy_without_numbers_is_said_to_have_none(tmp_path, capsys):
     file.write_text("class Policy:\n    def act(self, obs):\n        return 0\n")
     assert main(["tune", str(file), "cartpole"]) == 2
     assert "no number is assigned" in capsys.readouterr().err
+
+
+LISTED = """\
+class Policy:
+    KP = 1.5
+    KD = tunable(0.2, 0.01, 1, log=True)
+
+    def act(self, obs):
+        return self.KP
+"""
+
+
+def test_constants_are_listed_with_line_value_and_range(tmp_path, capsys):
+    file = tmp_path / "policy.py"
+    file.write_text(LISTED)
+    assert main(["tune", str(file), "--list", "--constants", "auto"]) == 0
+    head, *rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert head == ["line", "constant", "value", "from", "to", "kind"]
+    assert rows == [
+        ["2", "Policy.KP", "1.5", "0.5", "4.5"],
+        ["3", "Policy.KD", "0.2", "0.01", "1", "declared,", "logarithm"],
+    ]
+    assert main(["tune", str(file), "--list", "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert found == {
+        "line": 3, "name": "Policy.KD", "value": 0.2, "low": 0.01, "high": 1, "log": True,
+        "integer": False, "declared": True,
+    }  # fmt: skip
+
+
+def test_an_empty_list_of_constants_is_no_error(tmp_path, capsys):
+    file = tmp_path / "policy.py"
+    file.write_text("class Policy:\n    def act(self, obs):\n        return 0\n")
+    assert main(["tune", str(file), "--list"]) == 0
+    assert capsys.readouterr().out == "no constants: no number in it is declared or assigned\n"
+    assert main(["tune", str(file), "--list", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("kp = tunable(3, 0, 1)", ":1: tunable(value, low, high): 3 is not from 0 to 1"),
+        ("kp = (", ":1: '(' was never closed; mend the file"),
+    ],
+)
+def test_a_file_whose_constants_cannot_be_read_is_one_line(tmp_path, capsys, text, words):
+    file = tmp_path / "policy.py"
+    file.write_text(text)
+    assert main(["tune", str(file), "--list"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert words in line
+
+
+def test_a_word_that_names_no_policy_is_refused(capsys):
+    assert main(["tune", "expert", "--list"]) == 2
+    assert "expert is no policy" in capsys.readouterr().err
 
 
 def test_a_policy_that_fails_as_written_ends_with_1(leaning, tmp_path):

@@ -125,7 +125,7 @@ def test_an_author_without_a_dataset_is_told_before_anything_is_written(cartpole
     to = tmp_path / "to"
     assert exit_code("export", cartpole.folder, "--to", to, "--author", "Ada") == 2
     assert capsys.readouterr().err == (
-        "promptpo: error: --author: it stands in a Minari dataset's metadata; add --minari\n"
+        "promptpo: error: --author: of a dataset or a recording; add --minari or --recording\n"
     )
     assert not to.exists()
 

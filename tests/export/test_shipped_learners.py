@@ -140,7 +140,7 @@ def test_tuning_chooses_its_constants_and_leaves_what_it_has_learned(
 
 
 def test_constants_that_only_prepare_reads_are_not_listed(taken, capsys):
-    assert exit_code("constants", taken / "policy.py", "--json") == 0
+    assert exit_code("tune", taken / "policy.py", "--list", "--json") == 0
     assert [c["name"] for c in json.loads(capsys.readouterr().out)] == ["LEAN"]
 
 

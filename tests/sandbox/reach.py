@@ -15,10 +15,8 @@ import numpy as np
 
 from sandbox.language import Runtime, names
 from sandbox.language.facades import Facade
-from sandbox.language.formatting import Printer
-from sandbox.language.guards import Type, guarded_getattr
+from sandbox.language.guards import Printer, Type, guarded_getattr
 from sandbox.language.library import shared_facades
-from sandbox.language.numpy_facade import numpy_members
 from sandbox.language.randomness import Randomness
 
 #: Nobody may hold an object of these; what leads on from a traceback cannot be spelled.
@@ -94,7 +92,7 @@ def inside(obj):
 
 def known():
     """Addresses of what modules hold, which ``powers`` need not look into each time."""
-    members = [numpy_members(), *map(vars, shared_facades().values())]
+    members = map(vars, shared_facades().values())
     return frozenset(id(value) for inside in members for value in inside.values())
 
 

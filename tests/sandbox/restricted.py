@@ -11,8 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
-from sandbox.language import MODULE, Runtime, compile_source, importable
-from sandbox.language.formatting import Printer
+from sandbox.language import Runtime, compile_source, importable
+from sandbox.language.guards import Printer
+from sandbox.language.names import MODULE
 from sandbox.libraries import needed_libraries
 
 
@@ -34,7 +35,7 @@ def run_restricted(source: str, extra: tuple[str, ...] = ()) -> tuple[dict, Prin
     made.printer.limit = 4000
     made.printer.clear()
     sys.modules[MODULE] = types.ModuleType(MODULE)
-    namespace = made.namespace(source)
+    namespace = made.namespace()
     exec(code, namespace)  # noqa: S102 - the object of the test
     return namespace, made.printer
 

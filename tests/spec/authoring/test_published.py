@@ -98,7 +98,7 @@ def test_a_recording_of_a_published_run_is_replayed_with_the_published_prompt(tm
     reads = "class Policy:\n    def act(self, obs):\n        return int(obs.last_two[0])\n"
     first, _ = run(tmp_path, replies((reads,)), "noise_world_board_4", published_prompt=True)
     recording = tmp_path / "published.jsonl"
-    assert main(["record", str(first.folder), "--to", str(recording)]) == 0
+    assert main(["export", str(first.folder), "--recording", str(recording)]) == 0
     argv = ["--spec", "noise_world_board_4", "--model", f"recorded:{recording}", "--workers", "1"]
     assert main([*argv, "--out", str(tmp_path / "again"), "--test-episodes", "2"]) == 0
     assert "best policy" in capsys.readouterr().out

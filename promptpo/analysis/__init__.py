@@ -1,1 +1,0 @@
-"""What runs show of a question that is larger than one of them."""

@@ -184,23 +184,26 @@ def test_a_run_whose_log_is_no_file_is_named(folder):
     assert "its events.jsonl is no file" in run_row(folder)[3]
 
 
-def test_repair_sets_aside_what_cannot_be_read_and_says_so(folder, capsys):
+def test_resuming_sets_aside_what_cannot_be_read_and_says_so(folder):
     damage(folder, "round")
+    number = (folder / "events.jsonl").read_bytes().splitlines().index(b"\0" * 40) + 1
     (folder / "run.json").write_text("{")
     (folder / "candidates" / "r01_c01" / "episodes.npz").write_bytes(b"PK")
-    assert main(["repair", str(folder)]) == 0
-    log, info, played = capsys.readouterr().out.splitlines()
-    assert "of events.jsonl cannot be read: set aside in events.jsonl.damaged" in log
+    assert (
+        f"line {number} of events.jsonl cannot be read; `promptpo --resume "
+        in (read_record(folder).unread[0])
+    )
+    events = []
+    promptpo.optimize(resume=folder, on_event=events.append)
+    log, info, played = (notice["text"] for notice in data_of(events, "notice")[:3])
+    assert f"line {number} of events.jsonl cannot be read: set aside in events.jsonl.dama" in log
     assert "run.json: not valid JSON" in info
+    assert "set aside in run.json.damaged" in info
     assert "r01_c01/episodes.npz: damaged" in played
-    assert RunFolder(folder).read_info()["status"] == "finished"
+    assert (folder / "events.jsonl.damaged").read_bytes() == b"\0" * 40 + b"\n"
     assert (folder / "run.json.damaged").read_text() == "{"
+    assert RunFolder(folder).read_info()["status"] == "finished"
     assert read_record(folder).unread == ()
-
-
-def test_a_run_that_is_whole_needs_no_repair(folder, capsys):
-    assert main(["repair", str(folder)]) == 0
-    assert capsys.readouterr().out.endswith("nothing to repair\n")
 
 
 def test_readers_say_what_they_leave_out(folder, tmp_path, capsys):

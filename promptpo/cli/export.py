@@ -18,6 +18,7 @@ from promptpo.config import RunConfig
 from promptpo.errors import RunError, UsageError
 from promptpo.store.events import read_log
 from promptpo.store.folder import RunFolder
+from promptpo.store.shapes import FORMAT
 
 if TYPE_CHECKING:
     from promptpo.export.minari_dataset import Dataset
@@ -126,15 +127,15 @@ def _recording(
 
     settings = settings_of(RunFolder(folder))
     log = read_log(folder / "events.jsonl")
-    lines = zip(log.events, log.numbers, strict=True)
-    replies = [log.good[n].decode() + "\n" for event, n in lines if event.type == "reply"]
+    lines = zip(log.events, log.good.values(), strict=True)
+    replies = [line.decode() + "\n" for event, line in lines if event.type == "reply"]
     if unreadable := log.words("events.jsonl"):
         say(f"promptpo: {unreadable}; replies in it are left out", sys.stderr)
     if not replies:
         raise RunError(f"{folder}: no reply on record; there is nothing to replay")
     header = {
         "type": "recording",
-        "format": log.format,
+        "format": FORMAT,
         "spec": folder.parent.name,
         "policy_seed": settings.get("policy_seed") or 0,
         "config": settings | {"spec": folder.parent.name, "out": RunConfig.out},  # no paths

@@ -39,7 +39,6 @@ COMMANDS = {
     "new": Command("new", "write a first spec file: for a Gymnasium id, or your own task"),
     "tune": Command("tune", "let an optimizer choose the numbers of a policy"),
     "export": Command("export", "take a run's policy, or its replies, to use them elsewhere"),
-    "repair": Command("repair", "set aside what cannot be read of a run's files"),
     "compare": Command("compare", "runs side by side: scores, tests, learning curves"),
     "bench": Command("bench", "methods on the same specs, seeds and budget, compared"),
     "help": Command("help", "what there is, or the options of a command"),

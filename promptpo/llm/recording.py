@@ -13,9 +13,6 @@ the run that it was made of::
     {"type": "recording", "format": 2, "spec": "cartpole", "policy_seed": 17,
      "config": {"rounds": 3, "candidates": 3, ...}, "model": "…", "how": "…", "date": "2026-11-20"}
 
-In recordings of format 1 (none is named) a reflection has the round after which it was asked for;
-since then it is the round that it opens. They are read as if it had been so.
-
 Lines of any other type are skipped, so that the ``events.jsonl`` of a run is a recording as it is.
 """
 
@@ -24,8 +21,8 @@ from __future__ import annotations
 import codecs
 import importlib.resources
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -39,6 +36,9 @@ from promptpo.llm.usage import dollars
 from promptpo.types import Key
 
 T = TypeVar("T")
+
+#: The format of logs and recordings, which the first line of each names; no other is read.
+FORMAT = 2
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class RecordingHeader:
         told = {k: v for k, v in self.config.items() if k != "options"}
         own = self.config.get("options") or {k: v for k, v in told.items() if k not in known}
         replayed = {k: v for k, v in told.items() if k in _REPLAYED and v is not None}
-        return {**_UNKNOWN_THEN, **replayed, **own}
+        return {**BEFORE_PREPARE, **replayed, **own}
 
 
 #: Settings that a replay takes over, beside those of the method.
@@ -73,8 +73,8 @@ _REPLAYED = (
     "prepare_transitions", "tune", "tune_steps", "tune_share", "constants",
 )  # fmt: skip
 
-#: What runs did that knew nothing of these settings; so do replays of their recordings.
-_UNKNOWN_THEN: Mapping[str, Any] = {"prepare_time": 0}
+#: Settings of runs and recordings from before policies could prepare, which do not name them.
+BEFORE_PREPARE: Mapping[str, Any] = {"prepare_time": 0}
 
 
 @dataclass(frozen=True)
@@ -175,13 +175,11 @@ def load_recording(path: Path) -> Recording:
     header = None
     replies: dict[Key, RecordedReply] = {}
     events, cut = _events(file)
-    older = _is_older([event for _, event in events])
     for number, event in events:
         try:
+            _check_format(event)
             if event.get("type") == "reply":
                 key, recorded = reply_from_event(event)
-                if older and key.role == "reflection":
-                    key = replace(key, round=key.round + 1)
                 replies[key] = recorded
             elif _of_type(str, event, "type") == "recording":
                 header = _header(event)
@@ -200,6 +198,7 @@ def load_header(path: Path) -> RecordingHeader | None:
     file = path / "events.jsonl" if path.is_dir() else path
     number, event = next(iter(_events(file, first=True)[0]), (1, {}))
     try:
+        _check_format(event)
         if event.get("type") == "run" and isinstance(event.get("config"), dict):
             _check_settings(event["config"])
             return RecordingHeader(event["config"])
@@ -220,10 +219,10 @@ def recorded_policy_seed(path: Path) -> int:
     return seed if isinstance(seed, int) and seed >= 0 else 0
 
 
-def _is_older(events: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether a file is of format 1; a log that has lost its first event is known by the others."""
-    named = events[0].get("format") if events else None
-    return named == 1 or (named is None and not any("digest" in event for event in events))
+def _check_format(event: Mapping[str, Any]) -> None:
+    """Raise ValueError where a first line is of another format."""
+    if event.get("type") in ("run", "recording") and event.get("format", 1) != FORMAT:
+        raise ValueError(f"format {shown(event.get('format', 1))}; only format {FORMAT} is read")
 
 
 _REMEDY = "give recorded:PATH a run's folder or its events.jsonl"
@@ -263,13 +262,7 @@ def _events(file: Path, *, first: bool = False) -> tuple[list[tuple[int, dict[st
 
 def _header(event: Mapping[str, Any]) -> RecordingHeader:
     """A header whose settings a run can have. Raises ValueError or UsageError."""
-    if "config" in event:
-        settings = _of_type(dict, event, "config")
-    else:  # of format 1, with a few settings beside the rest
-        names = ("seed", "rounds", "candidates", "episodes", "published_prompt")
-        settings = {name: event[name] for name in names if name in event}
-        if missing := [name for name in names[:4] if name not in settings]:
-            raise ValueError(f"no field '{missing[0]}'")
+    settings = _of_type(dict, event, "config")
     _check_settings(settings)
     texts = {n: _of_type(str, event, n) for n in ("spec", "model", "how", "date") if n in event}
     seed = _of_type(int, event, "policy_seed") if "policy_seed" in event else 0

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from promptpo.config import RunConfig
-from promptpo.errors import RunError
+from promptpo.errors import RunError, file_error
 from promptpo.export.spec_copy import keep_spec
 from promptpo.rollout import TaskInfo
 from promptpo.spec import EnvSpec, layout, spec_text
@@ -82,7 +82,7 @@ def _recorded(
     try:
         folder.read_info()
     except RunError as e:
-        notices.append(f"{e}; it is written anew")
+        notices.append(f"{e}: {_set_aside(folder.path / 'run.json')}; it is written anew")
     run: Mapping[str, Any] = next(log.of_type("run"), {})
     if not run:
         log.emit("run", **fresh)
@@ -94,6 +94,16 @@ def _recorded(
             " was, or start a new run"
         )
     return run, notices
+
+
+def _set_aside(file: Path) -> str:
+    """Rename a file that cannot be read, so that its bytes are kept; returns a notice."""
+    aside = file.with_name(f"{file.name}.damaged")
+    try:
+        file.replace(aside)
+    except OSError as e:
+        raise file_error(e, aside) from None
+    return f"set aside in {aside.name}"
 
 
 def first_event(config: RunConfig, spec: EnvSpec, task: TaskInfo) -> dict[str, Any]:

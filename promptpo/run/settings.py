@@ -13,14 +13,13 @@ from promptpo.common.values import shown, unknown_name
 from promptpo.config import RunConfig, flat
 from promptpo.errors import ModelError, RunError, UsageError
 from promptpo.llm import RecordingHeader, default_model, find_recording, load_header
+from promptpo.llm.recording import BEFORE_PREPARE
 from promptpo.llm.settings import BUILTIN
 from promptpo.methods import asks_for_policies, check_tunes, find_method, tunes
 from promptpo.run.options import build, fields, flag, kind_of, removed_from, without_removed
 from promptpo.spec import load_spec
 from promptpo.store.events import read_log
 from promptpo.store.folder import RunFolder
-from promptpo.store.shapes import FORMAT
-from promptpo.store.upgrade import with_settings_unknown_then
 from promptpo.version import __version__
 
 
@@ -72,7 +71,7 @@ def settings_of(folder: RunFolder, *, resuming: bool = False) -> dict[str, Any]:
     found = read_log(folder.events)
     told = [
         (f"{folder.events}:{number}", event.data)
-        for number, event in zip(found.numbers, found.events, strict=True)
+        for number, event in zip(found.good, found.events, strict=True)
         if event.type in ("run", "resumed")
     ]
     if not told:
@@ -98,7 +97,6 @@ def resumed_config(folder: Path, given: dict[str, Any]) -> RunConfig:
     Raises UsageError where a setting is given that shaped what the run has already done.
     """
     run = RunFolder.open(folder)
-    check_format(run)
     stored = settings_of(run, resuming=True)
     method = str(stored.get("method", RunConfig.method))
     known = fields(method)
@@ -117,17 +115,6 @@ def resumed_config(folder: Path, given: dict[str, Any]) -> RunConfig:
     return build(stored, changed)
 
 
-def check_format(folder: RunFolder) -> None:
-    """Raises RunError for a run of an older format, which can be shown and not continued."""
-    contents = read_log(folder.events)
-    if contents.format != FORMAT:
-        raise RunError(
-            f"{folder.path}: this run was written by an older version of promptpo (format"
-            f" {contents.format}, now {FORMAT}); it can be shown, not resumed: start a new run, or"
-            f" replay its replies with --model recorded:{folder.path}"
-        )
-
-
 def _stored(stored: object, *, resuming: bool) -> dict[str, Any]:
     """Settings that a run has written down. Raises UsageError for what is none.
 
@@ -135,7 +122,7 @@ def _stored(stored: object, *, resuming: bool) -> dict[str, Any]:
     """
     if not isinstance(stored, Mapping) or not isinstance(stored.get("options") or {}, Mapping):
         raise UsageError(f"no settings, but {shown(stored)}")
-    settings = with_settings_unknown_then(flat(stored))
+    settings = {**BEFORE_PREPARE, **flat(stored)}
     if resuming and (gone := removed_from(settings)):
         raise UsageError(f"there is no {' and no '.join(gone)} any more")
     settings = without_removed(settings)

@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from promptpo.common.files import fate, write_all, write_atomically
-from promptpo.errors import FileError, file_error
-from promptpo.store.shapes import is_event
-from promptpo.store.upgrade import Upgrade, format_of
+from promptpo.errors import FileError, RunError, file_error
+from promptpo.store.shapes import FORMAT, is_event
 
 #: Kept free for replies while a run goes on: on a full disk, those under way still find room.
 _RESERVE = 256 * 1024
@@ -58,16 +57,13 @@ def all_of(listeners: Sequence[Listener]) -> Listener | None:
 
 @dataclass(frozen=True)
 class Contents:
-    """What a log holds: its events with the ``numbers`` of their lines, and what cannot be read.
+    """What a log holds: its events, and what cannot be read.
 
-    Events are told as of today's format, whatever ``format`` the log has. ``good`` and ``damaged``
-    are the lines that are events and that are none, by their numbers from 1; ``cut`` is what a
-    kill or a full disk left of the last one.
+    ``good`` and ``damaged`` are the lines that are events and that are none, by their numbers from
+    1; ``cut`` is what a kill or a full disk left of the last one.
     """
 
-    format: int
     events: list[Event] = field(default_factory=list)
-    numbers: list[int] = field(default_factory=list)
     good: dict[int, bytes] = field(default_factory=dict)
     damaged: dict[int, bytes] = field(default_factory=dict)
     cut: bytes = b""
@@ -87,20 +83,20 @@ class Contents:
 
 
 def read_log(path: Path) -> Contents:
-    """Read a log, which may be written to meanwhile. Raises FileError where it cannot be read."""
+    """Read a log, which may be written to meanwhile.
+
+    Raises FileError where it cannot be read, RunError where it is of another format.
+    """
     try:
         *lines, last = path.read_bytes().split(b"\n")
     except OSError as e:
         raise file_error(e, path) from None
-    decoded = [*map(_decoded, [*lines, last])]
-    found = Contents(format_of(decoded))
-    upgrade = Upgrade() if found.format == 1 else None
-    for number, (line, data) in enumerate(zip([*lines, last], decoded, strict=True), 1):
-        made = upgrade.lines(data) if upgrade else [data] if is_event(data) else []
-        for told in made:
-            found.events.append(Event(told.pop("type"), told, told.pop("time", 0.0)))
-            found.numbers.append(number)
-        if made:
+    found = Contents()
+    for number, line in enumerate([*lines, last], 1):
+        data = _decoded(line)
+        _check_format(path, data)
+        if is_event(data):
+            found.events.append(Event(data.pop("type"), data, data.pop("time", 0.0)))
             found.good[number] = line
         elif number > len(lines):
             return replace(found, cut=last)
@@ -114,6 +110,18 @@ def _decoded(line: bytes) -> Any:  # noqa: ANN401 - JSON of any kind
         return json.loads(line)
     except (ValueError, RecursionError):
         return None
+
+
+def _check_format(path: Path, data: object) -> None:
+    """Raise RunError where a line is the first event of a run of another format."""
+    if not isinstance(data, dict) or data.get("type") != "run":
+        return
+    number = data.get("format", 1)
+    if isinstance(number, int) and number != FORMAT:
+        raise RunError(
+            f"{path}: written by another version of promptpo (format {number}, here {FORMAT});"
+            " use that version, or start a new run"
+        )
 
 
 def mend(path: Path, found: Contents) -> str:

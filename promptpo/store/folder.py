@@ -23,7 +23,6 @@ from promptpo.llm.manual_model import as_markdown
 from promptpo.llm.messages import Message
 from promptpo.store.codec import encode
 from promptpo.store.shapes import INFO, fits
-from promptpo.store.upgrade import upgraded_info
 from promptpo.types import Candidate, Key
 
 if TYPE_CHECKING:
@@ -161,7 +160,7 @@ class RunFolder:
         """
         file = self.path / "run.json"
         try:
-            info: Any = upgraded_info(json.loads(file.read_bytes()))
+            info: Any = json.loads(file.read_bytes())
         except FileNotFoundError:
             return {}
         except OSError as e:

@@ -25,7 +25,6 @@ class RunRecord(Record):
 
     Attributes:
         folder: where it lies, resolved.
-        format: that of its log; ``promptpo.store.shapes.FORMAT`` is that of today.
         info: ``run.json``, or where it is missing or cannot be read, what the log tells.
         unread: what cannot be read of its files and is left out here, a line each.
         evaluations: what ``promptpo eval --keep`` found since, the oldest first.
@@ -38,7 +37,6 @@ class RunRecord(Record):
         for event in contents.events:
             self.apply(event)
         self.folder = folder.path.resolve()
-        self.format = contents.format
         self.running = folder.is_running
         self.info: Mapping[str, Any] = {}
         problems = [contents.words(folder.events.name)]
@@ -49,7 +47,7 @@ class RunRecord(Record):
         if not self.run:
             self._take_first_event()
         self.info = self.info or info_of(self)
-        remedy = f"`promptpo repair {folder.path}` puts it right"
+        remedy = f"`promptpo --resume {folder.path}` sets it aside and does again what is lost"
         self.evaluations, damaged = kept(self.folder)
         self.unread = (*(f"{words}; {remedy}" for words in problems if words), *damaged)
 
@@ -97,7 +95,8 @@ class RunRecord(Record):
 def read_record(path: Path) -> RunRecord:
     """Everything that is known of the run in ``path``.
 
-    Raises RunError where there is no run, FileError where its log cannot be read.
+    Raises RunError where there is no run, or one of another format, FileError where its log cannot
+    be read.
     """
     folder = RunFolder.open(path)
     record = RunRecord(folder)

@@ -8,8 +8,11 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
+from promptpo.llm.recording import FORMAT
 from promptpo.tuning.account import TuningAccount
 from promptpo.types import Key, Note, Population, Preparation, Rollout
+
+__all__ = ["EVENTS", "FORMAT", "INFO", "KEY", "fits", "is_event", "shape_of"]
 
 # A shape is a type (float takes whole numbers too), None, a set of words, a range of whole numbers,
 # a tuple of alternatives, a list with the shape of its items, or a dict of names ("name?" may be
@@ -67,9 +70,6 @@ def _shape(hint: Any) -> Any:  # noqa: ANN401
         return shape_of(cast("type", hint))
     return None if hint is type(None) else Mapping if origin is not None else hint
 
-
-#: The format of a log, which its first event names. Older ones are read by ``store.upgrade``.
-FORMAT = 2
 
 KEY = {**shape_of(Key), **dict.fromkeys(("round", "candidate", "attempt"), range(10**9))}
 SCORE = (None, {"mean_return": float, "success_rate?": (None, float)})

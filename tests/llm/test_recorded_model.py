@@ -38,11 +38,6 @@ HEADER = {
     "type": "recording", "format": 2, "spec": "cartpole", "config": CONFIG,
     "how": "by hand", "model": "test/one", "date": "2026-11-20",
 }  # fmt: skip
-#: As recordings began before their format was named.
-OLD_HEADER = {
-    "type": "recording", "spec": "cartpole", "seed": 3, "rounds": 1, "candidates": 2,
-    "episodes": 5, "how": "by hand", "model": "test/one", "date": "2026-11-20",
-}  # fmt: skip
 
 
 def request(candidate=1, text="Write a policy.", role="policy", attempt=0):
@@ -130,9 +125,8 @@ def test_a_last_line_without_its_line_end_but_whole_counts(recording):
     assert not load_recording(recording).cut
 
 
-@pytest.mark.parametrize("first", [HEADER, OLD_HEADER])
-def test_the_header_is_read_without_the_replies(tmp_path, first):
-    header = load_header(write(tmp_path / "x.jsonl", first))
+def test_the_header_is_read_without_the_replies(tmp_path):
+    header = load_header(write(tmp_path / "x.jsonl", HEADER))
     assert header is not None
     assert header.spec == "cartpole"
     assert (header.settings["seed"], header.settings["candidates"]) == (3, 2)
@@ -168,18 +162,16 @@ def test_the_header_of_a_run_log_are_the_settings_of_the_run(tmp_path):
 
 
 def test_a_log_that_has_lost_its_first_event_has_no_header(tmp_path):
-    assert load_header(write(tmp_path / "events.jsonl", {"type": "run", "time": 0.0})) is None
+    assert load_header(write(tmp_path / "events.jsonl", {"type": "notice", "text": "x"})) is None
 
 
-#: A log that has lost its first event.
-LOST = {"type": "rollout", "digest": "0a1b"}
-
-
-@pytest.mark.parametrize(("first", "opened"), [(OLD_HEADER, 2), (HEADER, 1), (LOST, 1)])
-def test_a_reflection_has_the_round_that_it_opens_whatever_the_format(tmp_path, first, opened):
-    reflection = Request(Key(1, role="reflection"), ())
-    path = write(tmp_path / "x.jsonl", first, reply_line(reflection, "It fell."))
-    assert list(load_recording(path).replies) == [Key(opened, role="reflection")]
+@pytest.mark.parametrize("kind", ["recording", "run"])
+@pytest.mark.parametrize("read", [load_header, load_recording])
+def test_another_format_is_refused_in_one_line(tmp_path, kind, read):
+    first = {name: value for name, value in HEADER.items() if name != "format"} | {"type": kind}
+    path = write(tmp_path / "x.jsonl", first, reply_line(request(), "x"))
+    with pytest.raises(ModelError, match=r"x\.jsonl:1: .*: format 1; only format 2 is read"):
+        read(path)
 
 
 KEY = {"role": "policy", "round": 1, "candidate": 1, "attempt": 0}
@@ -206,8 +198,8 @@ def broken_config(**settings):
         ('{"type": "reply"}\n', ":1: not an event of a recording: no field 'key'"),
         ("[1]\n", ":1: not a JSON object"),
         (
-            '{"type": "recording", "spec": "x"}\n',
-            ":1: not an event of a recording: no field 'seed'",
+            '{"type": "recording", "format": 2}\n',
+            ":1: not an event of a recording: no field 'config'",
         ),
         ("{}\n", ":1: not an event of a recording: no field 'type'"),
         ('{"type": 7}\n', ":1: not an event of a recording: 'type' must be a text, not 7"),
@@ -223,7 +215,6 @@ def broken_config(**settings):
         (broken_config(rounds=10**30), "rounds must be at most 1,000"),
         (broken_config(episodes=0), "episodes must be at least 1"),
         (broken_config(options=[]), "'options' must be an object, not []"),
-        (json.dumps(OLD_HEADER | {"rounds": 0}) + "\n", "rounds must be at least 1"),
         (broken_header(policy_seed=-1), "policy_seed must be at least 0"),
         ("[" * 100_000 + "\n{}\n", ":1: not JSON (maximum recursion depth"),
         ('{"a": ' + "9" * 5000 + "}\n{}\n", ":1: not JSON (Exceeds the limit"),

@@ -200,7 +200,7 @@ def test_what_cannot_be_read_is_left_out_and_said(copied):
         before.rounds, before.best, before.held_out,
     )  # fmt: skip
     html = write_report([copied]).read_text()
-    assert "of events.jsonl cannot be read; `promptpo repair" in html
+    assert "of events.jsonl cannot be read; `promptpo --resume" in html
     assert "run.json: not valid JSON" in html
 
 

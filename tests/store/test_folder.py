@@ -7,9 +7,8 @@ import pytest
 from promptpo.common.files import write_atomically
 from promptpo.errors import RunError
 from promptpo.llm.messages import Message
-from promptpo.store.codec import decode
 from promptpo.store.folder import RunFolder
-from promptpo.types import Candidate, Episode, Key, Note, Rollout, Trajectory
+from promptpo.types import Candidate, Key, Note, Rollout, Trajectory
 
 
 def new_run(out):
@@ -116,13 +115,3 @@ def test_a_result_says_what_a_candidate_is_and_where_it_comes_from(tmp_path):
     result = json.loads((folder.candidate("r02_c01") / "result.json").read_text())
     assert (result["kind"], result["parents"]) == ("revision", ["r01_c03"])
     assert result["notes"] == [{"title": "a", "text": "b"}]
-
-
-def test_run_json_of_format_1_is_read_as_of_today(tmp_path):
-    folder = new_run(tmp_path)
-    test = {"stream": "test", "seeds": [4, 5], "returns": [1.0, 2.0], "lengths": [10, 20],
-            "successes": [None, None], "steps": 30, "clipped": 0.0, "output": "", "error": None,
-            "error_kind": None, "score": {"mean_return": 1.5}}  # fmt: skip
-    folder.write_info({"status": "finished", "test": test})
-    found = decode(Rollout, folder.read_info()["test"])
-    assert found.episodes == (Episode(4, 1.0, 10), Episode(5, 2.0, 20))

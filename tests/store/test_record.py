@@ -6,6 +6,8 @@ import random
 
 import pytest
 
+from promptpo.cli import main
+from promptpo.cli.listing import run_row
 from promptpo.errors import RunError
 from promptpo.store.codec import encode, score_data
 from promptpo.store.events import Event, EventLog
@@ -285,7 +287,7 @@ def test_a_folder_tells_how_a_run_stands(folder):
     lock = folder.lock()
     running = read_record(folder.path)
     os.close(lock)
-    assert (running.status, running.format, running.unread) == ("running", FORMAT, ())
+    assert (running.status, running.unread) == ("running", ())
     folder.write_info({"status": "failed", "reason": "no key", "ended": "now", "seconds": 7.5})
     failed = read_record(folder.path)
     assert (failed.status, failed.reason, failed.elapsed) == ("failed", "no key", 7.5)
@@ -315,6 +317,19 @@ def test_a_run_json_that_cannot_be_read_is_said(folder):
     assert "run.json: not valid JSON" in record.unread[0]
     assert record.best == "r01_c02"
     assert "this is from the log" in standing(folder).problem
+
+
+def test_a_log_of_another_format_is_refused_in_one_line(folder, capsys):
+    lines = folder.events.read_text().splitlines()
+    first = {name: value for name, value in json.loads(lines[0]).items() if name != "format"}
+    folder.events.write_text("\n".join([json.dumps(first), *lines[1:]]) + "\n")
+    why = "written by another version of promptpo (format 1, here 2); use that version, or start"
+    for command in (["report", str(folder.path)], ["--resume", str(folder.path)]):
+        assert main(command) == RunError.exit_code
+        (line,) = capsys.readouterr().err.splitlines()
+        assert why in line
+    _, status, _, problem = run_row(folder.path)
+    assert (status, why in problem) == ("unreadable", True)
 
 
 def test_what_a_line_of_another_version_tells_is_passed_over(folder):

@@ -1,0 +1,48 @@
+"""Golden files: what the program does today, as JSON beside the tests that compare it.
+
+``WRITE_GOLDEN=1 pytest tests/nails -m ''`` writes them anew; read the difference before it is kept.
+"""
+
+import hashlib
+import json
+import os
+from pathlib import Path
+
+FOLDER = Path(__file__).parent / "golden"
+WRITE = bool(os.environ.get("WRITE_GOLDEN"))
+
+
+def digest(text):
+    """Return the first 16 hexadecimal digits of a text's SHA-256."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def plain(value):
+    """Return the value as JSON has it, floats with 9 significant digits."""
+    if isinstance(value, float):
+        return float(f"{value:.9g}")
+    if isinstance(value, dict):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(v) for v in value]
+    return value
+
+
+def golden(name):
+    """Return what a golden file holds; nothing where there is none yet."""
+    file = FOLDER / f"{name}.json"
+    return json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+
+
+def hold(name, found):
+    """Assert that each entry of ``found`` is as in the golden file, or write them into it."""
+    found, known = plain(found), golden(name)
+    if WRITE:
+        FOLDER.mkdir(exist_ok=True)
+        lines = [
+            f"{json.dumps(k)}: {json.dumps(v, ensure_ascii=False)}"
+            for k, v in sorted({**known, **found}.items())
+        ]
+        (FOLDER / f"{name}.json").write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+        return
+    assert found == {key: known.get(key) for key in found}

@@ -45,4 +45,31 @@ def hold(name, found):
         ]
         (FOLDER / f"{name}.json").write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
         return
-    assert found == {key: known.get(key) for key in found}
+    for key, value in found.items():
+        assert value == known.get(key), key
+
+
+#: Events that say what a run asked, played and decided; the others tell of its machine.
+EVENTS = (
+    *("prompt", "reply", "rollout", "candidate", "feedback", "coverage", "round", "population"),
+    *("tuning", "tuned", "prepared", "selection", "test", "finished"),
+)
+
+
+def log_of(folder):
+    """Return the last score of each candidate, and a digest of all events of each type.
+
+    Neither the order of events counts nor whether one was written twice, as resuming may do.
+    """
+    found = {"scores": {}}
+    lines = {kind: set() for kind in EVENTS}
+    for line in (folder / "events.jsonl").read_text(encoding="utf-8").splitlines():
+        event = json.loads(line)
+        kind = event.pop("type")
+        del event["time"]
+        if kind == "candidate":
+            name = "r{round:02d}_c{candidate:02d}_{attempt}".format(**event["key"])
+            found["scores"][name] = (event["score"] or {}).get("mean_return")
+        if kind in lines:
+            lines[kind].add(json.dumps(event, sort_keys=True))
+    return found | {kind: digest("\n".join(sorted(all_))) for kind, all_ in lines.items() if all_}

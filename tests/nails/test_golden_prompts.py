@@ -13,7 +13,7 @@ from promptpo.cli import main
 from promptpo.methods import OWN_METHODS
 from promptpo.spec import shipped_specs
 
-SAMPLE = ("blackjack", "cartpole", "metaworld_reach", "mujoco_hopper", "noise_world_unknown")
+SAMPLE = ("blackjack", "cartpole", "mujoco_hopper", "noise_world_unknown")
 
 
 def digests(spec, capsys):

@@ -67,6 +67,7 @@ def log_of(folder):
         event = json.loads(line)
         kind = event.pop("type")
         del event["time"]
+        event.pop("seconds", None)  # that preparing took
         if kind == "candidate":
             name = "r{round:02d}_c{candidate:02d}_{attempt}".format(**event["key"])
             found["scores"][name] = (event["score"] or {}).get("mean_return")

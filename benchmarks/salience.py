@@ -23,6 +23,8 @@ from statistics import median
 
 from scipy.stats import fisher_exact, ttest_ind
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
 from promptpo.common.text import p_value
 from promptpo.errors import PromptPOError, RunError
 from promptpo.stats import success_interval

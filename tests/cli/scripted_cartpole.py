@@ -81,6 +81,7 @@ def write_recording(path: Path) -> Path:
     """Write the recording; returns its path."""
     header = {
         "type": "recording",
+        "format": 2,
         "spec": "cartpole",
         "seed": 0,
         "rounds": 2,

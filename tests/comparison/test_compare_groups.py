@@ -1,5 +1,3 @@
-import json
-
 from written_runs import written_run
 
 from promptpo.comparison import Comparison
@@ -55,16 +53,6 @@ def test_methods_differ_by_name_and_by_what_both_know(tmp_path):
         "best-of-n, openai/a, 5 rounds": 1,
         "random-search, 9 rounds": 1,
     }
-
-
-def test_a_run_of_the_older_format_is_of_the_same_group(tmp_path):
-    a, b = written_run(tmp_path, reflection=False), written_run(tmp_path, seed=1, reflection=False)
-    log = b / "events.jsonl"
-    first, *rest = map(json.loads, log.read_text().splitlines())
-    del first["format"]
-    first["config"] |= first["config"].pop("options")
-    log.write_text("".join(json.dumps(line) + "\n" for line in [first, *rest[:0]]))
-    assert labels(a, b) == {"promptpo, openai/a": 2}
 
 
 def test_each_spec_has_a_panel_of_its_own(tmp_path):

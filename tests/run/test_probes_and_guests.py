@@ -1,12 +1,9 @@
 """Runs in which more plays than a round's own candidates: what it costs, and what stays counted."""
 
-import json
-
 import pytest
 from scripted import BAD, GOOD, data_of, policy, replies, run
 
 import promptpo
-from promptpo.run.settings import resumed_config
 
 #: Falls sooner than GOOD and later than BAD.
 FAIR = policy("return int(obs.pole_angle > 0)")
@@ -70,18 +67,3 @@ def test_more_rounds_go_on_from_the_pooled_scores(tmp_path):
     pooled = [[c.pooled and c.pooled.returns for c in r.candidates] for r in last.rounds]
     assert pooled == [[c.pooled and c.pooled.returns for c in r.candidates] for r in whole.rounds]
     assert last.usage.steps["search"] == whole.usage.steps["search"]
-
-
-def test_a_run_that_knew_nothing_of_it_is_resumed_as_it_began(tmp_path):
-    result, _ = run(tmp_path, replies([BAD], [GOOD]), rounds=1, test_episodes=0)
-    log = result.folder / "events.jsonl"
-    first, *others = log.read_text().splitlines(keepends=True)
-    told = json.loads(first)
-    del told["config"]["early_stop"]
-    told["config"]["options"] = {"reflection": True, "max_repairs": 0, "history_tokens": 24000}
-    log.write_text("".join([json.dumps(told) + "\n", *others]))
-    config = resumed_config(result.folder, {})
-    assert (config.early_stop, config.options.history, config.options.probe) == (
-        False, "published", 0,
-    )  # fmt: skip
-    assert not config.options.challenge

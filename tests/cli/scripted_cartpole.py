@@ -92,7 +92,6 @@ def write_recording(path: Path) -> Path:
             "early_stop": False,
             "tune": False,
             "options": {
-                "reflection": False,
                 "history": "published",
                 "probe": 0,
                 "challenge": False,

@@ -212,14 +212,11 @@ def check(
         report = promptpo.check("my_task.py", quick=True)
         assert report.passed, report
     """
-    from promptpo.checks import FULL, QUICK, Checker, CheckReport, open_replays
+    from promptpo.checks import FULL, QUICK, Checker, CheckReport
 
     loaded = loaded_spec(spec, limit=env_timeout)
     effort = QUICK if quick else FULL
-    with (
-        open_replays([loaded.ref], env_timeout) as replays,
-        Checker(effort, replays, env_timeout) as checker,
-    ):
+    with Checker([loaded.ref], effort, env_timeout) as checker:
         return CheckReport(loaded.name, loaded.title, tuple(checker.findings(loaded.ref)))
 
 

@@ -86,13 +86,7 @@ class Policy(Acting):
             self.channel.renew()
         number = episode_seed(seed, self.program.seed_key)
         payload = BEGIN_HEAD.pack(number, fresh, traced) + values.tobytes()
-        self.ask(
-            Kind.BEGIN,
-            payload,
-            0,
-            self.program.limits.init_seconds,
-            "making the policy object",
-        )
+        self.ask(Kind.BEGIN, payload)
         self.lives += bool(fresh)
         self._acts_before += self.acts
         self.acts = 0
@@ -127,8 +121,7 @@ class Policy(Acting):
         if not self.may_trace:
             return {}
         steps = min(self.acts, MAX_STEPS)
-        seconds = self.program.limits.act_seconds
-        reply = self.ask(Kind.TRACE, b"", tracing.longest(steps), seconds, "reading the trace")
+        reply = self.ask(Kind.TRACE, size=tracing.longest(steps))
         found = self.parsed(lambda: tracing.parse(reply, steps))
         missing = (None,) * (self.acts - steps)
         return {name: (*values, *missing) for name, values in found.items()}
@@ -142,8 +135,8 @@ class Policy(Acting):
         Raises:
             ProgramError: the program failed, or its process answers with something else.
         """
-        reply = self.ask(Kind.LINES, b"", 0, 1.0, "reading the counts of lines")
-        lines, acts = self.program.replies.lines, self._acts_before + self.acts
+        reply = self.ask(Kind.LINES)
+        lines, acts = self.program.calls.lines, self._acts_before + self.acts
         return self.parsed(lambda: _line_hits(reply, lines, acts))
 
 

@@ -67,8 +67,7 @@ class Preparing(Session):
         """
         program, begun = self.program, self.channel.used
         payload = SEED_HEAD.pack(_seed(program.source, program.seed_key))
-        seconds = program.limits.prepare_seconds
-        reply = bytes(self.ask(Kind.PREPARE, payload, LIMIT, seconds, "prepare()"))
+        reply = bytes(self.ask(Kind.PREPARE, payload, LIMIT))
         values = self.parsed(lambda: pack(unpack(reply)))
         return Preparation(values, self.output, self.channel.used - begun)
 
@@ -94,6 +93,4 @@ class Summarizer(Session):
         arrays = (episode.observations, episode.actions, episode.rewards)
         trace = tracing.pack({n: tracing.Column(v) for n, v in episode.trace.items()})
         payload = b"".join([head, *(array.tobytes() for array in arrays), trace])
-        seconds = self.program.limits.act_seconds
-        reply = self.ask(Kind.SUMMARIZE, payload, 0, seconds, "summarize_trajectory()")
-        return frames.clean(reply, self.program.replies.text_chars)
+        return frames.clean(self.ask(Kind.SUMMARIZE, payload), self.program.calls.text_chars)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import marshal
 import mmap
 from collections.abc import Callable
@@ -18,8 +17,8 @@ from sandbox.frames import (
     EPISODE_HEAD,
     HEADER,
     MAGIC,
+    REQUESTS,
     SEED_HEAD,
-    START_HEAD,
     Kind,
 )
 from sandbox.inside import trajectory
@@ -29,44 +28,23 @@ from sandbox.inside.policy import CountingProgram, PolicyProgram
 from sandbox.inside.program import FeedbackProgram, PrepareProgram, Program, Task
 from sandbox.inside.recorded import Named
 from sandbox.inside.watchdog import Watchdog
-from sandbox.interface import Interface, Limits, Place, action_from_dict
+from sandbox.interface import ACTION_SPACES, Interface, Limits, Place
 from sandbox.language import Runtime
 from sandbox.prepared import unpack
 
 #: Address space set aside so that running out of memory can still be reported; never touched.
 _BALLAST = 1 << 20
 
-_NAMES: dict[int, str] = {
-    Kind.START: "loading the program",
-    Kind.BEGIN: "making the policy object",
-    Kind.ACT: "act()",
-    Kind.SUMMARIZE: "summarize_trajectory()",
-    Kind.OUTPUT: "reading the output",
-    Kind.TRACE: "reading the trace",
-    Kind.LINES: "reading the counts of lines",
-    Kind.PREPARE: "prepare()",
-}
-
 
 def _task(payload: memoryview) -> Task:
-    sizes = START_HEAD.unpack_from(payload)
-    parts, at = [], START_HEAD.size
-    for size in sizes:
-        parts.append(bytes(payload[at : at + size]))
-        at += size
-    data = json.loads(parts[0])
-    shape = {**data["interface"], "observation_source": None}
-    return Task(
-        role=data["role"],
-        source=data["source"],
-        interface=Interface(**{**shape, "action": action_from_dict(shape["action"])}),
-        limits=Limits(**data["limits"]),
-        extra_imports=tuple(data["extra_imports"]),
-        places=tuple(Place(*numbers) for numbers in data["places"]),
-        compiled=parts[1],
-        observation=marshal.loads(parts[2]) if parts[2] else None,  # noqa: S302 - the host's
-        prepared=Named(unpack(parts[3]), "prepare() returned") if parts[3] else None,
-    )
+    data = marshal.loads(payload)  # noqa: S302 - the host's
+    name, space = data.pop("action")
+    data["interface"] = Interface(**data["interface"], action=ACTION_SPACES[name](**space))
+    data["limits"] = Limits(**data["limits"])
+    data["places"] = tuple(Place(*numbers) for numbers in data["places"])
+    values = data["prepared"]
+    data["prepared"] = Named(unpack(values), "prepare() returned") if values else None
+    return Task(**data)
 
 
 def _begin(program: PolicyProgram, payload: memoryview) -> tuple[Kind, bytes]:
@@ -194,15 +172,12 @@ class _Server:
 
     def _seconds(self, kind: int) -> float:
         """Return the processor time that a call may take; to start, the usual."""
-        if self._program is None:
-            return Limits().init_seconds
-        limits = self._program.task.limits
-        if kind == Kind.PREPARE:
-            return limits.prepare_seconds
-        return limits.init_seconds if kind == Kind.BEGIN else limits.act_seconds
+        limits = Limits() if self._program is None else self._program.task.limits
+        seconds: float = getattr(limits, REQUESTS[kind].limit)
+        return seconds
 
     def _late(self, frame: FrameType | None) -> None:
-        self._tell(late(frame, self._source, _NAMES[self._kind]))
+        self._tell(late(frame, self._source, REQUESTS[self._kind].what))
 
     def _fail(self, error: ProgramError) -> None:
         self._watchdog.call = None

@@ -23,8 +23,7 @@ from sandbox.errors import (
     TimeLimit,
 )
 from sandbox.frames import HEADER, FrameError, Kind
-from sandbox.host.clock import Exhausted, Patience, Stalled
-from sandbox.host.process import Process
+from sandbox.host.process import Exhausted, Patience, Process, Stalled
 from sandbox.host.replies import READY, Call
 from sandbox.interface import Limits
 

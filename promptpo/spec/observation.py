@@ -17,8 +17,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from promptpo.spec.authoring.definition import Bound, Field, Flat
-from promptpo.spec.authoring.source import PartError, Source, free_names, source_of
+from promptpo.spec.definition import Bound, Field, Flat
+from promptpo.spec.source import PartError, Source, free_names, source_of
 
 Kind = Literal["float", "int", "bool", "array"]
 

@@ -1,4 +1,4 @@
-"""The verbatim source of a spec's parts, and the line numbers that errors point to."""
+"""The verbatim source of a spec's parts: the prompt shows it, and errors point to its lines."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+
+from promptpo.spec.definition import EnvSpec
 
 
 class PartError(Exception):
@@ -97,3 +99,42 @@ def _without_annotations(text: str) -> str:
 
     tree = Strip().visit(ast.parse(text))
     return ast.unparse(ast.fix_missing_locations(tree))
+
+
+@dataclass(frozen=True)
+class PromptParts:
+    """Texts of one spec for the prompt.
+
+    ``observation`` and ``reward`` are verbatim Python source; ``reward`` begins with the helper
+    functions that it calls. ``title`` is one line, ``description`` a paragraph or empty; ``facts``
+    may be empty, and a run may withhold them.
+    """
+
+    title: str
+    description: str
+    observation: str
+    action: str
+    facts: str
+    reward: str
+    horizon: int
+
+    @property
+    def text(self) -> str:
+        """All parts in one text, to search for what must not be in it."""
+        return "\n\n".join(
+            [self.title, self.description, self.observation, self.action, self.facts, self.reward]
+        )
+
+
+def prompt_parts(spec: EnvSpec) -> PromptParts:
+    """Return what the model may see of a loaded spec."""
+    functions = [*spec.reward_helpers, spec.reward]
+    return PromptParts(
+        title=spec.title,
+        description=inspect.cleandoc(spec.description),
+        observation=source_of(spec.observation).text,
+        action=inspect.cleandoc(spec.action),
+        facts=inspect.cleandoc(spec.facts).strip(),
+        reward="\n\n\n".join(source_of(function).text for function in functions),
+        horizon=spec.horizon,
+    )

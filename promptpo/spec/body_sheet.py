@@ -1,28 +1,82 @@
-"""What an engineer knows of a MuJoCo body: its data sheet, written from the compiled model."""
+"""Data sheets of MuJoCo bodies, written from the compiled model."""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from promptpo.spec.authoring.body_motion import contacts, medium, touch
-from promptpo.spec.authoring.definition import Env
-from promptpo.spec.authoring.sheet_tables import (
-    Cell,
-    Model,
-    Place,
-    Row,
-    folded,
-    merged,
-    number,
-    place,
-    places,
-    table,
-    together,
-)
+from promptpo.spec.definition import Env
+from promptpo.spec.writing import exact, number, table
+
+#: A ``mujoco.MjModel``, which is untyped.
+Model: TypeAlias = Any
+
+#: A point, in m, rounded.
+Place: TypeAlias = tuple[float, ...]
+
+#: What stands in a table: words, or points as "here to there".
+Cell: TypeAlias = str | tuple[Place, ...]
+Row: TypeAlias = Sequence[Cell]
+
+
+def place(point: Iterable[float], decimals: int) -> Place:
+    """A point's numbers: three significant digits, and no more than so many decimals."""
+    return tuple(float(number(round(exact(value), decimals))) for value in point)
+
+
+def places(points: Sequence[Place]) -> str:
+    """One point of several that are the same but for signs: (0.1, +-0.2)."""
+    coordinates = (
+        f"{values[0]:.6g}" if len(set(values)) == 1 else f"+-{abs(values[0]):.6g}"
+        for values in zip(*points, strict=True)
+    )
+    return f"({', '.join(coordinates)})"
+
+
+def together(rows: Sequence[Row]) -> list[list[int]]:
+    """Which rows are the same but for signs in their points, in the order of the first of each."""
+    groups: dict[tuple[object, ...], list[int]] = {}
+    for index, row in enumerate(rows):
+        groups.setdefault(tuple(map(_unsigned, row)), []).append(index)
+    return list(groups.values())
+
+
+def _unsigned(cell: Cell) -> object:
+    return cell if isinstance(cell, str) else tuple(tuple(map(abs, point)) for point in cell)
+
+
+def merged(rows: Sequence[Row]) -> list[str]:
+    """The cells of rows that are the same but for signs, as one row's."""
+    cells = []
+    for column in zip(*rows, strict=True):
+        if isinstance(column[0], str):
+            cells.append(column[0])
+        else:
+            cells.append(" to ".join(map(places, zip(*column, strict=True))))
+    return cells
+
+
+def folded(rows: Sequence[Sequence[str]]) -> tuple[list[list[str]], str]:
+    """A table without those columns that hold the same number in all rows, and these in words."""
+    columns = list(zip(*rows, strict=True))
+    same = [
+        at > 0 and len(rows) > 2 and len(set(column[1:])) == 1 and column[1][:1].isdigit()
+        for at, column in enumerate(columns)
+    ]
+    left = [column for column, alike in zip(columns, same, strict=True) if not alike]
+    told = (_named(column) for column, alike in zip(columns, same, strict=True) if alike)
+    return [list(row) for row in zip(*left, strict=True)], ", ".join(told)
+
+
+def _named(column: Sequence[str]) -> str:
+    name, _, unit = column[0].partition(" ")
+    return f"{name} {column[1]}{f' {unit}' if unit else ''}"
+
 
 _WIDTH = 96
 
@@ -259,3 +313,63 @@ def _geom(model: Model, name: str) -> int:
 
     geom = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_GEOM, name)
     return int(geom) if geom >= 0 else int(model.body(name).geomadr[0])
+
+
+_INTEGRATORS = ("Euler, joint damping implicit", "fourth-order Runge-Kutta", "implicit", "implicit")
+
+
+def touch(model: Model, a: int, b: int) -> bool:
+    """Whether two geoms can touch: of bodies not joined, one of them a part of the sheet."""
+    bodies = int(model.geom_bodyid[a]), int(model.geom_bodyid[b])
+    if bodies[0] == bodies[1]:
+        return False
+    for body, other in (bodies, bodies[::-1]):
+        if other and model.body_parentid[body] == other:
+            return False
+    types, affinities = model.geom_contype, model.geom_conaffinity
+    return bool(types[a] & affinities[b] or types[b] & affinities[a])
+
+
+def contacts(model: Model, parts: Sequence[int]) -> Iterator[str]:
+    """What the geoms of a body collide with, and the friction of that."""
+    if not any(touch(model, own, other) for own in parts for other in range(model.ngeom)):
+        yield "Nothing collides with anything."
+        return
+    floors = [geom for geom in range(model.ngeom) if not model.geom_bodyid[geom]]
+    floor = next((g for g in floors if any(touch(model, g, own) for own in parts)), None)
+    pairs = [(a, b) for a, b in combinations(parts, 2) if touch(model, a, b)]
+    smooth = all(max(model.geom_condim[list(pair)]) == 1 for pair in pairs)
+    each_other = f"with each other{' without friction' if smooth else ''}, unless joined"
+    others = f" and {each_other}" if pairs else ", not with each other"
+    own = ""
+    if floor is None:
+        yield f"Parts collide {each_other}."
+    else:
+        own = f"; the floor's is {number(model.geom_friction[floor][0])}"
+        yield f"Parts collide with the floor{others}."
+    if floor is not None or not smooth:
+        yield f"Of two that touch, the greater coefficient of sliding friction counts{own}."
+
+
+def medium(model: Model, axes: Sequence[int], frame_skip: int) -> Iterator[str]:
+    """Gravity, what surrounds the body, and the steps in which its motion is integrated.
+
+    ``axes`` are those of the space or plane; ``frame_skip`` is 0 where it is not told.
+    """
+    option = model.opt
+    pull = [number(abs(g)) if abs(g) > 1e-3 else "" for g in option.gravity]
+    plane = {2: "downward", 1: "along -y", 0: "along -x"}
+    acting = [f"{pull[a]} m/s^2 {plane[a]}" for a in axes if pull[a]]
+    yield f"Gravity is {', '.join(acting)}." if acting else "Gravity acts across the plane."
+    if option.density or option.viscosity:
+        yield (
+            f"The fluid has density {number(option.density)} kg/m^3 and viscosity"
+            f" {number(option.viscosity)} Pa s; it acts on each part as on a box of the same"
+            " mass and moments of inertia."
+        )
+    step, integrator = float(option.timestep), _INTEGRATORS[option.integrator]
+    yield f"Motion is integrated in steps of {number(step)} s ({integrator})."
+    if frame_skip:
+        at_once = "" if model.actuator_dyntype.any() else ", and acts without lag"
+        held = f"{frame_skip} of these, {number(frame_skip * step)} s"
+        yield f"An action is held for {held}{at_once}."

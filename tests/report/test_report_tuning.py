@@ -5,12 +5,12 @@ import re
 from dataclasses import replace
 
 import pytest
+from promptpo.report.tuning_chart import lines, tuning_chart
 from report_runs import FAINT_TEXT, HOSTILE
 
 from promptpo.report import write_report
 from promptpo.report.page import render_report
 from promptpo.report.tuning import tuned_views, under_way
-from promptpo.report.tuning_chart import lines, tuning_chart
 from promptpo.stats import Interval
 from promptpo.store.codec import encode
 from promptpo.store.reading import read_record

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
+import itertools
 import sys
 from collections.abc import Mapping
+from functools import partial
 from os import PathLike, fspath
-from types import CodeType, FunctionType
+from pathlib import Path
+from types import CodeType, FunctionType, MethodType
 from typing import TypeAlias
 
+from promptpo.common.files import NotText, read_source
 from promptpo.errors import SpecError
 from promptpo.spec.authoring.definition import EnvSpec, Field
 from promptpo.spec.authoring.published import published_form
@@ -21,6 +26,12 @@ SpecLike: TypeAlias = str | PathLike[str] | EnvSpec
 
 #: What ``load_spec`` fills in where the author has not.
 _FILLED = ("name", "title", "description", "path", "ref")
+
+#: What of a class its author writes down; Python adds more.
+_WRITTEN = (Field, FunctionType, staticmethod, classmethod, property, type, str, int, float)
+
+#: What partials, properties and methods are made of.
+_WRAPPED = ("func", "args", "keywords", "fget", "fset", "__func__", "__self__")
 
 
 def loaded_spec(spec: SpecLike, *, published: bool = False, limit: float = LIMIT) -> EnvSpec:
@@ -51,11 +62,12 @@ def loaded_spec(spec: SpecLike, *, published: bool = False, limit: float = LIMIT
 
 
 def _file_of(spec: EnvSpec) -> str:
-    """The file of the module whose SPEC an object is."""
-    for module in tuple(sys.modules.values()):
-        names = getattr(module, "__dict__", {})
-        if names.get("SPEC") is spec and names.get("__file__"):
-            return str(names["__file__"])
+    """Return the file of the module whose SPEC an object is: the one that makes it, if several."""
+    modules = [module for module in tuple(sys.modules.values())
+               if getattr(module, "__dict__", {}).get("SPEC") is spec]  # fmt: skip
+    files = [str(module.__file__) for module in modules if getattr(module, "__file__", None)]
+    if files:
+        return next(filter(_makes_spec, files), files[0])
     called = f"the EnvSpec {spec.name!r}" if spec.name else "this EnvSpec"
     raise SpecError(
         f"{called} is the SPEC of no file, and environments run in processes that import it from"
@@ -64,43 +76,65 @@ def _file_of(spec: EnvSpec) -> str:
     )
 
 
+def _makes_spec(file: str) -> bool:
+    """Return whether a module assigns SPEC; others import it, or give it one more name."""
+    try:
+        tree = ast.parse(read_source(Path(file)))
+    except (OSError, NotText, SyntaxError):
+        return False
+    return any(
+        isinstance(node, ast.Assign | ast.AnnAssign)
+        and not isinstance(node.value, ast.Name | ast.Attribute)
+        and "SPEC" in {getattr(t, "id", "") for t in getattr(node, "targets", [node])[:1]}
+        for node in ast.walk(tree)
+    )
+
+
 def _difference(a: EnvSpec, b: EnvSpec) -> str:
-    """The first part in which two specs differ; empty where they are the same."""
+    """Return the first part in which two specs differ; empty where they are the same."""
+    compared: dict[tuple[int, int], object] = {}
     for f in dataclasses.fields(EnvSpec):
         left, right = getattr(a, f.name), getattr(b, f.name)
         if f.name in _FILLED and not left:
             continue
-        if not _same(left, right):
+        if not _same(left, right, compared):
             return f.name
     return ""
 
 
-def _same(a: object, b: object) -> bool:
-    """Whether two parts are the same, though imported at different times."""
-    if isinstance(a, FunctionType) and isinstance(b, FunctionType):
-        return _same(_about(a), _about(b))
-    if isinstance(a, type) and isinstance(b, type):
-        return _same(_fields(a), _fields(b))
+def _same(a: object, b: object, compared: dict[tuple[int, int], object]) -> bool:
+    """Return whether two parts are the same, though imported at different times.
+
+    ``compared`` holds the pairs so far: a class refers to itself in methods that use ``super()``.
+    """
+    if a is b or (id(a), id(b)) in compared:
+        return True
+    compared[id(a), id(b)] = a, b  # kept, so that no other object gets their ids
     if isinstance(a, Mapping) and isinstance(b, Mapping):
-        return a.keys() == b.keys() and all(_same(a[key], b[key]) for key in a)
+        return a.keys() == b.keys() and all(_same(a[key], b[key], compared) for key in a)
     if isinstance(a, tuple | list) and isinstance(b, tuple | list):
-        return len(a) == len(b) and all(map(_same, a, b))
-    if isinstance(a, CodeType | str | int | float | None):
+        return len(a) == len(b) and all(map(_same, a, b, itertools.repeat(compared)))
+    if isinstance(a, CodeType | str | int | float):
         return a == b
-    return type(a).__qualname__ == type(b).__qualname__ and _same(_state(a), _state(b))
-
-
-def _about(function: FunctionType) -> tuple[object, ...]:
-    cells = [cell.cell_contents for cell in function.__closure__ or ()]
-    return (function.__code__, function.__defaults__, function.__kwdefaults__, cells)
-
-
-def _fields(kind: type) -> tuple[object, ...]:
-    """What of a class its author writes down."""
-    written = (Field, FunctionType, str, int, float)
-    own = {k: v for k, v in vars(kind).items() if k != "__module__" and isinstance(v, written)}
-    return (kind.__qualname__, own)
+    alike = type(a).__qualname__ == type(b).__qualname__
+    return alike and _same(_state(a), _state(b), compared)
 
 
 def _state(value: object) -> object:
-    return getattr(value, "__dict__", None) or repr(value)
+    """Return what tells a value from another of its type."""
+    if isinstance(value, FunctionType):
+        cells = [getattr(cell, "cell_contents", None) for cell in value.__closure__ or ()]
+        return (value.__code__, value.__defaults__, value.__kwdefaults__, cells)
+    if isinstance(value, type):
+        own = {k: v for k, v in vars(value).items() if isinstance(v, _WRITTEN)}
+        return (value.__qualname__, value.__bases__, _without_module(own))
+    if isinstance(value, partial | property | MethodType | staticmethod | classmethod):
+        return [getattr(value, name, None) for name in _WRAPPED]
+    if attributes := getattr(value, "__dict__", None):
+        return _without_module(attributes)
+    return "" if type(value).__repr__ is object.__repr__ else repr(value)
+
+
+def _without_module(own: Mapping[str, object]) -> dict[str, object]:
+    """Return attributes without the module's name, which is another for each way to import."""
+    return {name: value for name, value in own.items() if name != "__module__"}

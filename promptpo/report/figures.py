@@ -72,8 +72,8 @@ def curve_figures(run: RunRecord) -> list[Figure]:
             f"{title} of each candidate over environment steps",
             f"environment steps of {words}",
             (
-                _candidates("other candidates", "others", others, value),
-                _candidates("winners by round", "lead", won, value, interval),
+                *_candidates("other candidates", "others", others, value),
+                *_candidates("winners by round", "lead", won, value, interval),
             ),
             known,
             _RATES if title == "Success rate" else None,
@@ -91,12 +91,14 @@ def _candidates(
     trials: Sequence[Trial],
     value: Callable[[Score], float | None],
     interval: Callable[[Rollout], Interval | None] | None = None,
-) -> Line:
-    """Return candidates as a line; those of a run that defines no such score are left out."""
+) -> Iterator[Line]:
+    """Yield a line of the candidates, if any of them has such a score."""
     scored = [(t, v) for t in trials if (v := value(t.score)) is not None]
+    if not scored:
+        return
     pooled = [t.candidate.pooled for t, _ in scored]
     bounds = [interval(p) if interval and p else None for p in pooled]
-    return Line(
+    yield Line(
         name,
         [t.at_steps for t, _ in scored],
         [v for _, v in scored],

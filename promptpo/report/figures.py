@@ -14,7 +14,7 @@ from promptpo.stats import Interval, success_interval
 from promptpo.store.codec import score_data
 from promptpo.store.reading import RunRecord
 from promptpo.store.trials import Trial
-from promptpo.tuning.account import Standpoint, TuningAccount
+from promptpo.tuning import Standpoint, TuningAccount
 from promptpo.types import Rollout, Score
 
 #: Bounds of the axis of a success rate.

@@ -12,7 +12,7 @@ import pytest
 import promptpo
 from promptpo.errors import SpecError
 from promptpo.spec import load_spec, prompt_parts
-from promptpo.spec.loading.objects import loaded_spec
+from promptpo.spec.loader import loaded_spec
 
 ROOT = Path(promptpo.__file__).parents[1]
 CLASS = "def make():"
@@ -138,7 +138,7 @@ def test_an_object_gives_the_prompt_that_its_file_gives(write_spec, tmp_path, wa
 import sys
 sys.path.insert(0, {str(tmp_path)!r})
 from promptpo.spec import prompt_parts
-from promptpo.spec.loading.objects import loaded_spec
+from promptpo.spec.loader import loaded_spec
 from acme.tasks.chosen import SPEC as inner
 if __name__ == "__main__":
     for spec in (SPEC, inner):
@@ -160,9 +160,7 @@ if __name__ == "__main__":
 
 def script(write_spec, last):
     path = write_spec(name="script.py")
-    path.write_text(
-        f"{path.read_text()}\nfrom promptpo.spec.loading.objects import loaded_spec\n{last}"
-    )
+    path.write_text(f"{path.read_text()}\nfrom promptpo.spec.loader import loaded_spec\n{last}")
     return run(path, path.read_text())
 
 

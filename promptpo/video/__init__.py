@@ -35,8 +35,7 @@ def render_run(
     """
     from promptpo.export.policy_file import PolicyFile
     from promptpo.export.spec_copy import spec_of_run
-    from promptpo.run.options import build, elsewhere
-    from promptpo.run.settings import settings_of
+    from promptpo.run.settings import build, elsewhere, settings_of
     from promptpo.spec import load_spec
     from promptpo.store.folder import RunFolder
     from promptpo.store.reading import standing
@@ -78,7 +77,7 @@ def render_policy(
     Raises UsageError (the file cannot be read) and what ``film_episodes`` raises.
     """
     from promptpo.export.policy_file import PolicyFile
-    from promptpo.run.options import build
+    from promptpo.run.settings import build
     from promptpo.spec import load_spec
 
     path = Path(policy)

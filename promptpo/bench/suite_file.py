@@ -24,7 +24,7 @@ from promptpo.run.settings import (
     read_toml,
 )
 from promptpo.spec import EnvSpec, known_specs, load_spec
-from promptpo.spec.loading.families import split
+from promptpo.spec.catalog import split
 from promptpo.sweep.plan import read_seeds
 
 #: The settings that the keys of [budget] are.

@@ -148,7 +148,8 @@ class Parser(argparse.ArgumentParser):
         if "--set" in self._option_string_actions and (
             (name in own and name not in config.OPTIONS) or owners_of(name)
         ):
-            value = {bool: "true"}.get(settings[name].kind, "VALUE") if name == word else "false"
+            on = "true" if settings[name].kind is bool else "VALUE"
+            value = on if name == word else "false"
             where = "" if name in own else f", with --method {owners_of(name)}"
             return f"unknown option '{option}'; write --set {name}={value}{where}"
         # Without their dashes, which would make any two short options look alike.

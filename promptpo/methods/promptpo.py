@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from promptpo.common.concurrency import all_of
 from promptpo.config import RunConfig, option
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from promptpo.spec import EnvSpec
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Options:
     """What PromptPO can be told beyond the settings of every run."""
 
@@ -67,10 +67,8 @@ class Options:
     max_repairs: int = option(
         3, "times a failing candidate is sent back for repair", within=(0, 100)
     )
-    history: str = option(
-        "focused",
-        "'focused': what helps most; 'published': every winner in full",
-        choices=("focused", "published"),
+    history: Literal["focused", "published"] = option(
+        "focused", "'focused': what helps most; 'published': every winner in full"
     )
     history_tokens: int = option(
         8_000,

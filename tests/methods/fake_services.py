@@ -20,7 +20,7 @@ from promptpo.methods.base import Messages
 from promptpo.policies import Actions, CoverageRun, Program
 from promptpo.policies.constants import Tunable
 from promptpo.rollout.jobs import TaskInfo
-from promptpo.run.options import build
+from promptpo.run.settings import build
 from promptpo.spec import load_spec
 from promptpo.tuning import ConstantFound, TuningAccount
 from promptpo.types import (

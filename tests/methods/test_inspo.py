@@ -7,7 +7,7 @@ from promptpo.errors import GoalReached, LimitReached, ModelError
 from promptpo.methods.inspo import Inspo
 from promptpo.prompts import inspo as prompts
 from promptpo.prompts.promptpo import Memory
-from promptpo.run.options import build
+from promptpo.run.settings import build
 from promptpo.spec import load_spec
 from promptpo.types import Candidate, Key, MethodTable, Round
 

@@ -244,7 +244,7 @@ def check_prompt(spec: EnvSpec) -> Iterator[Finding]:
     """The size of the first prompt; it says what the task is, and nothing that is private."""
     from promptpo.prompts import count_tokens
     from promptpo.prompts.promptpo import policy_messages
-    from promptpo.run.options import build
+    from promptpo.run.settings import build
 
     messages = policy_messages(spec, build())
     tokens = sum(count_tokens(message.content) for message in messages)

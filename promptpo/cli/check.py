@@ -7,8 +7,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from promptpo import config
-from promptpo.cli.parser import Parser
-from promptpo.cli.settings import add_settings
+from promptpo.cli.parser import Parser, add_settings
 from promptpo.cli.specs import add_specs, given_specs
 from promptpo.common.streams import output
 from promptpo.common.terminal import columns, say
@@ -42,7 +41,6 @@ def main(arguments: argparse.Namespace) -> int:
     if bool(named) == arguments.all:
         raise UsageError("name the specs to check, or give --all")
     limit = vars(arguments).get("env_timeout", config.RunConfig.env_timeout)
-    config.check_setting(config.RunConfig, "env_timeout", limit)
     refs = shipped_specs() if arguments.all else expanded(named)
     specs = [load_spec(ref, limit=limit) for ref in refs]
     effort = QUICK if arguments.quick else FULL

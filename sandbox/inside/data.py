@@ -1,4 +1,4 @@
-"""What ``prepare`` receives: the episodes of a file that is mapped, to be read only."""
+"""What ``prepare`` and ``summarize_trajectory`` receive: episodes that were played."""
 
 from __future__ import annotations
 
@@ -7,12 +7,124 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NoReturn, overload
+from typing import Any, NoReturn, TypeVar, overload
 
 import numpy as np
 
-from sandbox.interface import FloatArray, Interface
+from sandbox.interface import ActionSpace, Box, Discrete, FloatArray, Interface
 from sandbox.prepared import unpack
+from sandbox.tracing import Columns, Value
+
+T = TypeVar("T")
+
+
+class LazySequence(Sequence[T]):
+    """A sequence whose items are made when they are asked for."""
+
+    def __init__(self, length: int, make: Callable[[int], T], noun: str) -> None:
+        self.length = length
+        self._make = make
+        self._noun = noun
+
+    def __len__(self) -> int:
+        return self.length
+
+    @overload
+    def __getitem__(self, index: int) -> T: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[T]: ...
+    def __getitem__(self, index: int | slice) -> T | list[T]:
+        if isinstance(index, slice):
+            return [self._make(i) for i in range(*index.indices(self.length))]
+        if not -self.length <= index < self.length:
+            raise IndexError(f"{self._noun} {index} of {self.length}")
+        return self._make(int(index) % self.length)
+
+    def __iter__(self) -> Iterator[T]:
+        return map(self._make, range(self.length))
+
+    def __repr__(self) -> str:
+        return f"<{self.length} {self._noun}s>"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One transition."""
+
+    observation: Any
+    action: Any
+    reward: float
+    next_observation: Any
+
+
+class Trace(dict[str, list[Value]]):
+    """What was traced, by name; a name that was not traced has None for each step.
+
+    So a Feedback class can ask for what one policy traces in the episodes of another.
+    """
+
+    def __init__(self, columns: Columns, steps: int) -> None:
+        super().__init__({name: list(values) for name, values in columns.items()})
+        self._steps = steps
+
+    def __missing__(self, name: str) -> list[Value]:
+        return [None] * self._steps
+
+
+class Trajectory(LazySequence[Step]):
+    """One episode of T steps.
+
+    Attributes:
+        observations: list of T + 1 observations, the last one included.
+        actions: list of T actions: arrays of the action's shape (Box), ints (Discrete).
+        rewards: float64 array ``(T,)``.
+        terminated: the task ended the episode.
+        truncated: the horizon ended the episode.
+        success: bool, or None where the task defines no success.
+        length: T.
+        total_reward: sum of the rewards.
+        trace: by name, a list of T values that the policy's ``TRACE`` names, each as it was after
+            the step's act; None where there was none, and for names that were not traced. Empty
+            where nothing was.
+    """
+
+    def __init__(
+        self,
+        observations: list[Any],
+        actions: list[Any],
+        rewards: FloatArray,
+        terminated: bool,
+        truncated: bool,
+        success: bool | None,
+        trace: Trace,
+    ) -> None:
+        super().__init__(len(actions), self._step, "step")
+        self.observations = observations
+        self.actions = actions
+        self.rewards = rewards
+        self.terminated = terminated
+        self.truncated = truncated
+        self.success = success
+        self.trace = trace
+        self.total_reward = float(rewards.sum())
+
+    def _step(self, index: int) -> Step:
+        return Step(
+            self.observations[index],
+            self.actions[index],
+            float(self.rewards[index]),
+            self.observations[index + 1],
+        )
+
+
+def action_values(rows: FloatArray, space: ActionSpace) -> list[Any]:
+    """Raw rows ``(T, m)`` as the program's own kind of action."""
+    if isinstance(space, Box):
+        return [row.reshape(space.shape).copy() for row in rows]
+    if isinstance(space, Discrete):
+        return [int(row[0]) for row in rows]
+    return [row.astype("int64") for row in rows]
+
 
 #: Makes one observation of its vector.
 Observe = Callable[[FloatArray], Any]
@@ -85,36 +197,6 @@ class RecordedEpisode:
         return f"<episode of {self.candidate}: {self.length} steps, {self.total_reward:g}>"
 
 
-class Episodes(Sequence[RecordedEpisode]):
-    """All episodes in the order of time; each is made when it is asked for."""
-
-    __slots__ = ("_length", "_make")
-
-    def __init__(self, length: int, make: Callable[[int], RecordedEpisode]) -> None:
-        self._length = length
-        self._make = make
-
-    def __len__(self) -> int:
-        return self._length
-
-    @overload
-    def __getitem__(self, index: int) -> RecordedEpisode: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[RecordedEpisode]: ...
-    def __getitem__(self, index: int | slice) -> RecordedEpisode | list[RecordedEpisode]:
-        if isinstance(index, slice):
-            return [self._make(i) for i in range(*index.indices(self._length))]
-        if not -self._length <= index < self._length:
-            raise IndexError(f"episode {index} of {self._length}")
-        return self._make(int(index) % self._length)
-
-    def __iter__(self) -> Iterator[RecordedEpisode]:
-        return map(self._make, range(self._length))
-
-    def __repr__(self) -> str:
-        return f"<{self._length} episodes>"
-
-
 class RecordedData:
     """E episodes of N transitions together, in the order of time.
 
@@ -147,7 +229,7 @@ class RecordedData:
             self.observations = values["observations"]
             self.next_observations = values["next_observations"]
             self.columns = _columns(values)
-        self.episodes = Episodes(len(values["ends"]), _maker(values, observe))
+        self.episodes = LazySequence(len(values["ends"]), _maker(values, observe), "episode")
 
     def __getattr__(self, name: str) -> NoReturn:
         if name in _FLAT:

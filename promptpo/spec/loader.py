@@ -64,7 +64,7 @@ def _loaded(ref: str, limit: float) -> EnvSpec:
 
 def _of_member(found: Member) -> EnvSpec:
     """The spec of a family's member, from the text that the family writes."""
-    ref, entry = found.ref, found.family.entry
+    ref, entry = found.ref, found.family
     with _naming(entry):
         text = found.family.source(found.name)
         module = import_text(text, ref, name_of(ref), entry.package)

@@ -36,6 +36,7 @@ from promptpo.common.files import NotText, read_source
 from promptpo.common.foreign import foreign
 from promptpo.errors import SpecError, file_error
 from promptpo.spec.calls import (
+    FOLDER_PACKAGE,
     IMPORT,
     TookTooLong,
     activity,
@@ -49,9 +50,6 @@ from promptpo.spec.definition import EnvSpec
 
 #: Seconds that a spec may take to be imported, where nothing else is said.
 LIMIT = 60.0
-
-#: Begins the name of a package that stands for a folder.
-_STANDS_FOR_FOLDER = "promptpo_specs_"
 
 #: Where the specs lie that were imported, with the modules that a bundle imports by bare names.
 _HOMES: dict[Home, tuple[str, ...]] = {}
@@ -275,7 +273,7 @@ def text_file(ref: str) -> str:
 def is_own(module: str) -> bool:
     """Return whether a module is a spec that was imported here, or one of its own modules."""
     top = module.partition(".")[0]
-    return top.startswith(_STANDS_FOR_FOLDER) or any(
+    return top.startswith(FOLDER_PACKAGE) or any(
         top in imports or home.folder_of(top) for home, imports in _HOMES.items()
     )
 
@@ -288,7 +286,7 @@ def package_of(folder: Path) -> str:
     root = root_of(folder)
     # Not a secret: the digest only keeps the packages of different folders apart.
     digest = hashlib.sha1(str(root).encode(), usedforsecurity=False).hexdigest()[:10]
-    package = f"{_STANDS_FOR_FOLDER}{digest}"
+    package = f"{FOLDER_PACKAGE}{digest}"
     if package not in sys.modules:
         parent = ModuleType(package, f"Specs and helpers in {root}")
         parent.__path__ = [str(root)]
@@ -362,13 +360,19 @@ def _wrong_call(words: str) -> str:
     return "EnvSpec takes keyword arguments only; write EnvSpec(make=make, ...)"
 
 
+def spec_assignment(text: str) -> ast.Assign | ast.AnnAssign | None:
+    """Return the statement of a module that assigns SPEC, if there is one."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            if any(isinstance(item, ast.Name) and item.id == "SPEC" for item in targets):
+                return node
+    return None
+
+
 def line_of(text: str, part: str) -> int:
     """Return the line of an argument in the assignment of SPEC; else of the assignment; else 1."""
-    for node in ast.parse(text).body:
-        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-        if not any(isinstance(item, ast.Name) and item.id == "SPEC" for item in targets):
-            continue
-        keywords = getattr(getattr(node, "value", None), "keywords", [])
-        lines = [keyword.value.lineno for keyword in keywords if keyword.arg == part]
-        return lines[0] if lines else node.lineno
-    return 1
+    node = spec_assignment(text)
+    keywords = node.value.keywords if node and isinstance(node.value, ast.Call) else []
+    lines = [keyword.value.lineno for keyword in keywords if keyword.arg == part]
+    return lines[0] if lines else node.lineno if node else 1

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 from promptpo.config import RunConfig
 from promptpo.errors import UsageError
 from promptpo.report import reporting
-from promptpo.run import Result, carry_out
 from promptpo.run.loop import run_to_end
 from promptpo.run.options import PLAYING
-from promptpo.run.past import Run
 from promptpo.run.settings import configure, resumed_config
+from promptpo.run.start import carry_out
 from promptpo.spec import EnvSpec
 from promptpo.spec.loading.objects import SpecLike, loaded_spec
 from promptpo.store.events import Listener, all_of
 from promptpo.store.folder import RunFolder
+from promptpo.store.run import Run
 from promptpo.store.summary import remember
 from promptpo.trackers import check_ready, tracking
 from promptpo.types import Candidate
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from promptpo.evaluation import Evaluation, Player, PolicyComparison
 
 #: A run as callers may give it: its folder, or what ``optimize`` or ``load_run`` returned.
-RunLike: TypeAlias = str | PathLike[str] | Result | Run
+RunLike: TypeAlias = str | PathLike[str] | Run
 
 #: A policy as callers may give it.
 PolicyLike: TypeAlias = RunLike | Candidate | type
@@ -99,7 +99,7 @@ def optimize(  # noqa: PLR0913 - every setting is an argument that editors and t
     policy_lifetime: Literal["episode", "evaluation"] | None = None,
     evaluation_episodes: int | None = None,
     **options: bool | float | str | None,
-) -> Result:
+) -> Run:
     """Search for a policy; what ``promptpo --spec SPEC`` does.
 
     Args:
@@ -141,7 +141,7 @@ def optimize(  # noqa: PLR0913 - every setting is an argument that editors and t
 
 def execute(
     config: RunConfig, *, listener: Listener | None = None, resume: Path | None = None
-) -> Result:
+) -> Run:
     """Carry out a run, or continue the one in the folder ``resume``; its trackers are told of it.
 
     In the end it has its ``report.html``. For the rest see ``promptpo.run.carry_out``.
@@ -258,7 +258,7 @@ def compare(*compared: RunLike | Evaluation) -> Comparison | PolicyComparison:
 
 def folder_of(run: RunLike) -> Path:
     """The folder of a run. Raises RunError where there is none."""
-    path = run.folder if isinstance(run, Result | Run) else Path(run)
+    path = run.folder if isinstance(run, Run) else Path(run)
     return RunFolder.open(path).path
 
 
@@ -274,7 +274,7 @@ def _player_of(policy: PolicyLike) -> Player:
     """The policy that an argument means. Raises UsageError and RunError where there is none."""
     from promptpo import evaluation
 
-    if isinstance(policy, Result | Run):
+    if isinstance(policy, Run):
         return evaluation.best_of_run(policy.folder)
     if isinstance(policy, Candidate):
         if policy.source is None:

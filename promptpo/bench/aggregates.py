@@ -200,5 +200,8 @@ def _run_notes(played: Played) -> Iterator[str]:
             " the episodes, not of the model."
         )
     for spec in played.suite.specs:
-        if len({run.run.get("spec", {}).get("sha") for c, run in runs if c.cell.spec == spec}) > 1:
+        if (
+            len({run.header.get("spec", {}).get("sha") for c, run in runs if c.cell.spec == spec})
+            > 1
+        ):
             yield f"{spec}: its file has changed between the runs; they are not on the same task."

@@ -12,7 +12,7 @@ from promptpo.common import text
 from promptpo.report.svg import Scale, spread, tag, tick_label, ticks
 from promptpo.stats import Interval
 from promptpo.store.codec import score_data
-from promptpo.store.reading import RunRecord
+from promptpo.store.run import Run
 from promptpo.store.trials import RoundRecord, Trial
 from promptpo.types import Rollout, Score
 
@@ -35,7 +35,7 @@ class Panel:
     bounds: tuple[float, float] | None = None
 
 
-def panels(run: RunRecord) -> list[Panel]:
+def panels(run: Run) -> list[Panel]:
     """Success rate where the task defines it, and the return."""
     both = [Panel("Mean return", lambda s: s.mean_return, _of_return)]
     if run.defines_success:
@@ -52,7 +52,7 @@ def _of_success(played: Rollout | None) -> Interval | None:
     return played.success_interval if played else None
 
 
-def curve_chart(run: RunRecord, panel: Panel, *, width: int, height: int) -> Markup:
+def curve_chart(run: Run, panel: Panel, *, width: int, height: int) -> Markup:
     """One panel as an SVG of ``width`` by ``height`` units."""
     ended = [t for t in run.policies if t.ended]
     bottom = height - _AXIS - _STRIP
@@ -65,21 +65,21 @@ def curve_chart(run: RunRecord, panel: Panel, *, width: int, height: int) -> Mar
     low, high = panel.bounds or spread([*values, *references.values()])
     y = Scale(low, high, bottom, _TOP)
     failed = [t for t in ended if t.score.failed]
-    won = [r.winner for r in run.rounds]  # drawn last, on top
+    won = [r.winner for r in run.round_records]  # drawn last, on top
     parts = [
         tag("title", f"{panel.title} of each candidate over environment steps"),
         tag("desc", _description(run, panel)),
         *_rounds(run, x, bottom),
         *_axes(x, y, bottom, height, _label(run)),
         *reference_lines(references, x, y, margin),
-        _winners_line(run.rounds, panel, x, y),
+        _winners_line(run.round_records, panel, x, y),
         *(_point(t, run, panel, x, y) for t in sorted(scored, key=lambda t: t in won)),
         *_failures(failed, x, bottom),
     ]
     return tag("svg", *parts, class_="chart", viewBox=f"0 0 {width} {height}", role="img")
 
 
-def _references(run: RunRecord, panel: Panel, values: Sequence[float]) -> dict[str, float]:
+def _references(run: Run, panel: Panel, values: Sequence[float]) -> dict[str, float]:
     """Reference values that can be drawn without flattening the curve."""
     known = {k: v for k, s in run.references.items() if (v := panel.measure(s)) is not None}
     if panel.bounds or not values:
@@ -89,11 +89,11 @@ def _references(run: RunRecord, panel: Panel, values: Sequence[float]) -> dict[s
     return {k: v for k, v in known.items() if low - room <= v <= high + room}
 
 
-def _rounds(run: RunRecord, x: Scale, bottom: float) -> list[Markup]:
+def _rounds(run: Run, x: Scale, bottom: float) -> list[Markup]:
     """A band for every other round, with the number of each at its top."""
     parts = []
     start = 0
-    for r in run.rounds:
+    for r in run.round_records:
         stop = max([t.at_steps for t in r.trials], default=start) or start
         if stop <= start:
             continue
@@ -119,7 +119,7 @@ def vertical_axis(right: float, y: Scale) -> list[Markup]:
     return parts
 
 
-def _label(run: RunRecord) -> str:
+def _label(run: Run) -> str:
     tuned = run.usage.steps.get("tuning")
     return f"environment steps of {'search and tuning' if tuned else 'the search'}"
 
@@ -181,9 +181,9 @@ def _winners_line(rounds: Sequence[RoundRecord], panel: Panel, x: Scale, y: Scal
     return tag("polyline", class_="winners", points=" ".join(points))
 
 
-def _point(trial: Trial, run: RunRecord, panel: Panel, x: Scale, y: Scale) -> Markup:
+def _point(trial: Trial, run: Run, panel: Panel, x: Scale, y: Scale) -> Markup:
     value = panel.measure(trial.score)
-    won = any(r.winner is trial for r in run.rounds)
+    won = any(r.winner is trial for r in run.round_records)
     where = {"cx": x(trial.at_steps), "cy": y(value if value is not None else math.nan)}
     score = text.score(score_data(trial.score))
     title = tag("title", f"{trial.name}: {score}, after {trial.at_steps:,} steps")
@@ -214,9 +214,9 @@ def _failures(failed: Sequence[Trial], x: Scale, bottom: float) -> list[Markup]:
     return parts
 
 
-def _description(run: RunRecord, panel: Panel) -> str:
+def _description(run: Run, panel: Panel) -> str:
     words = []
-    for r in run.rounds:
+    for r in run.round_records:
         value = panel.measure(r.winner.score) if r.winner else None
         words.append(f"round {r.number}: {'none' if value is None else text.number(value)}")
     failed = sum(t.state == "failed" for t in run.policies)

@@ -9,7 +9,7 @@ from promptpo.report.population_chart import Line, population_chart
 from promptpo.report.svg import NARROW, WIDE, Charts
 from promptpo.report.tables import Cell, Table, blank, return_cell, success_cell, without
 from promptpo.report.texts import has_details
-from promptpo.store.reading import RunRecord
+from promptpo.store.run import Run
 from promptpo.store.trials import Trial
 from promptpo.types import Draw, Instruction, Population
 
@@ -67,7 +67,7 @@ class _History:
         return f"{self.last.state} after round {self.ended}"
 
 
-def population_section(run: RunRecord, prefix: str) -> PopulationSection | None:
+def population_section(run: Run, prefix: str) -> PopulationSection | None:
     """What a run's record tells of its instructions; None where its method has none."""
     told = [population for _, population in sorted(run.populations.items())]
     if not told:
@@ -112,7 +112,7 @@ def _histories(told: Sequence[Population]) -> Iterator[_History]:
         yield _History(one, ended[name], tuple(weights[name]), draws)
 
 
-def _table(run: RunRecord, found: Sequence[_History], prefix: str) -> Table:
+def _table(run: Run, found: Sequence[_History], prefix: str) -> Table:
     columns = (
         ("Instruction", False), ("Since round", True), ("Weight", True), ("Policies", True),
         ("Mean standing", True), ("Best success", True), ("Best return", True), ("Of", False),
@@ -123,7 +123,7 @@ def _table(run: RunRecord, found: Sequence[_History], prefix: str) -> Table:
     return without(Table(caption, columns, tuple(_row(run, h, prefix) for h in found)), hidden)
 
 
-def _row(run: RunRecord, history: _History, prefix: str) -> tuple[Cell, ...]:
+def _row(run: Run, history: _History, prefix: str) -> tuple[Cell, ...]:
     one = history.last
     scores = [d.score for d in history.draws if d.score is not None]
     trials = [t for d in history.draws if (t := run.trials.get(d.candidate)) is not None]
@@ -168,7 +168,7 @@ def _change(number: int, name: Cell, what: str, why: str, kind: str) -> tuple[Ce
     return Cell(f"round {number}", number), name, Cell(what, what, kind=kind), Cell(why, why)
 
 
-def _draws_table(run: RunRecord, draws: Sequence[tuple[int, Draw]], prefix: str) -> Table:
+def _draws_table(run: Run, draws: Sequence[tuple[int, Draw]], prefix: str) -> Table:
     columns = (("Policy", False), ("Instruction", False), ("Drawn with", True), ("Success", True),
                ("Mean return", True), ("Standing", True))  # fmt: skip
     rows = []
@@ -196,6 +196,6 @@ def _signed(value: float) -> Cell:
     return Cell("0.00" if abs(value) < 0.005 else f"{value:+.2f}", value)
 
 
-def _named(run: RunRecord, trial: Trial, prefix: str) -> Cell:
+def _named(run: Run, trial: Trial, prefix: str) -> Cell:
     href = f"#{prefix}{trial.name}" if has_details(run, trial) else ""
     return Cell(trial.name, trial.name, href=href)

@@ -15,7 +15,7 @@ from promptpo.report.others import fitting
 from promptpo.report.svg import NARROW, WIDE, Charts, Scale, tag
 from promptpo.report.tables import Cell, Table, blank, without
 from promptpo.report.tuning_chart import lines, tuning_chart
-from promptpo.store.reading import RunRecord
+from promptpo.store.run import Run
 from promptpo.store.trials import Trial
 from promptpo.tuning.account import ConstantFound, Standpoint, TuningAccount
 from promptpo.ui.tuning import difference_words
@@ -70,7 +70,7 @@ class TuningSection:
     now: tuple[str, ...]
 
 
-def tuning_section(run: RunRecord, room: int, prefix: str) -> TuningSection | None:
+def tuning_section(run: Run, room: int, prefix: str) -> TuningSection | None:
     """What tuning did to the policies of a run; ``room`` as of ``tuned_views``."""
     now = tuple(under_way(run))
     if not run.tuned and not now:
@@ -79,7 +79,7 @@ def tuning_section(run: RunRecord, room: int, prefix: str) -> TuningSection | No
     return TuningSection(tuple(_curves(run)), outcome_table(run, prefix), policies, now)
 
 
-def _curves(run: RunRecord) -> Iterator[tuple[str, Charts]]:
+def _curves(run: Run) -> Iterator[tuple[str, Charts]]:
     for title, success in (("Success rate", True), ("Mean return", False)):
         drawn = lines(run.tuned, success=success)
         if not drawn:
@@ -97,7 +97,7 @@ def _curves(run: RunRecord) -> Iterator[tuple[str, Charts]]:
         yield title, Charts(draw(width=WIDE, height=280), draw(width=NARROW, height=260))
 
 
-def tuned_views(run: RunRecord, room: int) -> list[TunedView]:
+def tuned_views(run: Run, room: int) -> list[TunedView]:
     """The tunings of which there is anything to tell, in their order.
 
     The differences of sources may take ``room`` bytes.
@@ -112,7 +112,7 @@ def _telling(account: TuningAccount) -> bool:
     return moved or bool(account.failures)
 
 
-def _view(run: RunRecord, name: str, account: TuningAccount, room: int) -> TunedView:
+def _view(run: Run, name: str, account: TuningAccount, room: int) -> TunedView:
     made, of = _made(run, name, account), run.trials.get(name)
     diff: tuple[DiffRow, ...] = ()
     cut = 0
@@ -134,7 +134,7 @@ def _view(run: RunRecord, name: str, account: TuningAccount, room: int) -> Tuned
     )
 
 
-def _made(run: RunRecord, name: str, account: TuningAccount) -> Trial | None:
+def _made(run: Run, name: str, account: TuningAccount) -> Trial | None:
     """The latest candidate that came of tuning another one; None where nothing was kept."""
     found = [
         t
@@ -150,7 +150,7 @@ def _words(account: TuningAccount) -> str:
     return f"{text.plural(len(account.constants), 'constant')}, {tried}{begun}"
 
 
-def outcome_table(run: RunRecord, prefix: str) -> Table | None:
+def outcome_table(run: Run, prefix: str) -> Table | None:
     """Every policy that was tuned: as written, and with the values found; no empty columns."""
     if not run.tuned:
         return None
@@ -171,7 +171,7 @@ def outcome_table(run: RunRecord, prefix: str) -> Table | None:
 
 
 def _row(
-    run: RunRecord, name: str, account: TuningAccount, prefix: str, *, rates: bool
+    run: Run, name: str, account: TuningAccount, prefix: str, *, rates: bool
 ) -> tuple[Cell, ...]:
     made = _made(run, name, account)
     if account.before is None:
@@ -263,7 +263,7 @@ def _small(css: str, *parts: str, width: int = _WIDE) -> Markup:
     return tag("svg", *parts, class_=f"small {css}", role="img", **size)
 
 
-def under_way(run: RunRecord) -> list[str]:
+def under_way(run: Run) -> list[str]:
     """How far the tunings are that have not ended, in words."""
     found: dict[str, list[dict[str, object]]] = {}
     for data in run.tunings.values():

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TextIO
 
-from promptpo.store.reading import read_record
+from promptpo.store.run import load_run
 from promptpo.sweep.folder import SweepFolder
 from promptpo.sweep.machines import machines
 from promptpo.sweep.overview import open_overview
@@ -82,7 +82,7 @@ def standing(folder: SweepFolder, plan: Plan) -> Statuses:
     statuses: dict[Member, RunStatus | None] = {}
     for member in plan.members:
         run = folder.run_of(member)
-        statuses[member] = RunStatus.on_record(read_record(run)) if run else None
+        statuses[member] = RunStatus.on_record(load_run(run)) if run else None
     return statuses
 
 

@@ -39,7 +39,7 @@ def render_run(
     from promptpo.run.settings import settings_of
     from promptpo.spec import load_spec
     from promptpo.store.folder import RunFolder
-    from promptpo.store.reading import standing
+    from promptpo.store.run import load_run
 
     folder = RunFolder.open(Path(run_folder))
     if not folder.best_policy.is_file():
@@ -47,7 +47,7 @@ def render_run(
     stored = settings_of(folder)
     asked = build(elsewhere(stored), settings or {})
     watcher = watcher or Watcher()
-    record = standing(folder).test
+    record = load_run(folder.path).test
     changing = ("spec", "published_prompt", "policy_lifetime", "evaluation_episodes")
     if any(getattr(asked, k) != stored.get(k) for k in changing):
         record = None

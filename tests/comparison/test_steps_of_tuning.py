@@ -15,7 +15,7 @@ from promptpo.run.limits import Ledger
 from promptpo.store.codec import encode
 from promptpo.store.events import Event, read_log
 from promptpo.store.summary import Summary
-from promptpo.store.tally import Usage
+from promptpo.store.trials import Usage
 from promptpo.trackers.feed import Feed
 from promptpo.ui.status import RunStatus
 from promptpo.ui.summary import steps_words

@@ -16,7 +16,7 @@ from promptpo.bench.results import comparison, curve_records
 from promptpo.bench.suite import Cell
 from promptpo.report.rounds import Budget
 from promptpo.report.views import RunView
-from promptpo.store.reading import read_record
+from promptpo.store.run import load_run
 
 
 def rows(table):
@@ -31,7 +31,7 @@ def figures(facts):
 
 
 def report_data(folder):
-    view = RunView(read_record(folder), Budget(10**6, 10**6, 10**6))
+    view = RunView(load_run(folder), Budget(10**6, 10**6, 10**6))
     return {
         "facts": figures(view.facts),
         "held out": figures(view.held_out),

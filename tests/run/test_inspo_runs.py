@@ -9,7 +9,7 @@ from scripted import BAD, FEEDBACK, GOOD, data_of, fenced, policy, run_small
 
 import promptpo
 from promptpo.report.page import render_report
-from promptpo.store.reading import read_record
+from promptpo.store.run import load_run
 from promptpo.ui.status import RunStatus
 
 WAY = "Look at how fast it turns, whatever came of the others in {}."
@@ -85,7 +85,7 @@ def test_a_new_instruction_is_asked_for_tried_and_admitted(spec, started):
 @pytest.mark.slow
 def test_it_is_shown_on_the_page_and_in_json_and_ends_the_same_wherever_it_is_cut_off(started):
     result, events, _ = started(rounds=3)
-    record = read_record(result.folder)
+    record = load_run(result.folder)
     assert sorted(record.populations) == [1, 2, 3]
 
     page = (result.folder / "report.html").read_text()
@@ -111,7 +111,7 @@ def test_it_is_shown_on_the_page_and_in_json_and_ends_the_same_wherever_it_is_cu
             again = promptpo.optimize(resume=result.folder, api_base=server.url)
         assert again.rounds == result.rounds, place
         assert again.best.name == result.best.name
-        found = read_record(result.folder).populations
+        found = load_run(result.folder).populations
         assert [found[n].admitted for n in found] == [tuple(p["admitted"]) for p in populations]
         assert found == record.populations
 
@@ -119,6 +119,6 @@ def test_it_is_shown_on_the_page_and_in_json_and_ends_the_same_wherever_it_is_cu
 @pytest.mark.slow
 def test_a_page_of_a_run_without_instructions_says_nothing_of_them(tmp_path):
     result, _ = run_small(tmp_path, method="random-search", rounds=1, candidates=1)
-    record = read_record(result.folder)
+    record = load_run(result.folder)
     assert RunStatus.on_record(record).population is None
     assert 'id="population"' not in render_report([record])

@@ -5,6 +5,7 @@ import itertools
 import math
 from dataclasses import replace
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -170,7 +171,9 @@ def test_where_the_incumbent_does_not_always_succeed_nobody_is_given_up():
     class Half(World):
         def rollout(self, values, seeds):
             run = super().rollout(values, seeds)
-            episodes = tuple(replace(e, success=e.seed % 2 == 0) for e in run.episodes)
+            episodes = tuple(
+                msgspec.structs.replace(e, success=e.seed % 2 == 0) for e in run.episodes
+            )
             return replace(run, episodes=episodes)
 
     world = Half(bowl)

@@ -9,7 +9,7 @@ from run_events import START, candidate, digest, rollout, round_end, run, usage
 
 from promptpo.store.codec import encode
 from promptpo.store.events import Event
-from promptpo.store.shapes import is_event
+from promptpo.store.shapes import check_event
 from promptpo.types import Draw, Instruction, Population
 from promptpo.ui import summary
 from promptpo.ui.plain import PlainView
@@ -47,8 +47,8 @@ def status(*events: Event) -> list[dict[str, Any]]:
 
 def test_an_event_of_a_population_has_its_shape() -> None:
     data = {"type": "population", "time": 1.0, **encode(SECOND)}
-    assert is_event(data)
-    assert not is_event({**data, "instructions": [{"name": "i01"}]})
+    check_event(data)
+    assert not check_event({**data, "instructions": [{"name": "i01"}]})
 
 
 def test_json_tells_of_each_round_once_it_has_ended() -> None:

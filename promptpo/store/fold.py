@@ -13,7 +13,7 @@ from promptpo.policies import CoverageRun
 from promptpo.store.codec import decode, score_of
 from promptpo.store.events import Event
 from promptpo.store.trials import Call, Feedback, Tally, Trial, Usage
-from promptpo.tuning.account import TuningAccount
+from promptpo.tuning import TuningAccount
 from promptpo.types import Candidate, Key, Population, Preparation, Rollout, SummaryRun
 
 #: Fields of a candidate that its event names by their digest.

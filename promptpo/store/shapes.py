@@ -9,7 +9,7 @@ from typing import Any, NotRequired, TypedDict
 import msgspec
 
 from promptpo.llm.messages import Message
-from promptpo.tuning.account import TuningAccount
+from promptpo.tuning import TuningAccount
 from promptpo.types import Key, Kind, Note, Population, Preparation, Rollout
 
 

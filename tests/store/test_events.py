@@ -80,8 +80,8 @@ DAMAGE = {
     "a long number": b'{"type": "notice", "text": "b", "time": ' + b"9" * 5000 + b"}",
     "a rollout without steps": b'{"type": "rollout", "stream": "search", "round": 1}',
     "a key of another kind": b'{"type": "reply", "key": "r01", "text": "x"}',
-    "a rollout of unknown length": b'{"type": "rollout", "key": {}, "digest": "a", "stream": "search",'
-    b' "seeds": []}',
+    "a rollout of unknown length": b'{"type": "rollout", "key": {}, "digest": "a", "seeds": [],'
+    b' "stream": "search"}',
     "a number below 0": b'{"type": "unbilled", "key": {"round": -1}}',
     "a stream of another name": json.dumps({"type": "rollout", "stream": "exam"}).encode(),
 }

@@ -57,7 +57,7 @@ def opened(tmp_path):
     return journal
 
 
-def repeated(journal, kind, **data):
+def repeated(journal, kind, /, **data):
     """Write an event, and return whether it only reached the listeners."""
     heard = []
     journal.log.listeners = [heard.append]

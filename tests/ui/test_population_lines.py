@@ -5,6 +5,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from run_events import START, candidate, digest, rollout, round_end, run, usage
 
 from promptpo.store.codec import encode
@@ -48,7 +49,8 @@ def status(*events: Event) -> list[dict[str, Any]]:
 def test_an_event_of_a_population_has_its_shape() -> None:
     data = {"type": "population", "time": 1.0, **encode(SECOND)}
     check_event(data)
-    assert not check_event({**data, "instructions": [{"name": "i01"}]})
+    with pytest.raises(ValueError, match=r"`text` - at `\$.instructions\[0\]`"):
+        check_event({**data, "instructions": [{"name": "i01"}]})
 
 
 def test_json_tells_of_each_round_once_it_has_ended() -> None:

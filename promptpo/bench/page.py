@@ -9,19 +9,17 @@ from urllib.parse import quote
 
 from promptpo.bench.aggregates import Aggregates, runs_words
 from promptpo.bench.cells import Played, PlayedCell
-from promptpo.bench.charts import Frame, css_of, line_charts, profile_line
+from promptpo.bench.charts import css_of, profile_line
 from promptpo.bench.specs_view import (
     SpecView,
-    keep_apart,
     missing_words,
     number_words,
     spec_view,
 )
 from promptpo.bench.statistics import Estimate
 from promptpo.common import text
+from promptpo.common.blocks import Chart, Figure, Mark, Scores
 from promptpo.report.page import render
-from promptpo.report.score_chart import Mark, score_chart
-from promptpo.report.svg import NARROW, WIDE, Charts
 from promptpo.report.tables import Cell, Table, blank, cost_cell
 from promptpo.stats import Interval
 
@@ -145,20 +143,16 @@ class PageView:
         return MatrixRow(spec, unit, tuple(cells))
 
     @cached_property
-    def aggregates(self) -> list[tuple[str, Charts]]:
+    def aggregates(self) -> list[Figure]:
         """A chart of each average over specs."""
         if not self.found.methods:
             return []
-        first = next(iter(self.found.methods.values()))
-        return [(_ABOUT.get(name, name), self._aggregate(name)) for name in first]
+        return [self._aggregate(name) for name in next(iter(self.found.methods.values()))]
 
-    def _aggregate(self, name: str) -> Charts:
-        marks = [_mark_of(label, values[name]) for label, values in self.found.methods.items()]
-        title = f"{_ABOUT.get(name, name)} of normalized scores"
-        marks = keep_apart(marks)
-        return Charts(
-            score_chart(marks, title, width=WIDE), score_chart(marks, title, width=NARROW + 90)
-        )
+    def _aggregate(self, name: str) -> Figure:
+        about = _ABOUT.get(name, name)
+        marks = (_mark_of(label, values[name]) for label, values in self.found.methods.items())
+        return Figure(about, Scores(f"{about} of normalized scores", tuple(marks)))
 
     @property
     def aggregates_words(self) -> str:
@@ -179,17 +173,12 @@ class PageView:
         return "; ".join(reasons[:3]) or "no run has a score"
 
     @property
-    def profile(self) -> Charts:
+    def profile(self) -> Figure:
         """The performance profiles of all methods."""
         css = css_of(self.labels)
-        lines = [profile_line(m, css[m], curve) for m, curve in self.found.profiles.items()]
-        frame = Frame(
-            "Share of runs above a normalized score",
-            "normalized score",
-            right=max(line.end for line in lines),
-            bounds=(0.0, 1.02),
-        )
-        return line_charts(lines, frame)
+        lines = (profile_line(m, css[m], curve) for m, curve in self.found.profiles.items())
+        title, words = "Share of runs above a normalized score", "normalized score"
+        return Figure("", Chart(title, words, tuple(lines), bounds=(0.0, 1.02)))
 
     @property
     def odds(self) -> list[tuple[str, list[MatrixCell]]]:

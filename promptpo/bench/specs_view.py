@@ -5,21 +5,17 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from promptpo.bench.cells import Played, PlayedCell
-from promptpo.bench.charts import Frame, css_of, curve_line, line_charts
+from promptpo.bench.charts import css_of, curve_line
 from promptpo.bench.suite import Measure, Published, Scale
 from promptpo.common import text
+from promptpo.common.blocks import Chart, Figure, Mark, Scores
 from promptpo.comparison.curves import AXES, Axis, curve
 from promptpo.comparison.groups import Panel
 from promptpo.comparison.measures import value
 from promptpo.comparison.plot import AXIS_WORDS
-from promptpo.report.score_chart import Mark, score_chart
-from promptpo.report.svg import NARROW, WIDE, Charts
-
-#: The longest name that a row of a chart of scores shows whole.
-_NAME = 22
 
 
 @dataclass(frozen=True)
@@ -46,8 +42,8 @@ class SpecView:
     measure: Measure
     words: str
     missing: tuple[str, ...]
-    scores: Charts | None
-    curves: tuple[tuple[str, Charts], ...]
+    scores: Figure | None
+    curves: tuple[Figure, ...]
     published: tuple[PublishedTable, ...]
 
 
@@ -91,15 +87,6 @@ def missing_words(cells: Sequence[PlayedCell]) -> list[str]:
     ]
 
 
-def keep_apart(marks: Sequence[Mark]) -> list[Mark]:
-    """Names that the chart would cut to the same text are cut in the middle instead."""
-
-    def short(name: str) -> str:
-        return name if len(name) <= _NAME else f"{name[:12]}…{name[-9:]}"
-
-    return [replace(mark, name=short(mark.name)) for mark in marks]
-
-
 def _scale_words(scale: Scale | None, measure: Measure) -> str:
     if scale is None:
         return "No scale is known; its scores are not normalized."
@@ -120,7 +107,7 @@ def _references(panel: Panel | None, measure: Measure) -> dict[str, float]:
     }
 
 
-def _scores(played: Played, spec: str, references: Mapping[str, float]) -> Charts | None:
+def _scores(played: Played, spec: str, references: Mapping[str, float]) -> Figure | None:
     """Methods in their order, then what is known of the task."""
     measure = played.measure(spec)
     marks = []
@@ -132,33 +119,32 @@ def _scores(played: Played, spec: str, references: Mapping[str, float]) -> Chart
     if not marks:
         return None
     marks += [Mark(k, v, number_words(v, measure)) for k, v in references.items()]
-    marks = keep_apart(marks)
-    title = f"Held-out {measure} on {spec}"
-    bounds = (-0.02, 1.02) if measure == "success" else None
-    return Charts(
-        score_chart(marks, title, width=WIDE, bounds=bounds),
-        score_chart(marks, title, width=NARROW, bounds=bounds),
+    drawn = Scores(
+        f"Held-out {measure} on {spec}",
+        tuple(marks),
+        (-0.02, 1.02) if measure == "success" else None,
     )
+    return Figure(f"Held-out {measure}, and what it lies between", drawn)
 
 
 def _curves(
     played: Played, panel: Panel | None, references: Mapping[str, float]
-) -> tuple[tuple[str, Charts], ...]:
+) -> tuple[Figure, ...]:
     """A chart for each axis that anything lies on."""
     if panel is None:
         return ()
-    found = ((axis, _curve_charts(played, panel, axis, references)) for axis in AXES)
+    found = ((axis, _curve_chart(played, panel, axis, references)) for axis in AXES)
     names = {"steps": "environment steps", "calls": "calls", "cost": "cost"}
     return tuple(
-        (f"Best {played.measure(panel.name)} in search over {names[axis]}", charts)
-        for axis, charts in found
-        if charts is not None
+        Figure(f"Best {played.measure(panel.name)} in search over {names[axis]}", chart)
+        for axis, chart in found
+        if chart is not None
     )
 
 
-def _curve_charts(
+def _curve_chart(
     played: Played, panel: Panel, axis: Axis, references: Mapping[str, float]
-) -> Charts | None:
+) -> Chart | None:
     measure, css = played.measure(panel.name), css_of(played.labels)
     curves = {group: curve(group, axis, measure) for group in panel.groups}
     # A method that asks no model has spent nothing: over calls and cost it has no curve.
@@ -171,13 +157,14 @@ def _curve_charts(
         over = all(run.is_over for run in group.runs if run.points)
         end = right if over else float(found.x[-1])
         lines.append(curve_line(group.label, css[group.label], found, end))
-    frame = Frame(
+    return Chart(
         f"Best {measure} in search on {panel.name} over {AXIS_WORDS[axis]}",
         AXIS_WORDS[axis],
+        tuple(lines),
+        references,
+        (-0.02, 1.02) if measure == "success" else None,
         right=right,
-        bounds=(-0.02, 1.02) if measure == "success" else None,
     )
-    return line_charts(lines, frame, references)
 
 
 def published_tables(rows: Sequence[Published], measure: Measure) -> Iterator[PublishedTable]:

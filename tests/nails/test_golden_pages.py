@@ -43,7 +43,7 @@ def report_data(folder):
         "probes": rows(view.probes),
         "hard": rows(view.hard),
         "tuning": rows(view.tuning.table) if view.tuning else [],
-        "curves": [title for title, _ in view.curves],
+        "curves": [figure.caption for figure in view.curves],
         "rounds": [
             {"headline": v.headline, "strategy": v.strategy, "table": rows(v.table)}
             for v in view.rounds

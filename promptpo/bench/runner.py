@@ -19,7 +19,7 @@ from promptpo.errors import FileError, ModelError, UsageError, file_error
 from promptpo.llm.providers import EXAMPLES, check_configured
 from promptpo.llm.settings import BUILTIN
 from promptpo.methods import asks_for_policies, find_method
-from promptpo.run.options import flag
+from promptpo.run import settings as run_settings
 from promptpo.run.settings import recording_path
 from promptpo.sweep.course import Ended, Statuses, go_on, standing
 from promptpo.sweep.folder import BENCHMARKS, SweepFolder
@@ -29,8 +29,8 @@ from promptpo.sweep.schedule import Task
 #: Settings that make no difference to what is compared: they may change from session to session.
 _FREE = {
     name
-    for name, declared in fields().items()
-    if declared.metadata["resumable"] and declared.metadata["group"] in ("machine", "model", "task")
+    for name, declared in fields(RunConfig).items()
+    if declared.resumable and declared.group in ("machine", "model", "task")
 } - {"model"}
 
 
@@ -110,10 +110,8 @@ class Bench:
             was, now = _settings(before, member), _settings(self.plan, member)
             if changed := [name for name in {**was, **now} if was.get(name) != now.get(name)]:
                 name, method = changed[0], str(now.get("method") or was.get("method"))
-                try:
-                    spelled = flag(name, method)
-                except KeyError:
-                    spelled = f"--{name}"
+                known = run_settings.fields(method)
+                spelled = known[name].flag if name in known else f"--{name}"
                 raise UsageError(
                     f"{path}: {member} was run with {spelled} {was.get(name)}, and the suite now"
                     f" says {now.get(name)}; give the suite another name, the method another"

@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
-from promptpo import config
 from promptpo.bench.suite import FILE
 from promptpo.common import text
 from promptpo.common.streams import output
@@ -18,7 +17,7 @@ from promptpo.common.twins import side_by_side
 from promptpo.config import RunConfig
 from promptpo.errors import EXIT_INTERRUPTED, PromptPOError, UsageError
 from promptpo.methods import find_method
-from promptpo.run import options
+from promptpo.run.settings import changes, merge
 from promptpo.sweep.folder import SweepFolder
 from promptpo.sweep.plan import Member, Plan, limits_of
 
@@ -61,7 +60,7 @@ def begin(specs: Sequence[str], seeds: Sequence[int], layers: Sequence[Mapping[s
             check_configured(settings.model or "", settings.api_base)
             check_priced(settings.model or "", settings.max_cost)
         check_ready(settings.trackers)
-    given = options.merge(*layers)
+    given = merge(*layers)
     out = Path(given.pop("out", RunConfig.out))
     given["model"] = given.get("model") or os.environ.get("PROMPTPO_MODEL", "").strip() or None
     shared = {k: v for k, v in given.items() if k not in ("spec", "seed") and v is not None}
@@ -78,18 +77,9 @@ def resume(folder: SweepFolder, layers: Sequence[Mapping[str, Any]]) -> int:
     if (folder.path / FILE).is_file():
         words = "its runs are those of a benchmark: `promptpo bench` with the suite's file goes on"
         raise UsageError(f"{folder.path}: {words}")
-    plan, given = folder.read(), options.merge(*layers)
+    plan, given = folder.read(), merge(*layers)
     given.pop("out", None)
-    changed = {k: v for k, v in given.items() if plan.settings.get(k) != v}
-    method = str(plan.settings.get("method", RunConfig.method))
-    known = options.fields(method)
-    for name, value in changed.items():
-        if name not in known or not known[name].metadata["resumable"]:
-            spelled = options.flag(name, method) if name in known else f"--{name}"
-            raise UsageError(
-                f"{spelled} cannot change when a sweep is resumed; leave it out or start a new one"
-            )
-        config.check_setting(options.kind_of(name, method), name, value)
+    changed = changes(plan.settings, given, "sweep")
     return _go_on(folder, replace(plan, settings={**plan.settings, **changed}), changed)
 
 

@@ -35,7 +35,7 @@ from promptpo.store.journal import Journal
 from promptpo.types import (
     Candidate,
     Key,
-    Population,
+    MethodTable,
     Rollout,
     Round,
     SummaryRun,
@@ -263,10 +263,10 @@ class RunServices:
         begun = self.run.begun(number, self.config.candidates)
         return self.ledger.open_round(number, begun, guests)
 
-    def record(self, fact: Candidate | Round | Population) -> None:
+    def record(self, fact: Candidate | Round | MethodTable) -> None:
         """Write down what has become of something, in the log and where people look."""
-        if isinstance(fact, Population):
-            self.journal.write("population", **encode(fact))
+        if isinstance(fact, MethodTable):
+            self.journal.write("table", **encode(fact))
             return
         if isinstance(fact, Round):
             self._record_round(fact)

@@ -17,7 +17,7 @@ from promptpo.store.run import Run
 from promptpo.types import Key
 
 #: The subject of an event; of two events on the same subject the later one holds.
-_SUBJECT = ("key", "digest", "round", "rollout", "later", "hard", "notes", "budget")
+_SUBJECT = ("key", "digest", "round", "rollout", "later", "hard", "notes", "budget", "title")
 
 #: Fields that events of older versions have besides.
 _FORMER = ("mark",)

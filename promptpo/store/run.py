@@ -75,7 +75,9 @@ class Run(Fold):
     def config(self) -> RunConfig:
         """The same as a record. Raises RunError for those of another version."""
         settings = flat(self.configs[-1]) if self.configs else {}
-        general = {name: settings.pop(name) for name in config.fields() if name in settings}
+        general = {
+            name: settings.pop(name) for name in config.fields(RunConfig) if name in settings
+        }
         try:
             return RunConfig(**general, options=SimpleNamespace(**settings))
         except UsageError as e:

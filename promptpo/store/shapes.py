@@ -10,7 +10,7 @@ import msgspec
 
 from promptpo.llm.messages import Message
 from promptpo.tuning import TuningAccount
-from promptpo.types import Key, Kind, Note, Population, Preparation, Rollout
+from promptpo.types import Key, Kind, MethodTable, Note, Preparation, Rollout
 
 
 class ScoreData(TypedDict):
@@ -189,8 +189,8 @@ EVENTS: Mapping[str, Sequence[Any]] = {
     "tuning": [_Digest, _Tuning],
     "tuned": [_Tuned, TuningAccount],
     "round": [_Round],
-    # The instructions that policies are written under, after a round.
-    "population": [Population],
+    # Facts of a method's own, after a round.
+    "table": [MethodTable],
     "selection": [_Selection],
     "test": [_Test],
     "finished": [_Finished],

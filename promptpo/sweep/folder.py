@@ -19,10 +19,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from promptpo import config
 from promptpo.common.files import fate, write_atomically
-from promptpo.config import RunConfig, check_setting
+from promptpo.config import RunConfig
 from promptpo.errors import FileError, PromptPOError, RunError, UsageError, file_error
-from promptpo.run import options
+from promptpo.run.settings import REMOVED, fields
 from promptpo.sweep.plan import Member, Plan
 
 #: The folder of sweeps among those of runs, and that of the sweeps of benchmarks.
@@ -177,8 +178,8 @@ def _seed_of(log: Path) -> object:
 def _check(plan: Plan) -> None:
     _check_settings(plan.settings, plan.settings.get("method", RunConfig.method))
     for member in plan.members:
-        check_setting(RunConfig, "spec", member.spec)
-        check_setting(RunConfig, "seed", member.seed)
+        config.fields(RunConfig)["spec"].check(member.spec)
+        config.fields(RunConfig)["seed"].check(member.seed)
         for name in (member.name, member.label or member.name):
             if not isinstance(name, str) or Path(name).name != name:
                 raise UsageError(f"no name of a folder: {name!r}")
@@ -188,8 +189,8 @@ def _check(plan: Plan) -> None:
 
 def _check_settings(settings: Mapping[str, Any], method: str) -> None:
     for name, value in settings.items():
-        if name != "preset" and name not in options.REMOVED:
-            check_setting(options.kind_of(name, method), name, value)
+        if name != "preset" and name not in REMOVED:
+            fields(method)[name].check(value)
 
 
 def sweeps_in(out: Path) -> list[SweepFolder]:

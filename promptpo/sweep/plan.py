@@ -14,7 +14,10 @@ from promptpo.errors import UsageError
 
 #: Settings that end a run, and what they are where none is given; each run of a sweep has them for
 #: itself.
-LIMITS = {n: f.default for n, f in config.fields().items() if f.metadata["group"] == "limits"}
+_SETTINGS = config.fields(config.RunConfig)
+
+#: The limits of a run, and their defaults.
+LIMITS = {name: s.default for name, s in _SETTINGS.items() if s.group == "limits"}
 
 #: Runs of a sweep; more are a slip of the hand.
 MOST = 1000
@@ -94,16 +97,16 @@ class Plan:
 
 
 def as_flags(settings: Mapping[str, Any]) -> list[str]:
-    """Settings as the command line spells them, but for ``workers``; None is left out."""
+    """Return settings as the command line spells them, but for ``workers``; None is left out."""
     flags = []
     for name, value in settings.items():
-        word = name.replace("_", "-")
-        if name == "workers":
+        if name == "workers" or value is None:
             continue
-        if isinstance(value, bool):
-            flags.append(f"--{word}" if value else f"--no-{word}")
-        elif value is not None:
-            flags.append(f"--{word}={value}")
+        text = str(value).lower() if isinstance(value, bool) else value
+        if name == "preset" or (name in config.OPTIONS and not isinstance(value, bool)):
+            flags.append(f"--{name.replace('_', '-')}={text}")
+        else:
+            flags += ["--set", f"{name}={text}"]
     return flags
 
 
@@ -114,7 +117,8 @@ def limits_of(settings: Mapping[str, Any]) -> str:
         for name, usual in LIMITS.items()
         if (value := settings.get(name, usual)) != usual
     }
-    return " ".join(flag.replace("=", " ") for flag in as_flags(given))
+    words = as_flags(given)
+    return " ".join(w.replace("=", " ") if w.startswith("--") else w for w in words)
 
 
 def read_seeds(text: str) -> tuple[int, ...]:
@@ -134,5 +138,5 @@ def read_seeds(text: str) -> tuple[int, ...]:
             raise UsageError(f"--seeds: {first}..{last} are more than {MOST:,} seeds")
         seeds += range(first, last + 1)
     for seed in seeds:
-        config.check_setting(config.RunConfig, "seed", seed)
+        _SETTINGS["seed"].check(seed)
     return tuple(dict.fromkeys(seeds))

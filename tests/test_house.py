@@ -18,8 +18,8 @@ HOUSE = ("promptpo", "sandbox", "env_specs", "benchmarks", "examples")
 FLOORS = (
     {"__main__"},
     {"cli"},
-    {"api", "bench"},
-    {"evaluation", "sweep"},
+    {"api"},
+    {"evaluation", "matrix"},
     {"checks", "comparison", "trackers", "video", "view"},
     {"report"},
     {"run"},
@@ -149,10 +149,10 @@ def written(folder, modules):
     return imports(folder / "promptpo")
 
 
-def test_no_module_has_more_than_300_lines():
+def test_no_module_has_more_than_500_lines():
     lines = {
         path: len(path.read_text().splitlines())
         for folder in HOUSE
         for path in (FOLDER.parent / folder).rglob("*.py")
     }
-    assert {str(path): count for path, count in lines.items() if count > 300} == {}
+    assert {str(path): count for path, count in lines.items() if count > 500} == {}

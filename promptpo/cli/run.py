@@ -20,11 +20,10 @@ from promptpo.common.streams import output
 from promptpo.common.terminal import say
 from promptpo.config import RunConfig
 from promptpo.errors import EXIT_INTERRUPTED, UsageError
+from promptpo.matrix.plan import PlanFolder, read_seeds
 from promptpo.methods import own_defaults
 from promptpo.run import options
 from promptpo.run.config_file import load_toml
-from promptpo.sweep.folder import SweepFolder
-from promptpo.sweep.plan import read_seeds
 
 if TYPE_CHECKING:
     from promptpo.run import Result
@@ -127,13 +126,13 @@ def main(arguments: argparse.Namespace) -> int:
     )
 
 
-def _sweep_of(name: str, layers: Sequence[Mapping[str, Any]]) -> SweepFolder | None:
+def _sweep_of(name: str, layers: Sequence[Mapping[str, Any]]) -> PlanFolder | None:
     """The sweep that is to be resumed, if it is one; ``latest`` is that of the latest run."""
     given = options.merge(*layers)
     out = Path(given.get("out", RunConfig.out))
     if name == "latest":
-        return SweepFolder.around(runs.find(name, out, given.get("spec")))
-    return SweepFolder.find(name, out)
+        return PlanFolder.around(runs.find(name, out, given.get("spec")))
+    return PlanFolder.find(name, out)
 
 
 def _spec_of(layers: Sequence[Mapping[str, Any]]) -> str:

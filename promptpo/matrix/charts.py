@@ -10,8 +10,8 @@ from itertools import pairwise
 import numpy as np
 from markupsafe import Markup
 
-from promptpo.bench.statistics import Profile, Values
 from promptpo.comparison.curves import Curve
+from promptpo.matrix.statistics import Profile, Values
 from promptpo.report.svg import NARROW, WIDE, Charts, Scale, spread, tag, tick_label, ticks
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 14, 12, 44

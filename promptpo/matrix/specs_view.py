@@ -7,14 +7,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from promptpo.bench.cells import Played, PlayedCell
-from promptpo.bench.charts import Frame, css_of, curve_line, line_charts
-from promptpo.bench.suite import Measure, Published, Scale
 from promptpo.common import text
-from promptpo.comparison.curves import AXES, Axis, curve
+from promptpo.comparison.curves import AXES, Axis
 from promptpo.comparison.groups import Panel
-from promptpo.comparison.measures import value
+from promptpo.comparison.measures import Measure, value
 from promptpo.comparison.plot import AXIS_WORDS
+from promptpo.matrix.charts import Frame, css_of, curve_line, line_charts
+from promptpo.matrix.results import BenchResults, BenchRun
+from promptpo.matrix.suite import Scale, Suite
 from promptpo.report.score_chart import Mark, score_chart
 from promptpo.report.svg import NARROW, WIDE, Charts
 
@@ -51,10 +51,10 @@ class SpecView:
     published: tuple[PublishedTable, ...]
 
 
-def spec_view(played: Played, spec: str) -> SpecView:
+def spec_view(played: BenchResults, spec: str) -> SpecView:
     """What there is to show of a spec."""
     measure = played.measure(spec)
-    panel = next((p for p in played.panels if p.name == spec), None)
+    panel = played.panels.get(spec)
     references = _references(panel, measure)
     return SpecView(
         spec,
@@ -62,12 +62,12 @@ def spec_view(played: Played, spec: str) -> SpecView:
         _scale_words(played.suite.scales.get(spec), measure),
         tuple(
             f"{label}, {words}"
-            for label in played.labels
+            for label in played.suite.labels
             for words in missing_words(played.of(spec, label))
         ),
         _scores(played, spec, references),
         _curves(played, panel, references),
-        tuple(published_tables([r for r in played.suite.published if r.spec == spec], measure)),
+        tuple(published_tables(played.suite, spec, measure)),
     )
 
 
@@ -79,12 +79,12 @@ def number_words(number: float, measure: str) -> str:
     return f"{number:,.0f}" if size >= 1000 else f"{number:.1f}" if size >= 10 else f"{number:.2f}"
 
 
-def missing_words(cells: Sequence[PlayedCell]) -> list[str]:
+def missing_words(cells: Sequence[BenchRun]) -> list[str]:
     """``seeds 0, 1, 2: not begun``: the runs without a score, those of one reason together."""
     reasons: dict[str, list[str]] = {}
     for played in cells:
         if played.score is None:
-            reasons.setdefault(text.gist(played.why_missing), []).append(str(played.cell.seed))
+            reasons.setdefault(text.gist(played.why_missing), []).append(str(played.seed))
     return [
         f"{'seeds' if len(seeds) > 1 else 'seed'} {', '.join(seeds)}: {reason}"
         for reason, seeds in reasons.items()
@@ -120,12 +120,12 @@ def _references(panel: Panel | None, measure: Measure) -> dict[str, float]:
     }
 
 
-def _scores(played: Played, spec: str, references: Mapping[str, float]) -> Charts | None:
+def _scores(played: BenchResults, spec: str, references: Mapping[str, float]) -> Charts | None:
     """Methods in their order, then what is known of the task."""
     measure = played.measure(spec)
     marks = []
-    for label in played.labels:
-        found = played.score(spec, label)
+    for label in played.suite.labels:
+        found = played.scores.get((spec, label))
         if found is not None:
             shown = number_words(found.mean, measure)
             marks.append(Mark(label, found.mean, shown, found.interval, ours=True))
@@ -142,7 +142,7 @@ def _scores(played: Played, spec: str, references: Mapping[str, float]) -> Chart
 
 
 def _curves(
-    played: Played, panel: Panel | None, references: Mapping[str, float]
+    played: BenchResults, panel: Panel | None, references: Mapping[str, float]
 ) -> tuple[tuple[str, Charts], ...]:
     """A chart for each axis that anything lies on."""
     if panel is None:
@@ -157,20 +157,13 @@ def _curves(
 
 
 def _curve_charts(
-    played: Played, panel: Panel, axis: Axis, references: Mapping[str, float]
+    played: BenchResults, panel: Panel, axis: Axis, references: Mapping[str, float]
 ) -> Charts | None:
-    measure, css = played.measure(panel.name), css_of(played.labels)
-    curves = {group: curve(group, axis, measure) for group in panel.groups}
-    # A method that asks no model has spent nothing: over calls and cost it has no curve.
-    drawn = {g: c for g, c in curves.items() if c is not None and (axis == "steps" or c.x[-1] > 0)}
-    if not drawn:
+    measure, css = played.measure(panel.name), css_of(played.suite.labels)
+    curves, right = played.drawn_curves(panel.name, axis)
+    if not curves:
         return None
-    right = 1.03 * max(float(c.x[-1]) for c in drawn.values())  # so that the last rise shows
-    lines = []
-    for group, found in drawn.items():
-        over = all(run.is_over for run in group.runs if run.points)
-        end = right if over else float(found.x[-1])
-        lines.append(curve_line(group.label, css[group.label], found, end))
+    lines = [curve_line(label, css[label], c, end) for label, (c, end) in curves.items()]
     frame = Frame(
         f"Best {measure} in search on {panel.name} over {AXIS_WORDS[axis]}",
         AXIS_WORDS[axis],
@@ -180,10 +173,15 @@ def _curve_charts(
     return line_charts(lines, frame, references)
 
 
-def published_tables(rows: Sequence[Published], measure: Measure) -> Iterator[PublishedTable]:
-    """Published numbers, those of one source and kind together; another measure is named."""
+def published_tables(suite: Suite, spec: str, measure: Measure) -> Iterator[PublishedTable]:
+    """Yield published numbers on a spec, those of one source and kind together.
+
+    A number in another measure has its name.
+    """
     kinds: dict[tuple[str, str, str], list[tuple[str, str]]] = {}
-    for row in rows:
+    for row in suite.published:
+        if row.spec != spec:
+            continue
         shown = number_words(row.value, row.measure)
         if row.spread is not None:
             shown += f" ± {row.spread:,.{len(shown.partition('.')[2])}f}"

@@ -7,18 +7,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from urllib.parse import quote
 
-from promptpo.bench.aggregates import Aggregates, runs_words
-from promptpo.bench.cells import Played, PlayedCell
-from promptpo.bench.charts import Frame, css_of, line_charts, profile_line
-from promptpo.bench.specs_view import (
+from promptpo.common import text
+from promptpo.matrix.charts import Frame, css_of, line_charts, profile_line
+from promptpo.matrix.results import BenchResults, BenchRun
+from promptpo.matrix.specs_view import (
     SpecView,
     keep_apart,
     missing_words,
     number_words,
     spec_view,
 )
-from promptpo.bench.statistics import Estimate
-from promptpo.common import text
+from promptpo.matrix.statistics import Estimate
 from promptpo.report.page import render
 from promptpo.report.score_chart import Mark, score_chart
 from promptpo.report.svg import NARROW, WIDE, Charts
@@ -63,11 +62,9 @@ class MatrixRow:
     cells: tuple[MatrixCell, ...]
 
 
-def render_page(
-    played: Played, found: Aggregates, remarks: Sequence[str], files: Sequence[str]
-) -> str:
-    """The page; ``remarks`` is what must be known to read it, ``files`` lie beside it."""
-    view = PageView(played, found, tuple(remarks), tuple(files))
+def render_page(results: BenchResults, remarks: Sequence[str], files: Sequence[str]) -> str:
+    """Return the page; ``remarks`` are on how to read it, ``files`` lie beside it."""
+    view = PageView(results, tuple(remarks), tuple(files))
     styles = ("report.css", "bench.css")
     return render("bench.html", styles=styles, title=f"Benchmark {view.name}", view=view)
 
@@ -76,8 +73,7 @@ def render_page(
 class PageView:
     """What the template asks for."""
 
-    played: Played
-    found: Aggregates
+    played: BenchResults
     remarks: tuple[str, ...]
     files: tuple[str, ...]
 
@@ -94,7 +90,7 @@ class PageView:
     @property
     def labels(self) -> tuple[str, ...]:
         """The methods."""
-        return self.played.labels
+        return self.played.suite.labels
 
     @property
     def keys(self) -> list[tuple[str, str]]:
@@ -104,20 +100,20 @@ class PageView:
     @property
     def missing(self) -> str:
         """How many runs have no score; empty where all have."""
-        count = sum(cell.score is None for cell in self.played.cells)
-        return f"{count} of {text.plural(len(self.played.cells), 'run')}" if count else ""
+        count = self.played.missing
+        return f"{count} of {text.plural(len(self.played.runs), 'run')}" if count else ""
 
     @property
     def facts(self) -> list[tuple[str, str, str]]:
         """Name, figure and a word on it."""
-        suite, cells = self.played.suite, self.played.cells
-        scored = sum(cell.score is not None for cell in cells)
+        suite, cells = self.played.suite, self.played.runs
+        scored = len(cells) - self.played.missing
         limits = [(f"{limit:,g}", _LIMITS.get(n, n)) for n, limit in suite.budget.items()]
         first, *others = limits or [("none", "")]
         return [
             ("Methods", str(len(suite.entrants)), ""),
             ("Specs", str(len(suite.specs)), ""),
-            ("Runs", str(len(cells)), runs_words(self.played)),
+            ("Runs", str(len(cells)), self.played.runs_words),
             ("With a score", f"{scored} of {len(cells)}", "on held-out episodes"),
             ("Budget of a run", first[0], ", ".join([first[1], *map(" ".join, others)])),
         ]
@@ -128,7 +124,7 @@ class PageView:
         return [self._row(spec) for spec in self.played.suite.specs]
 
     def _row(self, spec: str) -> MatrixRow:
-        scores = {label: self.played.score(spec, label) for label in self.labels}
+        scores = {label: self.played.scores.get((spec, label)) for label in self.labels}
         best = max((s.mean for s in scores.values() if s is not None), default=None)
         measure = self.played.measure(spec)
         cells = []
@@ -147,13 +143,16 @@ class PageView:
     @cached_property
     def aggregates(self) -> list[tuple[str, Charts]]:
         """A chart of each average over specs."""
-        if not self.found.methods:
+        if not self.played.aggregates.methods:
             return []
-        first = next(iter(self.found.methods.values()))
+        first = next(iter(self.played.aggregates.methods.values()))
         return [(_ABOUT.get(name, name), self._aggregate(name)) for name in first]
 
     def _aggregate(self, name: str) -> Charts:
-        marks = [_mark_of(label, values[name]) for label, values in self.found.methods.items()]
+        marks = [
+            _mark_of(label, values[name])
+            for label, values in self.played.aggregates.methods.items()
+        ]
         title = f"{_ABOUT.get(name, name)} of normalized scores"
         marks = keep_apart(marks)
         return Charts(
@@ -163,8 +162,8 @@ class PageView:
     @property
     def aggregates_words(self) -> str:
         """What the averages are taken over."""
-        specs, of = len(self.found.specs), len(self.played.suite.specs)
-        runs = sorted(set(self.found.runs.values()))
+        specs, of = len(self.played.aggregates.specs), len(self.played.suite.specs)
+        runs = sorted({len(scores) for scores in self.played.aggregates.scores.values()})
         words = text.plural(runs[0], "run") if len(runs) == 1 else f"{runs[0]} to {runs[-1]} runs"
         return (
             f"Normalized scores: 0 is random actions, 1 the best known of the spec; not clipped."
@@ -175,14 +174,14 @@ class PageView:
     @property
     def why_no_aggregates(self) -> str:
         """Why no average could be taken."""
-        reasons = [f"{spec} ({why})" for spec, why in self.found.left_out.items()]
+        reasons = [f"{spec} ({why})" for spec, why in self.played.aggregates.left_out.items()]
         return "; ".join(reasons[:3]) or "no run has a score"
 
     @property
     def profile(self) -> Charts:
         """The performance profiles of all methods."""
-        css = css_of(self.labels)
-        lines = [profile_line(m, css[m], curve) for m, curve in self.found.profiles.items()]
+        css, profiles = css_of(self.labels), self.played.aggregates.profiles
+        lines = [profile_line(m, css[m], curve) for m, curve in profiles.items()]
         frame = Frame(
             "Share of runs above a normalized score",
             "normalized score",
@@ -194,8 +193,8 @@ class PageView:
     @property
     def odds(self) -> list[tuple[str, list[MatrixCell]]]:
         """For each method a row with its probabilities of improvement upon the others."""
-        known = {(i.a, i.b): i.estimate for i in self.found.improvements}
-        labels = list(self.found.methods)
+        known = self.played.aggregates.improvements
+        labels = list(self.played.aggregates.methods)
         if len(labels) < 2:
             return []
         return [(a, [_odds(known.get((a, b))) for b in labels]) for a in labels]
@@ -217,7 +216,7 @@ class PageView:
         columns += [("Normalized", True), ("Search steps", True), ("Calls", True), ("Cost", True)]
         columns += [("How it ended", False)]
         caption = "Method, spec and seed of every run; the interval is over its held-out episodes"
-        return Table(caption, tuple(columns), tuple(map(_cell_row, self.played.cells)))
+        return Table(caption, tuple(columns), tuple(map(_cell_row, self.played.runs)))
 
 
 def _mark_of(label: str, found: Estimate) -> Mark:
@@ -241,10 +240,10 @@ def interval_words(interval: Interval | None, measure: str) -> str:
     return f"{number_words(interval.low, measure)} to {number_words(interval.high, measure)}"
 
 
-def _cell_row(played: PlayedCell) -> tuple[Cell, ...]:
-    cell, found, history = played.cell, played.held_out, played.history
-    name = f"{cell.label} · {cell.spec} · {cell.seed}"
-    href = f"{quote(cell.run)}/report.html" if history is not None else ""
+def _cell_row(played: BenchRun) -> tuple[Cell, ...]:
+    found, history = played.held_out, played.history
+    name = f"{played.label} · {played.spec} · {played.seed}"
+    href = f"{quote(played.run)}/report.html" if history is not None else ""
     score = interval = scaled = steps = calls = cost = blank()
     if found is not None:
         score = Cell(number_words(found.mean, played.measure), found.mean)

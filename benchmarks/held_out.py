@@ -75,7 +75,7 @@ class Bare:
 
     def __init__(self, task: HeldOut) -> None:
         from promptpo.spec import Task, load_spec, standalone_source
-        from promptpo.spec.running.flattening import flat_function
+        from promptpo.spec.environment import flat_function
 
         self.spec = load_spec(task.spec)
         self.env: Any = Task.open(self.spec).env

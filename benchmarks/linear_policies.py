@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from promptpo.spec import EnvSpec, layout
-from promptpo.spec.running.task import Task
+from promptpo.spec.task import Task
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from linear_policies import Form, form_of, policy_source
 
 from promptpo.spec import load_spec
-from promptpo.spec.running.task import Task
+from promptpo.spec.task import Task
 
 FOLDER = Path(__file__).resolve().parent.parent / "env_specs" / "_twins" / "policies"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from promptpo.spec.writing import registered_ids, registered_source
+from promptpo.spec.drafts import registered_ids, registered_source
 
 EXAMPLE = "CartPole-v1"
 INSTALL = "gymnasium"

@@ -17,7 +17,7 @@ from promptpo.run.options import PLAYING
 from promptpo.run.past import Run
 from promptpo.run.settings import configure, resumed_config
 from promptpo.spec import EnvSpec
-from promptpo.spec.loading.objects import SpecLike, loaded_spec
+from promptpo.spec.loader import SpecLike, loaded_spec
 from promptpo.store.events import Listener, all_of
 from promptpo.store.folder import RunFolder
 from promptpo.store.summary import remember

@@ -1,6 +1,6 @@
 """The shipped CartPole as a spec of one's own: what a user copies, changes, and needs no more."""
 
-from promptpo.spec.loading.catalog import SHIPPED_FOLDER
+from promptpo.spec.catalog import SHIPPED_FOLDER
 
 
 def own_cartpole(*changes: tuple[str, str]) -> str:

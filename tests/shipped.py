@@ -8,8 +8,7 @@ from functools import cache
 import pytest
 
 from promptpo.spec import shipped_specs
-from promptpo.spec.loading.catalog import SHIPPED_FOLDER
-from promptpo.spec.loading.families import expanded
+from promptpo.spec.catalog import SHIPPED_FOLDER, expanded
 
 #: Whether tests go through all that are alike.
 EVERY = bool(os.environ.get("EVERY_MEMBER"))

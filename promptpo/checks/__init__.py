@@ -1,10 +1,7 @@
 """Holds a spec against its live environment, check by check; ``promptpo check`` prints it."""
 
-from promptpo.checks.findings import FULL, QUICK, Effort, Finding, Verdict
-from promptpo.checks.process import Checker, MissingPackage
-from promptpo.checks.replay import Replays, open_replays
-from promptpo.checks.report import CheckReport
-from promptpo.checks.run import check_spec
+from promptpo.checks.findings import FULL, QUICK, CheckReport, Effort, Finding, Verdict
+from promptpo.checks.process import Checker, MissingPackage, Replays, check_spec, open_replays
 
 __all__ = [
     "FULL",

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from promptpo.spec import EnvSpec, Flat, Task, standalone_source
-from promptpo.spec.running.references import random_actions, spec_expert, zero_actions
+from promptpo.spec import EnvSpec, Flat, Task, layout, standalone_source
+from promptpo.spec.baselines import random_actions, spec_expert, zero_actions
 
 #: Returns the action row of the next step.
 Act = Callable[[], Flat]
@@ -130,3 +130,80 @@ def observation_class(spec: EnvSpec) -> Callable[[Flat], Any]:
     exec(standalone_source(spec.observation), space)  # noqa: S102 - the author's own class
     made: Callable[[Flat], Any] = space["Observation"]
     return made
+
+
+#: An array shows so many of its numbers.
+_MOST_NUMBERS = 6
+
+#: Where the reward reads no field, so many are shown.
+_MOST_FIELDS = 8
+
+
+def whence(played: Played, number: int) -> str:
+    """Where a transition comes from: step (from 1), seed and what chose the actions."""
+    for episode in played.episodes:
+        if number < episode.length:
+            break
+        number -= episode.length
+    who = "the expert" if episode.mode == "expert" else f"{episode.mode} actions"
+    return f"step {number + 1} of seed {episode.seed}, with {who}"
+
+
+def ends_of_episodes(played: Played) -> list[int]:
+    """The transitions with which an episode terminated (not: was truncated)."""
+    lasts = np.cumsum([episode.length for episode in played.episodes]) - 1
+    return [int(n) for n, e in zip(lasts, played.episodes, strict=True) if e.terminated]
+
+
+def fields_read(spec: EnvSpec, step: Transition, hidden: Mapping[str, Any]) -> list[str]:
+    """The fields that the reward reads in one transition, through methods too, in their order."""
+    read: set[str] = set()
+    names = [item.name for item in layout(spec.observation)]
+    see: Any = observation_class(spec)
+
+    class Watched(see):  # type: ignore[misc]
+        def __getattribute__(self, name: str) -> Any:  # noqa: ANN401 - whatever the field holds
+            read.add(name)
+            return super().__getattribute__(name)
+
+    try:
+        with np.errstate(all="ignore"):
+            spec.reward(Watched(step.before), step.action, Watched(step.after), **hidden)
+    except Exception:  # noqa: S110 - what it raises is told elsewhere
+        pass
+    return [name for name in names if name in read]
+
+
+def table(
+    spec: EnvSpec, step: Transition, fields: Collection[str], hidden: Mapping[str, Any]
+) -> list[str]:
+    """Lines: the fields before and after, the action, and what only the reward function gets.
+
+    Where ``fields`` is empty, the first ones are shown.
+    """
+    items = [item for item in layout(spec.observation) if item.name in fields]
+    items = items or list(layout(spec.observation)[:_MOST_FIELDS])
+    see = observation_class(spec)
+    before, after = see(step.before), see(step.after)
+    rows = [("field", "observation", "next_observation")]
+    rows += [(i.name, shown(getattr(before, i.name)), shown(getattr(after, i.name))) for i in items]
+    rows += [("action", shown(step.action), "")]
+    rows += [(f"{name}=", shown(value), "") for name, value in hidden.items()]
+    return columns(rows)
+
+
+def columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """Rows of texts as aligned lines."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+
+
+def shown(value: Any) -> str:  # noqa: ANN401 - a field's value, an action, a hidden input
+    """A value in few characters."""
+    if isinstance(value, np.ndarray):
+        first = ", ".join(f"{number:.6g}" for number in value.ravel()[:_MOST_NUMBERS].tolist())
+        return f"[{first}{', ...' if value.size > _MOST_NUMBERS else ''}]"
+    if isinstance(value, np.generic):
+        value = value.item()
+    text = f"{value:.6g}" if isinstance(value, float) else " ".join(repr(value).split())
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -12,13 +12,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from promptpo.checks.findings import Finding
-from promptpo.checks.play import Played, Transition, observation_class
-from promptpo.checks.transitions import columns, ends_of_episodes, fields_read, table, whence
+from promptpo.checks.play import (
+    Played,
+    Transition,
+    columns,
+    ends_of_episodes,
+    fields_read,
+    observation_class,
+    table,
+    whence,
+)
 from promptpo.spec import EnvSpec
-from promptpo.spec.authoring.source import source_of
-from promptpo.spec.running.explanation import explain, line_in
-from promptpo.spec.running.guard import reraise_interrupt
-from promptpo.spec.running.values import BadValue, real
+from promptpo.spec.calls import explain, line_in, reraise_interrupt
+from promptpo.spec.environment import BadValue, real
+from promptpo.spec.source import source_of
 
 #: A deviation below this share of the largest reward may be that of float32.
 _FLOAT32 = 1e-5

@@ -36,7 +36,7 @@ def main(arguments: argparse.Namespace) -> int:
     """Carry out the command: 0 if all specs are true, 1 if a check failed."""
     from promptpo.checks import FULL, QUICK, Checker, open_replays
     from promptpo.spec import load_spec, shipped_specs
-    from promptpo.spec.loading.families import expanded
+    from promptpo.spec.catalog import expanded
 
     named = given_specs(arguments)
     if bool(named) == arguments.all:

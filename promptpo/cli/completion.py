@@ -62,7 +62,7 @@ def _completer(kinds: str) -> Callable[..., Iterable[str]]:
 
 def _specs(prefix: str) -> Iterable[str]:
     from promptpo.spec import known_specs
-    from promptpo.spec.loading.families import families
+    from promptpo.spec.catalog import families
 
     family, colon, _ = prefix.partition(":")
     if colon:

@@ -20,7 +20,7 @@ from promptpo.store.summary import Line, line_of
 
 if TYPE_CHECKING:
     import sandbox
-    from promptpo.spec.loading.catalog import Entry
+    from promptpo.spec.catalog import Entry
 
 _SPEC_COLUMNS = ("spec", "horizon", "observation", "action", "recording", "twin", "from", "task")
 _FAMILY_COLUMNS = ("family", "members", "for example", "from", "tasks")
@@ -45,7 +45,7 @@ def main(arguments: argparse.Namespace) -> int:
         return list_suites()
     if arguments.family is not None:
         return list_members(arguments.family.rstrip(":"))
-    from promptpo.spec.loading import catalog
+    from promptpo.spec import catalog
 
     others = catalog.installed()
     twins = with_twins()
@@ -67,7 +67,7 @@ def main(arguments: argparse.Namespace) -> int:
 
 def with_twins() -> set[str]:
     """The specs that have a twin, ``twin:NAME``."""
-    from promptpo.spec.loading.families import families
+    from promptpo.spec.catalog import families
 
     twins = next((family for family in families() if family.name == "twin"), None)
     try:
@@ -98,7 +98,7 @@ def spec_row(entry: Entry, *, twin: bool) -> tuple[str, ...]:
 
 def family_rows() -> list[tuple[str, ...]]:
     """One row for each family: how many members it has, one of them, and what they are."""
-    from promptpo.spec.loading.families import families
+    from promptpo.spec.catalog import families
 
     rows: list[tuple[str, ...]] = []
     for family in families():
@@ -122,7 +122,7 @@ def print_specs(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
 
 def list_members(name: str) -> int:
     """Print what ``--spec`` takes for each member of a family, one a line."""
-    from promptpo.spec.loading.families import families
+    from promptpo.spec.catalog import families
 
     known = {family.name: family for family in families()}
     if name not in known:

@@ -58,7 +58,7 @@ def main(arguments: argparse.Namespace) -> int:
 
 def own_of(name: str, file: Path) -> str:
     """The text of a file with an environment called ``name``. Raises UsageError."""
-    from promptpo.spec.writing import own_source
+    from promptpo.spec.drafts import own_source
 
     if _is_known(file.stem):
         raise UsageError(
@@ -87,7 +87,7 @@ def draft_of(env_id: str) -> str:
     import difflib
 
     from promptpo.spec import UnknownMember, Unsuitable
-    from promptpo.spec.writing import registered_ids, registered_source
+    from promptpo.spec.drafts import registered_ids, registered_source
 
     try:
         return registered_source(env_id, draft=True)

@@ -18,8 +18,8 @@ from promptpo.errors import UsageError
 
 _EPILOG = f"""\
 {PLAYING_NOTE}
-MP4 holds AV1 video, which browsers and VLC play; GIF plays everywhere. A run's files
-go to its folder videos/, a policy's to videos/ beside it."""
+MP4 holds H.264 video. A run's files go to its folder videos/, a policy's to videos/
+beside it."""
 
 
 def parser() -> Parser:
@@ -82,9 +82,9 @@ def main(arguments: argparse.Namespace) -> int:
     )
     path = Path(name)
     problems: list[str] = []
-    from promptpo.video.progress import Bars
+    from promptpo.video.progress import bars
 
-    with Bars() as watcher:
+    with bars() as watcher:
         if path.is_file():
             render_policy(path, options, to=to, settings=given, watcher=watcher)
         else:

@@ -16,7 +16,7 @@ from promptpo.export.readme import policy_loop, score_lines
 from promptpo.export.spec_copy import FOLDER, bundle_files, spec_of_run
 from promptpo.llm import find_recording, load_header
 from promptpo.spec import EnvSpec, load_spec, spec_text
-from promptpo.spec.loading.own_files import bundle_of
+from promptpo.spec.bundle import bundle_of
 from promptpo.store.folder import RunFolder
 from promptpo.store.memo import digest
 from promptpo.store.reading import RunRecord

@@ -12,8 +12,8 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
-from promptpo.spec.authoring.source import PartError, free_names, source_of
-from promptpo.spec.loading.importing import is_own
+from promptpo.spec.importing import is_own
+from promptpo.spec.source import PartError, free_names, source_of
 
 
 class NotInlinable(Exception):

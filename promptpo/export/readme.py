@@ -8,7 +8,7 @@ from promptpo.common import text
 from promptpo.export.inline import Inlined, NotInlinable, inline
 from promptpo.export.learned import BESIDE, Learned, Maker
 from promptpo.spec import EnvSpec
-from promptpo.spec.authoring.published import PUBLISHED
+from promptpo.spec.validation import PUBLISHED
 from promptpo.types import Candidate, Rollout
 
 #: Episodes that the loop plays, with the returns that the run measured for them.

@@ -24,7 +24,7 @@ from promptpo.methods import check_tunes, find_method, fixed_settings, tunes
 from promptpo.run.config_file import check_key, line_of, read_toml
 from promptpo.run.options import all_options, build, fields, kind_of
 from promptpo.spec import EnvSpec, known_specs, load_spec
-from promptpo.spec.loading.families import split
+from promptpo.spec.catalog import split
 
 #: The settings that the keys of [budget] are.
 BUDGET = {

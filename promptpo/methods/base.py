@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from promptpo.policies.coverage import CoverageRun
     from promptpo.rollout.jobs import TaskInfo
     from promptpo.spec import EnvSpec
-    from promptpo.tuning.account import TuningAccount
+    from promptpo.tuning import TuningAccount
     from promptpo.types import SummaryRun, Trajectory
 
 Messages = tuple[Message, ...]

@@ -17,7 +17,7 @@ from promptpo.report.tables import Cell, Table, blank, without
 from promptpo.report.tuning_chart import lines, tuning_chart
 from promptpo.store.reading import RunRecord
 from promptpo.store.trials import Trial
-from promptpo.tuning.account import ConstantFound, Standpoint, TuningAccount
+from promptpo.tuning import ConstantFound, Standpoint, TuningAccount
 from promptpo.ui.tuning import difference_words
 
 #: Width and height of the markers of a range, in CSS pixels.

@@ -12,7 +12,7 @@ from promptpo.racing import error_interval
 from promptpo.report.curve_chart import LEFT, vertical_axis
 from promptpo.report.svg import Scale, spread, tag, tick_label, ticks
 from promptpo.stats import Interval, success_interval
-from promptpo.tuning.account import Standpoint, TuningAccount
+from promptpo.tuning import Standpoint, TuningAccount
 
 _TOP, _AXIS, _RIGHT = 12, 44, 14
 

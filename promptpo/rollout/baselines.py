@@ -6,8 +6,8 @@ import numpy as np
 
 from promptpo.rollout.jobs import BaselineJob, PlayRun, RehearsalJob
 from promptpo.spec import Task
-from promptpo.spec.running.faults import EnvironmentFault
-from promptpo.spec.running.references import MEASURED, play_episode
+from promptpo.spec.baselines import MEASURED, play_episode
+from promptpo.spec.calls import EnvironmentFault
 from promptpo.types import Episode
 
 

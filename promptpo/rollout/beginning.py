@@ -15,7 +15,7 @@ from multiprocessing.context import get_spawning_popen
 from typing import TYPE_CHECKING, Any
 
 from promptpo.common.streams import print_to
-from promptpo.spec.running.activity import CALL, IDLE, activity
+from promptpo.spec.calls import CALL, IDLE, activity
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from promptpo.spec.running.faults import EnvironmentFault
+from promptpo.spec.calls import EnvironmentFault
 from promptpo.types import Episode, Trajectory
 
 if TYPE_CHECKING:

@@ -167,7 +167,7 @@ class InstancesJob(Job[tuple[InstanceRun, ...]]):
 class RehearsalJob(Job[None]):
     """Play the seeds without a policy; SpecError is raised where the environment fails even so.
 
-    ``controller`` is one of those of ``promptpo.spec.running.references``.
+    ``controller`` is one of those of ``promptpo.spec.baselines``.
     """
 
     seeds: tuple[int, ...]
@@ -183,7 +183,7 @@ class RehearsalJob(Job[None]):
 class BaselineJob(Job["PlayRun"]):
     """Play one episode per seed with a behaviour that is part of the task, and no policy.
 
-    ``controller`` is a name in ``promptpo.spec.running.references.MEASURED``.
+    ``controller`` is a name in ``promptpo.spec.baselines.MEASURED``.
     """
 
     seeds: tuple[int, ...]

@@ -16,9 +16,8 @@ import numpy as np
 from promptpo.rollout.contenders import Contender, instance_run, run_of
 from promptpo.rollout.episode import Pool, Running
 from promptpo.rollout.jobs import InstanceRun, InstancesJob, PlayJob, PlayRun
-from promptpo.spec.running.activity import CALL, IDLE, STEP, STEPS, activity
-from promptpo.spec.running.faults import EnvironmentFault
-from promptpo.spec.running.values import all_finite
+from promptpo.spec.calls import CALL, IDLE, STEP, STEPS, EnvironmentFault, activity
+from promptpo.spec.environment import all_finite
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

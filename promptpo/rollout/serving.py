@@ -13,7 +13,7 @@ from promptpo.rollout.beginning import CUT
 from promptpo.rollout.cores import claim_core
 from promptpo.rollout.jobs import Job, Settings
 from promptpo.rollout.worker import Worker
-from promptpo.spec.running.activity import CALL, IDLE, activity
+from promptpo.spec.calls import CALL, IDLE, activity
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection

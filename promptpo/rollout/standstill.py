@@ -6,14 +6,14 @@ import contextlib
 import time
 from pathlib import Path
 
-from promptpo.spec.running.activity import BEGUN, CALL, IDLE, SEEN, STEPS
+from promptpo.spec.calls import BEGUN, CALL, IDLE, SEEN, STEPS
 
 #: So many times the limit may pass by the clock, whatever the process was doing.
 GRACE = 10
 
 
 class Standstill:
-    """Looks at the cells of a process from time to time; see ``promptpo.spec.running.activity``.
+    """Looks at the cells of a process from time to time; see ``promptpo.spec.calls``.
 
     Attributes:
         seconds: how often to look.

@@ -1,6 +1,6 @@
 """A process that runs a spec's code, watched from here: it may hang, crash or end itself.
 
-What the spec calls is known at any moment (``promptpo.spec.running.activity``), and a call that
+What the spec calls is known at any moment (``promptpo.spec.calls``), and a call that
 stands still for longer than the limit is ended from outside: Python's lock may be held for ever,
 so nothing inside the process can be relied on (``promptpo.rollout.standstill``). What it prints
 comes here through a pipe, which is read as long as it lives (``promptpo.common.aside``).
@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 from promptpo.common.aside import Lines, aside, speaker
 from promptpo.rollout.beginning import CUT, Descriptor, begin, blocked
 from promptpo.rollout.standstill import Standstill
-from promptpo.spec.running.activity import CALL, CALLS, SIZE, STEPS
+from promptpo.spec.calls import CALL, CALLS, SIZE, STEPS
 
 #: Bytes in which a dying or hanging process leaves where it was, in Python.
 _TRACE = 1 << 16

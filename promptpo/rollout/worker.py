@@ -33,7 +33,7 @@ from promptpo.rollout.jobs import (
 from promptpo.rollout.playing import play, play_instances
 from promptpo.rollout.preparing import PrepareJob, PrepareRun, prepared
 from promptpo.rollout.steady import steadily
-from promptpo.spec.running.activity import activity
+from promptpo.spec.calls import activity
 from promptpo.types import SummaryRun
 
 if TYPE_CHECKING:

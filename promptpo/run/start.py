@@ -34,7 +34,7 @@ from promptpo.run.outcome import Outcome, Result, Status
 from promptpo.run.services import RunServices
 from promptpo.run.settings import configure, recording_path
 from promptpo.spec import EnvSpec, layout, load_spec
-from promptpo.spec.authoring.published import PUBLISHED
+from promptpo.spec.validation import PUBLISHED
 from promptpo.store.events import EventLog, Listener
 from promptpo.store.folder import RunFolder
 from promptpo.types import Key

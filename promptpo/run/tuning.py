@@ -17,11 +17,10 @@ from promptpo.rollout.watched import HUNG
 from promptpo.run.playing import Player
 from promptpo.store.codec import encode
 from promptpo.store.memo import digest
-from promptpo.tuning.account import TuningAccount
-from promptpo.tuning.accounting import account_of
+from promptpo.tuning import TuningAccount
+from promptpo.tuning.judging import Bar, Played
 from promptpo.tuning.optimizer import Values
-from promptpo.tuning.played import Bar, Played, Tuned
-from promptpo.tuning.tuner import Tuner
+from promptpo.tuning.tuner import Tuned, Tuner, account_of
 from promptpo.types import Candidate, Episode, Rollout, Stream, identity
 
 #: Where the seeds begin that tunings of a run take, of their own stream for samples and, far from
@@ -71,7 +70,7 @@ class Tuning:
     @property
     def steps(self) -> int:
         """Environment steps so far."""
-        return self._tuner.found.steps
+        return self._tuner.result.steps
 
     async def advance(self, steps: int) -> None:
         """Go on until so many steps in all are spent, or a limit of the run is reached.
@@ -86,7 +85,7 @@ class Tuning:
         try:
             await self._tuner.advance(self._budget, self._tell)
         except LimitReached:
-            if not self._tuner.found.history:
+            if not self._tuner.result.history:
                 raise
 
     async def finish(self) -> tuple[Candidate, TuningAccount]:
@@ -94,7 +93,7 @@ class Tuning:
         try:
             found = await self._tuner.finish()
         except LimitReached:  # no room for the last word: what was written stands
-            found = replace(self._tuner.found, values=self._tuner.found.history[0].values)
+            found = replace(self._tuner.result, values=self._tuner.result.history[0].values)
         account = account_of(self.tunable, found)
         data = {"key": encode(self.of.key), "budget": self._budget, **encode(account)}
         self.player.record("tuned", **data)
@@ -146,7 +145,7 @@ class Tuning:
         """Raise _Hangs once a call has hung under so many instances, where another does."""
         found = sum(HUNG in (run["error"] or "") for run in runs)
         self._hung += found
-        if found and self._hung >= _HANGS and self._tuner.found.history:
+        if found and self._hung >= _HANGS and self._tuner.result.history:
             words = f"a call of the environment hung under {self._hung} of its values"
             text = f"{self.of.name}: tuning ends here, for {words}"
             self.player.log.emit("notice", transient=True, text=text)

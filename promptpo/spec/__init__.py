@@ -6,8 +6,9 @@ promptpo loads specs with ``load_spec``, asks ``prompt_parts`` what the model ma
 """
 
 from promptpo.errors import SpecError
-from promptpo.spec.authoring.body_sheet import BodySheet
-from promptpo.spec.authoring.definition import (
+from promptpo.spec.body_sheet import BodySheet
+from promptpo.spec.catalog import known_specs, shipped_specs
+from promptpo.spec.definition import (
     Bound,
     Env,
     EnvSpec,
@@ -19,18 +20,17 @@ from promptpo.spec.authoring.definition import (
     UnknownMember,
     Unsuitable,
 )
-from promptpo.spec.authoring.definition import observation_field as field
-from promptpo.spec.authoring.observation import (
+from promptpo.spec.definition import observation_field as field
+from promptpo.spec.environment import flat_function
+from promptpo.spec.loader import load_spec, spec_text
+from promptpo.spec.observation import (
     LayoutField,
     layout,
     observation_size,
     standalone_source,
 )
-from promptpo.spec.authoring.prompt import PromptParts, prompt_parts
-from promptpo.spec.loading.catalog import known_specs, shipped_specs
-from promptpo.spec.loading.loader import load_spec, spec_text
-from promptpo.spec.running.flattening import flat_function
-from promptpo.spec.running.task import Task
+from promptpo.spec.source import PromptParts, prompt_parts
+from promptpo.spec.task import Task
 
 __all__ = [
     "BodySheet",

@@ -8,22 +8,162 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import signal
 import sys
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from promptpo.common.files import write_atomically
 from promptpo.common.foreign import keep_output
 from promptpo.common.streams import output
 from promptpo.common.terminal import say
-from promptpo.errors import PromptPOError
-from promptpo.spec.loading.families import expanded
-from promptpo.spec.loading.loader import load_spec
-from promptpo.spec.running.references import Measured, measure_all
-from promptpo.spec.running.task import Task
+from promptpo.errors import PromptPOError, SpecError
+from promptpo.spec.calls import raised, reraise_interrupt
+from promptpo.spec.catalog import expanded
+from promptpo.spec.definition import Reference
+from promptpo.spec.environment import function_location
+from promptpo.spec.loader import load_spec
+from promptpo.spec.task import Task
+
+#: Makes the controller of one episode: from the task and the episode's seed, a function from the
+#: raw observation to an action of the environment's own space.
+Controller = Callable[[Task, int], Callable[[Any], Any]]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A reference value with its standard error (of the mean return) and what it took."""
+
+    reference: Reference
+    standard_error: float
+    steps: int
+    episodes: int
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation of an episode's return; NaN of a single episode."""
+        return self.standard_error * math.sqrt(self.episodes)
+
+
+def random_actions(task: Task, seed: int) -> Callable[[Any], Any]:
+    """Sample the action space uniformly (Gymnasium's ``sample``), seeded by the episode."""
+    space = task.env.action_space
+    space.seed(seed)
+    return lambda raw: space.sample()
+
+
+def zero_actions(task: Task, seed: int) -> Callable[[Any], Any]:
+    """Repeat the action of zeros; for Discrete spaces, the first action."""
+    space = task.env.action_space
+    zero = getattr(space, "start", 0) + np.zeros(space.shape)
+    return lambda raw: zero
+
+
+def spec_expert(task: Task, seed: int) -> Callable[[Any], Any]:
+    """Act as the spec's own expert does; what is wrong with it becomes a SpecError."""
+    spec = task.spec
+    if spec.expert is None:
+        raise ValueError(f"spec {spec.name} has no expert")
+    where = function_location(spec, spec.expert)
+    try:
+        act = spec.expert(task.env)
+    except BaseException as error:
+        reraise_interrupt(error)
+        raise raised(spec, "expert(env) failed", error) from error
+    if not callable(act):
+        kind = type(act).__name__
+        message = f"expert(env) returned {kind}, not a function act(raw); end it with: return act"
+        raise SpecError(f"{where}: {message}")
+
+    def checked(raw: Any) -> Any:  # noqa: ANN401 - the environment's own observation and action
+        try:
+            action = act(raw)
+        except BaseException as error:
+            reraise_interrupt(error)
+            raise raised(spec, "the expert failed", error) from error
+        if action is None or np.size(action) != task.action_size:
+            got = "None" if action is None else f"an action of size {np.size(action)}"
+            need = f"one of size {task.action_size}"
+            message = f"the expert's act(raw) returned {got}, not {need}; return the action in it"
+            raise SpecError(f"{where}: {message}")
+        return action
+
+    return checked
+
+
+#: The reference values that can be measured, by the name that a spec states them under.
+MEASURED: Mapping[str, Controller] = {
+    "random": random_actions,
+    "zero action": zero_actions,
+    "expert": spec_expert,
+}
+
+
+class Played(NamedTuple):
+    """One episode: its return, its length in steps, its success (None: the task defines none)."""
+
+    total: float
+    length: int
+    success: bool | None
+
+
+def play_episode(task: Task, controller: Controller, seed: int, life: int | None = None) -> Played:
+    """Play the episode of a seed to its end; ``life`` as of ``Task.reset``.
+
+    Raises SpecError where task or controller fail.
+    """
+    task.reset(seed, life)
+    act = controller(task, seed)
+    total, length, succeeded, over = 0.0, 0, False, False
+    while not over:
+        row = np.asarray(act(task.raw), dtype=np.float64).reshape(-1)
+        _, reward, terminated, truncated, success = task.step(row)
+        total += reward
+        succeeded = succeeded or bool(success)
+        over = terminated or truncated
+        length += 1
+    return Played(total, length, succeeded if task.spec.success is not None else None)
+
+
+def measure(
+    task: Task,
+    controller: Controller,
+    seeds: Sequence[int],
+    enough: int | None = None,
+    fewest: int = 0,
+) -> Measured:
+    """Play one episode per seed; the success rate is None where the task defines no success.
+
+    With ``enough``, seeds are left out once ``enough`` steps and ``fewest`` episodes were played.
+    """
+    played: list[Played] = []
+    steps = 0
+    for seed in seeds:
+        if enough is not None and steps >= enough and len(played) >= fewest:
+            break
+        played.append(play_episode(task, controller, seed))
+        steps += played[-1].length
+    returns = [episode.total for episode in played]
+    successes = [bool(episode.success) for episode in played]
+    rate = float(np.mean(successes)) if task.spec.success is not None else None
+    error = float(np.std(returns, ddof=1) / np.sqrt(len(returns))) if len(returns) > 1 else np.nan
+    return Measured(Reference(float(np.mean(returns)), rate), error, steps, len(returns))
+
+
+def measure_all(
+    task: Task, seeds: Sequence[int], enough: int | None = None, fewest: int = 0
+) -> Iterator[tuple[str, Measured]]:
+    """Yield name and value of every baseline that the task has; arguments as of ``measure``."""
+    for name, controller in MEASURED.items():
+        if controller is not spec_expert or task.spec.expert is not None:
+            yield name, measure(task, controller, seeds, enough, fewest)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -14,7 +14,7 @@ from promptpo.store.codec import decode, score_of
 from promptpo.store.events import Event
 from promptpo.store.tally import Tally, Usage
 from promptpo.store.trials import Call, Feedback, Trial
-from promptpo.tuning.account import TuningAccount
+from promptpo.tuning import TuningAccount
 from promptpo.types import (
     Candidate,
     Key,

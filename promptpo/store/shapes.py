@@ -9,7 +9,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
 from promptpo.llm.recording import FORMAT
-from promptpo.tuning.account import TuningAccount
+from promptpo.tuning import TuningAccount
 from promptpo.types import Key, Note, Population, Preparation, Rollout
 
 __all__ = ["EVENTS", "FORMAT", "INFO", "KEY", "fits", "is_event", "shape_of"]

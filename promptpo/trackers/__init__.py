@@ -17,7 +17,7 @@ from typing import Any
 from promptpo.common.values import listed
 from promptpo.config import RunConfig, flat
 from promptpo.errors import UsageError
-from promptpo.spec.running.explanation import one_line
+from promptpo.spec.calls import one_line
 from promptpo.store.events import Event, EventLog, Listener
 from promptpo.store.folder import RunFolder
 from promptpo.store.reading import read_record

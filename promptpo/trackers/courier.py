@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from promptpo.common.files import write_atomically
-from promptpo.spec.running.explanation import one_line
+from promptpo.spec.calls import one_line
 from promptpo.trackers.base import Delivery, End, Start, Tracker
 
 #: Seconds that a tracker has, once the run is over, for what it has not sent yet.

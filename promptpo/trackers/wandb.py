@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from promptpo.errors import UsageError
-from promptpo.spec.running.explanation import one_line
+from promptpo.spec.calls import one_line
 from promptpo.trackers.base import Delivery, End, Start
 
 _VIDEOS = (".mp4", ".gif", ".webm")

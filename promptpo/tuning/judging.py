@@ -1,82 +1,113 @@
-"""Who is better than whom in tuning, and which of all that ever stood stands."""
+"""Comparison of vectors of constants: ranks of samples, and the choice of the incumbent."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from statistics import median
 
-from promptpo.outcomes import Rollout
+from promptpo.outcomes import Rollout, Score
 from promptpo.racing import LEVEL, paired, standard_error
 from promptpo.tuning.optimizer import Values
 
-#: What each of several vectors of values has played.
+#: The rollout of each of several vectors of values.
 Met = Mapping[Values, Rollout]
 
 
+@dataclass(frozen=True)
+class Bar:
+    """The mean return below which a sample is given up, and the most that a step may yet bring."""
+
+    mean: float
+    pace: float
+
+
+@dataclass(frozen=True)
+class Played:
+    """The rollout of one vector of values.
+
+    ``bound``: the best mean return that it could still reach when it was given up, below a bar;
+    None where it was played to the end. ``pace``: the highest mean reward of a few steps in a row.
+    """
+
+    run: Rollout
+    bound: float | None = None
+    pace: float = -math.inf
+
+
+def ranked(played: Sequence[Played]) -> list[float]:
+    """Return how many others each beats, ties as half; NaN for one that failed.
+
+    Samples that were given up rank below all others, by their bounds.
+    """
+    keys = [(0, Score(p.bound)) if p.bound is not None else (1, p.run.score) for p in played]
+    return [
+        math.nan
+        if p.run.error is not None
+        else sum(key > other for other in keys) + 0.5 * (sum(key == other for other in keys) - 1)
+        for p, key in zip(played, keys, strict=True)
+    ]
+
+
 def better(met: Met, one: Values, other: Values, level: float = LEVEL) -> bool:
-    """Whether one is better than another beyond noise on the episodes that both have met."""
+    """Return whether one is better than another beyond noise on their common episodes."""
     if met[one].score.failed:
         return False
-    told = paired(met[one], met[other])
-    return met[other].score.failed or (told is not None and told.sign_at(level) > 0)
+    pairs = paired(met[one], met[other])
+    return met[other].score.failed or (pairs is not None and pairs.sign_at(level) > 0)
 
 
 def beaten(met: Met, one: Values, other: Values, level: float = LEVEL) -> bool:
-    """Whether one need not meet another again: worse beyond noise, alike throughout, or failed."""
-    told = paired(met[one], met[other])
-    worse = told is not None and (told.sign_at(level) < 0 or told.same)
+    """Return whether one is out of the contest: worse beyond noise, alike throughout, or failed."""
+    pairs = paired(met[one], met[other])
+    worse = pairs is not None and (pairs.sign_at(level) < 0 or pairs.same)
     return met[one].score.failed or worse
 
 
 class Incumbents:
-    """All values that ever stood, with what each has played in judgements; ``values`` stand now."""
+    """All values that were ever the incumbent, with their pooled judgements; ``values`` are now."""
 
     def __init__(self, written: Values) -> None:
-        """The written values stand, unplayed."""
         self.values = written
-        self._stood: dict[Values, Rollout] = {}
+        self._pooled: dict[Values, Rollout] = {}
         self._drop = 0.0
 
     @property
     def run(self) -> Rollout | None:
-        """What the values that stand have played; None before the first judgement."""
-        return self._stood.get(self.values)
+        """The incumbent's episodes in judgements; None before the first."""
+        return self._pooled.get(self.values)
 
     def loses_to(self, one: Values, met: Met) -> bool:
-        """Whether one is better than what stands beyond noise, and would be with a fall besides.
+        """Return whether a challenger is better beyond noise, and would be with one fall more.
 
-        The worst drop that any pair of episodes has shown so far is reckoned with once more: what
-        falls in one of ten episodes shows nothing of it in most judgements.
+        The fall is the worst drop that a pair of episodes has shown so far: most judgements are
+        too short to show a fall that happens in one of ten episodes.
         """
-        if met[one].score.success_rate != met[self.values].score.success_rate:
+        challenger, incumbent = met[one], met[self.values]
+        if challenger.score.success_rate != incumbent.score.success_rate:
             return better(met, one, self.values)
-        pairs = _differences(met[one], met[self.values])
-        if len(pairs) > 1:
-            self._drop = min(self._drop, min(pairs) - median(pairs))
-        falling = sum(pairs) + median(pairs or [0.0]) + self._drop
-        return better(met, one, self.values) and (not pairs or falling > 0)
+        returns = {e.seed: e.return_ for e in incumbent.whole}
+        gains = [e.return_ - returns[e.seed] for e in challenger.whole if e.seed in returns]
+        if len(gains) > 1:
+            self._drop = min(self._drop, min(gains) - median(gains))
+        with_fall = sum(gains) + median(gains or [0.0]) + self._drop
+        return better(met, one, self.values) and (not gains or with_fall > 0)
 
     def settle(self, met: Met, winner: Values | None) -> None:
-        """Of all that ever stood the one stands that is best by a cautious look at all it played.
+        """Make incumbent the best of all that ever were, by a cautious estimate of its episodes.
 
-        Who took over by luck falls behind again as it plays on.
+        Values that took over by luck fall behind again as they play on.
         """
         for values in (self.values, winner):
             if values is not None:
-                runs = [self._stood[values]] if values in self._stood else []
-                self._stood[values] = Rollout.pooled([*runs, met[values]])
-        self.values = max(self._stood, key=lambda values: _cautious(self._stood[values]))
-
-
-def _differences(one: Rollout, other: Rollout) -> Sequence[float]:
-    """Return of one less that of the other, for each seed that both have played to the end."""
-    returns = {e.seed: e.return_ for e in other.whole}
-    return [e.return_ - returns[e.seed] for e in one.whole if e.seed in returns]
+                earlier = [self._pooled[values]] if values in self._pooled else []
+                self._pooled[values] = Rollout.pooled([*earlier, met[values]])
+        self.values = max(self._pooled, key=lambda values: _cautious(self._pooled[values]))
 
 
 def _cautious(run: Rollout) -> tuple[float, float]:
-    """Success rate, where there is one, and mean return, each less its standard error."""
+    """Return success rate (0 without one) and mean return, each less its standard error."""
     if run.score.failed:
         return -math.inf, -math.inf
     rate, count = run.score.success_rate or 0.0, len(run.whole)

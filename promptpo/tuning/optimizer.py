@@ -26,12 +26,15 @@ SEPARABLE = 50
 #: The first standard deviation, as a share of each range.
 SIGMA = 0.1
 
+#: Samples that sensitivities are computed from: the latest ones, and fewest for each constant.
+_LATEST, _FEWEST = 400, 3
+
 #: Values of all constants, in their order.
 Values = tuple[float, ...]
 
 
 class Optimizer:
-    """Ask for a generation, tell its scores, and again. The same seed gives the same values."""
+    """An ask-and-tell search over constants, deterministic for a seed."""
 
     def __init__(self, constants: Sequence[Constant], seed: int, sigma: float = SIGMA) -> None:
         """Start at the values as written. Raises ValueError without any constant."""
@@ -45,39 +48,41 @@ class Optimizer:
 
     @property
     def population(self) -> int:
-        """How many values a generation holds."""
+        """Number of vectors in a generation."""
         return int(self._cma.population_size)
 
     @property
     def mean(self) -> Values:
-        """Where the search stands: what it would propose without any spread."""
+        """The centre of the search."""
         return self._outward(self._cma.mean)
 
     def ask(self) -> list[Values]:
-        """A generation of values, each within its range, whole where constants are."""
+        """Return a generation of vectors, each value within its range, whole where it must be."""
         self._asked = [np.asarray(self._cma.ask(), float) for _ in range(self.population)]
         return [self._outward(point) for point in self._asked]
 
     def tell(self, scores: Sequence[float]) -> None:
-        """The scores of what was asked for last, higher better, NaN the worst.
+        """Learn from the scores of the last generation, higher better, NaN the worst.
 
         Only their order counts. Raises ValueError for another number of them.
         """
         if len(scores) != len(self._asked):
             raise ValueError(f"{len(self._asked)} values were asked for, not {len(scores)}")
-        ranks = _ranks(scores)
+        worth = np.array([-math.inf if math.isnan(score) else score for score in scores])
+        # 0 for the highest score; ties share the mean of their ranks.
+        ranks = [float(np.sum(worth > w) + (np.sum(worth == w) - 1) / 2) for w in worth]
         self._cma.tell(list(zip(self._asked, ranks, strict=True)))
         self._asked = []
 
     @property
     def stopped(self) -> bool:
-        """Whether the search has come to a stop and only a restart brings anything new."""
+        """Whether the search has converged, so that only a restart brings anything new."""
         return bool(self._cma.should_stop())
 
     def restart(self, values: Sequence[float], sigma: float, *, larger: bool = True) -> None:
-        """Begin again at these values, so wide, with twice the population where it is ``larger``.
+        """Begin again at these values, with twice the population where it is ``larger``.
 
-        ``sigma`` is the standard deviation of what is asked for, as a share of each range.
+        ``sigma`` is the standard deviation of the samples, as a share of each range.
         """
         self._begun += 1
         self.restarts += larger
@@ -104,7 +109,7 @@ class Optimizer:
 
 
 def position(constant: Constant, value: float) -> float:
-    """Where a value lies in its range, from 0 to 1."""
+    """Return the place of a value in its range, from 0 to 1."""
     low, high, inside = constant.low, constant.high, min(max(value, constant.low), constant.high)
     if constant.log:
         return math.log(inside / low) / math.log(high / low)
@@ -118,7 +123,30 @@ def _value(constant: Constant, share: float) -> float:
     return constant.clipped(low + (high - low) * share)
 
 
-def _ranks(scores: Sequence[float]) -> list[float]:
-    """0 for the highest score; equal ones share the mean of their ranks, so that none is led."""
-    worth = np.array([-math.inf if math.isnan(s) else s for s in scores])
-    return [float(np.sum(worth > w) + (np.sum(worth == w) - 1) / 2) for w in worth]
+def sensitivities(
+    constants: Sequence[Constant], samples: Sequence[tuple[Values, float]], best: Values
+) -> list[float | None]:
+    """Return each constant's share of the differences between samples, all together at most 1.
+
+    ``samples`` are values with their ranks within generations, from 0 to 1. The latest ranks are
+    fitted by a parabola in each constant (ridge regression); a share is the part of the ranks'
+    variance that its parabola explains. None each where samples are too few.
+    """
+    latest = [(v, rank) for v, rank in samples[-_LATEST:] if math.isfinite(rank)]
+    count = len(constants)
+    if len(latest) < max(_FEWEST * count, 10):
+        return [None] * count
+    rows = [values for values, _ in latest] + [best]
+    places = np.array([[position(c, x) for c, x in zip(constants, v, strict=True)] for v in rows])
+    ranks = np.array([rank for _, rank in latest])
+    spread = places[:-1].std(axis=0)
+    spread[spread == 0] = 1.0
+    away = (places[:-1] - places[-1]) / spread
+    terms = np.concatenate([away, away**2], axis=1)
+    terms = terms - terms.mean(axis=0)
+    ridge = 0.1 * len(latest) * np.eye(2 * count)
+    weights = np.linalg.solve(terms.T @ terms + ridge, terms.T @ (ranks - ranks.mean()))
+    pairs = [[i, count + i] for i in range(count)]
+    parts = [float(np.var(terms[:, pair] @ weights[pair])) for pair in pairs]
+    whole = max(float(np.var(ranks)), sum(parts), 1e-12)
+    return [part / whole for part in parts]

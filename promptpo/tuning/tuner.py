@@ -1,31 +1,35 @@
-"""A policy's constants tuned on noisy episodes: proposals by CMA-ES, decisions by paired tests.
+"""Tuning of a policy's constants on noisy episodes: CMA-ES proposes, paired tests decide.
 
-Samples of a generation meet the same one or few fresh episodes, which is enough to rank them and
-far too little to trust one. So the incumbent changes hands only in a *judgement*: it, the mean of
-the search and the best samples since the last one play more fresh episodes, the same for all, the
-best challenger goes on against it, and takes over where it is better beyond noise
-(``promptpo.racing``). Many are judged, and some are lucky: who stood before stands again where the
-new one does worse as it plays on, and what stands in the end meets what was written once more, on
-episodes of its own.
+The samples of a generation play the same one or few fresh episodes: enough to rank them, too few to
+trust one. So the incumbent changes only in a *judgement*: the incumbent, the mean of the search and
+the best samples since the last judgement play more fresh episodes, the same for all; then the best
+challenger goes on against the incumbent, and replaces it where it is better beyond noise
+(``promptpo.racing``). Some challengers are lucky: an earlier incumbent returns where its successor
+does worse as it plays on, and the last incumbent is compared with the written values once more, on
+episodes of their own.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
 
 from promptpo.outcomes import Rollout
-from promptpo.policies.constants import Tunable
-from promptpo.racing import standard_error
-from promptpo.tuning.judging import Incumbents, beaten, better
-from promptpo.tuning.optimizer import SIGMA, Optimizer, Values
-from promptpo.tuning.played import Bar, Played, Standing, Tuned, ranked
+from promptpo.policies.constants import Constant, Tunable
+from promptpo.racing import paired, standard_error
+from promptpo.tuning import ConstantFound, Standpoint, TuningAccount
+from promptpo.tuning.judging import Bar, Incumbents, Played, beaten, better, ranked
+from promptpo.tuning.optimizer import SIGMA, Optimizer, Values, position, sensitivities
 
-#: Fresh seeds: so many of them, never the same twice.
+#: Returns so many fresh seeds, never one twice.
 Seeds = Callable[[int], Sequence[int]]
 
-#: Episodes of a sample, and the most that they become where noise hides who is better; episodes of
-#: everyone at a time in a judgement, and how often at most.
+#: Plays vectors of values on common seeds; results are in the order of the vectors.
+Play = Callable[[Sequence[Values], Sequence[int], Bar | None], Awaitable[Sequence[Played]]]
+
+#: Episodes of a sample, and their maximum where noise hides which sample is better; episodes that
+#: each vector plays at a time in a judgement, and how often at most.
 SAMPLE, MOST, JUDGED, AGAIN = 1, 4, 3, 6
 
 #: Judgements without a new incumbent after which the search begins again around the old one.
@@ -35,31 +39,66 @@ BARREN = 3
 #: again half as wide, down to the least width; a new search may be as wide as this many times that.
 NEAR, NARROWEST, WIDER = 0.25, 0.003, 4.0
 
-#: Episodes at a time by which what was found has to beat what was written, and how often at most;
-#: and the share of a budget that is kept for them, at most.
+#: Episodes at a time of the final comparison with the written values, and how often at most; and
+#: the share of a budget that is reserved for them, at most.
 FINAL, FINALLY, KEPT = 5, 8, 0.15
 
-#: Two-sided level of each of these looks, so that all of them together err in 5% of cases. Source:
-#: S. J. Pocock, "Group sequential methods in the design and analysis of clinical trials",
+#: Two-sided level of each of these comparisons, so that all of them together err in 5% of cases.
+#: Source: S. J. Pocock, "Group sequential methods in the design and analysis of clinical trials",
 #: Biometrika 64 (1977).
 SURE = 0.989
 
-#: Generations from one judgement to the next, and samples that come to it beside the mean.
+#: Generations from one judgement to the next, and samples that are judged beside the mean.
 EVERY, ELITES = 5, 2
 
+#: A value so near an end of its range, as a share of it, is reported as at that end.
+_AT_END = 0.02
 
-#: Plays vectors of values on common seeds: what became of each, in their order.
-Play = Callable[[Sequence[Values], Sequence[int], Bar | None], Awaitable[Sequence[Played]]]
 
-#: Told after every generation and judgement.
+@dataclass(frozen=True)
+class Standing:
+    """The result of a judgement: steps so far, the incumbent's values and its episodes."""
+
+    steps: int
+    values: Values
+    run: Rollout
+
+
+@dataclass
+class Tuned:
+    """The result of a tuning so far. ``history`` begins with the policy as it was written.
+
+    ``before`` and ``after`` are the final episodes of the written values and of the incumbent;
+    None where these are the same. ``values`` are the written ones unless these were beaten.
+    ``samples`` are values with the share of its generation that each beat; ``failures`` counts
+    those that failed, by error.
+    """
+
+    values: Values
+    before: Rollout | None = None
+    after: Rollout | None = None
+    history: list[Standing] = field(default_factory=list)
+    steps: int = 0
+    generations: int = 0
+    restarts: int = 0
+    samples: list[tuple[Values, float]] = field(default_factory=list)
+    failures: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def changed(self) -> bool:
+        """Whether the values are others than the written ones."""
+        return self.values != self.history[0].values
+
+
+#: Called after every generation and judgement.
 Watch = Callable[[Tuned], None]
 
 
 class Tuner:
-    """Tunes one policy within budgets of environment steps; the same seed does the same."""
+    """Tunes one policy within budgets of environment steps, deterministically for a seed."""
 
     def __init__(self, tunable: Tunable, play: Play, seeds: Seeds, final: Seeds, seed: int) -> None:
-        """Nothing is played yet; ``final`` are seeds that decide and that nothing else meets.
+        """Prepare a search; ``final`` are seeds for the last comparison and nothing else.
 
         Raises ValueError for a policy without constants.
         """
@@ -71,142 +110,132 @@ class Tuner:
         self._last, self._barren, self._sample = 0, 0, SAMPLE
         self._budget, self._each = 0, 0.0
         self._sigma, self._first = SIGMA, True
-        self.found = Tuned(self._incumbents.values)
+        self.result = Tuned(self._incumbents.values)
 
     @property
     def run(self) -> Rollout | None:
-        """What the incumbent has played in judgements; None before the first."""
+        """The incumbent's episodes in judgements; None before the first."""
         return self._incumbents.run
 
-    async def tune(self, budget: int, watch: Watch = lambda _: None) -> Tuned:
-        """Spend a budget of steps, and let what was found meet what was written."""
-        await self.advance(budget, watch)
-        return await self.finish()
-
     async def advance(self, budget: int, watch: Watch = lambda _: None) -> None:
-        """Generations and judgements until so many steps in all are spent, or nearly.
+        """Search and judge until ``budget`` steps in all are spent, or nearly.
 
-        What the next generation and a judgement would take, going by the last ones, is not begun
-        where it is more than is left; a share of the budget is left for ``finish``.
+        A generation begins only where it and a judgement fit into the rest, by the lengths of the
+        last ones; a share of the budget is reserved for ``finish``.
         """
         self._budget = budget
-        if not self.found.history:
+        if not self.result.history:
             await self._judge([])
-            watch(self.found)
-        while self.found.steps + self._last + 2 * JUDGED * self._length <= self._until:
-            before = self.found.steps
+            watch(self.result)
+        while self.result.steps + self._last + 2 * JUDGED * self._length <= self._until:
+            before = self.result.steps
             counts = await self._generation()
-            self._last = self.found.steps - before
-            if counts and self.found.generations % EVERY == 0:
+            self._last = self.result.steps - before
+            if counts and self.result.generations % EVERY == 0:
                 await self._judge(self._challengers())
-            watch(self.found)
+            watch(self.result)
         await self._judge(self._challengers())
-        watch(self.found)
+        watch(self.result)
+
+    async def finish(self) -> Tuned:
+        """Keep the incumbent only where it beats the written values on final episodes."""
+        written, incumbent = self.result.history[0].values, self._incumbents.values
+        if incumbent == written:
+            return self.result
+        met: dict[Values, Rollout] = {}
+        for turn in range(FINALLY):
+            if turn and self.result.steps + 2 * FINAL * self._length > self._budget:
+                break
+            await self._meet((written, incumbent), self._final(FINAL), met)
+            if better(met, incumbent, written, SURE) or beaten(met, incumbent, written, SURE):
+                break
+        self.result.before, self.result.after = met[written], met[incumbent]
+        holds = better(met, incumbent, written, SURE)
+        self.result.values = incumbent if holds else written
+        return self.result
 
     @property
     def _until(self) -> float:
-        """Where the steps begin that are kept for the last word."""
+        """Steps after which the rest of the budget is reserved for ``finish``."""
         once = 2 * FINAL * self._length
         return self._budget - min(max(KEPT * self._budget, once), FINALLY * once)
 
     @property
     def _length(self) -> float:
-        """Steps of an episode: of the values that stand, or of the latest samples if more."""
+        """Steps of an episode: the incumbent's mean, or that of the latest samples if more."""
         lengths = self.run.lengths if self.run is not None else ()
         return max(sum(lengths) / len(lengths) if lengths else 0.0, self._each)
 
-    async def finish(self) -> Tuned:
-        """Keep what was found only where it is better beyond noise on final episodes."""
-        written = self.found.history[0].values
-        if self._incumbents.values == written:
-            return self.found
-        both, met = (written, self._incumbents.values), dict[Values, Rollout]()
-        for turn in range(FINALLY):
-            if turn and self.found.steps + 2 * FINAL * self._length > self._budget:
-                break
-            await self._meet(both, self._final(FINAL), met)
-            if better(met, self._incumbents.values, written, SURE):
-                break
-            if beaten(met, self._incumbents.values, written, SURE):
-                break
-        self.found.before, self.found.after = met[written], met[self._incumbents.values]
-        holds = better(met, self._incumbents.values, written, SURE)
-        self.found.values = self._incumbents.values if holds else written
-        return self.found
-
     async def _generation(self) -> bool:
-        """Play one, and learn from it unless it was too wide; returns whether it was not."""
+        """Play a generation; return False where it was too wide to learn from."""
         if self.optimizer.stopped or self._barren >= BARREN:
             self._barren = 0
-            self._begin(min(WIDER * self._sigma, SIGMA), larger=True)
+            self._restart(min(WIDER * self._sigma, SIGMA), larger=True)
         asked = self.optimizer.ask()
         played = await self._played(asked, self._seeds(self._sample), self._bar())
         self._each = sum(p.run.steps for p in played) / len(played) / self._sample
-        near = sum(self._is_near(its) for its in played)
+        near = sum(self._is_near(p) for p in played)
         if self._first and near < NEAR * len(played) and self._sigma > NARROWEST:
-            self._begin(self._sigma / 2, larger=False)
+            self._restart(self._sigma / 2, larger=False)
             return False
         self._first = False
-        worth = ranked(played)
-        self.optimizer.tell(worth)
+        ranks = ranked(played)
+        self.optimizer.tell(ranks)
         # A rank within its own generation: episodes differ from one generation to the next.
-        shares = [w / max(len(worth) - 1, 1) for w in worth]
-        self.found.samples += list(zip(asked, shares, strict=True))
+        shares = [rank / max(len(ranks) - 1, 1) for rank in ranks]
+        self.result.samples += list(zip(asked, shares, strict=True))
         self._elites += [(s, v) for s, v in zip(shares, asked, strict=True) if not math.isnan(s)]
         self._elites = sorted(self._elites, reverse=True)[:ELITES]
-        self.found.generations += 1
-        self.found.restarts = self.optimizer.restarts
+        self.result.generations += 1
+        self.result.restarts = self.optimizer.restarts
         return True
 
-    def _begin(self, sigma: float, *, larger: bool) -> None:
+    def _restart(self, sigma: float, *, larger: bool) -> None:
         """Begin the search again around the incumbent."""
         self._sigma, self._first = max(sigma, NARROWEST), True
         self.optimizer.restart(self._incumbents.values, self._sigma, larger=larger)
 
     def _threshold(self) -> float:
-        """A mean return two standard errors of a sample below the incumbent's."""
+        """Return the mean return two standard errors of a sample below the incumbent's."""
         run = self.run
         if run is None or run.score.failed:
             return -math.inf
         error = standard_error(run.returns) * math.sqrt(len(run.returns) / self._sample)
         return run.score.mean_return - 2 * error if math.isfinite(error) else -math.inf
 
-    def _is_near(self, its: Played) -> bool:
-        """Whether a sample does about as well as the incumbent, or better."""
-        score = its.run.score
-        if its.bound is not None or score.failed:
+    def _is_near(self, sample: Played) -> bool:
+        """Return whether a sample does about as well as the incumbent, or better."""
+        score = sample.run.score
+        if sample.bound is not None or score.failed:
             return False
-        return score.mean_return >= self._threshold() or (
-            self.run is not None and score > self.run.score
-        )
+        ahead = self.run is not None and score > self.run.score
+        return ahead or score.mean_return >= self._threshold()
 
     def _bar(self) -> Bar | None:
-        """What a sample must be able to reach; none where the incumbent does not always succeed."""
+        """Return the bar for samples; None where the incumbent does not always succeed."""
         mean = self._threshold()
         if self.run is None or self.run.score.success_rate not in (None, 1.0):
             return None
         return Bar(mean, self._pace) if math.isfinite(mean) else None
 
     def _challengers(self) -> list[Values]:
-        elites = [values for _, values in self._elites]
-        self._elites = []
-        return [
-            v for v in dict.fromkeys([self.optimizer.mean, *elites]) if v != self._incumbents.values
-        ]
+        elites, self._elites = [values for _, values in self._elites], []
+        mean_first = dict.fromkeys([self.optimizer.mean, *elites])
+        return [values for values in mean_first if values != self._incumbents.values]
 
     async def _judge(self, challengers: Sequence[Values]) -> None:
-        """Let the incumbent meet challengers, and the best of these until they are told apart.
+        """Play the incumbent against challengers, then the best of these until a test decides.
 
-        Where steps for all are not left, the mean of the search alone meets it, once.
+        Where the steps left are too few for all, only the mean of the search plays, once.
         """
         incumbent, met = self._incumbents.values, dict[Values, Rollout]()
         standing, won = [incumbent, *challengers], False
         for turn in range(AGAIN):
-            fitting = int((self._until - self.found.steps) / (JUDGED * self._length or 1))
-            if self.found.history and fitting < len(standing):
+            fitting = int((self._until - self.result.steps) / (JUDGED * self._length or 1))
+            if self.result.history and fitting < len(standing):
                 if turn:
                     break
-                standing = standing[: max(fitting, 2)]  # the mean of the search comes first
+                standing = standing[: max(fitting, 2)]
             await self._meet(standing, self._seeds(JUDGED), met)
             if not challengers:
                 break
@@ -218,32 +247,73 @@ class Tuner:
         if won and self._incumbents.values == standing[1]:
             self._barren = 0
         elif challengers:
-            # Ranks of so few episodes led nowhere: more of them, up to a limit.
+            # The ranks of so few episodes were misleading: play more of them, up to a limit.
             self._barren += 1
             self._sample = min(2 * self._sample, MOST)
         run = self._incumbents.run
-        assert run is not None  # noqa: S101 - it has just been judged
+        assert run is not None  # noqa: S101 - ``settle`` has pooled it
         if len(set(run.returns)) == 1 and not run.score.failed:
-            self._sample = SAMPLE  # no chance in it
-        self.found.values = self._incumbents.values
-        self.found.history.append(Standing(self.found.steps, self._incumbents.values, run))
+            self._sample = SAMPLE  # a task without chance
+        self.result.values = self._incumbents.values
+        self.result.history.append(Standing(self.result.steps, self._incumbents.values, run))
 
     async def _meet(
         self, values: Sequence[Values], seeds: Sequence[int], met: dict[Values, Rollout]
     ) -> None:
-        """Let all of these play to the end; ``met`` pools what each has played."""
-        played = await self._played(values, seeds, None)
-        for one, its in zip(values, played, strict=True):
-            met[one] = Rollout.pooled((met[one], its.run)) if one in met else its.run
+        """Play all of these to the end; ``met`` pools the episodes of each."""
+        for one, played in zip(values, await self._played(values, seeds, None), strict=True):
+            met[one] = Rollout.pooled((met[one], played.run)) if one in met else played.run
 
     async def _played(
         self, values: Sequence[Values], seeds: Sequence[int], bar: Bar | None
     ) -> Sequence[Played]:
         played = await self._play(values, seeds, bar)
-        for its in played:
-            self.found.steps += its.run.steps
-            self._pace = max(self._pace, its.pace)
-            if why := its.run.error:
-                last = why.strip().rpartition("\n")[2]
-                self.found.failures[last] = self.found.failures.get(last, 0) + 1
+        for sample in played:
+            self.result.steps += sample.run.steps
+            self._pace = max(self._pace, sample.pace)
+            if sample.run.error:
+                error = sample.run.error.strip().rpartition("\n")[2]
+                self.result.failures[error] = self.result.failures.get(error, 0) + 1
         return played
+
+
+def account_of(tunable: Tunable, result: Tuned) -> TuningAccount:
+    """Return the record of a tuning."""
+    best = result.history[-1].values  # also where the final comparison refused them
+    shares = sensitivities(tunable.constants, result.samples, best)
+    before, after = result.before, result.after
+    difference = paired(after, before) if after and before else None
+    return TuningAccount(
+        kept=result.changed,
+        constants=tuple(map(_constant, tunable.constants, best, shares)),
+        history=tuple(_standpoint(s.steps, s.run) for s in result.history),
+        steps=result.steps,
+        samples=len(result.samples),
+        restarts=result.restarts,
+        final=len(after.seeds) if after else 0,
+        before=_standpoint(result.steps, before) if before else None,
+        after=_standpoint(result.steps, after) if after else None,
+        difference=difference.returns.mean if difference else None,
+        difference_error=_finite(difference.returns.error) if difference else None,
+        failures=tuple(sorted(result.failures.items(), key=lambda pair: -pair[1])),
+    )
+
+
+def _constant(c: Constant, value: float, share: float | None) -> ConstantFound:
+    place = position(c, value)
+    end = "low" if place <= _AT_END else "high" if place >= 1 - _AT_END else ""
+    return ConstantFound(
+        c.name, c.line, c.low, c.high, c.value, value, c.log, c.declared, share, end
+    )
+
+
+def _standpoint(steps: int, run: Rollout) -> Standpoint:
+    score, count = run.score, len(run.returns)
+    if score.failed:
+        return Standpoint(steps, None, None, None, 0)
+    error = _finite(standard_error(run.returns))
+    return Standpoint(steps, score.mean_return, error, score.success_rate, count)
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from promptpo.common import text
-from promptpo.tuning.account import Standpoint, TuningAccount
+from promptpo.tuning import Standpoint, TuningAccount
 
 #: A log has a first line of a tuning, and one after each such share of its steps; never sooner than
 #: so many seconds after the last.

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from gymnasium.spaces import Box, Discrete, MultiBinary, MultiDiscrete
 
-from promptpo.checks.action import description_problems, stated_bounds
+from promptpo.checks.description import description_problems, stated_bounds
 
 POWER = Box(0.0, 3.0, (1,), np.float32)
 CAR = Box(np.array([-1.0, 0.0]), np.array([1.0, 1.0]), dtype=np.float64)

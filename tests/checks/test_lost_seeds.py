@@ -6,8 +6,7 @@ from typing import get_args
 import pytest
 
 from promptpo.checks import QUICK
-from promptpo.checks.replay import SEEDS
-from promptpo.checks.seeds import check_seeds
+from promptpo.checks.episodes import SEEDS, check_seeds
 from promptpo.rollout.seeds import episode_seeds
 from promptpo.spec import Task, load_spec
 from promptpo.types import Stream

@@ -6,7 +6,7 @@ import pytest
 
 from promptpo.checks.episodes import _rates, allowance
 from promptpo.spec import Reference
-from promptpo.spec.running.references import Measured
+from promptpo.spec.baselines import Measured
 
 
 def measured(mean, error, episodes, rate=None):

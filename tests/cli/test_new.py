@@ -8,13 +8,12 @@ import gymnasium
 import numpy as np
 import pytest
 
-from promptpo.checks.action import check_action
-from promptpo.checks.parts import check_observation, check_prompt
+from promptpo.checks.description import check_action, check_observation, check_prompt
 from promptpo.checks.play import play
 from promptpo.checks.reward import check_reward
 from promptpo.cli import main
 from promptpo.spec import Task, layout, load_spec
-from promptpo.spec.loading.catalog import SHIPPED_FOLDER
+from promptpo.spec.catalog import SHIPPED_FOLDER
 
 
 class Rooms(gymnasium.Env):

@@ -8,7 +8,7 @@ import pytest
 from promptpo.checks import QUICK, check_spec, open_replays
 from promptpo.cli import main
 from promptpo.spec import load_spec
-from promptpo.spec.loading.catalog import SHIPPED_FOLDER
+from promptpo.spec.catalog import SHIPPED_FOLDER
 
 
 @pytest.fixture(autouse=True)

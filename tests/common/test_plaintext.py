@@ -62,7 +62,6 @@ def test_what_is_too_long_keeps_its_ends_and_says_what_is_missing():
 def test_nothing_prints_but_by_the_function_that_cleans():
     free = {
         "promptpo/common/terminal.py",
-        "promptpo/checks/replay.py",
     }
     callers = {
         str(path.relative_to(ROOT))

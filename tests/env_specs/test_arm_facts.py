@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from env_specs.family_metaworld import SHIPPED, members
-from promptpo.checks.facts import check_facts
+from promptpo.checks.description import check_facts
 from promptpo.spec import Task, layout, load_spec
 
 FAMILY = [f"metaworld:{member}" for member in members() if member not in SHIPPED]

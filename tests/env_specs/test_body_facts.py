@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from promptpo.checks.facts import check_facts
+from promptpo.checks.description import check_facts
 from promptpo.spec import Task, load_spec
 
 BODIES = [

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from shipped import checked_without
 
-from promptpo.checks.parts import check_observation
+from promptpo.checks.description import check_observation
 from promptpo.checks.play import play
 from promptpo.checks.reward import check_reward
 from promptpo.spec import Task, layout, load_spec

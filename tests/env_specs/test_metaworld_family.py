@@ -4,7 +4,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from promptpo.checks.parts import check_observation
+from promptpo.checks.description import check_observation
 from promptpo.checks.play import Played, play_episode
 from promptpo.checks.reward import check_reward
 from promptpo.spec import Task, layout, load_spec

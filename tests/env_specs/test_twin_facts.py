@@ -5,7 +5,7 @@ import re
 import pytest
 
 from env_specs._twins.recipes import RECIPES
-from promptpo.checks.facts import check_facts
+from promptpo.checks.description import check_facts
 from promptpo.spec import Task, load_spec
 
 TOLD = [name for name, recipe in RECIPES.items() if recipe.facts]

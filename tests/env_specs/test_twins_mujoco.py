@@ -10,7 +10,7 @@ from live_twins import ANGLES, JOINTED, RECIPES, ant_pairs, opened
 
 from env_specs._twins.module import module_text
 from promptpo.spec import Task, layout, load_spec, prompt_parts
-from promptpo.spec.loading.importing import import_text
+from promptpo.spec.importing import import_text
 
 seeds = pytest.mark.parametrize("seed", [0, 1, 2])
 

@@ -21,7 +21,7 @@ from promptpo.export.policy_module import (
 from promptpo.export.spec_copy import bundle_files
 from promptpo.rollout import LocalExecutor, Settings, evaluate
 from promptpo.spec import load_spec
-from promptpo.spec.loading.own_files import bundle_of
+from promptpo.spec.bundle import bundle_of
 from promptpo.types import Candidate, Key, Rollout
 
 CARTPOLE = '''

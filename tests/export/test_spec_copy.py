@@ -11,7 +11,7 @@ import promptpo
 from promptpo.cli import main
 from promptpo.errors import SpecError
 from promptpo.export.spec_copy import spec_of_run
-from promptpo.spec.loading.bundle import MANIFEST
+from promptpo.spec.importing import MANIFEST
 
 SPEC = '''
 """Aisle: walk to the end of a line of cells."""

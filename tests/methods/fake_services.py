@@ -22,7 +22,7 @@ from promptpo.policies.constants import Tunable
 from promptpo.rollout.jobs import TaskInfo
 from promptpo.run.options import build
 from promptpo.spec import load_spec
-from promptpo.tuning.account import ConstantFound, TuningAccount
+from promptpo.tuning import ConstantFound, TuningAccount
 from promptpo.types import (
     Candidate,
     Key,

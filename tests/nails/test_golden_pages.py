@@ -80,6 +80,8 @@ def test_a_benchmark_with_missing_runs_says_the_same(tmp_path):
     results = read_results(tmp_path, suite, cells)
     view = PageView(results, tuple(results.notes), ())
     told = results.as_dict(results.notes)
+    for row in told["cells"]:
+        row["seconds"] = row["seconds"] and 0.0  # as long as a loaded machine took to write the run
     hold("bench", {
         **{name: told[name] for name in ("aggregates", "cells", "notes", "scores")},
         "page facts": view.facts,

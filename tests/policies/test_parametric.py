@@ -9,7 +9,7 @@ import pytest
 import sandbox
 from promptpo.policies import Actions, parametric_policy
 from promptpo.spec import layout, load_spec, standalone_source
-from promptpo.spec.authoring.definition import EnvSpec
+from promptpo.spec.definition import EnvSpec
 
 HEAD = '''
 """A task for tests."""

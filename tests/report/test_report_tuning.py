@@ -14,7 +14,7 @@ from promptpo.report.tuning_chart import lines, tuning_chart
 from promptpo.stats import Interval
 from promptpo.store.codec import encode
 from promptpo.store.reading import read_record
-from promptpo.tuning.account import ConstantFound, Standpoint, TuningAccount
+from promptpo.tuning import ConstantFound, Standpoint, TuningAccount
 
 GAIN = ConstantFound("self.gain", 9, 0.01, 100.0, 1.0, 10.0, log=True, declared=True, matters=0.4)
 LIMIT = ConstantFound("LIMIT", 3, -1.0, 1.0, 0.0, 1.0, matters=0.1, at="high")

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from promptpo.rollout.standstill import Standstill
-from promptpo.spec.running.activity import CALL, IDLE, SEEN, SIZE, STEP
+from promptpo.spec.calls import CALL, IDLE, SEEN, SIZE, STEP
 
 LIMIT = 0.3
 

@@ -183,12 +183,12 @@ PROBES = (335, 336)
 #: Of each call, by the filter alone: how the process ends.
 EACH_CALL = """
 import ctypes, json, os, sys
-from sandbox.lockdown import libc, seccomp
+from sandbox.lockdown import kernel, seccomp
 program, call = seccomp.build(3, 4), ctypes.CDLL(None).syscall
 ends = {}
 for number in json.loads(sys.argv[1]):
     if (pid := os.fork()) == 0:
-        libc.prctl(libc.PR_SET_NO_NEW_PRIVS, 1)
+        kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
         seccomp.install(program)
         call(*map(ctypes.c_long, (number, *[-1] * 6)))
         os._exit(0)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from promptpo.spec import Task, load_spec, standalone_source
-from promptpo.spec.loading.catalog import SHIPPED_FOLDER
+from promptpo.spec.catalog import SHIPPED_FOLDER
 
 GUIDE = SHIPPED_FOLDER.parent / "docs" / "specs.md"
 

@@ -10,16 +10,8 @@ import pytest
 
 from promptpo.outcomes import Episode, Rollout
 from promptpo.policies.constants import tunable
-from promptpo.tuning.tuner import (
-    JUDGED,
-    KEPT,
-    MOST,
-    SAMPLE,
-    Bar,
-    Played,
-    Tuner,
-    ranked,
-)
+from promptpo.tuning.judging import Bar, Played, ranked
+from promptpo.tuning.tuner import JUDGED, KEPT, MOST, SAMPLE, Tuner
 
 SOURCE = "a = tunable(1.0, 0.0, 4.0)\nb = tunable(1.0, 0.0, 4.0)\n"
 STEPS = 10
@@ -58,9 +50,13 @@ class World:
             episodes.append(Episode(seed, worth + float(luck), STEPS))
         return Rollout("search", tuple(seeds), tuple(episodes), STEPS * len(seeds))
 
-    def tune(self, budget=20_000, seed=1, source=SOURCE):
-        tuner = Tuner(tunable(source), self.play, self.seeds, self.seeds, seed)
-        return asyncio.run(tuner.tune(budget))
+    def tune(self, budget=20_000, seed=1, watch=lambda _: None):
+        async def go():
+            await tuner.advance(budget, watch)
+            return await tuner.finish()
+
+        tuner = Tuner(tunable(SOURCE), self.play, self.seeds, self.seeds, seed)
+        return asyncio.run(go())
 
 
 def bowl(a, b):
@@ -135,17 +131,16 @@ def test_a_search_goes_on_where_it_stopped():
     world = World(bowl)
     tuner = Tuner(tunable(SOURCE), world.play, world.seeds, world.seeds, 1)
     asyncio.run(tuner.advance(3000))
-    first = tuner.found.steps
-    found = asyncio.run(tuner.tune(20_000))
+    first = tuner.result.steps
+    asyncio.run(tuner.advance(20_000))
+    found = asyncio.run(tuner.finish())
     assert 0 < first <= 3000 < found.steps
     assert found.values == pytest.approx((3.0, 2.0), abs=0.1)
 
 
 def test_whoever_watches_sees_steps_grow():
     seen = []
-    world = World(bowl)
-    tuner = Tuner(tunable(SOURCE), world.play, world.seeds, world.seeds, 1)
-    asyncio.run(tuner.tune(3000, lambda found: seen.append(found.steps)))
+    World(bowl).tune(3000, watch=lambda result: seen.append(result.steps))
     assert seen == sorted(seen)
     assert len(seen) > 5
 

@@ -9,7 +9,7 @@ from run_events import START, candidate, key, rollout, run, state
 
 from promptpo.store.codec import encode
 from promptpo.store.events import Event
-from promptpo.tuning.account import Standpoint, TuningAccount
+from promptpo.tuning import Standpoint, TuningAccount
 from promptpo.ui import summary
 from promptpo.ui.live import kept_lines, picture
 from promptpo.ui.plain import PlainView

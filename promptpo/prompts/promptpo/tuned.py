@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from promptpo.tuning.account import ConstantFound, Standpoint, TuningAccount
+from promptpo.tuning import ConstantFound, Standpoint, TuningAccount
 
 #: How a policy says which of its numbers may be chosen.
 DECLARING = """

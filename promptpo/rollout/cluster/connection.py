@@ -14,7 +14,7 @@ from importlib.util import find_spec
 
 from promptpo.errors import ClusterError, UsageError
 from promptpo.rollout.cores import available_cores
-from promptpo.spec.running.explanation import one_line
+from promptpo.spec.calls import one_line
 
 #: What ``--ray-address`` calls a Ray of this machine's own, which is started for the run.
 LOCAL = "local"

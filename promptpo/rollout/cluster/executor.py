@@ -21,12 +21,10 @@ from promptpo.rollout.cluster.parcels import Parcels
 from promptpo.rollout.cluster.seat import Terms
 from promptpo.rollout.jobs import Job, Settings, TaskInfo
 from promptpo.rollout.sharing import Sharing
-from promptpo.spec.authoring.published import PUBLISHED
-from promptpo.spec.loading.bundle import MANIFEST
-from promptpo.spec.loading.catalog import SHIPPED_FOLDER
-from promptpo.spec.loading.finding import Member, find
-from promptpo.spec.loading.home import home_of
-from promptpo.spec.loading.own_files import bundle_of
+from promptpo.spec.bundle import bundle_of
+from promptpo.spec.catalog import SHIPPED_FOLDER, Member, find
+from promptpo.spec.importing import MANIFEST, home_of
+from promptpo.spec.validation import PUBLISHED
 
 R = TypeVar("R")
 

@@ -12,8 +12,7 @@ from scripted import policy, replies
 from promptpo import optimize
 from promptpo.errors import SpecError
 from promptpo.spec import load_spec, prompt_parts, shipped_specs, spec_text
-from promptpo.spec.loading.catalog import SHIPPED_FOLDER
-from promptpo.spec.loading.families import families, family, name_of
+from promptpo.spec.catalog import SHIPPED_FOLDER, families, family, name_of
 
 #: Runs the command line where some packages cannot be imported.
 WITHOUT = """
@@ -106,7 +105,7 @@ def test_all_of_metaworlds_tasks_load_without_a_simulator():
     code = (
         "import sys\n"
         "from promptpo.spec import load_spec, prompt_parts\n"
-        "from promptpo.spec.loading.families import family\n"
+        "from promptpo.spec.catalog import family\n"
         "for member in family('metaworld').members():\n"
         "    prompt_parts(load_spec(f'metaworld:{member}'))\n"
         "print([m for m in ('gymnasium', 'mujoco', 'metaworld') if m in sys.modules])\n"
@@ -176,7 +175,7 @@ ODD_KEYS = """
 import gymnasium
 from gymnasium import spaces
 
-from promptpo.spec.writing.module import spec_source
+from promptpo.spec.drafts import spec_source
 
 
 class Odd(gymnasium.Env):

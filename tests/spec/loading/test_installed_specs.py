@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from promptpo.spec.loading.catalog import SHIPPED_FOLDER
+from promptpo.spec.catalog import SHIPPED_FOLDER
 
 SOURCE = Path(__file__).parents[2] / "data" / "acme-envs"
 PIP = ["-m", "pip", "install", "-q", "--no-deps", "--no-index", "--no-build-isolation", "--target"]
@@ -125,9 +125,7 @@ def broken(tmp_path_factory):
 
 @pytest.mark.slow
 def test_each_broken_entry_point_is_one_line_of_list(broken):
-    code = (
-        "from promptpo.spec.loading import catalog; print(*catalog.installed().problems, sep='\\n')"
-    )
+    code = "from promptpo.spec import catalog; print(*catalog.installed().problems, sep='\\n')"
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(broken), str(SHIPPED_FOLDER.parent)])}
     command = [sys.executable, "-c", code]
     shown = subprocess.run(command, check=True, env=env, capture_output=True, text=True)

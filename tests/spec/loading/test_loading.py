@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from promptpo.spec import SpecError, load_spec, shipped_specs, standalone_source
-from promptpo.spec.loading.catalog import SHIPPED_FOLDER
+from promptpo.spec.catalog import SHIPPED_FOLDER
 
 ROOT = SHIPPED_FOLDER.parent
 

@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from promptpo.export.spec_copy import bundle_files
-from promptpo.spec import SpecError, load_spec, shipped_specs, spec_text
-from promptpo.spec.loading import own_files
-from promptpo.spec.loading.bundle import MANIFEST, check_intact, read_manifest
-from promptpo.spec.loading.own_files import bundle_of
+from promptpo.spec import SpecError, bundle, load_spec, shipped_specs, spec_text
+from promptpo.spec.bundle import bundle_of
+from promptpo.spec.importing import MANIFEST, check_intact, read_manifest
 
 HORIZON = ("horizon=50", "horizon=STEPS")
 
@@ -143,7 +142,7 @@ def test_the_terms_of_a_data_file_go_with_it():
 
 
 def test_a_large_file_is_left_out_and_named(project, tmp_path, monkeypatch):
-    monkeypatch.setattr(own_files, "MOST_BYTES", 100_000)
+    monkeypatch.setattr(bundle, "MOST_BYTES", 100_000)
     (tmp_path / "large.npz").write_bytes(bytes(200_000))
     (tmp_path / "small.npz").write_bytes(bytes(200))
     path = project("HERE = (__file__, 'large.npz', 'small.npz')")
@@ -152,7 +151,7 @@ def test_a_large_file_is_left_out_and_named(project, tmp_path, monkeypatch):
 
 
 def test_of_very_many_files_some_are_left_out_and_named(project, tmp_path, monkeypatch):
-    monkeypatch.setattr(own_files, "MOST_FILES", 10)
+    monkeypatch.setattr(bundle, "MOST_FILES", 10)
     (tmp_path / "maps").mkdir()
     for number in range(30):
         (tmp_path / "maps" / f"{number:02}.npz").write_bytes(b"0")

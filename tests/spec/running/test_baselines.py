@@ -8,9 +8,8 @@ import numpy as np
 
 from promptpo.common.streams import EXIT_PIPE
 from promptpo.spec import Task, load_spec
-from promptpo.spec.baselines import main
-from promptpo.spec.loading.families import expanded
-from promptpo.spec.running.references import measure, random_actions, zero_actions
+from promptpo.spec.baselines import main, measure, random_actions, zero_actions
+from promptpo.spec.catalog import expanded
 
 
 def test_a_budget_of_steps_ends_after_whole_episodes():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from promptpo.spec import SpecError, Task, load_spec
-from promptpo.spec.running.references import measure, spec_expert, zero_actions
+from promptpo.spec.baselines import measure, spec_expert, zero_actions
 
 ROOM = '''"""Room: a spec whose environment is in the same file."""
 

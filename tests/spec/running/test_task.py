@@ -11,7 +11,7 @@ import pytest
 
 import sandbox
 from promptpo.spec import SpecError, Task, load_spec, observation_size
-from promptpo.spec.loading.catalog import SHIPPED_FOLDER
+from promptpo.spec.catalog import SHIPPED_FOLDER
 
 MAKE = 'raise RuntimeError("never made in these tests")'
 FIELDS = """    position: float = field(unit="m", low=-1.0, high=1.0, doc="0 in the middle")

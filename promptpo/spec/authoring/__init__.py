@@ -1,1 +1,0 @@
-"""What authors of specs write with, and what is read from their text without an environment."""

@@ -1,1 +1,0 @@
-"""Finding specs by name, path or family, importing them, and checking their parts."""

@@ -1,1 +1,0 @@
-"""The live environment behind a spec: made, reset, stepped, and told of when it fails."""

@@ -1,0 +1,214 @@
+"""Checks of a spec's parts that need no environment; its published form."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from promptpo.common.plaintext import control_character
+from promptpo.spec.definition import EnvSpec, Reference
+from promptpo.spec.observation import observation_size, standalone_source
+from promptpo.spec.source import PartError, free_names, source_of
+
+#: Ends a reference to the published form: ``pointmaze_large@published``.
+PUBLISHED = "@published"
+
+#: The parts of a spec that its published form may replace: what the model sees, and what goes
+#: with that.
+PARTS = (
+    "title",
+    "description",
+    "observation",
+    "action",
+    "reward",
+    "reward_helpers",
+    "reward_inputs",
+    "reward_tolerance",
+    "withheld",
+)
+
+
+def published_form(spec: EnvSpec) -> EnvSpec:
+    """The spec with the parts that its ``published`` gives; itself where that gives none.
+
+    Raises:
+        PartError: ``published`` names another part, or its fields take other numbers.
+    """
+    if not spec.published:
+        return spec
+    for part in spec.published:
+        if part not in PARTS:
+            known = ", ".join(PARTS)
+            raise PartError("published", f"published cannot replace {part!r}; it may: {known}")
+    form = replace(spec, **spec.published, published={}, ref=spec.ref + PUBLISHED)
+    ours, theirs = (observation_size(s.observation) for s in (spec, form))
+    if ours != theirs:
+        raise PartError(
+            "published",
+            f"the published fields take {theirs} numbers, but the spec's own take {ours}; both are"
+            " filled from the same observation",
+        )
+    return form
+
+
+_MOST_STEPS = 10**9
+
+
+def check_parts(spec: EnvSpec) -> None:
+    """Raise PartError for the first part of a spec that cannot work."""
+    _check_types(spec)
+    _check_functions(spec)
+    _check_observation(spec)
+    _check_reward(spec)
+
+
+def _check_types(spec: EnvSpec) -> None:
+    def require(part: str, fits: bool, needed: str) -> None:
+        if not fits:
+            got = getattr(spec, part)
+            raise PartError(part, f"{part} must be {needed}, not {type(got).__name__} {got!r:.60}")
+
+    require("observation", isinstance(spec.observation, type), "a class")
+    require("action", isinstance(spec.action, str) and bool(spec.action.strip()), "a text")
+    whole = isinstance(spec.horizon, int) and not isinstance(spec.horizon, bool)
+    require("horizon", whole and spec.horizon > 0, "a positive int")
+    require("horizon", spec.horizon <= _MOST_STEPS, f"{_MOST_STEPS} at most")
+    for part in ("name", "title", "ref"):
+        require(part, isinstance(getattr(spec, part), str), "a text, or left out")
+    plain = re.fullmatch(r"[\w.-]*", spec.name) and not spec.name.startswith(".")
+    require("name", bool(plain), "letters, digits, _, - and . only, as it names a folder")
+    require("description", isinstance(spec.description, str), "a text")
+    for part in ("facts", "install", "twin_of"):
+        require(part, isinstance(getattr(spec, part), str), "a text")
+    for part in ("title", "action", "description", "facts", "install"):
+        shown = control_character(getattr(spec, part)) is None
+        require(part, shown, "a text without control characters")
+    require("references", isinstance(spec.references, Mapping), 'a dict such as {"random": 22.0}')
+    for name, value in spec.references.items():
+        if problem := _reference_problem(name, value):
+            raise PartError("references", f"references[{name!r}] {problem}")
+    require("target", spec.target is None or _is_number(spec.target), "a finite number or None")
+    require("published", isinstance(spec.published, Mapping), 'a dict such as {"title": "..."}')
+    require("deterministic", isinstance(spec.deterministic, bool), "True or False")
+    lifetimes = ("episode", "evaluation")
+    require("policy_lifetime", spec.policy_lifetime in lifetimes, '"episode" or "evaluation"')
+    life = spec.evaluation_episodes
+    several = isinstance(life, int) and not isinstance(life, bool) and life >= 2
+    require("evaluation_episodes", several, "a whole number, 2 or more")
+    for part in ("extra_imports", "withheld"):
+        value = getattr(spec, part)
+        texts = isinstance(value, tuple) and all(isinstance(item, str) for item in value)
+        require(part, texts, "a tuple of texts (mind the comma)")
+    tolerance = spec.reward_tolerance
+    fits = tolerance is None or (isinstance(tolerance, int | float) and tolerance >= 0)
+    require("reward_tolerance", fits, "a number >= 0, or None")
+    helpers = isinstance(spec.reward_helpers, tuple) and all(map(callable, spec.reward_helpers))
+    require("reward_helpers", helpers, "a tuple of functions (mind the comma)")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _reference_problem(name: object, value: object) -> str:
+    """What is wrong with one entry of ``references``, with the remedy; empty if nothing is."""
+    if not isinstance(name, str):
+        return f"has a name that is no text; write {str(name)!r}: ..."
+    if isinstance(value, Reference):
+        return _wrong_number(value)
+    if _is_number(value):
+        return ""
+    remedy = "write a number, or Reference(mean_return, success_rate)"
+    if isinstance(value, tuple | list) and 0 < len(value) <= 2 and all(map(_is_number, value)):
+        remedy = f"write Reference({', '.join(map(repr, value))})"
+    return f"is a {type(value).__name__} {value!r:.40}; {remedy}"
+
+
+def _wrong_number(reference: Reference) -> str:
+    """Which part of a Reference is not the number that it must be; empty if none is."""
+    if not _is_number(reference.mean_return):
+        return f"has mean_return={reference.mean_return!r:.40}; it must be a number"
+    limits = {
+        "success_rate": (1.0, "from 0 to 1"),
+        "deviation": (math.inf, "of 0 or more"),
+        "episodes": (math.inf, "of 0 or more"),
+    }
+    for part, (most, words) in limits.items():
+        value = getattr(reference, part)
+        if value is not None and not (_is_number(value) and 0 <= value <= most):
+            return f"has {part}={value!r:.40}; it must be a number {words}, or None"
+    return ""
+
+
+#: Arguments with which each function of a spec is called, in order.
+_SIGNATURES = {
+    "make": "make()",
+    "reward": "reward(observation, action, next_observation)",
+    "measured_facts": "measured_facts(env)",
+    "observe": "observe(raw, env)",
+    "reset": "reset(env, seed)",
+    "new_life": "new_life(env, seed)",
+    "reward_inputs": "reward_inputs(info)",
+    "success": "success(info, reward, terminated)",
+    "expert": "expert(env)",
+}
+
+
+def _check_functions(spec: EnvSpec) -> None:
+    for part, call in _SIGNATURES.items():
+        function = getattr(spec, part)
+        if function is None and part not in ("make", "reward"):
+            continue
+        if not callable(function):
+            kind = type(function).__name__
+            raise PartError(part, f"{part} must be a function called as {call}, not {kind}")
+        count = call.count(",") + 1 if not call.endswith("()") else 0
+        partly = part == "reward" and spec.reward_inputs is not None
+        if not _accepts(function, count, partly):
+            line = getattr(getattr(function, "__code__", None), "co_firstlineno", None)
+            raise PartError(part, f"{part} must take the arguments of {call}", line)
+
+
+def _accepts(function: Callable[..., Any], count: int, partly: bool) -> bool:
+    """Tell whether a function can be called with so many arguments (``partly``: and others)."""
+    try:
+        signature = inspect.signature(function)
+        (signature.bind_partial if partly else signature.bind)(*range(count))
+    except TypeError:
+        return False
+    except ValueError:  # a builtin that does not tell its signature
+        return True
+    return True
+
+
+def _check_observation(spec: EnvSpec) -> None:
+    """Build the class that policies will see, and fill it once."""
+    size = observation_size(spec.observation)
+    space: dict[str, Any] = {}
+    exec(standalone_source(spec.observation), space)  # noqa: S102 - the author's own class
+    try:
+        space["Observation"](np.zeros(size))
+    except Exception as error:
+        message = f"the observation class cannot be filled: {type(error).__name__}: {error}"
+        raise PartError("observation", message) from error
+
+
+def _check_reward(spec: EnvSpec) -> None:
+    """The model must see every name that the reward uses."""
+    shown = {function.__name__ for function in spec.reward_helpers}
+    known = shown | {"np", "math", spec.reward.__name__, spec.observation.__name__}
+    for function in (*spec.reward_helpers, spec.reward):
+        source = source_of(function)
+        for name in free_names(source.text):
+            if name not in known:
+                message = (
+                    f"{function.__name__} uses {name!r}, which the model would not see; define it "
+                    "inside the function, or list a helper function in reward_helpers=(...)"
+                )
+                raise PartError("reward", message, source.first_line)

@@ -2,49 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from urllib.parse import quote
 
 from promptpo.common import text
-from promptpo.matrix.charts import Frame, css_of, line_charts, profile_line
+from promptpo.common.blocks import Chart, Figure, Line, Mark, Scores
+from promptpo.comparison.curves import AXES
+from promptpo.comparison.measures import Measure, value
+from promptpo.comparison.plot import AXIS_WORDS
 from promptpo.matrix.results import BenchResults, BenchRun
-from promptpo.matrix.specs_view import (
-    SpecView,
-    keep_apart,
-    missing_words,
-    number_words,
-    spec_view,
-)
 from promptpo.matrix.statistics import Estimate
+from promptpo.matrix.suite import Scale, Suite
 from promptpo.report.page import render
-from promptpo.report.score_chart import Mark, score_chart
-from promptpo.report.svg import NARROW, WIDE, Charts
 from promptpo.report.tables import Cell, Table, blank, cost_cell
 from promptpo.stats import Interval
 
-#: What settings limit, in words.
+#: Limits of a run in words, by the names of settings.
 _LIMITS = {
     "max_env_steps": "environment steps of search",
     "max_calls": "calls of the model",
     "max_tokens": "tokens",
     "max_cost": "US dollars",
-    "max_time": "seconds",
 }
 
-#: What is said of an aggregate beside its name.
-_ABOUT = {
+#: Captions of aggregates.
+_CAPTIONS = {
     "IQM": "Interquartile mean",
     "median": "Median over specs",
     "mean": "Mean",
     "optimality gap": "Optimality gap (lower is better)",
 }
 
+_AXES = {"steps": "environment steps", "calls": "calls", "cost": "cost"}
+
 
 @dataclass(frozen=True)
 class MatrixCell:
-    """A method on a spec, or a pair of methods: what is shown and how."""
+    """A method on a spec, or a pair of methods: texts and looks."""
 
     text: str
     interval: str = ""
@@ -54,210 +52,281 @@ class MatrixCell:
 
 
 @dataclass(frozen=True)
-class MatrixRow:
-    """A spec, what its numbers are, and a cell for each method."""
+class PublishedTable:
+    """Numbers of one source and kind, by method; ``href`` is the source's address on arXiv."""
 
-    spec: str
-    unit: str
+    source: str
+    href: str
+    what: str
+    rows: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class SpecView:
+    """A spec: a line on its scale, a cell for each method, charts, published numbers.
+
+    ``missing`` names the runs without a score, each with its reason.
+    """
+
+    name: str
+    measure: Measure
+    words: str
     cells: tuple[MatrixCell, ...]
+    missing: tuple[str, ...]
+    scores: Figure | None
+    curves: tuple[Figure, ...]
+    published: tuple[PublishedTable, ...]
+
+    @property
+    def unit(self) -> str:
+        """Name of what its numbers are."""
+        return "success rate" if self.measure == "success" else "return"
 
 
-def render_page(results: BenchResults, remarks: Sequence[str], files: Sequence[str]) -> str:
-    """Return the page; ``remarks`` are on how to read it, ``files`` lie beside it."""
-    view = PageView(results, tuple(remarks), tuple(files))
+def render_page(results: BenchResults, notes: Sequence[str], files: Sequence[str]) -> str:
+    """Return the page; ``notes`` are on how to read it, ``files`` lie beside it."""
+    view = PageView(results, tuple(notes), tuple(files))
     styles = ("report.css", "bench.css")
-    return render("bench.html", styles=styles, title=f"Benchmark {view.name}", view=view)
+    title = f"Benchmark {results.suite.name}"
+    return render("bench.html", styles=styles, title=title, view=view)
 
 
 @dataclass(frozen=True)
 class PageView:
-    """What the template asks for."""
+    """Values of the template."""
 
-    played: BenchResults
-    remarks: tuple[str, ...]
+    results: BenchResults
+    notes: tuple[str, ...]
     files: tuple[str, ...]
 
-    @property
-    def name(self) -> str:
-        """The suite's."""
-        return self.played.suite.name
-
-    @property
-    def title(self) -> str:
-        """The suite in a line."""
-        return self.played.suite.title
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """The methods."""
-        return self.played.suite.labels
-
-    @property
-    def keys(self) -> list[tuple[str, str]]:
-        """The methods with the classes of their lines."""
-        return list(css_of(self.labels).items())
-
-    @property
-    def missing(self) -> str:
-        """How many runs have no score; empty where all have."""
-        count = self.played.missing
-        return f"{count} of {text.plural(len(self.played.runs), 'run')}" if count else ""
+    @cached_property
+    def css(self) -> dict[str, str]:
+        """Classes of the methods' lines; there are eight, and then they begin again."""
+        return {label: f"s{i % 8 + 1}" for i, label in enumerate(self.results.suite.labels)}
 
     @property
     def facts(self) -> list[tuple[str, str, str]]:
-        """Name, figure and a word on it."""
-        suite, cells = self.played.suite, self.played.runs
-        scored = len(cells) - self.played.missing
+        """Names, figures and a remark on each."""
+        suite, count = self.results.suite, len(self.results.runs)
+        scored = count - self.results.missing
         limits = [(f"{limit:,g}", _LIMITS.get(n, n)) for n, limit in suite.budget.items()]
         first, *others = limits or [("none", "")]
         return [
             ("Methods", str(len(suite.entrants)), ""),
             ("Specs", str(len(suite.specs)), ""),
-            ("Runs", str(len(cells)), self.played.runs_words),
-            ("With a score", f"{scored} of {len(cells)}", "on held-out episodes"),
+            ("Runs", str(count), self.results.runs_words),
+            ("With a score", f"{scored} of {count}", "on held-out episodes"),
             ("Budget of a run", first[0], ", ".join([first[1], *map(" ".join, others)])),
         ]
 
     @property
-    def matrix(self) -> list[MatrixRow]:
-        """A row for each spec."""
-        return [self._row(spec) for spec in self.played.suite.specs]
-
-    def _row(self, spec: str) -> MatrixRow:
-        scores = {label: self.played.scores.get((spec, label)) for label in self.labels}
-        best = max((s.mean for s in scores.values() if s is not None), default=None)
-        measure = self.played.measure(spec)
-        cells = []
-        for label, score in scores.items():
-            missing = tuple(missing_words(self.played.of(spec, label)))
-            if score is None:
-                cells.append(MatrixCell("", "" if missing else "not planned", missing))
-                continue
-            shown = number_words(score.mean, measure)
-            interval = interval_words(score.interval, measure)
-            lead = len(scores) > 1 and score.mean == best
-            cells.append(MatrixCell(shown, interval, missing, lead))
-        unit = "success rate" if measure == "success" else "return"
-        return MatrixRow(spec, unit, tuple(cells))
-
-    @cached_property
-    def aggregates(self) -> list[tuple[str, Charts]]:
+    def aggregates(self) -> list[Figure]:
         """A chart of each average over specs."""
-        if not self.played.aggregates.methods:
-            return []
-        first = next(iter(self.played.aggregates.methods.values()))
-        return [(_ABOUT.get(name, name), self._aggregate(name)) for name in first]
-
-    def _aggregate(self, name: str) -> Charts:
-        marks = [
-            _mark_of(label, values[name])
-            for label, values in self.played.aggregates.methods.items()
-        ]
-        title = f"{_ABOUT.get(name, name)} of normalized scores"
-        marks = keep_apart(marks)
-        return Charts(
-            score_chart(marks, title, width=WIDE), score_chart(marks, title, width=NARROW + 90)
-        )
+        methods = self.results.aggregates.methods
+        figures = []
+        for name in next(iter(methods.values()), {}):
+            estimates = {label: values[name] for label, values in methods.items()}
+            marks = (
+                Mark(label, e.value, f"{e.value:.2f}", e.interval, ours=True)
+                for label, e in estimates.items()
+            )
+            caption = _CAPTIONS.get(name, name)
+            figures.append(Figure(caption, Scores(f"{caption} of normalized scores", tuple(marks))))
+        return figures
 
     @property
-    def aggregates_words(self) -> str:
-        """What the averages are taken over."""
-        specs, of = len(self.played.aggregates.specs), len(self.played.suite.specs)
-        runs = sorted({len(scores) for scores in self.played.aggregates.scores.values()})
-        words = text.plural(runs[0], "run") if len(runs) == 1 else f"{runs[0]} to {runs[-1]} runs"
-        return (
-            f"Normalized scores: 0 is random actions, 1 the best known of the spec; not clipped."
-            f" {specs} of {text.plural(of, 'spec')}, {words} of a method on each."
-            + ("" if runs[0] > 1 else " One run gives no interval.")
-        )
+    def runs_of_aggregates(self) -> list[int]:
+        """Numbers of runs of a method on each spec that averages are taken over, ascending."""
+        return sorted({len(scores) for scores in self.results.aggregates.scores.values()})
 
     @property
-    def why_no_aggregates(self) -> str:
-        """Why no average could be taken."""
-        reasons = [f"{spec} ({why})" for spec, why in self.played.aggregates.left_out.items()]
-        return "; ".join(reasons[:3]) or "no run has a score"
-
-    @property
-    def profile(self) -> Charts:
+    def profile(self) -> Figure:
         """The performance profiles of all methods."""
-        css, profiles = css_of(self.labels), self.played.aggregates.profiles
-        lines = [profile_line(m, css[m], curve) for m, curve in profiles.items()]
-        frame = Frame(
-            "Share of runs above a normalized score",
-            "normalized score",
-            right=max(line.end for line in lines),
-            bounds=(0.0, 1.02),
+        lines = (
+            _line(m, self.css[m], (p.thresholds, p.share, p.low, p.high), p.thresholds[-1])
+            for m, p in self.results.aggregates.profiles.items()
         )
-        return line_charts(lines, frame)
+        title, words = "Share of runs above a normalized score", "normalized score"
+        return Figure("", Chart(title, words, tuple(lines), bounds=(0.0, 1.02)))
 
     @property
     def odds(self) -> list[tuple[str, list[MatrixCell]]]:
         """For each method a row with its probabilities of improvement upon the others."""
-        known = self.played.aggregates.improvements
-        labels = list(self.played.aggregates.methods)
+        improvements, labels = self.results.aggregates.improvements, self.results.aggregates.methods
         if len(labels) < 2:
             return []
-        return [(a, [_odds(known.get((a, b))) for b in labels]) for a in labels]
+        return [(a, [_odds(improvements.get((a, b))) for b in labels]) for a in labels]
 
     @cached_property
     def specs(self) -> list[SpecView]:
-        """What is told of each spec."""
-        return [spec_view(self.played, spec) for spec in self.played.suite.specs]
+        """All specs."""
+        return [self._spec(spec) for spec in self.results.suite.specs]
 
-    @property
-    def has_curves(self) -> bool:
-        """Whether any learning curve is shown."""
-        return any(spec.curves for spec in self.specs)
+    def _spec(self, spec: str) -> SpecView:
+        results, measure = self.results, self.results.measure(spec)
+        missing = {m: missing_words(results.of(spec, m)) for m in results.suite.labels}
+        panel = results.panels.get(spec)
+        references = {
+            name: value(score, measure)
+            for name, score in (panel.references if panel else {}).items()
+            if measure == "return" or score.success_rate is not None
+        }
+        return SpecView(
+            spec,
+            measure,
+            _scale_words(results.suite.scales.get(spec), measure),
+            tuple(self._cells(spec, missing)),
+            tuple(f"{label}, {words}" for label in missing for words in missing[label]),
+            self._scores(spec, references),
+            tuple(self._curves(spec, references)),
+            tuple(published_tables(results.suite, spec, measure)),
+        )
+
+    def _cells(self, spec: str, missing: dict[str, list[str]]) -> Iterator[MatrixCell]:
+        scores = {label: self.results.scores.get((spec, label)) for label in missing}
+        best = max((s.mean for s in scores.values() if s is not None), default=None)
+        measure = self.results.measure(spec)
+        for label, score in scores.items():
+            reasons = tuple(missing[label])
+            if score is None:
+                yield MatrixCell("", "" if reasons else "not planned", reasons)
+                continue
+            lead = len(scores) > 1 and score.mean == best
+            interval = interval_words(score.interval, measure)
+            yield MatrixCell(number_words(score.mean, measure), interval, reasons, lead)
+
+    def _scores(self, spec: str, references: dict[str, float]) -> Figure | None:
+        """Return a chart of the methods in their order, then of reference values."""
+        measure = self.results.measure(spec)
+        bounds = (-0.02, 1.02) if measure == "success" else None
+        marks = [
+            Mark(label, s.mean, number_words(s.mean, measure), s.interval, ours=True)
+            for label in self.results.suite.labels
+            if (s := self.results.scores.get((spec, label))) is not None
+        ]
+        if not marks:
+            return None
+        marks += [Mark(k, v, number_words(v, measure)) for k, v in references.items()]
+        drawn = Scores(f"Held-out {measure} on {spec}", tuple(marks), bounds)
+        return Figure(f"Held-out {measure}, and what it lies between", drawn)
+
+    def _curves(self, spec: str, references: dict[str, float]) -> Iterator[Figure]:
+        """Yield a chart of learning curves for each axis that anything lies on."""
+        measure = self.results.measure(spec)
+        bounds = (-0.02, 1.02) if measure == "success" else None
+        for axis in AXES:
+            curves, right = self.results.drawn_curves(spec, axis)
+            lines = tuple(
+                _line(label, self.css[label], (c.x, c.mean, c.low, c.high), end)
+                for label, (c, end) in curves.items()
+            )
+            words = AXIS_WORDS[axis]
+            title = f"Best {measure} in search on {spec} over {words}"
+            if lines:
+                drawn = Chart(title, words, lines, references, bounds, right=right)
+                yield Figure(f"Best {measure} in search over {_AXES[axis]}", drawn)
 
     @property
     def cells(self) -> Table:
-        """One row for each cell, whatever became of it."""
+        """A table of all runs, with or without a score."""
         columns = [("Run", False), ("Held-out", True), ("95% interval", True)]
         columns += [("Normalized", True), ("Search steps", True), ("Calls", True), ("Cost", True)]
         columns += [("How it ended", False)]
         caption = "Method, spec and seed of every run; the interval is over its held-out episodes"
-        return Table(caption, tuple(columns), tuple(map(_cell_row, self.played.runs)))
+        return Table(caption, tuple(columns), tuple(map(_row, self.results.runs)))
 
 
-def _mark_of(label: str, found: Estimate) -> Mark:
-    return Mark(label, found.value, f"{found.value:.2f}", found.interval, ours=True)
+def _line(name: str, css: str, arrays: Iterable[Iterable[float]], end: float) -> Line:
+    x, y, low, high = ([*map(float, values)] for values in arrays)
+    return Line(name, x, y, low, high, end=float(end), css=css)
 
 
-def _odds(found: Estimate | None) -> MatrixCell:
-    if found is None:
+def _odds(estimate: Estimate | None) -> MatrixCell:
+    if estimate is None:
         return MatrixCell("", css="self")
-    bin_ = min(int(found.value * 5), 4)
-    interval = found.interval
+    interval = estimate.interval
     sure = interval is not None and not interval.low <= 0.5 <= interval.high
     words = f"{interval.low:.2f} to {interval.high:.2f}" if interval else ""
-    return MatrixCell(f"{found.value:.2f}", words, css=f"o{bin_}{' sure' if sure else ''}")
+    css = f"o{min(int(estimate.value * 5), 4)}{' sure' if sure else ''}"
+    return MatrixCell(f"{estimate.value:.2f}", words, css=css)
+
+
+def _row(run: BenchRun) -> tuple[Cell, ...]:
+    """Return the row of a run."""
+    name = f"{run.label} · {run.spec} · {run.seed}"
+    score = interval = scaled = steps = calls = cost = blank()
+    if held_out := run.held_out:
+        score = Cell(number_words(held_out.mean, run.measure), held_out.mean)
+        if bounds := held_out.interval:
+            interval = Cell(interval_words(bounds, run.measure), bounds.low)
+    if run.normalized is not None:
+        scaled = Cell(f"{run.normalized:.2f}", run.normalized)
+    if run.history is not None:
+        usage = run.history.run.usage
+        steps = Cell(f"{usage.searched:,}", usage.searched)
+        if run.history.run.asks_model:
+            calls, cost = Cell(str(usage.calls), usage.calls), cost_cell(usage.cost)
+    return (
+        Cell(name, name, href=f"{quote(run.run)}/report.html" if run.history else ""),
+        score, interval, scaled, steps, calls, cost,
+        Cell(text.gist(run.ended), run.ended, kind="" if held_out else "failed"),
+    )  # fmt: skip
+
+
+def number_words(number: float, measure: str) -> str:
+    """Return a score as tables have it: ``0.87`` of a success rate; ``3,079``, ``61.5``."""
+    size = abs(number)
+    if measure == "success" or not math.isfinite(number):
+        return f"{number:.2f}"
+    return f"{number:,.0f}" if size >= 1000 else f"{number:.1f}" if size >= 10 else f"{number:.2f}"
 
 
 def interval_words(interval: Interval | None, measure: str) -> str:
-    """``40 to 70``; empty where there is none."""
+    """Return ``40 to 70``; empty without an interval."""
     if interval is None:
         return ""
     return f"{number_words(interval.low, measure)} to {number_words(interval.high, measure)}"
 
 
-def _cell_row(played: BenchRun) -> tuple[Cell, ...]:
-    found, history = played.held_out, played.history
-    name = f"{played.label} · {played.spec} · {played.seed}"
-    href = f"{quote(played.run)}/report.html" if history is not None else ""
-    score = interval = scaled = steps = calls = cost = blank()
-    if found is not None:
-        score = Cell(number_words(found.mean, played.measure), found.mean)
-        words = interval_words(found.interval, played.measure)
-        interval = Cell(words, found.interval.low) if found.interval else blank()
-    if played.normalized is not None:
-        scaled = Cell(f"{played.normalized:.2f}", played.normalized)
-    if history is not None:
-        usage = history.run.usage
-        steps = Cell(f"{usage.searched:,}", usage.searched)
-        if history.run.asks_model:
-            calls, cost = Cell(str(usage.calls), usage.calls), cost_cell(usage.cost)
-    return (
-        Cell(name, name, href=href),
-        score, interval, scaled, steps, calls, cost,
-        Cell(text.gist(played.ended), played.ended, kind="failed" if found is None else ""),
-    )  # fmt: skip
+def missing_words(runs: Iterable[BenchRun]) -> list[str]:
+    """Return ``seeds 0, 1, 2: not begun``: the runs without a score, by reason."""
+    reasons: dict[str, list[str]] = {}
+    for run in runs:
+        if run.score is None:
+            reasons.setdefault(text.gist(run.why_missing), []).append(str(run.seed))
+    return [
+        f"{'seeds' if len(seeds) > 1 else 'seed'} {', '.join(seeds)}: {reason}"
+        for reason, seeds in reasons.items()
+    ]
+
+
+def _scale_words(scale: Scale | None, measure: Measure) -> str:
+    if scale is None:
+        return "No scale is known; its scores are not normalized."
+    random, best = (
+        "unknown" if end is None else number_words(end, measure)
+        for end in (scale.random, scale.best)
+    )
+    source = f" ({scale.source})" if scale.source else ""
+    return f"Normalized scores: 0 is random actions, {random}; 1 the best known, {best}{source}."
+
+
+def published_tables(suite: Suite, spec: str, measure: Measure) -> Iterator[PublishedTable]:
+    """Yield published numbers on a spec, those of one source and kind together.
+
+    A number in another measure has its name.
+    """
+    kinds: dict[tuple[str, str, str], list[tuple[str, str]]] = {}
+    for row in suite.published:
+        if row.spec != spec:
+            continue
+        number = number_words(row.value, row.measure)
+        if row.spread is not None:
+            number += f" ± {row.spread:,.{len(number.partition('.')[2])}f}"
+        if row.measure != measure:
+            number += f" ({row.measure})"
+        kinds.setdefault((row.source, row.what, row.note), []).append((row.method, number))
+    for (source, what, note), rows in kinds.items():
+        arxiv = re.search(r"\d{4}\.\d{4,5}", source)
+        href = f"https://arxiv.org/abs/{arxiv[0]}" if arxiv else ""
+        yield PublishedTable(source, href, "; ".join(filter(None, (what, note))), tuple(rows))

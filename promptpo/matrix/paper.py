@@ -12,8 +12,8 @@ from promptpo.common import text
 from promptpo.comparison.curves import AXES, Axis, Curve
 from promptpo.comparison.plot import AXIS_WORDS, COLOURS, MARKERS, STYLES, paper_style, saved
 from promptpo.errors import UsageError
+from promptpo.matrix.page import number_words, published_tables
 from promptpo.matrix.results import BenchResults
-from promptpo.matrix.specs_view import number_words, published_tables
 from promptpo.matrix.statistics import Estimate
 from promptpo.stats import Interval
 

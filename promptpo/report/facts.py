@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from promptpo.common import text
-from promptpo.report.score_chart import Mark, return_marks, success_marks
+from promptpo.report.figures import measures
+from promptpo.stats import Interval
 from promptpo.store.reading import RunRecord
 from promptpo.types import Rollout
 from promptpo.ui.summary import isolation_words, steps_words
@@ -90,16 +91,20 @@ def _shown(value: object) -> str:
 
 def figures(rollout: Rollout | None) -> list[Fact]:
     """Success rate, if the task has one, and mean return; each with how sure it is."""
-    if rollout is None or rollout.error is not None:
+    if rollout is None or rollout.error is not None or not rollout.returns:
         return []
-    rates = [(m, "success rate", ".2f") for m in success_marks(rollout, {})]
-    returns = [(m, "mean return", "") for m in return_marks(rollout, {})]
+    found = []
+    for title, value, interval in measures(rollout.score.success_rate is not None):
+        number = value(rollout.score)
+        form = ".2f" if title == "Success rate" else ""
+        if number is not None:
+            words = f"{number:.2f}" if form else text.number(number)
+            found.append(Fact(title.lower(), words, _sure(rollout, interval(rollout), form)))
+    return found
+
+
+def _sure(rollout: Rollout, interval: Interval | None, form: str) -> str:
     count = len(rollout.returns)
-    return [Fact(label, m.label, _sure(m, form, count)) for m, label, form in [*rates, *returns]]
-
-
-def _sure(mark: Mark, form: str, count: int) -> str:
-    interval = mark.interval
     if interval is None:
         return f"{text.plural(count, 'episode')}: too few for an interval"
     if interval.low == interval.high:

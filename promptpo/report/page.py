@@ -20,6 +20,7 @@ from markupsafe import Markup
 from promptpo.common import text
 from promptpo.common.plaintext import clean
 from promptpo.common.twins import side_by_side
+from promptpo.report.chart import chart
 from promptpo.report.rounds import Budget
 from promptpo.report.tables import Table, runs_table
 from promptpo.report.views import RunView
@@ -151,6 +152,6 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals.update(is_live=lambda run: run.status == LIVE)
+    environment.globals.update(is_live=lambda run: run.status == LIVE, chart=chart)
     environment.filters.update(number=text.number, plural=text.plural)
     return environment

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from promptpo.report.population_chart import Line, population_chart
-from promptpo.report.svg import NARROW, WIDE, Charts
+from promptpo.common.blocks import Chart, Line
 from promptpo.report.tables import Cell, Table, blank, return_cell, success_cell, without
 from promptpo.report.texts import has_details
 from promptpo.store.reading import RunRecord
@@ -38,7 +37,7 @@ class PopulationSection:
     ``left_out`` is how many earlier policies the last table leaves out.
     """
 
-    charts: Charts
+    chart: Chart
     table: Table
     instructions: tuple[InstructionView, ...]
     changes: Table | None
@@ -74,13 +73,13 @@ def population_section(run: RunRecord, prefix: str) -> PopulationSection | None:
         return None
     found = sorted(_histories(told), key=_order)[:_SHOWN]
     draws = [(p.round, draw) for p in told for draw in p.draws]
-    lines = [
-        Line(h.last.name, h.weights, lead=i == 0, gone=not h.stands) for i, h in enumerate(found)
-    ]
+    lines = [_line(h, lead=i == 0) for i, h in enumerate(found)]
     return PopulationSection(
-        Charts(
-            population_chart(lines, width=WIDE, height=300),
-            population_chart(lines, width=NARROW, height=280),
+        Chart(
+            "Weight of each instruction after each round",
+            "rounds",
+            tuple(sorted(lines, key=lambda line: (line.css == "lead", not line.dropped))),
+            whole=True,
         ),
         _table(run, found, prefix),
         tuple(
@@ -89,6 +88,20 @@ def population_section(run: RunRecord, prefix: str) -> PopulationSection | None:
         _changes_table(told, prefix),
         _draws_table(run, draws[-_MOST:], prefix),
         max(len(draws) - _MOST, 0),
+    )
+
+
+def _line(history: _History, *, lead: bool) -> Line:
+    name = history.last.name
+    numbers, weights = zip(*history.weights, strict=True)
+    return Line(
+        name,
+        numbers,
+        weights,
+        css="lead" if lead else "" if history.stands else "gone",
+        tips=[f"{name} after round {number}: {weight:+.2f}" for number, weight in history.weights],
+        named=True,
+        dropped=not history.stands,
     )
 
 

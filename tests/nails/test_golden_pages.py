@@ -40,7 +40,7 @@ def report_data(folder):
         "probes": rows(view.probes),
         "hard": rows(view.hard),
         "tuning": rows(view.tuning.table) if view.tuning else [],
-        "curves": [title for title, _ in view.curves],
+        "curves": [figure.caption for figure in view.curves],
         "rounds": [
             {"headline": v.headline, "strategy": v.strategy, "table": rows(v.table)}
             for v in view.rounds
@@ -85,7 +85,7 @@ def test_a_benchmark_with_missing_runs_says_the_same(tmp_path):
     hold("bench", {
         **{name: told[name] for name in ("aggregates", "cells", "notes", "scores")},
         "page facts": view.facts,
-        "page matrix": [[row.spec, row.unit, *map(astuple, row.cells)] for row in view.matrix],
+        "page matrix": [[row.name, row.unit, *map(astuple, row.cells)] for row in view.specs],
         "page odds": [[name, *map(astuple, cells)] for name, cells in view.odds],
         "page cells": rows(view.cells),
         "page specs": [[v.words, v.missing, *map(astuple, v.published)] for v in view.specs],

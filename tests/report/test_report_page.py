@@ -72,7 +72,7 @@ def test_a_run_whose_candidates_all_fail(tmp_path):
     result, _ = scripted.run(tmp_path, scripted.replies([bad, bad]))
     html = (result.folder / "report.html").read_text()
     assert "no candidate got through its episodes" in html
-    assert html.count('class="failure"') == 4  # two crosses, in the wide and the narrow chart
+    assert html.count('class="failure"') == 2
 
 
 def changed(folder, change):

@@ -2,12 +2,12 @@
 
     python benchmarks/salience.py RUN [RUN ...]
 
-Takes runs of ``--method r2po --shown three``. R2PO's measure (arXiv 2605.08315): of the revisions
-with a lower mean return than the policy that was revised (regressions), the share in which the
-worst episode shown was worse than the median one and the critic's text has the word "worst". Most
-texts have it where the prompt names an episode the worst, and means of few episodes fall by chance:
-so the same share of all other revisions stands beside it, with Fisher's exact test, and that of
-the regressions beyond noise (Welch's test at 5%).
+Takes runs of ``--method r2po --set shown=three``. R2PO's measure (arXiv 2605.08315): of the
+revisions with a lower mean return than the policy that was revised (regressions), the share in
+which the worst episode shown was worse than the median one and the critic's text has the word
+"worst". Most texts have it where the prompt names an episode the worst, and means of few episodes
+fall by chance: so the same share of all other revisions stands beside it, with Fisher's exact
+test, and that of the regressions beyond noise (Welch's test at 5%).
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def revisions(run: RunRecord) -> Iterator[Revision]:
     Raises RunError where no critic saw worst, median and best episodes.
     """
     if run.settings.get("shown") != "three":
-        raise RunError(f"{run.folder}: not a run of --method r2po --shown three")
+        raise RunError(f"{run.folder}: not a run of --method r2po --set shown=three")
     for trial in run.policies:
         texts = [c.reply.text for k, c in trial.calls.items() if k.role == "critic" and c.reply]
         parent = run.trials.get(next(iter(trial.candidate.parents), ""))

@@ -29,7 +29,6 @@ FLOORS = (
     {"policies", "racing"},
     {"llm", "spec"},
     {"config", "types"},
-    {"counts"},
     {"outcomes"},
     {"common"},
     {"errors", "stats", "version"},

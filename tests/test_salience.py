@@ -82,4 +82,4 @@ def test_shares_of_regressions_stand_beside_those_of_all_others(tmp_path):
 def test_a_run_whose_critic_saw_one_episode_is_refused(tmp_path):
     done = measured(written(tmp_path / "a", "median"))
     assert done.returncode == 1
-    assert "not a run of --method r2po --shown three" in done.stderr
+    assert "not a run of --method r2po --set shown=three" in done.stderr

@@ -6,8 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, TextIO, cast
 
 from promptpo.cli.listing import print_table
-from promptpo.cli.parser import Parser, add_out
-from promptpo.cli.settings import add_settings
+from promptpo.cli.parser import Parser, add_out, add_settings
 from promptpo.cli.sweep import at_once, print_rows
 from promptpo.common import text
 from promptpo.common.streams import output

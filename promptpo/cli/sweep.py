@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TextIO, cast
 
-from promptpo import config
 from promptpo.common import text
 from promptpo.common.streams import output
 from promptpo.common.terminal import say
@@ -18,7 +17,7 @@ from promptpo.config import RunConfig
 from promptpo.errors import EXIT_INTERRUPTED, PromptPOError, UsageError
 from promptpo.matrix.plan import SUITE_FILE, Plan, PlanFolder, PlannedRun, limits_of
 from promptpo.methods import find_method
-from promptpo.run import options
+from promptpo.run.settings import changes, merge
 
 
 def settings_of_runs(
@@ -55,7 +54,7 @@ def begin(specs: Sequence[str], seeds: Sequence[int], layers: Sequence[Mapping[s
             check_configured(settings.model or "", settings.api_base)
             check_priced(settings.model or "", settings.max_cost)
         check_ready(settings.trackers)
-    given = options.merge(*layers)
+    given = merge(*layers)
     out = Path(given.pop("out", RunConfig.out))
     given["model"] = given.get("model") or os.environ.get("PROMPTPO_MODEL", "").strip() or None
     shared = {k: v for k, v in given.items() if k not in ("spec", "seed") and v is not None}
@@ -71,18 +70,9 @@ def resume(folder: PlanFolder, layers: Sequence[Mapping[str, Any]]) -> int:
     if (folder.path / SUITE_FILE).is_file():
         words = "its runs are those of a benchmark: `promptpo bench` with the suite's file goes on"
         raise UsageError(f"{folder.path}: {words}")
-    plan, given = folder.read(), options.merge(*layers)
+    plan, given = folder.read(), merge(*layers)
     given.pop("out", None)
-    changed = {k: v for k, v in given.items() if plan.settings.get(k) != v}
-    method = str(plan.settings.get("method", RunConfig.method))
-    declared = options.fields(method)
-    for name, value in changed.items():
-        if name not in declared or not declared[name].metadata["resumable"]:
-            spelled = options.flag(name, method) if name in declared else f"--{name}"
-            raise UsageError(
-                f"{spelled} cannot change when a sweep is resumed; leave it out or start a new one"
-            )
-        config.check_setting(options.kind_of(name, method), name, value)
+    changed = changes(plan.settings, given, "sweep")
     return _run(folder, replace(plan, settings={**plan.settings, **changed}), changed)
 
 

@@ -102,7 +102,7 @@ def _label(settings: Mapping[str, Any], names: Sequence[str]) -> str:
 
 def _identity(history: History) -> dict[str, Any]:
     """The settings that are compared, method and model first; defaults where a log has none."""
-    known = {n: field.default for n, field in config.fields().items() if n != "facts"}
+    known = {n: s.default for n, s in config.fields(config.RunConfig).items() if n != "facts"}
     known |= history.run.settings
     first = {name: known.pop(name) for name in ("method", "model")}
     return {**first, **{k: v for k, v in known.items() if k not in _CIRCUMSTANCES}}

@@ -79,8 +79,8 @@ class PolicyFile:
             raise UsageError(f"{what}, and the text holds no PREPARED = {{...}}; name its file")
         raise UsageError(
             f"{what}, and the file has no such values (PREPARED); `promptpo SPEC --model"
-            f" file:{self.path} --rounds 1 --candidates 1 --probe 20` runs it on random episodes:"
-            " best/policy.py of that run has them"
+            f" file:{self.path} --rounds 1 --candidates 1 --set probe=20` runs it on random"
+            " episodes: best/policy.py of that run has them"
         )
 
     @cached_property

@@ -25,14 +25,14 @@ from promptpo.matrix.results import CELLS, CURVES, BenchRun, read_results
 from promptpo.matrix.runner import Outcome, run_plan, statuses_of
 from promptpo.matrix.suite import Entrant, Suite
 from promptpo.methods import asks_for_policies, find_method
-from promptpo.run.options import flag
+from promptpo.run import settings as run_settings
 from promptpo.run.settings import recording_path
 
 #: Settings that make no difference to what is compared: they may change from session to session.
 _FREE = {
     name
-    for name, declared in fields().items()
-    if declared.metadata["resumable"] and declared.metadata["group"] in ("machine", "model", "task")
+    for name, declared in fields(RunConfig).items()
+    if declared.resumable and declared.group in ("machine", "model", "task")
 } - {"model"}
 
 #: Limits on calls of language models: nothing that bounds a run which asks none.
@@ -105,10 +105,8 @@ class Bench:
             if not changed:
                 continue
             name, method = changed[0], str(now.get("method") or was.get("method"))
-            try:
-                spelled = flag(name, method)
-            except KeyError:
-                spelled = f"--{name}"
+            declared = run_settings.fields(method)
+            spelled = declared[name].flag if name in declared else f"--{name}"
             raise UsageError(
                 f"{path}: {run} was run with {spelled} {was.get(name)}, and the suite now says"
                 f" {now.get(name)}; give the suite another name, the method another label, or put"

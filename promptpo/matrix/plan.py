@@ -23,12 +23,14 @@ from typing import Any
 from promptpo import config
 from promptpo.common.files import fate, write_atomically
 from promptpo.common.values import shown
-from promptpo.config import RunConfig, check_setting
+from promptpo.config import RunConfig
 from promptpo.errors import FileError, PromptPOError, RunError, UsageError, file_error
-from promptpo.run import options
+from promptpo.run.settings import REMOVED, fields
+
+_SETTINGS = config.fields(RunConfig)
 
 #: Settings that end a run, and their defaults; each run of a plan has them for itself.
-LIMITS = {n: f.default for n, f in config.fields().items() if f.metadata["group"] == "limits"}
+LIMITS = {name: s.default for name, s in _SETTINGS.items() if s.group == "limits"}
 
 #: Runs of a plan, at most.
 MOST = 1000
@@ -118,13 +120,13 @@ def as_flags(settings: Mapping[str, Any]) -> list[str]:
     """Return settings as command-line options, without ``workers`` and what is None."""
     flags = []
     for name, value in settings.items():
-        word = name.replace("_", "-")
-        if name == "workers":
+        if name == "workers" or value is None:
             continue
-        if isinstance(value, bool):
-            flags.append(f"--{word}" if value else f"--no-{word}")
-        elif value is not None:
-            flags.append(f"--{word}={value}")
+        text = str(value).lower() if isinstance(value, bool) else value
+        if name == "preset" or (name in config.OPTIONS and not isinstance(value, bool)):
+            flags.append(f"--{name.replace('_', '-')}={text}")
+        else:
+            flags += ["--set", f"{name}={text}"]
     return flags
 
 
@@ -135,7 +137,8 @@ def limits_of(settings: Mapping[str, Any]) -> str:
         for name, default in LIMITS.items()
         if (value := settings.get(name, default)) != default
     }
-    return " ".join(flag.replace("=", " ") for flag in as_flags(limits))
+    words = as_flags(limits)
+    return " ".join(w.replace("=", " ") if w.startswith("--") else w for w in words)
 
 
 def read_seeds(text: str) -> tuple[int, ...]:
@@ -155,7 +158,7 @@ def read_seeds(text: str) -> tuple[int, ...]:
             raise UsageError(f"--seeds: {first}..{last} are more than {MOST:,} seeds")
         seeds += range(first, last + 1)
     for seed in seeds:
-        check_setting(RunConfig, "seed", seed)
+        _SETTINGS["seed"].check(seed)
     return tuple(dict.fromkeys(seeds))
 
 
@@ -315,11 +318,11 @@ def _check(plan: Plan) -> None:
     for settings, merged in layers:
         method = merged.get("method", RunConfig.method)
         for name, value in settings.items():
-            if name != "preset" and name not in options.REMOVED:
-                check_setting(options.kind_of(name, method), name, value)
+            if name != "preset" and name not in REMOVED:
+                fields(method)[name].check(value)
     for run in plan.runs:
-        check_setting(RunConfig, "spec", run.spec)
-        check_setting(RunConfig, "seed", run.seed)
+        _SETTINGS["spec"].check(run.spec)
+        _SETTINGS["seed"].check(run.seed)
         for name in (run.name, run.label or run.name):
             if not isinstance(name, str) or Path(name).name != name:
                 raise UsageError(f"no name of a folder: {name!r}")

@@ -21,8 +21,14 @@ from promptpo.config import RunConfig
 from promptpo.errors import PromptPOError, SpecError, UsageError
 from promptpo.matrix.plan import read_seeds
 from promptpo.methods import check_tunes, find_method, fixed_settings, tunes
-from promptpo.run.config_file import check_key, line_of, read_toml
-from promptpo.run.options import all_options, build, fields, kind_of
+from promptpo.run.settings import (
+    all_settings,
+    build,
+    check_key,
+    fields,
+    line_of,
+    read_toml,
+)
 from promptpo.spec import EnvSpec, known_specs, load_spec
 from promptpo.spec.catalog import split
 
@@ -239,7 +245,7 @@ class _Reader:
         for key, value in self.nested("budget", {}).items():
             if key not in BUDGET:
                 raise self.wrong(key, unknown_name("budget", key, BUDGET), after)
-            check_key(self.where(key, after), BUDGET[key], RunConfig, value)
+            check_key(self.where(key, after), BUDGET[key], fields()[BUDGET[key]], value)
             limits[BUDGET[key]] = value
         if not limits:
             words = f"no budget; below [budget] give one or more of {', '.join(BUDGET)}"
@@ -317,10 +323,10 @@ class _Reader:
                 words = "the suite says it for all methods: in specs, seeds or [budget]"
                 raise UsageError(f"{where}: {key} is not for a method; {words}")
             if name not in known and name != "preset":
-                if not of_all or name not in all_options():
+                if not of_all or name not in all_settings():
                     raise UsageError(f"{where}: {unknown_name('setting', key, known)}")
                 continue
-            check_key(where, name, kind_of(name, method) if name in known else None, value)
+            check_key(where, name, known.get(name), value)
             if not (of_all and name in fixed_settings(method)):
                 settings[name] = value
         return settings

@@ -8,12 +8,17 @@ from promptpo.common import text
 from promptpo.prompts.promptpo.words import strategy_line
 from promptpo.racing import Difference, Paired, standard_error
 from promptpo.report.tables import Cell, Table, blank, return_cell, success_cell, without
+from promptpo.report.texts import has_details
 from promptpo.stats import success_interval
 from promptpo.store.codec import score_of
 from promptpo.store.reading import RunRecord
+from promptpo.store.record import Record
 from promptpo.store.standings import HardEpisode, Meeting, hard_episodes, meeting
 from promptpo.store.trials import RoundRecord, Trial
 from promptpo.types import Episode, Rollout, Score
+
+#: Rows of a table of the method's own that a page shows, at most: the latest.
+_MOST_ROWS = 400
 
 _WORDS = {1: "better", -1: "worse", 0: "not told apart"}
 
@@ -206,3 +211,35 @@ def _bound_cell(score: Score, episodes: int | None) -> Cell:
         return blank()
     interval = success_interval(round(score.success_rate * episodes), episodes)
     return Cell(f"{interval.low:.2f}", interval.low) if interval else blank()
+
+
+def method_tables(run: Record, prefix: str) -> list[tuple[Table, str]]:
+    """Return the tables of the method's own facts, the latest rows of each, and their summaries.
+
+    A cell that holds the name of a policy leads to it.
+    """
+    shown = []
+    for title, by_round in run.tables.items():
+        last = by_round[max(by_round)]
+        parts = [by_round[number] for number in sorted(by_round)] if last.adds else [last]
+        rows = [row for part in parts for row in part.rows][-_MOST_ROWS:]
+        cells = [tuple(_method_cell(run, value, prefix) for value in row) for row in rows]
+        numbers = [
+            bool(column) and all(isinstance(value, int | float | None) for value in column)
+            for column in zip(*rows, strict=False)
+        ]
+        columns = tuple(zip(last.columns, numbers, strict=False))
+        shown.append(
+            (Table(title, columns, tuple(row[: len(columns)] for row in cells)), last.text)
+        )
+    return shown
+
+
+def _method_cell(run: Record, value: str | float | None, prefix: str) -> Cell:
+    if value is None:
+        return blank()
+    if not isinstance(value, str):
+        return Cell(text.number(value), value)
+    trial = run.trials.get(value)
+    linked = trial is not None and has_details(run, trial)
+    return Cell(value, value, href=f"#{prefix}{value}" if linked else "")

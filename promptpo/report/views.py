@@ -14,11 +14,11 @@ from promptpo.report import texts
 from promptpo.report.facts import Fact, facts, figures, settings
 from promptpo.report.feedback import ClassView, class_views
 from promptpo.report.figures import curve_figures, life_chart, score_figures
-from promptpo.report.population import PopulationSection, population_section
 from promptpo.report.preparing import PreparingSection, preparing_section
 from promptpo.report.rounds import Budget, RoundView, round_views
 from promptpo.report.standings import (
     hard_table,
+    method_tables,
     probe_name,
     probes_table,
     rounds_table,
@@ -130,9 +130,9 @@ class RunView:
         return life_chart(test, self.run.references), life_table(test)
 
     @cached_property
-    def population(self) -> PopulationSection | None:
-        """The instructions that policies were written under; None where there are none."""
-        return population_section(self.run, self.prefix)
+    def method_tables(self) -> list[tuple[Table, str]]:
+        """The tables of the method's own facts, each with its summary."""
+        return method_tables(self.run, self.prefix)
 
     @cached_property
     def tuning(self) -> TuningSection | None:

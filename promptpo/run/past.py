@@ -9,7 +9,7 @@ from pathlib import Path
 
 from promptpo.config import RunConfig, flat
 from promptpo.errors import RunError, UsageError
-from promptpo.run.options import build, without_removed
+from promptpo.run.settings import build, without_removed
 from promptpo.store.evals import KeptEvaluation
 from promptpo.store.reading import RunRecord, read_record
 from promptpo.store.tally import Usage

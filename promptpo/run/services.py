@@ -33,7 +33,7 @@ from promptpo.store.memo import Memo, digest
 from promptpo.types import (
     Candidate,
     Key,
-    Population,
+    MethodTable,
     Rollout,
     Round,
     SummaryRun,
@@ -209,10 +209,10 @@ class RunServices:
         begun = self.memo.record.begun(number, self.config.candidates)
         return self.ledger.open_round(number, begun, guests)
 
-    def record(self, fact: Candidate | Round | Population) -> None:
+    def record(self, fact: Candidate | Round | MethodTable) -> None:
         """Write down what has become of something, in the log and where people look."""
-        if isinstance(fact, Population):
-            self.write_down("population", **encode(fact))
+        if isinstance(fact, MethodTable):
+            self.write_down("table", **encode(fact))
             return
         if isinstance(fact, Round):
             self._record_round(fact)

@@ -18,7 +18,7 @@ from promptpo.tuning import TuningAccount
 from promptpo.types import (
     Candidate,
     Key,
-    Population,
+    MethodTable,
     Preparation,
     Rollout,
     SummaryRun,
@@ -52,7 +52,7 @@ class Fold:
             ``prepared_by`` is the key of the candidate for which it ran, ``values_in`` its name by
             the digest of the values.
         ends: the events of the rounds that have ended, by number; ``rounds_done`` is the last one.
-        populations: the instructions after each round, by number, of methods that have some.
+        tables: facts of the method's own, by title and round.
         selection, finished: what was decided, as the event says it; None before that, and
             ``finished`` in a run that goes on after its end.
         tested: the last policy with held-out episodes that did not fail, and these.
@@ -84,7 +84,7 @@ class Fold:
         self.values_in: dict[str, str] = {}
         self.ends: dict[int, Mapping[str, Any]] = {}
         self.rounds_done = 0
-        self.populations: dict[int, Population] = {}
+        self.tables: dict[str, dict[int, MethodTable]] = {}
         self.selection: Mapping[str, Any] | None = None
         self.finished: Mapping[str, Any] | None = None
         self.tested: tuple[Candidate, Rollout] | None = None
@@ -238,8 +238,9 @@ class Fold:
         self.ends[data["round"]] = data
         self.rounds_done = max(self.rounds_done, data["round"])
 
-    def _on_population(self, data: Mapping[str, Any]) -> None:
-        self.populations[data["round"]] = decode(Population, data)
+    def _on_table(self, data: Mapping[str, Any]) -> None:
+        table = decode(MethodTable, data)
+        self.tables.setdefault(table.title, {})[table.round] = table
 
     def _on_selection(self, data: Mapping[str, Any]) -> None:
         self.selection = data

@@ -10,7 +10,7 @@ from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hin
 
 from promptpo.llm.recording import FORMAT
 from promptpo.tuning import TuningAccount
-from promptpo.types import Key, Note, Population, Preparation, Rollout
+from promptpo.types import Key, MethodTable, Note, Preparation, Rollout
 
 __all__ = ["EVENTS", "FORMAT", "INFO", "KEY", "fits", "is_event", "shape_of"]
 
@@ -133,8 +133,8 @@ EVENTS: dict[str, dict[str, Any]] = {
         "round": int, "winner": str, "score": SCORE, "best": {"name": str, "score": SCORE},
         "notes": _NOTES,
     },
-    # The instructions that policies are written under, as they stand after a round.
-    "population": shape_of(Population),
+    # Facts of a method's own, as they stand after a round.
+    "table": shape_of(MethodTable),
     "selection": {"finalists": [{"name": str, "score": SCORE}], "winner": (None, str)},
     "test": {"name": str, "digest": str},
     "finished": {"status": str, "reason": str, "best": (None, str), "score": SCORE},

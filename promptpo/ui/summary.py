@@ -158,7 +158,7 @@ def _price(record: Record) -> list[Row]:
         *cost,
         ("env steps", steps_words(record.usage)),
         *_preparing(record),
-        *_instructions(record),
+        *_tables(record),
     ]
 
 
@@ -171,16 +171,7 @@ def _preparing(record: Record) -> list[Row]:
     return [("prepare", f"{text.plural(len(names), 'candidate')}, {took:.3g} s of computing")]
 
 
-def _instructions(record: Record) -> list[Row]:
-    """How many instructions policies are written under in the end, and what became of others."""
-    if not record.populations:
-        return []
-    told = record.populations.values()
-    active = len(record.populations[max(record.populations)].of("active"))
-    counts = {
-        "admitted": sum(len(p.admitted) for p in told),
-        "rejected": sum(len(p.of("rejected")) for p in told),
-        "pruned": sum(len(p.of("pruned")) for p in told),
-    }
-    rest = [f"{count} {what}" for what, count in counts.items() if count]
-    return [("population", ", ".join([text.plural(active, "active instruction"), *rest]))]
+def _tables(record: Record) -> list[Row]:
+    """Return a row for each table of the method's own that has a summary."""
+    latest = [by_round[max(by_round)] for by_round in record.tables.values()]
+    return [(table.title.lower(), table.text) for table in latest if table.text]

@@ -25,8 +25,7 @@ from promptpo.rollout import PlayJob, episode_seeds, open_executor, worker_setti
 from promptpo.rollout.apart import apart
 from promptpo.rollout.jobs import UNPLAYED
 from promptpo.run.loop import run_to_end
-from promptpo.run.options import build, elsewhere
-from promptpo.run.settings import settings_of
+from promptpo.run.settings import build, elsewhere, settings_of
 from promptpo.spec import EnvSpec, Task, load_spec
 from promptpo.store.folder import RunFolder
 from promptpo.store.reading import standing

@@ -103,6 +103,6 @@ def test_a_member_with_a_label_has_settings_and_a_folder_of_its_own(tmp_path):
 
     read = PlanFolder(tmp_path).read()
     assert read.flags(plain) == ["--rounds=3", "--model=builtin", "--spec=nim", "--seed=0"]
-    assert read.flags(other)[2:4] == ["--method=random-search", "--scale=2.0"]
+    assert read.flags(other)[2:5] == ["--method=random-search", "--set", "scale=2.0"]
     assert [str(m.place) for m in read.runs] == ["nim", "random search/nim"]
     assert [str(m) for m in read.runs] == ["nim seed 0", "random search: nim seed 0"]

@@ -36,16 +36,16 @@ def test_facts_stand_in_every_stage_between_action_and_reward(capsys, walk):
     assert printed.count(SECTION) == printed.count("## What the policy does") == 6
 
 
-@pytest.mark.parametrize("options", [["--no-facts"], ["--preset", "paper"]])
+@pytest.mark.parametrize("options", [["--set", "facts=false"], ["--preset", "paper"]])
 def test_they_can_be_withheld_from_every_stage(capsys, walk, options):
-    told = prompts(capsys, walk, *options, "--facts")
+    told = prompts(capsys, walk, *options, "--set", "facts=true")
     printed = prompts(capsys, walk, *options)
     assert "3 kg" not in printed
     assert printed == told.replace(SECTION, "## Reward of one step")
 
 
 def test_the_paper_preset_can_be_told_them_again(capsys, walk):
-    assert SECTION in prompts(capsys, walk, "--preset", "paper", "--facts")
+    assert SECTION in prompts(capsys, walk, "--preset", "paper", "--set", "facts=true")
 
 
 @pytest.mark.slow

@@ -14,9 +14,9 @@ from promptpo.common.plaintext import clean_line
 from promptpo.common.terminal import say
 from promptpo.common.twins import side_by_side
 from promptpo.errors import PromptPOError, UsageError
+from promptpo.matrix.overview import counts
+from promptpo.matrix.plan import PlanFolder
 from promptpo.store.summary import Summary, summary_of
-from promptpo.sweep.folder import sweeps_in
-from promptpo.sweep.overview import counts
 
 if TYPE_CHECKING:
     import sandbox
@@ -134,7 +134,7 @@ def list_members(name: str) -> int:
 
 def list_suites() -> int:
     """Print the suites of benchmarks that ship, one a line."""
-    from promptpo.bench.suite_file import shipped_suites
+    from promptpo.matrix.suite import shipped_suites
 
     print_table(("suite", "what it compares"), list(shipped_suites().items()))
     return 0
@@ -164,10 +164,10 @@ def run_rows(out: Path) -> list[tuple[str, ...]]:
 def sweep_rows(out: Path, rows: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
     """One row for each sweep, the latest first, and how its runs stand, which are in ``rows``."""
     found: list[tuple[str, ...]] = []
-    for sweep in reversed(sweeps_in(out)):
+    for sweep in reversed(PlanFolder.all_in(out)):
         name = text.near_path(sweep.path)
         states = [status for run, status, *_ in rows if Path(name) in Path(run).parents]
-        states += ["waiting"] * (len(sweep.read().members) - len(states))
+        states += ["waiting"] * (len(sweep.read().runs) - len(states))
         found.append((name, counts(states)))
     return found
 

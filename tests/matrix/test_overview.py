@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from promptpo.sweep.overview import (
+from promptpo.matrix.overview import (
     LiveOverview,
     PlainOverview,
     counts,
@@ -15,11 +15,11 @@ from promptpo.sweep.overview import (
     states,
     table,
 )
-from promptpo.sweep.plan import Member
+from promptpo.matrix.plan import PlannedRun
 from promptpo.ui.status import RunStatus
 
-REACH = Member("metaworld_reach", "metaworld_reach", 12)
-NIM = Member("nim", "nim", 0)
+REACH = PlannedRun("metaworld_reach", "metaworld_reach", 12)
+NIM = PlannedRun("nim", "nim", 0)
 GOING = RunStatus(
     status="running", state="round 12 of 100", steps=12_345_678, cost=12.345,
     best={"mean_return": 4872.4, "success_rate": 0.85},
@@ -67,9 +67,9 @@ def test_the_longest_line_fits_into_80_columns():
 
 
 def test_on_a_low_terminal_what_goes_on_is_shown_and_in_the_end_all(monkeypatch):
-    many = {Member("nim", "nim", seed): None for seed in range(40)}
-    many[Member("nim", "nim", 30)] = GOING
-    many[Member("nim", "nim", 35)] = FAILED
+    many = {PlannedRun("nim", "nim", seed): None for seed in range(40)}
+    many[PlannedRun("nim", "nim", 30)] = GOING
+    many[PlannedRun("nim", "nim", 35)] = FAILED
     screen = Screen()
     with LiveOverview(many, screen) as view:
         view.show(REACH, GOING)
@@ -102,8 +102,11 @@ def test_plain_lines_say_each_state_once():
 
 
 def test_how_many_are_how_far():
-    assert counts(states([GOING, None, GOING, FAILED])) == "4 runs: 1 failed, 2 running, 1 waiting"
-    assert counts(states([None])) == "1 run: 1 waiting"
+    assert (
+        counts(states(dict(enumerate([GOING, None, GOING, FAILED]))))
+        == "4 runs: 1 failed, 2 running, 1 waiting"
+    )
+    assert counts(states({NIM: None})) == "1 run: 1 waiting"
 
 
 def test_rounds_that_take_no_time_are_told_of_only_now_and_then():

@@ -7,10 +7,9 @@ with 20,000 repetitions and ``RandomState(0)``; ``create_performance_profile`` w
 import numpy as np
 import pytest
 
-from promptpo.bench.statistics import (
+from promptpo.matrix.statistics import (
     AGGREGATES,
     estimate,
-    estimate_improvement,
     improvement,
     interquartile_mean,
     optimality_gap,
@@ -44,7 +43,7 @@ def test_an_aggregate_and_its_interval_are_those_of_rliable(name):
 
 
 def test_the_probability_of_improvement_is_that_of_rliable():
-    found = estimate_improvement(X, Y)
+    found = estimate(improvement, X, Y)
 
     assert found.value == pytest.approx(0.8)
     # Its values are sixtieths: an end of the interval may lie one of them off.
@@ -92,7 +91,7 @@ def test_one_run_a_spec_gives_no_interval():
     single = np.array([[0.5, 0.7, 0.9]])
 
     assert estimate(interquartile_mean, single).interval is None
-    assert estimate_improvement(single, np.repeat(single, 3, axis=0)).interval is None
+    assert estimate(improvement, single, np.repeat(single, 3, axis=0)).interval is None
     assert np.isnan(profile(single, np.array([0.5])).low).all()
 
 

@@ -15,8 +15,8 @@ from own_cartpole import own_cartpole
 
 import promptpo
 from promptpo.cli import main
-from promptpo.sweep import folder as sweep_folder
-from promptpo.sweep.folder import SweepFolder
+from promptpo.matrix import plan as plans
+from promptpo.matrix.plan import PlanFolder
 
 ROOT = Path(promptpo.__file__).parents[1]
 ENV = {**os.environ, "PYTHONPATH": str(ROOT), "PROMPTPO_MODEL": ""}
@@ -45,7 +45,7 @@ def run(folder, *argv):
 
 def only_sweep(folder):
     (path,) = (folder / "runs" / "sweeps").iterdir()
-    return SweepFolder(path)
+    return PlanFolder(path)
 
 
 def runs_in(sweep):
@@ -69,8 +69,8 @@ def wait_until(what, process):
 
 
 def children_of(process):
-    of = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-    return [int(word) for word in of.read_text().split()]
+    tasks = Path(f"/proc/{process.pid}/task").glob("*/children")
+    return [int(word) for task in tasks for word in task.read_text().split()]
 
 
 def has_ended(pid):
@@ -203,8 +203,8 @@ def test_what_began_with_a_kill_or_ctrl_c_goes_on_and_nothing_is_begun_twice(tmp
     argv = ("nim", "cartpole", "--seeds", "1,2", "--workers", "2", *WAITING)
     process = start(tmp_path, *argv)
     wait_until(lambda: len([*tmp_path.glob("runs/sweeps/*/*/*/prompts/*.md")]) == 2, process)
+    wait_until(lambda: len(children_of(process)) == 2, process)
     children = children_of(process)
-    assert len(children) == 2
     process.kill()  # its runs see that it is gone, and end
     process.communicate()
     sweep = only_sweep(tmp_path)
@@ -256,7 +256,7 @@ def test_a_sweep_that_is_going_on_is_not_begun_again(tmp_path, capsys, monkeypat
     process = start(tmp_path, "nim", "--seeds", "1,2", *WAITING)
     wait_until(lambda: [*tmp_path.glob("runs/sweeps/*/nim/*/prompts/*.md")], process)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sweep_folder, "_PATIENCE", 0)
+    monkeypatch.setattr(plans, "_PATIENCE", 0)
     try:
         assert main(["--resume", "latest"]) == 6
         assert "another process is running it; wait for it or stop it" in capsys.readouterr().err

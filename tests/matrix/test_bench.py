@@ -10,11 +10,10 @@ from pathlib import Path
 import pytest
 
 import promptpo
-from promptpo.bench.runner import open_bench
-from promptpo.bench.suite import Cell, read_suite
-from promptpo.bench.suite_file import load_suite
 from promptpo.cli import main
 from promptpo.errors import UsageError
+from promptpo.matrix.bench import open_bench
+from promptpo.matrix.suite import load_suite
 
 ROOT = Path(promptpo.__file__).parents[1]
 ENV = {**os.environ, "PYTHONPATH": str(ROOT), "PROMPTPO_MODEL": ""}
@@ -75,11 +74,11 @@ def test_calls_and_cost_bound_what_asks_a_language_model_alone(suite):
     bench = open_bench(load_suite(str(suite)), suite.parent)
     limits = {
         member.label: [bench.plan.settings_of(member)[f"max_{of}"] for of in ("calls", "cost")]
-        for member in bench.plan.members
+        for member in bench.plan.runs
     }
     assert limits["by hand"] == [3, 1.0]
     assert limits["no model"] == [None, None]
-    steps = {bench.plan.settings_of(member)["max_env_steps"] for member in bench.plan.members}
+    steps = {bench.plan.settings_of(member)["max_env_steps"] for member in bench.plan.runs}
     assert steps == {4000}
 
 
@@ -155,16 +154,17 @@ def test_a_benchmark_that_was_killed_goes_on_and_begins_nothing_twice(suite, cap
     assert sorted((run["spec"], run["config"]["method"]) for run in begun) == [
         ("cartpole", "random-search"), ("nim", "promptpo"), ("nim", "random-search"),
     ]  # fmt: skip
-    stored, cells = read_suite(folder)
-    assert stored.name == "mine"
-    assert [(c.spec, c.label, bool(c.run)) for c in cells] == [
+    stored = json.loads((folder / "suite.json").read_text())
+    assert stored["suite"]["name"] == "mine"
+    cells = stored["cells"]
+    assert [(c["spec"], c["label"], bool(c["run"])) for c in cells] == [
         ("cartpole", "random search", True),
         ("nim", "random search", True),
         ("nim", "by hand", True),
         ("nim", "replayed", False),
     ]
-    assert cells[-1] == Cell("replayed", "nim", 3, "", cells[-1].problem)
-    assert cells[-1].problem.startswith("no recording: ")
+    assert (cells[-1]["seed"], cells[-1]["run"]) == (3, "")
+    assert cells[-1]["problem"].startswith("no recording: ")
 
     suite.write_text(SUITE.replace("rounds = 2", "rounds = 3"))
     assert main([*argv, "--only", "random search"]) == 2

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from promptpo.bench.known import published, scale_of
-from promptpo.bench.suite_file import load_suite, shipped_suites
 from promptpo.errors import PromptPOError, UsageError
+from promptpo.matrix.suite import load_suite, published, scale_of, shipped_suites
 from promptpo.spec import load_spec, shipped_specs
 
 SUITE = """\
@@ -48,7 +47,7 @@ def written(tmp_path):
 
 
 def test_a_suite_is_what_its_file_says(written):
-    suite = load_suite(written()).suite
+    suite = load_suite(written())
     assert suite.specs == ("cartpole", "noise_world_board_1", "noise_world_board_2")
     assert suite.seeds == (0, 1)
     assert suite.budget == {"max_env_steps": 1000, "max_cost": 2.5}
@@ -60,7 +59,7 @@ def test_a_suite_is_what_its_file_says(written):
 
 
 def test_a_budget_ends_every_run_but_one_that_replays(written):
-    random, replayed = load_suite(written()).suite.entrants
+    random, replayed = load_suite(written()).entrants
     assert random.settings["patience"] == 0
     assert random.settings["rounds"] == 1000
     assert "rounds" not in replayed.settings
@@ -70,7 +69,7 @@ def test_what_a_method_decides_by_itself_is_not_told_it_by_a_setting_of_all(writ
     path = written("scale = 2.0", "scale = 2.0\ncandidates = 3")
     text = f'{Path(path).read_text()}\n[[methods]]\nmethod = "r2po"\n'
     Path(path).write_text(text)
-    random, _, r2po = load_suite(path).suite.entrants
+    random, _, r2po = load_suite(path).entrants
     assert random.settings["candidates"] == 3
     assert "candidates" not in r2po.settings
 
@@ -80,14 +79,14 @@ def test_what_a_method_decides_by_itself_is_not_told_it_by_a_setting_of_all(writ
 
 
 def test_scores_are_held_against_random_actions_and_the_best_known(written):
-    scales = load_suite(written()).suite.scales
+    scales = load_suite(written()).scales
     assert (scales["cartpole"].random, scales["cartpole"].best) == (22.8, 500.0)
     assert scales["noise_world_board_1"].measure == "success"
     assert scale_of(load_spec("mujoco_hopper")).best == 3091
 
 
 def test_published_rows_are_of_the_specs_of_the_suite(written):
-    rows = load_suite(written()).suite.published
+    rows = load_suite(written()).published
     assert {row.spec for row in rows} == {"cartpole"}
     assert {row.method for row in rows} == {"ProPS", "ProPS+", "deep RL", "R2PO"}
     assert all(row.source == "arXiv 2605.08315" and row.measure == "return" for row in rows)
@@ -139,12 +138,12 @@ def test_a_suite_that_there_is_not():
 
 def test_the_suites_that_ship():
     assert list(shipped_suites()) == ["metaworld50", "promptpo23", "r2po10", "smoke"]
-    assert len(load_suite("r2po10").suite.specs) == 10
-    assert len(load_suite("promptpo23").suite.specs) == 23
+    assert len(load_suite("r2po10").specs) == 10
+    assert len(load_suite("promptpo23").specs) == 23
 
 
 @pytest.mark.slow
 def test_all_tasks_of_meta_world_are_in_its_suite():
-    suite = load_suite("metaworld50").suite
+    suite = load_suite("metaworld50")
     assert len(suite.specs) == 50
     assert {scale.measure for scale in suite.scales.values()} == {"success"}

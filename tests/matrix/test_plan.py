@@ -6,10 +6,9 @@ import pytest
 
 from promptpo.cli.run import parser
 from promptpo.errors import UsageError
+from promptpo.matrix.plan import Plan, PlanFolder, PlannedRun, as_flags, limits_of, read_seeds
+from promptpo.matrix.runner import slots
 from promptpo.rollout.cores import available_cores
-from promptpo.sweep.folder import SweepFolder
-from promptpo.sweep.plan import Member, Plan, as_flags, limits_of, read_seeds
-from promptpo.sweep.schedule import slots
 
 
 @pytest.mark.parametrize(
@@ -45,19 +44,19 @@ def test_seeds_that_are_none(text, message):
 
 
 def test_each_run_is_in_a_plan_once():
-    nim, pong = Member("nim", "nim", 1), Member("pong", "pong", 1)
-    assert Plan.of([nim, pong, nim], {}).members == (nim, pong)
+    nim, pong = PlannedRun("nim", "nim", 1), PlannedRun("pong", "pong", 1)
+    assert Plan.of([nim, pong, nim], {}).runs == (nim, pong)
 
 
 def test_two_specs_of_one_name_would_share_a_folder():
-    members = [Member("/a/task.py", "task", 0), Member("/b/task.py", "task", 0)]
+    members = [PlannedRun("/a/task.py", "task", 0), PlannedRun("/b/task.py", "task", 0)]
     with pytest.raises(UsageError, match=r"/a/task.py and /b/task.py are both called task"):
         Plan.of(members, {})
 
 
 def test_too_many_runs_are_a_slip_of_the_hand():
     with pytest.raises(UsageError, match=r"1,001 runs are more than 1,000; name fewer --seeds"):
-        Plan.of([Member("nim", "nim", seed) for seed in range(1001)], {})
+        Plan.of([PlannedRun("nim", "nim", seed) for seed in range(1001)], {})
 
 
 def test_flags_are_read_as_the_settings_that_they_came_from():
@@ -97,13 +96,13 @@ def test_with_fewer_workers_than_cores_no_run_is_kept_to_some():
 
 
 def test_a_member_with_a_label_has_settings_and_a_folder_of_its_own(tmp_path):
-    plain, other = Member("nim", "nim", 0), Member("nim", "nim", 0, "random search")
+    plain, other = PlannedRun("nim", "nim", 0), PlannedRun("nim", "nim", 0, "random search")
     own = {other: {"method": "random-search", "scale": 2.0}}
     plan = Plan.of([plain, other], {"rounds": 3, "model": "builtin"}, own)
-    SweepFolder(tmp_path).write(plan)
+    PlanFolder(tmp_path).write(plan)
 
-    read = SweepFolder(tmp_path).read()
+    read = PlanFolder(tmp_path).read()
     assert read.flags(plain) == ["--rounds=3", "--model=builtin", "--spec=nim", "--seed=0"]
     assert read.flags(other)[2:5] == ["--method=random-search", "--set", "scale=2.0"]
-    assert [str(m.place) for m in read.members] == ["nim", "random search/nim"]
-    assert [str(m) for m in read.members] == ["nim seed 0", "random search: nim seed 0"]
+    assert [str(m.place) for m in read.runs] == ["nim", "random search/nim"]
+    assert [str(m) for m in read.runs] == ["nim seed 0", "random search: nim seed 0"]

@@ -178,7 +178,7 @@ def selection_table(run: Run) -> Table | None:
     ranked = sorted(finalists, key=lambda f: score_of(f["score"]).key, reverse=True)
     rows = []
     for finalist in ranked:
-        score, chosen = score_of(finalist["score"]), finalist["name"] == run.best
+        score, chosen = score_of(finalist["score"]), finalist["name"] == run.best_name
         note = Cell("chosen" if chosen else "", "", strong=chosen, kind="won" if chosen else "")
         name = Cell(finalist["name"], finalist["name"], strong=chosen)
         failed = Cell("failed", "", kind="failed") if score.failed else note

@@ -133,8 +133,7 @@ class _Writer:
         cells = [list(head)]
         for group in groups.values():
             columns = list(zip(*(rows[index][: len(head)] for index in group), strict=True))
-            cells.append([c[0] if isinstance(c[0], str) else
-                          " to ".join(map(_places, zip(*c, strict=True))) for c in columns])  # fmt: skip
+            cells.append([_merged(column) for column in columns])
             cells[-1][0] = label(cells[-1][0], group)
         if self.sheet.full:
             return table(cells), ""
@@ -323,6 +322,12 @@ def _places(points: Sequence[Place]) -> str:
         for values in zip(*points, strict=True)
     )
     return f"({', '.join(coordinates)})"
+
+
+def _merged(column: Sequence[str | tuple[Place, ...]]) -> str:
+    """Return a cell for several that are the same but for signs."""
+    first = column[0]
+    return first if isinstance(first, str) else " to ".join(map(_places, zip(*column, strict=True)))
 
 
 def _unsigned(cell: str | tuple[Place, ...]) -> object:

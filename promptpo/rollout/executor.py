@@ -1,53 +1,156 @@
-"""Where jobs run: the interface, and the one place that opens it."""
+"""Where jobs run: the executor, its local processes, and the one place that opens it."""
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from promptpo.common.concurrency import all_of
 from promptpo.errors import SpecError
-from promptpo.rollout.jobs import Job, RehearsalJob, Settings, TaskInfo
-from promptpo.rollout.local import LocalExecutor
+from promptpo.rollout.cores import available_cores
+from promptpo.rollout.jobs import (
+    BASE,
+    UNPLAYED,
+    Baseline,
+    BaselineJob,
+    DescribeJob,
+    InstancesJob,
+    Job,
+    PlayJob,
+    PlayRun,
+    RehearsalJob,
+    Settings,
+    TaskInfo,
+    divided,
+    joined,
+    of_instances,
+)
+from promptpo.rollout.workers import Workers
+from promptpo.types import Rollout, Stream, Trajectory
 
 if TYPE_CHECKING:
     from promptpo.config import RunConfig
     from promptpo.spec import EnvSpec
 
 R = TypeVar("R")
+#: Episodes of a behaviour of the task that a worker plays at a time, one after the other.
+_AT_ONCE = 5
 
 
-class Executor(Protocol):
-    """Runs jobs somewhere, several at a time."""
+class Executor(ABC):
+    """Runs jobs somewhere, cut into parts for ``slots`` workers that have one part at a time each.
 
-    async def describe(self) -> TaskInfo:
-        """Open the environment and the sandbox; raises SpecError or IsolationError."""
-        ...
+    How many there are decides how a job is cut, and never what comes of it.
+    """
 
-    async def run(self, job: Job[R]) -> R:
-        """The answer to one job.
-
-        A policy or a Feedback class that fails is an answer. An environment that fails under a
-        policy is asked once more; then it is the policy's error, of the kind "environment". Raises
-        SpecError where the environment cannot be made, or fails without a policy.
-        """
-        ...
+    def __init__(self) -> None:
+        self._playing = 0
 
     @property
+    @abstractmethod
+    def slots(self) -> int:
+        """Number of workers that there are, or will soon be; 1 or more."""
+
+    @property
+    @abstractmethod
     def about(self) -> dict[str, Any]:
         """Where jobs are run, for the record of a run."""
-        ...
 
+    @abstractmethod
     def tell(self, notify: Callable[..., None]) -> None:
         """Let ``notify`` hear notices of a line each, in any thread.
 
         It is called with the text, and with ``passing=True`` where that is soon of no interest.
         """
-        ...
+
+    @abstractmethod
+    async def part(self, job: Job[R]) -> R:
+        """Return the answer of one worker."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """End every process at once, whatever it is doing."""
+
+    async def describe(self) -> TaskInfo:
+        """Open the environment and the sandbox in one worker.
+
+        Raises SpecError or IsolationError.
+        """
+        return await self.run(DescribeJob())
+
+    async def run(self, job: Job[R]) -> R:
+        """Return the answer to one job, of one worker or of several that share its episodes.
+
+        A policy or a Feedback class that fails is an answer. An environment that fails under a
+        policy is asked once more; then it is the policy's error, of the kind "environment". Raises
+        SpecError where the environment cannot be made, or fails without a policy.
+        """
+        if isinstance(job, PlayJob):
+            return cast("R", await self._shared(job))
+        if isinstance(job, InstancesJob):
+            # Parts differ in length: whoever is done early takes another.
+            runs = await all_of(map(self.part, of_instances(job, self.slots)))
+            return cast("R", tuple(chain.from_iterable(runs)))
+        return await self.part(job)
+
+    async def _shared(self, job: PlayJob) -> PlayRun:
+        """Play among as many workers as there are, but no fewer than BASE episodes for each.
+
+        Policies that are played side by side share the workers: so many parts that no worker is
+        without work while others have two.
+        """
+        self._playing += 1
+        try:
+            await asyncio.sleep(0)  # all that are asked for together count
+            workers = self.slots // math.gcd(self.slots, self._playing)
+            parts = divided(job, min(workers, math.ceil(len(job.seeds) / BASE)))
+            return joined(await all_of(map(self.part, parts)))
+        finally:
+            self._playing -= 1
+
+
+class LocalExecutor(Executor):
+    """Processes on this machine, started as jobs need them, up to ``workers`` of them.
+
+    With a worker for every core each keeps to its own; with fewer, environments may use threads.
+    """
+
+    def __init__(self, settings: Settings, workers: int | None = None) -> None:
+        super().__init__()
+        self._slots = workers or available_cores()
+        self._workers = Workers(settings, own_core=self._slots == available_cores())
+        self._threads = ThreadPoolExecutor(self._slots, "promptpo-job")
+
+    @property
+    def slots(self) -> int:
+        """How many processes there may be."""
+        return self._slots
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """Where jobs are run, for the record of a run."""
+        return {"name": "local", "workers": self._slots}
+
+    def tell(self, notify: Callable[..., None]) -> None:
+        """Let ``notify`` hear of processes that are waited for, and of those that are replaced."""
+        self._workers.tell = notify
+
+    async def part(self, job: Job[R]) -> R:
+        """The answer of one process, once one is free."""
+        loop = asyncio.get_running_loop()
+        answer: R = await loop.run_in_executor(self._threads, self._workers.answer, job)
+        return answer
 
     def close(self) -> None:
-        """End every process at once."""
-        ...
+        """End every process at once, whatever it is doing."""
+        self._workers.close()
+        self._threads.shutdown(cancel_futures=True)
 
 
 def open_executor(config: RunConfig, spec: EnvSpec) -> Executor:
@@ -96,3 +199,58 @@ async def rehearse(executor: Executor, seeds: tuple[int, ...]) -> None:
         await executor.run(RehearsalJob(seeds, "zero action"))
     except SpecError:
         await executor.run(RehearsalJob(seeds, "random"))
+
+
+async def evaluate(
+    executor: Executor,
+    source: str,
+    stream: Stream,
+    seeds: Sequence[int],
+    *,
+    life: int = 1,
+    keep: Sequence[int] = (),
+    prepared: bytes = b"",
+) -> tuple[Rollout, tuple[Trajectory, ...]]:
+    """Play one episode per seed and gather what came out, in the seeds' order.
+
+    Episodes that count are played alone: each in a process of its own, so that no episode can
+    depend on another. Of a search's, how many share a process is the executor's choice. With a
+    ``life`` of several episodes so many follow each other on one policy object, and the next ones
+    begin with a fresh one. ``keep`` are the seeds of the episodes that come back whole,
+    ``prepared`` the values that policies are made with.
+    """
+    alone = stream != "search"
+    job = PlayJob(source, tuple(seeds), life, tuple(keep), alone=alone, prepared=prepared)
+    run = await executor.run(job)
+    return _rollout(stream, seeds, run, life), run.episodes
+
+
+async def evaluate_baseline(
+    executor: Executor,
+    controller: Baseline,
+    stream: Stream,
+    seeds: Sequence[int],
+    *,
+    life: int = 1,
+) -> Rollout:
+    """Play one episode per seed with a behaviour of the task, in the seeds' order.
+
+    Raises SpecError where it fails.
+    """
+    groups = [tuple(seeds[i : i + _AT_ONCE]) for i in range(0, len(seeds), _AT_ONCE)]
+    runs = await all_of(executor.run(BaselineJob(group, controller, life)) for group in groups)
+    return _rollout(stream, seeds, joined(runs), life)
+
+
+def _rollout(stream: Stream, seeds: Sequence[int], run: PlayRun, life: int) -> Rollout:
+    return Rollout(
+        stream=stream,
+        seeds=tuple(seeds),
+        episodes=tuple(result for result in run.results if result.error != UNPLAYED),
+        steps=run.steps,
+        clipped=sum(run.clipped) / max(run.steps, 1),
+        output=run.output[:4000],
+        error=run.error,
+        error_kind=run.error_kind,
+        life=life,
+    )

@@ -9,8 +9,7 @@ from functools import partial
 
 from promptpo.config import RunConfig
 from promptpo.errors import RunError
-from promptpo.rollout.evaluation import evaluate
-from promptpo.rollout.executor import Executor, rehearse
+from promptpo.rollout.executor import Executor, evaluate, rehearse
 from promptpo.run.limits import Ledger
 from promptpo.run.plays import MARKS, NO_MARK, Gathering, Play
 from promptpo.store.codec import encode

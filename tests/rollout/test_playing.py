@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 
 import sandbox
-from promptpo.rollout.contenders import pace
-from promptpo.rollout.division import divided, joined
-from promptpo.rollout.jobs import UNPLAYED, InstancesJob, PlayJob
-from promptpo.rollout.playing import play, play_instances
+from promptpo.rollout.jobs import UNPLAYED, InstancesJob, PlayJob, divided, joined
+from promptpo.rollout.playing import pace, play, play_instances
 from promptpo.spec import EnvSpec, Task, field
 
 LENGTHS = (4, 7, 1, 5, 3, 6, 7, 2)

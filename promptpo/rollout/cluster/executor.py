@@ -19,8 +19,8 @@ from promptpo.rollout.cluster.likeness import kernel_choices, likeness
 from promptpo.rollout.cluster.pace import Pace
 from promptpo.rollout.cluster.parcels import Parcels
 from promptpo.rollout.cluster.seat import Terms
+from promptpo.rollout.executor import Executor
 from promptpo.rollout.jobs import Job, Settings, TaskInfo
-from promptpo.rollout.sharing import Sharing
 from promptpo.spec.bundle import bundle_of
 from promptpo.spec.catalog import SHIPPED_FOLDER, Member, find
 from promptpo.spec.importing import MANIFEST, home_of
@@ -29,7 +29,7 @@ from promptpo.spec.validation import PUBLISHED
 R = TypeVar("R")
 
 
-class RayExecutor(Sharing):
+class RayExecutor(Executor):
     """Actors on a Ray cluster, one a core, each with the worker that a local executor would have.
 
     Args:

@@ -14,8 +14,7 @@ from typing import Any
 
 from promptpo.errors import file_error
 from promptpo.rollout.cluster.places import Task
-from promptpo.rollout.jobs import InstancesJob, Job, PlayJob
-from promptpo.rollout.preparing import PrepareJob
+from promptpo.rollout.jobs import InstancesJob, Job, PlayJob, PrepareJob
 
 #: Bytes from which a value is worth a reference of its own.
 _LARGE = 1 << 16

@@ -7,8 +7,7 @@ from promptpo.errors import FileError, UsageError
 from promptpo.rollout.cluster import connection
 from promptpo.rollout.cluster.likeness import difference, likeness
 from promptpo.rollout.cluster.parcels import Parcels
-from promptpo.rollout.jobs import InstancesJob, PlayJob
-from promptpo.rollout.preparing import PrepareJob
+from promptpo.rollout.jobs import InstancesJob, PlayJob, PrepareJob
 
 
 @pytest.fixture

@@ -24,8 +24,7 @@ from promptpo.rollout import LocalExecutor, PlayJob, Settings, evaluate
 from promptpo.rollout.cluster import executor as executors
 from promptpo.rollout.cluster.connection import RAY_ENVIRONMENT
 from promptpo.rollout.cluster.executor import RayExecutor
-from promptpo.rollout.jobs import InstancesJob, SummaryJob
-from promptpo.rollout.preparing import PrepareJob
+from promptpo.rollout.jobs import InstancesJob, PrepareJob, SummaryJob
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 

@@ -1,8 +1,6 @@
 """Rollouts: a sandboxed policy against a live environment, many episodes at a time."""
 
-from promptpo.rollout.executor import (
-    Executor,
-    LocalExecutor,
+from promptpo.rollout.evaluation import (
     connected,
     evaluate,
     evaluate_baseline,
@@ -10,6 +8,7 @@ from promptpo.rollout.executor import (
     rehearse,
     worker_settings,
 )
+from promptpo.rollout.executor import Executor, LocalExecutor
 from promptpo.rollout.jobs import Job, PlayJob, PlayRun, Settings, TaskInfo
 from promptpo.rollout.seeds import episode_seeds
 

@@ -35,13 +35,11 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import psutil
+from promptpo.rollout.cluster.dispatch import Dispatch
+from promptpo.rollout.cluster.places import Task
 
 from promptpo.rollout import Executor, LocalExecutor, PlayJob, PlayRun, Settings
-from promptpo.rollout.cluster.connection import connect
-from promptpo.rollout.cluster.dispatch import Dispatch
-from promptpo.rollout.cluster.executor import RayExecutor
-from promptpo.rollout.cluster.parcels import Parcels
-from promptpo.rollout.cluster.places import Task
+from promptpo.rollout.cluster import Parcels, RayExecutor, connect
 from promptpo.rollout.cores import available_cores
 from promptpo.types import Episode
 

@@ -115,9 +115,8 @@ class RayExecutor(Executor):
             else:
                 root = str(home_of(entry.path, entry.module).root)
                 files = _files(settings.spec)
-        kernels = {
-            name: os.environ[name] for name in sandbox.KERNEL_VARIABLES if name in os.environ
-        }
+        choices = sandbox.KERNEL_VARIABLES  # with others, last bits may differ
+        kernels = {name: os.environ[name] for name in choices if name in os.environ}
         terms = Terms(
             key=uuid.uuid4().hex,
             named=self._connection.joined,
@@ -127,7 +126,7 @@ class RayExecutor(Executor):
             root=root,
             suffix=suffix,
             kernels=kernels,
-            kernel_names=sandbox.KERNEL_VARIABLES,
+            kernel_names=choices,
         )
         return terms, files
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hashlib
 import logging
 import os
 import pickle
@@ -21,11 +20,9 @@ import uuid
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
-from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, TypedDict, TypeVar
+from typing import Any, TypeVar
 
 import sandbox
 from promptpo.common.concurrency import all_of
@@ -35,13 +32,12 @@ from promptpo.rollout import seat
 from promptpo.rollout.cores import available_cores
 from promptpo.rollout.executor import Executor
 from promptpo.rollout.jobs import DescribeJob, Job, PrepareJob, Settings, TaskInfo
-from promptpo.rollout.seat import Terms
+from promptpo.rollout.seat import Terms, likeness
 from promptpo.spec.bundle import bundle_of
 from promptpo.spec.calls import one_line
 from promptpo.spec.catalog import SHIPPED_FOLDER, Member, find
 from promptpo.spec.importing import MANIFEST, home_of
 from promptpo.spec.validation import PUBLISHED
-from promptpo.version import __version__
 
 R = TypeVar("R")
 
@@ -61,9 +57,6 @@ _PATIENCE = 10.0
 _MOST_LOST = 5
 #: Seconds after which it is said that a run waits for the cluster; and between two looks at it.
 _LONG, _LOOK = 30.0, 1.0
-#: Packages that episodes are made with; those of an extra count where both machines have them.
-_PACKAGES = ("numpy", "scipy", "gymnasium", "mujoco", "metaworld", "RestrictedPython", "minigrid",
-             "gymnasium-robotics", "Box2D", "box2d", "eclipse-sumo")  # fmt: skip
 #: Bytes from which a value is worth a reference of its own, and how many contents are kept.
 _LARGE, _KEPT = 1 << 16, 32
 
@@ -269,55 +262,6 @@ class Parcels:
             while len(self._sent) > _KEPT:
                 self._sent.popitem(last=False)
             return self._sent[key]
-
-
-# What two machines must have in common for their episodes to be the same.
-
-
-class Likeness(TypedDict):
-    """Versions on a machine. ``code`` is a digest of promptpo's own; empty where any will do."""
-
-    promptpo: str
-    code: str
-    packages: dict[str, str]
-
-
-def likeness() -> Likeness:
-    """Return the versions on this machine."""
-    packages = {}
-    for name in _PACKAGES:
-        with contextlib.suppress(PackageNotFoundError):
-            packages[name] = version(name)
-    return Likeness(promptpo=__version__, code=_code(), packages=packages)
-
-
-def difference(here: Likeness, there: Likeness) -> str:
-    """Return what ``there`` has to be given to be as ``here``, in words; empty where it is."""
-    if there["promptpo"] != here["promptpo"]:
-        words = f"it has promptpo {there['promptpo']}, and this run needs {here['promptpo']}"
-        return f"{words}; run there: pip install promptpo=={here['promptpo']}"
-    if here["code"] and there["code"] != here["code"]:
-        return (
-            "its promptpo is of the same version and has other code; install there what is"
-            " installed here"
-        )
-    for name, wanted in here["packages"].items():
-        has = there["packages"].get(name, wanted)
-        if has != wanted:
-            words = f"it has {name} {has}, and this run needs {wanted}"
-            return f"{words}; run there: pip install {name}=={wanted}"
-    return ""
-
-
-@cache
-def _code() -> str:
-    digest = hashlib.sha256()
-    root = Path(__file__).resolve().parents[2]
-    for package in ("promptpo", "sandbox", "env_specs"):
-        for file in sorted((root / package).rglob("*.py")):
-            digest.update(file.relative_to(root).as_posix().encode() + b"\0")
-            digest.update(file.read_bytes())
-    return digest.hexdigest()[:16]
 
 
 # The connection. Ray has one a process; several runs of one process share it.

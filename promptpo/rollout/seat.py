@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import hashlib
 import os
 import pickle
 import shutil
@@ -16,6 +17,8 @@ import tempfile
 import time
 from collections import OrderedDict
 from dataclasses import is_dataclass, replace
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -29,6 +32,22 @@ _FRESH = 60.0
 _KEPT = 2
 
 
+#: Packages that episodes are made with; those of an extra count where both machines have them.
+_PACKAGES = ("numpy", "scipy", "gymnasium", "mujoco", "metaworld", "RestrictedPython", "minigrid",
+             "gymnasium-robotics", "Box2D", "box2d", "eclipse-sumo")  # fmt: skip
+
+
+class Likeness(TypedDict):
+    """Versions on a machine, which must be equal for episodes to be the same.
+
+    ``code`` is a digest of promptpo's own; empty where any will do.
+    """
+
+    promptpo: str
+    code: str
+    packages: dict[str, str]
+
+
 class Terms(TypedDict):
     """Facts that each task needs: ``settings`` are pickled; ``spec`` is what errors call it.
 
@@ -39,7 +58,7 @@ class Terms(TypedDict):
 
     key: str
     named: bool
-    alike: Any
+    alike: Likeness
     settings: bytes
     spec: str
     root: str
@@ -79,11 +98,52 @@ def answer(
 def _difference(terms: Terms) -> str:
     """Return what this node lacks to be as the driver's machine, with the remedy; or nothing."""
     try:
-        from promptpo.rollout.cluster import difference, likeness
+        return difference(terms["alike"], likeness())
     except ImportError as error:
         remedy = f"run there: pip install promptpo=={terms['alike']['promptpo']}"
         return f"promptpo cannot be imported there ({error}); {remedy}"
-    return difference(terms["alike"], likeness())
+
+
+def likeness() -> Likeness:
+    """Return the versions on this machine. Raises ImportError where there is no promptpo."""
+    from promptpo.version import __version__
+
+    packages = {}
+    for name in _PACKAGES:
+        with contextlib.suppress(PackageNotFoundError):
+            packages[name] = version(name)
+    return Likeness(promptpo=__version__, code=_code(), packages=packages)
+
+
+def difference(here: Likeness, there: Likeness) -> str:
+    """Return what ``there`` has to be given to be as ``here``, in words; empty where it is."""
+    if there["promptpo"] != here["promptpo"]:
+        words = f"it has promptpo {there['promptpo']}, and this run needs {here['promptpo']}"
+        return f"{words}; run there: pip install promptpo=={here['promptpo']}"
+    if here["code"] and there["code"] != here["code"]:
+        return (
+            "its promptpo is of the same version and has other code; install there what is"
+            " installed here"
+        )
+    for name, wanted in here["packages"].items():
+        has = there["packages"].get(name, wanted)
+        if has != wanted:
+            words = f"it has {name} {has}, and this run needs {wanted}"
+            return f"{words}; run there: pip install {name}=={wanted}"
+    return ""
+
+
+@cache
+def _code() -> str:
+    import promptpo
+
+    digest = hashlib.sha256()
+    root = Path(promptpo.__file__).resolve().parents[1]
+    for package in ("promptpo", "sandbox", "env_specs"):
+        for file in sorted((root / package).rglob("*.py")):
+            digest.update(file.relative_to(root).as_posix().encode() + b"\0")
+            digest.update(file.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 def _where() -> str:

@@ -5,8 +5,9 @@ import pytest
 from promptpo.cli import main
 from promptpo.errors import FileError, UsageError
 from promptpo.rollout import cluster
-from promptpo.rollout.cluster import Parcels, difference, likeness
+from promptpo.rollout.cluster import Parcels
 from promptpo.rollout.jobs import PlayJob, PrepareJob
+from promptpo.rollout.seat import difference, likeness
 
 
 @pytest.fixture

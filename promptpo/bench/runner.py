@@ -16,8 +16,8 @@ from promptpo.bench.suite import Cell, Entrant, Suite, write_suite
 from promptpo.bench.suite_file import SuiteFile
 from promptpo.config import RunConfig, fields
 from promptpo.errors import FileError, ModelError, UsageError, file_error
+from promptpo.llm.messages import BUILTIN
 from promptpo.llm.providers import EXAMPLES, check_configured
-from promptpo.llm.settings import BUILTIN
 from promptpo.methods import asks_for_policies, find_method
 from promptpo.run.options import flag
 from promptpo.run.settings import recording_path

@@ -14,7 +14,7 @@ from promptpo.export.policy_file import PolicyFile
 from promptpo.export.policy_module import FILE_MARKER, FOUND_MARKER, MARKER
 from promptpo.export.readme import policy_loop, score_lines
 from promptpo.export.spec_copy import FOLDER, bundle_files, spec_of_run
-from promptpo.llm import find_recording, load_header
+from promptpo.llm.recording import find_recording, load_header
 from promptpo.spec import EnvSpec, load_spec, spec_text
 from promptpo.spec.bundle import bundle_of
 from promptpo.store.folder import RunFolder

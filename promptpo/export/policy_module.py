@@ -13,7 +13,7 @@ from promptpo.common.python_text import docstring, parsed
 from promptpo.export.inline import Inlined, NotInlinable, inline
 from promptpo.export.learned import BESIDE, Learned, Maker, block, imports, name_in
 from promptpo.export.readme import run_readme, score_lines
-from promptpo.llm.settings import BUILTIN
+from promptpo.llm.messages import BUILTIN
 from promptpo.policies.acting import bound_by, names_in_use
 from promptpo.policies.literals import Source, lines_of
 from promptpo.spec import EnvSpec, layout, standalone_source

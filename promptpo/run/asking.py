@@ -6,10 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from promptpo.errors import LimitReached
-from promptpo.llm import ReplyMissing
 from promptpo.llm.extraction import ReplyRejected, answer_text, policy_source
 from promptpo.llm.messages import LanguageModel, Message, Reply, Request, as_data, prompt_hash
-from promptpo.llm.recording import reply_event
+from promptpo.llm.recording import ReplyMissing, reply_event
 from promptpo.run.limits import Ledger
 from promptpo.run.spending import Allowance
 from promptpo.store.codec import encode

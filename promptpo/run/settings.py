@@ -12,9 +12,9 @@ from promptpo import config
 from promptpo.common.values import shown, unknown_name
 from promptpo.config import RunConfig, flat
 from promptpo.errors import ModelError, RunError, UsageError
-from promptpo.llm import RecordingHeader, default_model, find_recording, load_header
-from promptpo.llm.recording import BEFORE_PREPARE
-from promptpo.llm.settings import BUILTIN
+from promptpo.llm import NO_RECORDING, default_model
+from promptpo.llm.messages import BUILTIN
+from promptpo.llm.recording import BEFORE_PREPARE, RecordingHeader, find_recording, load_header
 from promptpo.methods import asks_for_policies, check_tunes, find_method, tunes
 from promptpo.run.options import build, fields, flag, kind_of, removed_from, without_removed
 from promptpo.spec import load_spec
@@ -46,6 +46,8 @@ def configure(*layers: Mapping[str, Any], needs_model: bool = True) -> RunConfig
             raise
         return build(*layers, below={"target": spec.target})
     recording = recording_path(model, spec.name, first.method)
+    if model == "recorded" and recording is None:
+        raise ModelError(NO_RECORDING)
     header = load_header(recording) if recording else None
     told = (header or RecordingHeader({})).settings if recording else {}
     below = {"target": spec.target} | without_removed(flat(told))

@@ -15,10 +15,8 @@ from dataclasses import dataclass
 
 from promptpo.config import RunConfig
 from promptpo.errors import LimitReached
-from promptpo.llm.messages import Message
-from promptpo.llm.prices import dearest_price, longest_reply
-from promptpo.llm.providers import is_free
-from promptpo.llm.usage import dollars, tokens_of
+from promptpo.llm.messages import Message, dollars, tokens_of
+from promptpo.llm.providers import dearest_price, is_free, longest_reply
 from promptpo.store.codec import decode, encode
 from promptpo.store.events import Event
 from promptpo.store.tally import Tally

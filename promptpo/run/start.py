@@ -17,13 +17,9 @@ from promptpo.config import RunConfig
 from promptpo.errors import FileError, known_error
 from promptpo.export.policy_file import PolicyFile
 from promptpo.export.spec_copy import spec_of_run
-from promptpo.llm import (
-    ModelSettings,
-    check_configured,
-    open_model,
-    recorded_policy_seed,
-)
-from promptpo.llm.prices import check_priced
+from promptpo.llm import ModelSettings, check_configured, open_model
+from promptpo.llm.providers import check_priced
+from promptpo.llm.recording import load_recording
 from promptpo.methods import find_method, tunes
 from promptpo.rollout import TaskInfo, open_executor
 from promptpo.run import phases
@@ -90,8 +86,7 @@ class _Run:
         self.config = self.config.for_spec(spec)
         if self.resume is None:
             self.config = with_ref(self.config, spec)
-            if self.config.policy_seed is None:
-                self.config = replace(self.config, policy_seed=_policy_seed(self.config, spec))
+            self.config = replace(self.config, policy_seed=_policy_seed(self.config, spec))
         executor = open_executor(self.config, spec)
         with contextlib.closing(executor), contextlib.ExitStack() as stack:
             task = await executor.describe()
@@ -154,9 +149,17 @@ async def _search(services: RunServices) -> Result:
 
 
 def _policy_seed(config: RunConfig, spec: EnvSpec) -> int:
-    """That of the recording; else drawn: what nobody can know, no policy can compute with."""
+    """Return the given seed, else that of the recording, else one that no policy can know.
+
+    Raises ModelError for a recording that cannot be read.
+    """
     recording = recording_path(config.model or "", spec.name, config.method)
-    return recorded_policy_seed(recording) if recording else secrets.randbits(53)
+    header = load_recording(recording).header if recording else None
+    if config.policy_seed is not None:
+        return config.policy_seed
+    if recording:
+        return header.policy_seed if header else 0
+    return secrets.randbits(53)
 
 
 def _model_settings(

@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from promptpo.common.files import write_atomically
 from promptpo.errors import RunError, file_error
-from promptpo.llm.manual_model import as_markdown
-from promptpo.llm.messages import Message
+from promptpo.llm.messages import Message, as_markdown
 from promptpo.store.codec import encode
 from promptpo.store.shapes import INFO, fits
 from promptpo.types import Candidate, Key

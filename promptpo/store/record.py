@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from promptpo.config import flat
-from promptpo.llm.settings import BUILTIN
+from promptpo.llm.messages import BUILTIN
 from promptpo.store.codec import decode, score_of
 from promptpo.store.events import Event
 from promptpo.store.fold import Fold

@@ -17,7 +17,7 @@ from typing import Any, TypeVar, cast
 
 from promptpo.common import text
 from promptpo.errors import PromptPOError
-from promptpo.llm.settings import BUILTIN
+from promptpo.llm.messages import BUILTIN
 from promptpo.store.codec import decode, encode
 from promptpo.store.folder import RunFolder
 from promptpo.store.reading import LIVE, RunRecord, read_record, standing

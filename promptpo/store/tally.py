@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from promptpo.llm.usage import cached_of, dollars, tokens_of
+from promptpo.llm.messages import cached_of, dollars, tokens_of
 from promptpo.store.events import Event
 from promptpo.types import Stream
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from promptpo.llm.turns import TURNS
+from promptpo.llm.waiting import TURNS
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import promptpo
 from promptpo.config import RunConfig
 from promptpo.errors import LimitReached, ModelUnavailable, UsageError
 from promptpo.llm.messages import Message
-from promptpo.llm.prices import dearest_price, price_of
+from promptpo.llm.providers import dearest_price, price_of
 from promptpo.run.limits import Ledger
 from promptpo.run.spending import LEAST, REPLY, Allowance, prompt_bound
 from promptpo.store.events import Event

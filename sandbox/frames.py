@@ -15,6 +15,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import NamedTuple
 
 from sandbox.errors import (
     REPORTED,
@@ -29,9 +30,6 @@ from sandbox.errors import (
 HEADER = struct.Struct("<IIII")
 MAGIC = 0x31504F50
 
-#: Bytes of the task (JSON), of its compiled source, of the compiled class of observations, and of
-#: prepared values, which follow in this order; 0 where there is none.
-START_HEAD = struct.Struct("<IIII")
 #: The seed; whether to make a new policy object; whether to trace it. The constants follow.
 BEGIN_HEAD = struct.Struct("<QII")
 #: What the generators of ``prepare`` start from.
@@ -67,20 +65,37 @@ class Kind(IntEnum):
     DATA = 22
 
 
-_RUNNING: tuple[type[ProgramError], ...] = (PolicyError, MemoryLimit, TimeLimit)
+class Request(NamedTuple):
+    """A kind of request: its name in messages, its one reply, and what else may come of it.
 
-#: The faults that a process may report in reply to each request, besides those of running code.
-_FAULTS: dict[int, tuple[type[ProgramError], ...]] = {
-    Kind.START: (CompileError,),
-    Kind.BEGIN: (CompileError,),
-    Kind.PREPARE: (CompileError,),
-    Kind.ACT: (BadAction,),
+    Attributes:
+        what: the call, in words.
+        reply: the kind of its reply.
+        limit: the field of ``Limits`` with the processor time that it may take.
+        faults: that may be reported instead, besides those of running code.
+    """
+
+    what: str
+    reply: Kind
+    limit: str = "act_seconds"
+    faults: tuple[type[ProgramError], ...] = ()
+
+
+REQUESTS: dict[int, Request] = {
+    Kind.START: Request("loading the program", Kind.DATA, "init_seconds", (CompileError,)),
+    Kind.BEGIN: Request("making the policy object", Kind.DONE, "init_seconds", (CompileError,)),
+    Kind.ACT: Request("act()", Kind.ACTIONS, faults=(BadAction,)),
+    Kind.SUMMARIZE: Request("summarize_trajectory()", Kind.TEXT),
+    Kind.OUTPUT: Request("reading the output", Kind.TEXT),
+    Kind.TRACE: Request("reading the trace", Kind.DATA),
+    Kind.LINES: Request("reading the counts of lines", Kind.DATA),
+    Kind.PREPARE: Request("prepare()", Kind.DATA, "prepare_seconds", (CompileError,)),
 }
 
 
 def possible_faults(request: int) -> tuple[type[ProgramError], ...]:
     """Return the faults that a process may report in reply to a request."""
-    return (*_FAULTS.get(request, ()), *_RUNNING)
+    return (*REQUESTS[request].faults, PolicyError, MemoryLimit, TimeLimit)
 
 
 class FrameError(Exception):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
@@ -40,6 +39,8 @@ class Discrete:
     start: int = 0
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "n", int(self.n))
+        object.__setattr__(self, "start", int(self.start))
         if self.n < 1:
             raise ValueError(f"Discrete(n={self.n}): n must be at least 1")
 
@@ -72,6 +73,8 @@ class MultiDiscrete:
 
 
 ActionSpace = Box | Discrete | MultiDiscrete
+#: The kinds of action space, by their names.
+ACTION_SPACES: dict[str, type[Any]] = {k.__name__: k for k in (Box, Discrete, MultiDiscrete)}
 
 
 def expected_action(space: ActionSpace) -> str:
@@ -151,6 +154,8 @@ class Limits:
         for name, value in asdict(self).items():
             if not 0 < value < math.inf:
                 raise ValueError(f"Limits: {name} must be positive and finite, not {value!r}")
+            plain = float(value) if name.endswith("_seconds") else int(value)  # not numpy's
+            object.__setattr__(self, name, plain)
 
 
 class Place(NamedTuple):
@@ -201,17 +206,3 @@ class Episode:
                 f"{len(self.observations)} and {len(self.actions)}"
             )
         checked(self.trace, steps)
-
-
-def action_as_dict(action: ActionSpace) -> dict[str, Any]:
-    """JSON-able form of an action space; ``action_from_dict`` reads it."""
-    return {"type": type(action).__name__, **asdict(action)}
-
-
-def action_from_dict(data: Mapping[str, Any]) -> ActionSpace:
-    """Rebuild what ``action_as_dict`` wrote."""
-    if data["type"] == "Box":
-        return Box(tuple(data["shape"]))
-    if data["type"] == "Discrete":
-        return Discrete(data["n"], data["start"])
-    return MultiDiscrete(tuple(data["nvec"]), tuple(data["start"]))

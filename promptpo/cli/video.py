@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from promptpo.cli import runs
-from promptpo.cli.parser import Parser, add_out, converter
-from promptpo.cli.settings import PLAYING_NOTE, add_playing
+from promptpo.cli.parser import PLAYING_NOTE, Parser, add_out, add_playing, converter
 from promptpo.cli.specs import add_specs, given_spec
 from promptpo.common.terminal import say
 from promptpo.common.values import shown
@@ -18,8 +17,8 @@ from promptpo.errors import UsageError
 
 _EPILOG = f"""\
 {PLAYING_NOTE}
-MP4 holds AV1 video, which browsers and VLC play; GIF plays everywhere. A run's files
-go to its folder videos/, a policy's to videos/ beside it."""
+MP4 holds H.264 video. A run's files go to its folder videos/, a policy's to videos/
+beside it."""
 
 
 def parser() -> Parser:
@@ -82,9 +81,9 @@ def main(arguments: argparse.Namespace) -> int:
     )
     path = Path(name)
     problems: list[str] = []
-    from promptpo.video.progress import Bars
+    from promptpo.video.progress import bars
 
-    with Bars() as watcher:
+    with bars() as watcher:
         if path.is_file():
             render_policy(path, options, to=to, settings=given, watcher=watcher)
         else:

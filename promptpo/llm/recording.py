@@ -80,7 +80,7 @@ class RecordingHeader:
     @property
     def settings(self) -> dict[str, Any]:
         """The settings that decide which replies are asked for, and what is played."""
-        known = config.fields()
+        known = config.fields(config.RunConfig)
         stated = {k: v for k, v in self.config.items() if k != "options"}
         own = self.config.get("options") or {k: v for k, v in stated.items() if k not in known}
         replayed = {k: v for k, v in stated.items() if k in _REPLAYED and v is not None}
@@ -287,13 +287,14 @@ def _header(event: Mapping[str, Any]) -> RecordingHeader | None:
     if event.get("format", 1) != FORMAT:
         raise ValueError(f"format {shown(event.get('format', 1))}; only format {FORMAT} is read")
     settings = _of_type(dict, event, "config")
+    known = config.fields(config.RunConfig)
     for name, value in settings.items():
-        if name in config.fields():
-            config.check_setting(config.RunConfig, name, value)
+        if name in known:
+            known[name].check(value)
     if settings.get("options") is not None:
         _of_type(dict, settings, "options")
     seed = (event if kind == "recording" else settings).get("policy_seed") or 0
-    config.check_setting(config.RunConfig, "policy_seed", seed)
+    known["policy_seed"].check(seed)
     names = ("spec", "model", "how", "date") if kind == "recording" else ()
     texts = {name: _of_type(str, event, name) for name in names if name in event}
     return RecordingHeader(settings, policy_seed=seed, **texts)

@@ -1,118 +1,216 @@
-"""One filmed episode: pictures with captions, as they are taken, into its files."""
+"""One filmed episode: pictures with a caption below them, written to MP4 and GIF files."""
 
 from __future__ import annotations
 
-import math
+import io
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any
 
-from promptpo.video.caption import Caption, Moment
-from promptpo.video.gif import GifWriter
-from promptpo.video.mp4 import Mp4Writer
+from promptpo.common.files import write_atomically
+from promptpo.common.text import number
+from promptpo.errors import PromptPOError
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-    from promptpo.video.camera import Camera
+#: Seconds for which the last picture stays.
+_HOLD = 1.0
+#: Of a GIF: most pictures (a longer episode keeps every second, every fourth, ... of them), pixels
+#: of the longer side, colours, pictures a second at most, and bytes at most.
+_PICTURES, _SIDE, _COLOURS, _RATE, MAX_BYTES = 140, 420, 96, 12.5, 5_000_000
 
-#: Pictures a second, at most, where none are asked for.
-_MAX_RATE = 30.0
-#: A chart of a whole episode: pictures at most, and about how many seconds.
-_CHART_PICTURES, _CHART_SECONDS = 600, 20
+Colour = tuple[int, int, int]
+#: A text with its colour.
+Words = tuple[str, Colour]
+
+_GROUND, _BRIGHT, _MUTED = (22, 25, 31), (240, 243, 247), (160, 169, 184)
+_GOOD, _BAD = (106, 214, 138), (255, 128, 118)
 
 
-class Writer(Protocol):
-    """A file that pictures go into."""
+@dataclass
+class Mp4Writer:
+    """Writes H.264 by ffmpeg, a program that imageio-ffmpeg brings or finds.
+
+    Width and height of the pictures are even. ``fps`` is pictures per second; ``scratch`` is a
+    folder for the unfinished file.
+    """
 
     path: Path
+    fps: float
+    scratch: Path
+    _count: int = 0
+    _last: bytes = b""
+    _ffmpeg: Any = None
 
     def add(self, picture: Image) -> None:
-        """Append one picture."""
-        ...
+        """Append one RGB picture."""
+        from imageio_ffmpeg import write_frames
+
+        if self._ffmpeg is None:
+            options = ["-movflags", "+faststart"]  # the header first: players start at once
+            self._ffmpeg = write_frames(
+                str(self._draft), picture.size, fps=self.fps, codec="libx264", quality=6,
+                macro_block_size=2, output_params=options,
+            )  # fmt: skip
+            self._ffmpeg.send(None)
+        self._last = picture.tobytes()
+        self._ffmpeg.send(self._last)
+        self._count += 1
+
+    def close(self) -> None:
+        """Write the file, whole or not at all. Raises PromptPOError where ffmpeg has failed."""
+        from imageio_ffmpeg import count_frames_and_secs
+
+        held = max(0, round(self.fps * _HOLD) - 1)
+        for _ in range(held):
+            self._ffmpeg.send(self._last)
+        self._ffmpeg.close()
+        if count_frames_and_secs(str(self._draft))[0] != self._count + held:
+            raise PromptPOError(f"{self.path}: ffmpeg wrote a part only; is the disk full?")
+        write_atomically(self.path, self._draft.read_bytes())
+
+    @property
+    def _draft(self) -> Path:
+        return self.scratch / self.path.name
+
+
+@dataclass
+class GifWriter:
+    """Writes GIFs that are small enough to send: few pictures, few colours common to all.
+
+    ``fps`` is the rate at which pictures come; ``scratch`` is not used.
+    """
+
+    path: Path
+    fps: float
+    scratch: Path | None = None
+    _pictures: list[Image] = field(default_factory=list)
+    _last: Image | None = None
+    _every: int = 1
+    _count: int = 0
+
+    def add(self, picture: Image) -> None:
+        """Append one RGB picture."""
+        from PIL.Image import Resampling
+
+        self._last = picture.copy()
+        self._last.thumbnail((_SIDE, _SIDE), Resampling.LANCZOS)
+        if self._count % self._every == 0:
+            self._pictures.append(self._last)
+        self._count += 1
+        if len(self._pictures) > _PICTURES:
+            self._pictures = self._pictures[::2]
+            self._every *= 2
 
     def close(self) -> None:
         """Write the file, whole or not at all."""
-        ...
+        pictures, rate = list(self._pictures), min(self.fps / self._every, _RATE)
+        if self._last is not None and self._last is not pictures[-1]:
+            pictures.append(self._last)
+        data = _gif(pictures, rate)
+        while len(data) > MAX_BYTES and len(pictures) > 2:
+            pictures, rate = [*pictures[:-1:2], pictures[-1]], max(rate / 2, 1.0)
+            data = _gif(pictures, rate)
+        write_atomically(self.path, data)
 
 
-#: By the format's name, which is the file's suffix too: called with the path and pictures a second.
-WRITERS: dict[str, Callable[[Path, float], Writer]] = {"mp4": Mp4Writer, "gif": GifWriter}
+def _gif(pictures: list[Image], rate: float) -> bytes:
+    """Return a GIF of the pictures, with one palette taken from a few of them."""
+    from PIL import Image
+
+    some = [*pictures[:: max(1, len(pictures) // 8)][:8], pictures[-1]]
+    width, height = some[0].size
+    sheet = Image.new("RGB", (width, height * len(some)))
+    for row, picture in enumerate(some):
+        sheet.paste(picture, (0, row * height))
+    palette = sheet.quantize(_COLOURS, method=Image.Quantize.FASTOCTREE)
+    first, *rest = [p.quantize(palette=palette, dither=Image.Dither.NONE) for p in pictures]
+    delay = max(20, round(100 / rate) * 10)  # milliseconds; browsers slow down what is faster
+    delays = [delay] * len(rest) + [max(delay, round(1000 * _HOLD))]
+    buffer = io.BytesIO()
+    first.save(buffer, "GIF", save_all=True, append_images=rest, duration=delays, loop=0)
+    return buffer.getvalue()
 
 
-@dataclass(frozen=True)
-class Pace:
-    """A picture every ``every`` steps, shown at ``fps`` a second."""
-
-    every: int
-    fps: float
-
-    @classmethod
-    def of(cls, rate: float, wanted: float | None) -> Pace:
-        """For ``rate`` steps a second at the environment's own pace.
-
-        With ``wanted``, each step is a picture, and so many are shown a second. Else it goes at
-        the environment's own pace, leaving out pictures where they would be more than 30 a second.
-        """
-        if wanted is not None:
-            return cls(1, wanted)
-        every = max(1, math.ceil(rate / _MAX_RATE))
-        return cls(every, rate / every)
-
-    @classmethod
-    def of_chart(cls, horizon: int, wanted: float | None) -> Pace:
-        """For a chart, which has no pace of its own: at most 600 pictures, in about 20 s."""
-        if wanted is not None:
-            return cls(1, wanted)
-        every = math.ceil(horizon / _CHART_PICTURES)
-        return cls(every, min(max(horizon / every / _CHART_SECONDS, 4.0), _MAX_RATE))
+#: By the format's name, which is the file's suffix too.
+WRITERS: dict[str, type[Mp4Writer] | type[GifWriter]] = {"mp4": Mp4Writer, "gif": GifWriter}
 
 
 @dataclass
 class Film:
-    """Takes pictures of one episode; the caller tells each step, and closes it at the end."""
+    """One episode as it is filmed: a picture every ``every`` steps, for all of the writers.
 
-    camera: Camera
+    ``title`` says which episode it is. ``success`` is None where the task defines none.
+    """
+
+    camera: Callable[[], Image]
     title: str
-    files: tuple[Path, ...]
-    pace: Pace
+    writers: list[Mp4Writer | GifWriter]
+    every: int
     horizon: int
-    tells_success: bool
-    moment: Moment = field(default_factory=lambda: Moment(0))
-    _caption: Caption | None = None
-    _writers: list[Writer] = field(default_factory=list)
-
-    def start(self) -> None:
-        """Take the first picture; the environment has been reset."""
-        self._writers = [WRITERS[f.suffix[1:]](f, self.pace.fps) for f in self.files]
-        self._take()
+    success: bool | None = None
+    steps: int = 0
+    total: float = 0.0
+    reward: float | None = None
+    over: bool = False
 
     def step(self, reward: float, success: bool | None, *, over: bool) -> None:
-        """One step has been taken; ``success`` is whether it met the success test."""
-        before = self.moment
-        self.moment = Moment(
-            step=before.step + 1,
-            reward=reward,
-            total=before.total + reward,
-            success=None if success is None else bool(before.success) or success,
-            over=over,
-        )
-        if over or self.moment.step % self.pace.every == 0:
-            self._take()
+        """Count a step, and take a picture where one is due; ``success``: the step met the test."""
+        self.steps += 1
+        self.total += reward
+        self.reward, self.over = reward, over
+        self.success = None if success is None else bool(self.success) or success
+        if over or self.steps % self.every == 0:
+            self.take()
+
+    def take(self, failure: str = "") -> None:
+        """Take a picture of the environment as it stands; ``failure``: why the policy failed."""
+        cells: list[Words] = [
+            (f"step\n{self.steps} / {self.horizon}", _BRIGHT),
+            ("reward\n" + ("" if self.reward is None else number(self.reward)), _BRIGHT),
+            (f"return\n{number(self.total)}", _BRIGHT),
+        ]
+        if self.success:
+            cells.append(("success\nyes", _GOOD))
+        elif self.success is not None:
+            over = self.over or bool(failure)
+            cells.append(("success\nno", _BAD) if over else ("success\nnot yet", _MUTED))
+        title = (f"policy failed: {failure}", _BAD) if failure else (self.title, _MUTED)
+        picture = captioned(self.camera(), title, cells)
+        for writer in self.writers:
+            writer.add(picture)
 
     def close(self, failure: str = "") -> None:
         """Write the files; a ``failure`` of the policy is on the last picture."""
         if failure:
-            self.moment = replace(self.moment, failure=failure, over=True)
-            self._take()
-        for writer in self._writers:
+            self.take(failure)
+        for writer in self.writers:
             writer.close()
 
-    def _take(self) -> None:
-        picture = self.camera()
-        if self._caption is None:
-            self._caption = Caption(picture.width, self.title, self.horizon, self.tells_success)
-        full = self._caption.below(picture, self.moment)
-        for writer in self._writers:
-            writer.add(full)
+
+def captioned(picture: Image, title: Words, cells: list[Words]) -> Image:
+    """Return a picture of even width and height with a strip below: a title, and cells under it.
+
+    A cell's text is a label and a value in two lines.
+    """
+    from PIL import Image, ImageDraw, ImageFont
+
+    size = min(max(round(picture.width / 40), 11), 26)  # pixels of the letters
+    height = picture.height + round(4.6 * size)
+    full = Image.new("RGB", (picture.width + picture.width % 2, height + height % 2), _GROUND)
+    full.paste(picture, (0, 0))
+    draw, font = ImageDraw.Draw(full), ImageFont.load_default(size)
+    left, room = 0.75 * size, picture.width - 1.5 * size
+
+    words, colour = title
+    while len(words) > 3 and draw.textlength(words, font) > room:
+        words = f"{words[:-4]}..."
+    draw.text((left, picture.height + 0.3 * size), words, colour, font)
+    for column, (text, colour) in enumerate(cells):
+        label, value = text.split("\n")
+        x = left + column * room / len(cells)
+        draw.text((x, picture.height + 1.65 * size), label, _MUTED, font)
+        draw.text((x, picture.height + 2.95 * size), value, colour, font)
+    return full

@@ -1,10 +1,10 @@
-"""How filming goes, in a terminal: a bar for each episode, and a line where its files are."""
+"""A terminal's view of filming: a bar for each episode, and a line where its files are."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
@@ -12,46 +12,25 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from promptpo.common.plaintext import clean_line
 from promptpo.common.terminal import say
 from promptpo.common.text import near_path, plural
-from promptpo.video.options import Watcher
+from promptpo.video.render import Watcher
 
 
 class Bars(Watcher):
-    """A Watcher for the length of a ``with`` block; bars only where standard error is a terminal.
+    """A Watcher with bars on standard error, where that is a terminal.
 
     The files' names go to standard output, everything else to standard error.
     """
 
-    def __init__(self) -> None:
-        self._console = Console(stderr=True, highlight=False)
-        self._bars = Progress(
-            TextColumn("{task.description:12}"),
-            BarColumn(bar_width=30),
-            MofNCompleteColumn(),
-            TextColumn("steps"),
-            console=self._console,
-            transient=True,
-            disable=not self._console.is_terminal,
-        )
+    def __init__(self, bars: Progress) -> None:
+        self._bars = bars
         self._tasks: dict[str, TaskID] = {}
-
-    def __enter__(self) -> Bars:
-        self._bars.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._bars.stop()
 
     def scoring(self, episodes: int) -> None:
         """Say that episodes are played first."""
         self._say(f"playing {plural(episodes, 'held-out episode')} to choose from")
 
     def filming(self, labels: Mapping[str, int]) -> None:
-        """One bar for each episode."""
+        """Show one bar for each episode."""
         for label, steps in labels.items():
             self._tasks[label] = self._bars.add_task(label, total=steps or None)
 
@@ -72,3 +51,15 @@ class Bars(Watcher):
 
     def _say(self, line: str) -> None:
         self._bars.console.print(clean_line(line), soft_wrap=True, markup=False, emoji=False)
+
+
+@contextmanager
+def bars() -> Iterator[Bars]:
+    """Show bars for the length of a ``with`` block."""
+    console = Console(stderr=True, highlight=False)
+    columns = TextColumn("{task.description:12}"), BarColumn(bar_width=30), MofNCompleteColumn()
+    hidden = not console.is_terminal
+    with Progress(
+        *columns, TextColumn("steps"), console=console, transient=True, disable=hidden
+    ) as progress:
+        yield Bars(progress)

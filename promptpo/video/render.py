@@ -1,30 +1,41 @@
-"""Films of a policy's episodes: chooses them, has them filmed, holds them against their scores."""
+"""Films of a policy's held-out episodes: chooses them, has them filmed, compares their scores."""
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
+import re
+import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from promptpo.common.lives import in_lives
 from promptpo.common.text import gist, number, plural
-from promptpo.errors import PromptPOError, UsageError
+from promptpo.common.values import shown
+from promptpo.config import RunConfig
+from promptpo.errors import PromptPOError, RunError, UsageError
 from promptpo.export.policy_file import PolicyFile
-from promptpo.types import Episode, Rollout
-from promptpo.video import choose, gl
-from promptpo.video.options import Options, Watcher
-from promptpo.video.process import drawing_process
-from promptpo.video.studio import Filmed, Order, Progress, Reel
+from promptpo.export.spec_copy import spec_of_run
+from promptpo.rollout import PlayJob, episode_seeds, open_executor, worker_settings
+from promptpo.rollout.apart import apart
+from promptpo.rollout.jobs import UNPLAYED
+from promptpo.run.loop import run_to_end
+from promptpo.run.settings import build, elsewhere, settings_of
+from promptpo.spec import EnvSpec, Task, load_spec
+from promptpo.store.folder import RunFolder
+from promptpo.store.run import load_run
+from promptpo.types import Episode, Rollout, Score
+from promptpo.video.camera import choose_library, require_pictures
+from promptpo.video.film import WRITERS
+from promptpo.video.studio import Filmed, Order, Reel, films
 
-if TYPE_CHECKING:
-    from promptpo.config import RunConfig
-    from promptpo.spec import EnvSpec
-
+#: What ``--episodes`` may name, and the most that it may count: more are a slip of the hand.
+NAMES, MOST_EPISODES = ("best", "median", "worst"), 1000
 #: Filming plays one episode where scoring plays several at once: it may take as long as those.
 _PATIENCE = 5
 #: Numbers of the same episode on other machines may differ in the last digits.
@@ -32,58 +43,200 @@ _CLOSE = 1e-6
 
 
 @dataclass(frozen=True)
-class Subject:
-    """Whose episodes: a policy, its task, and what is known of its held-out episodes."""
+class Options:
+    """Which episodes to film, and how.
 
-    policy: PolicyFile
-    spec: EnvSpec
-    settings: RunConfig
-    record: Rollout | None = None
+    Attributes:
+        episodes: some of "best", "median", "worst", or a number: the first so many.
+        formats: some of "mp4", "gif".
+        quality: "fast", or "high": with shadows and smooth edges, several times slower.
+        size: (width, height) in pixels of MuJoCo's pictures, and the box that others are scaled
+            into; the caption comes below. None: 640 x 480, and as large as they come.
+        fps: every step is a picture, and so many are shown a second. None: the environment's own
+            pace, at most 30 pictures a second.
+    """
+
+    episodes: tuple[str, ...] | int = NAMES
+    formats: tuple[str, ...] = ("mp4",)
+    quality: str = "fast"
+    size: tuple[int, int] | None = None
+    fps: float | None = None
+
+    def __post_init__(self) -> None:
+        """Raise UsageError for values that are not allowed."""
+        names = (self.episodes,) if isinstance(self.episodes, int) else self.episodes or ("",)
+        for name in names:
+            if name not in (range(1, MOST_EPISODES + 1) if isinstance(name, int) else NAMES):
+                raise UsageError(
+                    f"--episodes: {shown(name if name != '' else 'nothing')} is neither one of"
+                    f" {', '.join(NAMES)} nor a number from 1 to {MOST_EPISODES:,}"
+                )
+        for name in self.formats or ("",):
+            if name not in WRITERS:
+                raise UsageError(f"--format: '{name}' is not one of {', '.join(WRITERS)}")
+        if self.quality not in ("fast", "high"):
+            raise UsageError(f"--quality: '{self.quality}' is not one of fast, high")
+        if self.size is not None and not all(64 <= n <= 4096 for n in self.size):
+            raise UsageError("--size: width and height must be from 64 to 4096 pixels")
+        if self.fps is not None and not 0.1 <= self.fps <= 120:
+            raise UsageError("--fps must be from 0.1 to 120")
 
 
-def film_episodes(subject: Subject, options: Options, to: Path, watcher: Watcher) -> list[Path]:
+def parse_episodes(text: str) -> tuple[str, ...] | int:
+    """Return the names of ``best,median,worst``, or the number that is written instead."""
+    if re.fullmatch("[0-9]{1,9}", text):
+        return int(text)
+    return tuple(dict.fromkeys(name.strip() for name in text.split(",")))
+
+
+class Watcher:
+    """Hears of the progress of films; this one does nothing. Override what is of interest."""
+
+    def scoring(self, episodes: int) -> None:
+        """So many episodes are played first, to choose from them."""
+
+    def filming(self, labels: Mapping[str, int]) -> None:
+        """These episodes are filmed, of so many steps each (0: not known)."""
+
+    def step(self, label: str, steps: int) -> None:
+        """An episode is so many steps long by now."""
+
+    def done(self, label: str, files: Sequence[Path]) -> None:
+        """The files of an episode are written."""
+
+    def warning(self, line: str) -> None:
+        """A warning for the user, in one line."""
+
+
+def render_run(
+    run_folder: str | Path,
+    options: Options | None = None,
+    *,
+    to: str | Path | None = None,
+    settings: Mapping[str, Any] | None = None,
+    watcher: Watcher | None = None,
+) -> list[Path]:
+    """Film held-out episodes of a run's best policy into ``RUN/videos``, or ``to``.
+
+    The run's record says which episode was best, median and worst. ``settings`` replace those of
+    the run (``RunConfig``'s names, such as ``spec``, ``seed``); then the episodes are scored anew.
+    Returns the files, such as ``best_seed1342177291.mp4``.
+
+    Raises RunError (no such run, or no best policy in it yet) and what ``film_episodes`` raises.
+    """
+    folder = RunFolder.open(Path(run_folder))
+    if not folder.best_policy.is_file():
+        raise RunError(f"{folder.path}: no best policy in it yet; resume it, or name a file")
+    stored = settings_of(folder)
+    config = build(elsewhere(stored), settings or {})
+    watcher = watcher or Watcher()
+    record = load_run(folder.path).test
+    changing = ("spec", "published_prompt", "policy_lifetime", "evaluation_episodes")
+    if any(getattr(config, name) != stored.get(name) for name in changing):
+        record = None
+    if config.spec == stored.get("spec"):
+        ref, note = spec_of_run(folder.path, config.spec)
+        config = replace(config, spec=ref)
+        if note:
+            watcher.warning(note)
+    target = Path(to) if to is not None else folder.path / "videos"
+    policy = PolicyFile.read(folder.best_policy)
+    return film_episodes(policy, config, record, options or Options(), target, watcher)
+
+
+def render_policy(
+    policy: str | Path,
+    options: Options | None = None,
+    *,
+    to: str | Path | None = None,
+    settings: Mapping[str, Any],
+    watcher: Watcher | None = None,
+) -> list[Path]:
+    """Film held-out episodes of a policy's file into the folder ``videos`` beside it, or ``to``.
+
+    ``settings`` are ``RunConfig``'s, at least ``spec``. ``test_episodes`` of them are played
+    first, to find the best, median and worst. Returns the files.
+
+    Raises UsageError (the file cannot be read) and what ``film_episodes`` raises.
+    """
+    path = Path(policy)
+    config = build(settings)
+    if not config.spec:
+        raise UsageError(f"{path}: give the task that it is for with --spec")
+    target = Path(to) if to is not None else path.parent / "videos"
+    options, watcher = options or Options(), watcher or Watcher()
+    return film_episodes(PolicyFile.read(path), config, None, options, target, watcher)
+
+
+def film_episodes(
+    policy: PolicyFile,
+    config: RunConfig,
+    record: Rollout | None,
+    options: Options,
+    to: Path,
+    watcher: Watcher,
+) -> list[Path]:
     """Film the chosen episodes into the folder ``to``; returns the files, best episode first.
 
-    A policy that fails in the middle is filmed until then, with a warning. So is an episode that
-    comes out otherwise than it was scored.
+    ``record``: the held-out episodes that are on record. A policy that fails in the middle is
+    filmed until then, with a warning. So is an episode that comes out otherwise than it was scored.
 
     Raises UsageError (a package is missing, or the policy's prepared values), SpecError (the
     environment cannot be drawn), PromptPOError (the policy does not start, or the drawing process
     ended).
     """
-    _require_pillow()
+    _require_packages(options)
     _require_folder(to)
-    _ = subject.policy.prepared  # or nothing is played
-    drawing = gl.choose(os.environ)
-    settings = subject.settings.for_spec(subject.spec)
-    scored = _scored(subject, settings, options.episodes, watcher)
-    chosen = choose.pick(scored, options.episodes)
-    reels = tuple(_reel(subject, to, options, label, e, len(scored)) for label, e in chosen.items())
+    _ = policy.prepared  # or nothing is played
+    spec = load_spec(config.spec, published=config.published_prompt, limit=config.env_timeout)
+    config = config.for_spec(spec)
+    scored = _scored(policy, config, spec, record, options, watcher)
+    chosen = pick(scored, options.episodes)
+    reels = [_reel(spec, to, options, name, e, len(scored)) for name, e in chosen.items()]
+    settings = worker_settings(config, spec)
     order = Order(
-        settings=_patient(subject),
-        policy=subject.policy,
-        life=settings.life,
-        seeds=_to_play([e.seed for e in scored], [r.seed for r in reels], settings.life),
-        reels=reels,
+        settings=replace(settings, episode_timeout=_PATIENCE * settings.episode_timeout),
+        policy=policy,
+        life=config.life,
+        seeds=_to_play(scored, [e.seed for e in chosen.values()], config.life),
+        reels=tuple(reels),
         size=options.size,
         fps=options.fps,
         high=options.quality == "high",
-        trouble=drawing.trouble,
+        drawing=choose_library(os.environ),
     )
     watcher.filming({label: e.length for label, e in chosen.items()})
-    done = _carried_out(order, {**os.environ, **drawing.variables}, chosen, watcher)
-    return [f for reel in reels if reel.label in done for f in reel.files]
+    files = {reel.label: reel.files for reel in reels}
+    done: set[str] = set()
+    with contextlib.closing(films(order, os.environ)) as states:
+        for state in states:
+            if not state.done:
+                watcher.step(state.label, state.steps)
+                continue
+            done.add(state.label)
+            for line in _differences(chosen[state.label], state):
+                watcher.warning(line)
+            watcher.done(state.label, files[state.label])
+    for label in files.keys() - done:
+        watcher.warning(f"{label}: not filmed, for the policy failed in an episode before it")
+    return [file for label in files if label in done for file in files[label]]
 
 
-def _require_pillow() -> None:
-    reason = "videos need Pillow"
-    if find_spec("PIL") is not None:
-        from PIL import features
+def _require_packages(options: Options) -> None:
+    remedy = "pip install 'promptpo[video]'"
+    if find_spec("PIL") is None or find_spec("imageio_ffmpeg") is None:
+        raise UsageError(f"videos need Pillow and imageio-ffmpeg; {remedy}")
+    if "mp4" in options.formats:
+        from imageio_ffmpeg import get_ffmpeg_exe
 
-        if features.check("avif"):
-            return
-        reason = "videos need a Pillow that can write AVIF (11.3 or later, from PyPI)"
-    raise UsageError(f"{reason}; pip install 'promptpo[video]'")
+        try:
+            ffmpeg = shutil.which(get_ffmpeg_exe())
+        except RuntimeError:  # the package comes without the program on rare machines
+            ffmpeg = None
+        if ffmpeg is None:
+            raise UsageError(
+                "MP4 needs the program ffmpeg; install it, or name it in IMAGEIO_FFMPEG_EXE"
+            )
 
 
 def _require_folder(to: Path) -> None:
@@ -95,86 +248,91 @@ def _require_folder(to: Path) -> None:
 
 
 def _scored(
-    subject: Subject, settings: RunConfig, wanted: tuple[str, ...] | int, watcher: Watcher
+    policy: PolicyFile,
+    config: RunConfig,
+    spec: EnvSpec,
+    record: Rollout | None,
+    options: Options,
+    watcher: Watcher,
 ) -> list[Episode]:
-    """The held-out episodes: from the record, else played, else (0 steps) by their seeds only."""
-    from promptpo.rollout import episode_seeds
-    from promptpo.run.loop import run_to_end
-
-    if settings.test_episodes < 1:
+    """Return the held-out episodes: from the record, else played, else (0 steps) by their seeds."""
+    if config.test_episodes < 1:
         raise UsageError("there are no held-out episodes to film; give --test-episodes at least 1")
-    seeds = episode_seeds(settings.seed, "test", settings.held_out, life=settings.life)
-    known = choose.recorded(subject.record, seeds)
-    if known:
-        return known
-    if isinstance(wanted, int):
+    seeds = episode_seeds(config.seed, "test", config.held_out, life=config.life)
+    if record is not None and record.error is None and record.seeds == tuple(seeds):
+        return list(record.episodes)
+    if isinstance(options.episodes, int):
         return [Episode(seed, 0.0, 0) for seed in seeds]
+    apart(spec.ref, config.env_timeout, _open_once, spec.ref, config.published_prompt)
     watcher.scoring(len(seeds))
-    playing = choose.play(subject.spec, settings, subject.policy, seeds, settings.life)
-    return run_to_end(playing)
+    job = PlayJob(policy.played, tuple(seeds), config.life, prepared=policy.prepared)
+    with contextlib.closing(open_executor(config, spec)) as executor:
+        run = run_to_end(executor.run(job))
+    episodes = [episode for episode in run.results if episode.error != UNPLAYED]
+    if not episodes:
+        raise PromptPOError(policy.failure(run.error or "", run.error_kind))
+    return episodes
+
+
+def _open_once(ref: str, published: bool) -> None:
+    """Raise SpecError where the environment draws nothing."""
+    spec = load_spec(ref, published=published)
+    task = Task.open(spec)
+    require_pictures(task.env, spec.where)
+    task.close()
+
+
+def pick(episodes: Sequence[Episode], wanted: tuple[str, ...] | int) -> dict[str, Episode]:
+    """Return episodes by label, in the order wanted; no episode twice, so there may be fewer."""
+    if isinstance(wanted, int):
+        return {f"episode{n}": e for n, e in enumerate(episodes[:wanted], 1)}
+    ranked = sorted(episodes, key=_score, reverse=True)
+    places = {"best": 0, "median": len(ranked) // 2, "worst": len(ranked) - 1}
+    chosen: dict[str, Episode] = {}
+    for name in wanted:
+        episode = ranked[places[name]]
+        if episode not in chosen.values():
+            chosen[name] = episode
+    return chosen
+
+
+def _score(episode: Episode) -> Score:
+    """Return what sorts episodes from worst to best, as candidates are."""
+    rate = None if episode.success is None else float(episode.success)
+    return Score(episode.return_, rate, failed=episode.error is not None)
 
 
 def _reel(
-    subject: Subject, to: Path, options: Options, label: str, episode: Episode, count: int
+    spec: EnvSpec, to: Path, options: Options, label: str, episode: Episode, count: int
 ) -> Reel:
     which = f"{label.replace('episode', 'number ')} of " if count > 1 else ""
     return Reel(
         label=label,
         seed=episode.seed,
-        title=f"{subject.spec.name}: {which}{plural(count, 'held-out episode')},"
-        f" seed {episode.seed}",
+        title=f"{spec.name}: {which}{plural(count, 'held-out episode')}, seed {episode.seed}",
         files=tuple(to / f"{label}_seed{episode.seed}.{suffix}" for suffix in options.formats),
     )
 
 
-def _patient(subject: Subject) -> Any:  # noqa: ANN401 - rollout.Settings, imported late
-    from promptpo.rollout import worker_settings
-
-    settings = worker_settings(subject.settings, subject.spec)
-    return replace(settings, episode_timeout=_PATIENCE * settings.episode_timeout)
-
-
-def _to_play(seeds: list[int], filmed: list[int], life: int) -> tuple[int, ...]:
-    """Episodes on one policy object need those before them in its life; others need none."""
+def _to_play(scored: Sequence[Episode], filmed: Sequence[int], life: int) -> tuple[int, ...]:
+    """Return the filmed seeds, and those before them in their lives: they share an object."""
     if life == 1:
         return tuple(filmed)
     needed: list[int] = []
-    for lived in in_lives(seeds, life, int):
-        places = [lived.index(seed) for seed in filmed if seed in lived]
-        needed += lived[: max(places, default=-1) + 1]
+    for seeds in in_lives([e.seed for e in scored], life, int):
+        places = [seeds.index(seed) for seed in filmed if seed in seeds]
+        needed += seeds[: max(places, default=-1) + 1]
     return tuple(needed)
 
 
-def _carried_out(
-    order: Order, environ: Mapping[str, str], chosen: Mapping[str, Episode], watcher: Watcher
-) -> set[str]:
-    """Have an order carried out; returns the labels of the reels that came of it."""
-    files = {reel.label: reel.files for reel in order.reels}
-    done: set[str] = set()
-    with drawing_process(order, environ) as messages:
-        for message in messages:
-            if isinstance(message, PromptPOError):
-                raise message
-            if isinstance(message, Progress):
-                watcher.step(message.label, message.steps)
-            if isinstance(message, Filmed):
-                for line in _differences(chosen[message.label], message):
-                    watcher.warning(line)
-                watcher.done(message.label, files[message.label])
-                done.add(message.label)
-    for label in files.keys() - done:
-        watcher.warning(f"{label}: not filmed, for the policy failed in an episode before it")
-    return done
-
-
 def _differences(before: Episode, now: Filmed) -> Iterator[str]:
-    """What the user should know: the policy failed, or this is not the episode that was scored."""
+    """Yield warnings: the policy failed, or this is not the episode that was scored."""
     which = f"{now.label}, seed {before.seed}"
     if now.failure is not None:
-        yield f"{which}: the policy failed at step {now.length}: {gist(now.failure)}"
+        yield f"{which}: the policy failed at step {now.steps}: {gist(now.failure)}"
     same = math.isclose(now.total, before.return_, rel_tol=_CLOSE, abs_tol=_CLOSE)
-    if before.length and not (same and now.length == before.length):
+    if before.length and not (same and now.steps == before.length):
         yield (
-            f"{which}: filmed return {number(now.total)} in {now.length} steps, but it was scored"
+            f"{which}: filmed return {number(now.total)} in {now.steps} steps, but it was scored"
             f" {number(before.return_)} in {before.length}; the simulator or the machine differs"
         )

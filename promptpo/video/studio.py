@@ -6,11 +6,13 @@ drivers can take a process down.
 
 from __future__ import annotations
 
+import math
 import os
 import sys
+import tempfile
 import traceback
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -20,14 +22,17 @@ from promptpo.common.text import gist
 from promptpo.errors import PromptPOError
 from promptpo.export.policy_file import PolicyFile
 from promptpo.rollout.jobs import PlayJob, Settings
+from promptpo.rollout.watched import Lost, Watched
 from promptpo.rollout.worker import Worker
-from promptpo.spec import Env, Flat, Task, layout
-from promptpo.video.camera import PICTURE_SIZE, Camera, draws_itself, open_camera, picture_rate
-from promptpo.video.chart import Chart
-from promptpo.video.film import Film, Pace
+from promptpo.spec import Flat, Task
+from promptpo.video.camera import Drawing, open_camera, picture_rate
+from promptpo.video.film import WRITERS, Film
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
+
+#: Pictures a second, at most, where none are asked for.
+_MAX_RATE = 30.0
 
 
 @dataclass(frozen=True)
@@ -42,10 +47,9 @@ class Reel:
 
 @dataclass(frozen=True)
 class Order:
-    """What to film. ``seeds`` are all episodes to be played, in order, filmed or not.
+    """A policy's episodes to film. ``seeds`` are all those to be played, in order, filmed or not.
 
-    ``size``, ``fps``: see ``promptpo.video.Options``; ``high``: shadows and smooth edges;
-    ``trouble``: why MuJoCo cannot draw on this machine, if it cannot.
+    ``size``, ``fps``: see ``promptpo.video.Options``; ``high``: shadows and smooth edges.
     """
 
     settings: Settings
@@ -56,137 +60,60 @@ class Order:
     size: tuple[int, int] | None
     fps: float | None
     high: bool
-    trouble: str
-
-
-@dataclass(frozen=True)
-class Progress:
-    """A reel is so many steps long by now."""
-
-    label: str
-    steps: int
+    drawing: Drawing
 
 
 @dataclass(frozen=True)
 class Filmed:
-    """What the episode of a reel came to; ``failure`` is the policy's error, if it had one."""
+    """The state of a reel; ``done``: its files are written; ``failure``: the policy's error."""
 
     label: str
+    steps: int
     total: float
-    length: int
-    failure: str | None
+    done: bool = False
+    failure: str | None = None
 
 
-class FilmedTask(Task):
-    """A task that has the episodes of some seeds filmed."""
+def films(order: Order, environ: Mapping[str, str]) -> Generator[Filmed]:
+    """Carry out an order in a process of its own; yield the states of the reels as they come.
 
-    studio: Studio
-
-    def reset(self, seed: int, life: int | None = None) -> Flat:
-        """As Task.reset; the first picture is taken."""
-        flat = super().reset(seed, life)
-        self.studio.begin(seed, flat)
-        return flat
-
-    def advance(self, action: object) -> tuple[Flat, float, bool, bool, bool | None]:
-        """As Task.advance; a picture may be taken."""
-        result = super().advance(action)
-        self.studio.stepped(*result)
-        return result
-
-
-@dataclass
-class Studio(Worker):
-    """A worker with one environment and a camera on it."""
-
-    order: Order = field(kw_only=True)
-    connection: Connection = field(kw_only=True)
-    film: Film | None = None
-    _reel: Reel | None = None
-    _chart: Chart | None = None
-    _camera: Camera = field(init=False)
-    _pace: Pace = field(init=False)
-
-    def open_tasks(self, count: int) -> Sequence[Task]:
-        """The one environment, with its camera."""
-        if not self.tasks:
-            task = cast(FilmedTask, FilmedTask.open(self.spec))
-            task.studio = self
-            self.tasks.append(task)
-            self._place_camera(task.env)
-        return self.tasks
-
-    def _place_camera(self, env: Env) -> None:
-        order, spec = self.order, self.spec
-        if draws_itself(env):
-            self._camera = open_camera(
-                env, size=order.size, high=order.high, trouble=order.trouble, where=spec.where
-            )
-            self._pace = Pace.of(picture_rate(env), order.fps)
-        else:
-            self._camera = self._chart = Chart(layout(spec.observation), order.size or PICTURE_SIZE)
-            self._pace = Pace.of_chart(spec.horizon, order.fps)
-
-    def work(self) -> None:
-        """Carry out the order."""
-        order = self.order
-        for seeds in in_lives(order.seeds, order.life, int):
-            policy = order.policy
-            run = self.play(PlayJob(policy.played, seeds, order.life, prepared=policy.prepared))
-            if run.error is not None and self.film is None and not run.steps:
-                raise PromptPOError(order.policy.failure(run.error, run.error_kind))
-            self.end(run.error)
-
-    def begin(self, seed: int, observation: Flat) -> None:
-        """An episode has been reset: film it, if it is one of the reels."""
-        self.end(None)
-        reel = next((r for r in self.order.reels if r.seed == seed), None)
-        if reel is None:
-            return
-        if self._chart is not None:
-            self._chart.start(observation)
-        horizon, tells = self.spec.horizon, self.spec.success is not None
-        self._reel = reel
-        self.film = Film(self._camera, reel.title, reel.files, self._pace, horizon, tells)
-        self.film.start()
-
-    def end(self, error: str | None) -> None:
-        """Close the reel under way, if there is one, and tell what came of it."""
-        if self.film is None or self._reel is None:
-            return
-        moment = self.film.moment
-        failure = error if not moment.over else None
-        self.film.close(gist(failure) if failure else "")
-        self.connection.send(Filmed(self._reel.label, moment.total, moment.step, failure))
-        self.film = self._reel = None
-
-    def stepped(
-        self,
-        observation: Flat,
-        reward: float,
-        terminated: bool,
-        truncated: bool,
-        success: bool | None,
-    ) -> None:
-        """A step has been taken: show it, if it is of a reel."""
-        if self.film is None or self._reel is None:
-            return
-        if self._chart is not None:
-            self._chart.see(observation, reward)
-        self.film.step(reward, success, over=terminated or truncated)
-        self.connection.send(Progress(self._reel.label, self.film.moment.step))
-
-
-def main(connection: Connection, order: Order, log: Path) -> None:
-    """Carry out an order; sends Progress and Filmed, then None, or a PromptPOError.
-
-    What the simulator and its libraries print goes to ``log``, with the traceback of a fault.
+    The process has ended when the iterator is closed. Raises PromptPOError if it ended before its
+    time, or a call of the environment stood still, and what the process raises.
     """
-    with log.open("wb", buffering=0) as file:
+    with tempfile.TemporaryDirectory() as scratch:
+        variables = {**environ, **order.drawing.variables}
+        limit = order.settings.env_timeout
+        process = Watched(main, order, Path(scratch), limit=limit, environ=variables)
+        try:
+            while (message := process.receive()) is not None:
+                if isinstance(message, PromptPOError):
+                    raise message
+                yield message
+        except Lost as lost:
+            words = f"{lost.words}{lost.location}" if lost.call else _last_line(Path(scratch))
+            raise PromptPOError(f"the drawing process ended early: {words}") from None
+        finally:
+            process.close()
+
+
+def _last_line(scratch: Path) -> str:
+    log = scratch / "log"
+    text = log.read_text(encoding="utf-8", errors="replace") if log.is_file() else ""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1] if lines else "it said nothing; is another MUJOCO_GL (egl, osmesa) better?"
+
+
+def main(connection: Connection, order: Order, scratch: Path) -> None:
+    """Carry out an order; sends Filmed, and at the end None or a PromptPOError.
+
+    What the simulator and its libraries print goes to ``log`` in the folder ``scratch``, with the
+    traceback of a fault.
+    """
+    with (scratch / "log").open("wb", buffering=0) as file:
         print_to(os.dup(file.fileno()))
     code = 0
     try:
-        Studio(order.settings, order=order, connection=connection).work()
+        Studio(order, connection, scratch).work()
         connection.send(None)
     except BrokenPipeError:
         code = 1
@@ -200,3 +127,88 @@ def main(connection: Connection, order: Order, log: Path) -> None:
         sys.stderr.flush()
         connection.close()
         os._exit(code)  # OpenGL libraries can crash in the interpreter's own way out
+
+
+class Studio:
+    """A worker with one environment and a camera on it."""
+
+    def __init__(self, order: Order, connection: Connection, scratch: Path) -> None:
+        self.order, self.connection, self.scratch = order, connection, scratch
+        self.worker = Worker(order.settings)
+        self._film: Film | None = None
+        self._reel: Reel | None = None
+
+    def work(self) -> None:
+        """Play the order's episodes. Raises PromptPOError where the policy does not start."""
+        order, policy = self.order, self.order.policy
+        for seeds in in_lives(order.seeds, order.life, int):
+            if not self.worker.tasks:  # at first, and where an environment has failed
+                self._open_task()
+            run = self.worker.play(
+                PlayJob(policy.played, seeds, order.life, prepared=policy.prepared)
+            )
+            if run.error is not None and self._film is None and not run.steps:
+                raise PromptPOError(policy.failure(run.error, run.error_kind))
+            self._end(run.error)
+
+    def _open_task(self) -> None:
+        order, spec = self.order, self.worker.spec
+        task = cast(FilmedTask, FilmedTask.open(spec))
+        task.studio = self
+        self.worker.tasks.append(task)
+        self._camera = open_camera(
+            task.env,
+            size=order.size, high=order.high, trouble=order.drawing.trouble, where=spec.where,
+        )  # fmt: skip
+        # Real time, leaving out pictures where they would be more than 30 a second.
+        rate = picture_rate(task.env)
+        self._every = 1 if order.fps else max(1, math.ceil(rate / _MAX_RATE))
+        self._fps = order.fps or rate / self._every
+
+    def begin(self, seed: int) -> None:
+        """Film the episode that has been reset, if it is one of the reels."""
+        self._end(None)
+        self._reel = next((reel for reel in self.order.reels if reel.seed == seed), None)
+        if self._reel is None:
+            return
+        writers = [WRITERS[f.suffix[1:]](f, self._fps, self.scratch) for f in self._reel.files]
+        spec = self.worker.spec
+        success = None if spec.success is None else False
+        self._film = Film(
+            self._camera, self._reel.title, writers, self._every, spec.horizon, success
+        )
+        self._film.take()
+
+    def step(self, reward: float, success: bool | None, *, over: bool) -> None:
+        """Film a step, if it is of a reel."""
+        if self._film is not None and self._reel is not None:
+            self._film.step(reward, success, over=over)
+            self.connection.send(Filmed(self._reel.label, self._film.steps, self._film.total))
+
+    def _end(self, error: str | None) -> None:
+        """Write the files of the reel under way, if there is one."""
+        if self._film is not None and self._reel is not None:
+            film, failure = self._film, None if self._film.over else error
+            film.close(gist(failure) if failure else "")
+            message = Filmed(self._reel.label, film.steps, film.total, done=True, failure=failure)
+            self.connection.send(message)
+        self._film = self._reel = None
+
+
+class FilmedTask(Task):
+    """A task that has its episodes filmed."""
+
+    studio: Studio
+
+    def reset(self, seed: int, life: int | None = None) -> Flat:
+        """As Task.reset; the first picture is taken."""
+        flat = super().reset(seed, life)
+        self.studio.begin(seed)
+        return flat
+
+    def advance(self, action: object) -> tuple[Flat, float, bool, bool, bool | None]:
+        """As Task.advance; a picture may be taken."""
+        result = super().advance(action)
+        _, reward, terminated, truncated, success = result
+        self.studio.step(reward, success, over=terminated or truncated)
+        return result

@@ -4,8 +4,7 @@ It imports nothing of ``inside``, ``language`` and ``lockdown``, which run in th
 """
 
 from sandbox.host.host import Host, detect
-from sandbox.host.policy import Policy
-from sandbox.host.preparing import Preparation, Summarizer
+from sandbox.host.policy import Policy, Preparation, Summarizer
 from sandbox.host.session import Program
 from sandbox.host.together import Together
 

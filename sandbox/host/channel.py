@@ -11,7 +11,7 @@ import os
 import select
 from contextlib import suppress
 from time import monotonic
-from typing import NamedTuple, NoReturn
+from typing import NoReturn
 
 from sandbox import frames
 from sandbox.errors import (
@@ -23,13 +23,10 @@ from sandbox.errors import (
     TimeLimit,
 )
 from sandbox.frames import HEADER, FrameError, Kind
-from sandbox.host.clock import Exhausted, Patience, Stalled
-from sandbox.host.process import Process
-from sandbox.host.replies import READY, ExpectedReply
+from sandbox.host.process import Exhausted, Patience, Process, Stalled
+from sandbox.host.replies import READY, Call
 from sandbox.interface import Limits
 
-#: Processor time that being locked down may take, in seconds.
-_READY_SECONDS = 5.0
 #: So many times its limit of processor time, and Limits.wall_seconds, may a call take in wall time.
 _WALL = 10
 #: How much more processor time than its limit a call may take, in seconds: for the process to
@@ -39,14 +36,6 @@ _GRACE = 0.25
 MARK = 0.1
 
 _FAILURES = (Exhausted, Stalled, FrameError, EOFError)
-
-
-class Call(NamedTuple):
-    """What a request asks for: its name in messages, processor time in seconds, the reply."""
-
-    what: str
-    allowed: float
-    expected: ExpectedReply
 
 
 class Channel:
@@ -107,7 +96,7 @@ class Channel:
         """
         self._end = math.inf
         try:
-            self.receive(Call("being locked down", _READY_SECONDS, READY))
+            self.receive(READY)
         except ProgramError as error:
             raise SandboxFailed(f"the sandbox could not make a process: {error.message}") from None
         self.renew()
@@ -171,7 +160,7 @@ class Channel:
         try:
             kind, body = self._read_frame(call, data)
             if kind == Kind.FAULT:
-                error = call.expected.error(body)
+                error = call.error(body)
         except _FAILURES as failure:
             self._fail(failure, call)
         if error is not None:
@@ -182,9 +171,9 @@ class Channel:
     def _read_frame(self, call: Call, data: bytes) -> tuple[Kind, memoryview]:
         patience = self._patience(call)
         # Room for one byte more than the frame shows what follows it.
-        data = self._read(data, HEADER.size, HEADER.size + call.expected.min_bytes + 1, patience)
+        data = self._read(data, HEADER.size, HEADER.size + call.min_bytes + 1, patience)
         kind, length = frames.parse_header(data, self.sequence)
-        call.expected.check(kind, length)
+        call.check(kind, length)
         total = HEADER.size + length
         data = self._read(data, total, total + 1, patience)
         if len(data) > total:
@@ -213,9 +202,9 @@ class Channel:
         and no more than MARK beyond it.
         """
         begun = self._shown + max(0.0, self.since - self.marked)
-        until = min(begun + call.allowed, self._end) + _GRACE
+        until = min(begun + call.seconds, self._end) + _GRACE
         waited = self._clock.waited - self._waited
-        wall = min(_WALL * call.allowed, _WALL * self._limits.total_seconds - waited)
+        wall = min(_WALL * call.seconds, _WALL * self._limits.total_seconds - waited)
         return Patience(self._clock, until, wall + self._limits.wall_seconds)
 
     def _fail(self, failure: Exception, call: Call) -> NoReturn:
@@ -223,10 +212,10 @@ class Channel:
         if isinstance(failure, Exhausted):
             self._exhausted(call)
         if isinstance(failure, Stalled):
-            error = self._process.silent(call.what, call.allowed)
+            error = self._process.silent(call.what, call.seconds)
         elif isinstance(failure, EOFError):
             self._close()
-            error = self._process.died(call.what, has_program=call.expected is not READY)
+            error = self._process.died(call.what, has_program=call is not READY)
         else:
             error = ProtocolError(f"the program broke the protocol: {failure}")
         if not isinstance(error, ProgramError):
@@ -241,7 +230,7 @@ class Channel:
             total = f"{self._limits.total_seconds:g} s of processor time in all"
             raise TimeLimit(f"the program used up its {total}, last in {call.what}") from None
         raise TimeLimit(
-            f"{call.what} did not return within {call.allowed:g} s of processor time; make it do"
+            f"{call.what} did not return within {call.seconds:g} s of processor time; make it do"
             " less per call"
         ) from None
 

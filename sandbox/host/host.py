@@ -14,8 +14,8 @@ from sandbox.errors import (
     SandboxFailed,
 )
 from sandbox.host.channel import Channel
-from sandbox.host.policy import Policy
-from sandbox.host.preparing import (
+from sandbox.host.policy import (
+    Policy,
     Preparation,
     Preparing,
     Summarizer,

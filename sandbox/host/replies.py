@@ -6,7 +6,15 @@ from dataclasses import dataclass
 
 from sandbox import frames
 from sandbox.errors import REPORTED, ProgramError
-from sandbox.frames import FAULT_HEAD, LINE_HITS, MAX_MESSAGE, FrameError, Kind, possible_faults
+from sandbox.frames import (
+    FAULT_HEAD,
+    LINE_HITS,
+    MAX_MESSAGE,
+    REQUESTS,
+    FrameError,
+    Kind,
+    possible_faults,
+)
 from sandbox.interface import Limits
 
 #: Characters of the note where a text was cut.
@@ -14,32 +22,24 @@ _NOTE = 100
 #: Bytes of one character in UTF-8, at most.
 _WIDEST = 4
 
-_REPLIES = {
-    Kind.START: Kind.DATA,
-    Kind.BEGIN: Kind.DONE,
-    Kind.ACT: Kind.ACTIONS,
-    Kind.SUMMARIZE: Kind.TEXT,
-    Kind.OUTPUT: Kind.TEXT,
-    Kind.TRACE: Kind.DATA,
-    Kind.LINES: Kind.DATA,
-    Kind.PREPARE: Kind.DATA,
-}
-
 
 @dataclass(frozen=True)
-class ExpectedReply:
-    """The one kind of reply that a request has, besides a fault.
+class Call:
+    """A request: the time that it may take, and the one kind of reply that it has besides a fault.
 
     Attributes:
+        what: the call, for messages.
+        seconds: processor time that it may take.
         kind: of the reply.
-        min_bytes: of its payload.
-        max_bytes: of its payload.
+        min_bytes, max_bytes: of the reply's payload.
         max_fault_bytes: of the payload of a fault.
         faults: what may be reported instead.
         lines: of the program; a fault may name one of them.
         output_chars: that a fault may bring along.
     """
 
+    what: str
+    seconds: float
     kind: Kind
     min_bytes: int = 0
     max_bytes: int = 0
@@ -82,27 +82,36 @@ class ExpectedReply:
 
 
 #: What a process says when it is locked down, before it is given a program.
-READY = ExpectedReply(Kind.READY)
+READY = Call("being locked down", 5.0, Kind.READY)
 
 
-class ExpectedReplies:
-    """The replies that requests to one program have."""
+class Calls:
+    """The requests to one program.
+
+    Attributes:
+        text_chars, output_chars: characters of a summary, and of all that is printed, with the note
+            where it was cut.
+        lines: of the program, at most.
+    """
 
     def __init__(self, source: str, limits: Limits) -> None:
-        #: Characters of a summary, and of all that was printed, each with its note.
+        self._limits = limits
         self.text_chars = limits.text_chars + _NOTE
         self.output_chars = limits.output_chars + _NOTE
         self.lines = 2 + sum(map(source.count, "\n\r"))
 
-    def to(self, request: Kind, size: int = 0) -> ExpectedReply:
-        """Return the reply to ``request``; ``size``: bytes of the actions, or most of data."""
+    def to(self, request: Kind, size: int = 0) -> Call:
+        """Return the call of a kind; ``size``: bytes of the actions, or most of data."""
         longest = {
             Kind.SUMMARIZE: _WIDEST * self.text_chars,
             Kind.OUTPUT: _WIDEST * self.output_chars,
             Kind.LINES: LINE_HITS.size * self.lines,
         }.get(request, size)
-        return ExpectedReply(
-            kind=_REPLIES[request],
+        what, reply, limit, _ = REQUESTS[request]
+        return Call(
+            what,
+            getattr(self._limits, limit),
+            reply,
             min_bytes=size if request == Kind.ACT else 0,
             max_bytes=longest,
             max_fault_bytes=FAULT_HEAD.size + _WIDEST * (MAX_MESSAGE + self.output_chars),

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import marshal
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
-from types import TracebackType
+from types import CodeType, TracebackType
 from typing import Self, TypeVar
 
 from sandbox import frames
 from sandbox.errors import ProgramError, ProtocolError
-from sandbox.frames import START_HEAD, FrameError, Kind
-from sandbox.host.channel import Call, Channel
-from sandbox.host.replies import ExpectedReplies
-from sandbox.interface import Interface, Limits, Place, action_as_dict
+from sandbox.frames import FrameError, Kind
+from sandbox.host.channel import Channel
+from sandbox.host.replies import Calls
+from sandbox.interface import Interface, Limits, Place
 
 T = TypeVar("T")
 
-_OUTPUT_SECONDS = 0.1
 #: Bytes of compiled code, at most. The longest source needs less.
 _LONGEST_CODE = 32 << 20
 
@@ -57,7 +55,7 @@ class Program:
     code: bytes = b""
 
     def __post_init__(self) -> None:
-        self.replies = ExpectedReplies(self.source, self.limits)
+        self.calls = Calls(self.source, self.limits)
         self._tasks: dict[bool, bytes] = {}
 
     def task(self) -> bytes:
@@ -68,27 +66,29 @@ class Program:
         return self._tasks[compiled]
 
     def _packed(self) -> bytes:
-        interface = asdict(self.interface)
-        del interface["observation_source"]
-        task = {
-            "role": self.role,
-            "source": self.source,
-            "interface": {**interface, "action": action_as_dict(self.interface.action)},
-            "limits": asdict(self.limits),
-            "extra_imports": self.extra_imports,
-            "places": self.places,
-        }
-        observation = _compiled(self.interface.observation_source or "")
-        parts = (json.dumps(task).encode(), self.code, observation, self.prepared)
-        return START_HEAD.pack(*map(len, parts)) + b"".join(parts)
+        action = self.interface.action
+        interface = asdict(replace(self.interface, observation_source=None))
+        del interface["action"]
+        return marshal.dumps(
+            {
+                "role": self.role,
+                "source": self.source,
+                "interface": interface,
+                "action": (type(action).__name__, asdict(action)),
+                "limits": asdict(self.limits),
+                "extra_imports": tuple(self.extra_imports),
+                "places": tuple(map(tuple, self.places)),
+                "compiled": self.code,
+                "observation": _compiled(self.interface.observation_source or ""),
+                "prepared": self.prepared,
+            }
+        )
 
 
 @lru_cache
-def _compiled(trusted: str) -> bytes:
+def _compiled(trusted: str) -> CodeType | None:
     """Return the code of the task's own source."""
-    if not trusted:
-        return b""
-    return marshal.dumps(compile(trusted, "<observation>", "exec", dont_inherit=True))
+    return compile(trusted, "<observation>", "exec", dont_inherit=True) if trusted else None
 
 
 class Session:
@@ -99,28 +99,21 @@ class Session:
         self.channel = channel
         self._output = ""
         try:
-            code = self.ask(
-                Kind.START,
-                program.task(),
-                _LONGEST_CODE,
-                program.limits.init_seconds,
-                "loading the program",
-            )
+            code = self.ask(Kind.START, program.task(), _LONGEST_CODE)
             program.code = program.code or bytes(code)
         except BaseException:
             channel.kill()
             raise
 
-    def ask(self, kind: Kind, payload: bytes, size: int, seconds: float, what: str) -> memoryview:
-        """Return the answer to one request, of at most ``size`` bytes.
+    def ask(self, kind: Kind, payload: bytes = b"", size: int = 0) -> memoryview:
+        """Return the answer to one request; where it is data, of at most ``size`` bytes.
 
         Raises:
             ProgramError: the program failed.
             SandboxFailed, Disturbed: it is not at fault.
         """
-        call = Call(what, seconds, self.program.replies.to(kind, size))
         try:
-            return self.channel.request(kind, payload, call)
+            return self.channel.request(kind, payload, self.program.calls.to(kind, size))
         except ProgramError as error:
             self._output = error.output or self._output
             raise
@@ -148,10 +141,10 @@ class Session:
         """What the program has printed, capped, with a note where it was cut."""
         if self.channel.alive:
             try:
-                reply = self.ask(Kind.OUTPUT, b"", 0, _OUTPUT_SECONDS, "reading the output")
+                reply = self.ask(Kind.OUTPUT)
             except ProgramError:
                 return self._output
-            self._output = frames.clean(reply, self.program.replies.output_chars)
+            self._output = frames.clean(reply, self.program.calls.output_chars)
         return self._output
 
     def close(self) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sandbox import frames
 from sandbox.errors import BadAction, ProgramError, SandboxError
 from sandbox.frames import HEADER, MAGIC, Kind
-from sandbox.host.channel import MARK, Call, Channel
+from sandbox.host.channel import MARK, Channel
 from sandbox.host.session import Program, Session
 from sandbox.interface import ActionSpace, Box, FloatArray, action_bounds, expected_action
 
@@ -47,9 +47,7 @@ class Together:
         interface = program.interface
         self._width, self._space = interface.observation_size, interface.action
         size, head = interface.action.size, HEADER.size // 8
-        self._call = Call(
-            "act()", program.limits.act_seconds, program.replies.to(Kind.ACT, 8 * size)
-        )
+        self._call = program.calls.to(Kind.ACT, 8 * size)
         requests = np.zeros((count, head + (self._width or 0)))
         self._observations = requests[:, head:]
         self._heads = requests.view(np.uint32)

@@ -20,9 +20,7 @@ from typing import Any
 
 from sandbox.errors import SandboxFailed
 from sandbox.host.channel import Channel
-from sandbox.host.clock import Patience, ProcessClock, Stalled
-from sandbox.host.exit_status import OutOfMemoryKills
-from sandbox.host.process import Process
+from sandbox.host.process import Patience, Process, ProcessClock, Stalled
 from sandbox.interface import Limits
 from sandbox.isolation import Isolation
 from sandbox.libraries import KERNEL_VARIABLES
@@ -106,7 +104,6 @@ class WarmParent:
         self._control.setblocking(False)
         self._poll = select.poll()
         self._poll.register(self._control, select.POLLIN)
-        self._out_of_memory = OutOfMemoryKills()
         self.lost = False
         #: Processes that were killed, for it to reap.
         self._killed: list[int] = []
@@ -149,13 +146,7 @@ class WarmParent:
                 os.close(fd)
             raise self._lose("cannot hand over a process: too many files are open here")
         reader, writer, *handle = fds
-        process = Process(
-            pid,
-            handle[0] if handle else -1,
-            self._reap,
-            self._killed.append,
-            self._out_of_memory.happened,
-        )
+        process = Process(pid, handle[0] if handle else -1, self._reap, self._killed.append)
         channel = Channel(process, (reader, writer), limits)
         try:
             channel.await_ready()

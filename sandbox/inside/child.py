@@ -2,71 +2,118 @@
 
 from __future__ import annotations
 
-import json
+import io
 import marshal
 import mmap
+import os
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
 import numpy as np
 
-from sandbox import tracing
+from sandbox import frames, tracing
 from sandbox.errors import MemoryLimit, ProgramError
 from sandbox.frames import (
     BEGIN_HEAD,
     EPISODE_HEAD,
     HEADER,
     MAGIC,
+    REQUESTS,
     SEED_HEAD,
-    START_HEAD,
     Kind,
 )
-from sandbox.inside import trajectory
-from sandbox.inside.faults import fault_payload, late
-from sandbox.inside.pipes import Closed, Pipes
+from sandbox.inside.data import Named, Trace, Trajectory, action_values
+from sandbox.inside.faults import Watchdog, fault_payload, late
 from sandbox.inside.policy import CountingProgram, PolicyProgram
 from sandbox.inside.program import FeedbackProgram, PrepareProgram, Program, Task
-from sandbox.inside.recorded import Named
-from sandbox.inside.watchdog import Watchdog
-from sandbox.interface import Interface, Limits, Place, action_from_dict
+from sandbox.interface import ACTION_SPACES, Interface, Limits, Place
 from sandbox.language import Runtime
 from sandbox.prepared import unpack
+
+#: What most requests fit into. A process touches all of it: more would cost every start.
+_CHUNK = 1 << 12
+
+
+class Closed(Exception):
+    """The host is gone, or done with this process."""
+
+
+class Pipes:
+    """One request at a time, at the beginning of ``buffer`` until the next is received.
+
+    Attributes:
+        readinto: reads what comes into a buffer.
+        buffer: the request, header first; another object once a request has needed a longer one.
+        end: of the request.
+    """
+
+    def __init__(self, read_fd: int, write_fd: int) -> None:
+        self.readinto = io.FileIO(read_fd, closefd=False).readinto
+        self._writer = write_fd
+        self.buffer = bytearray(_CHUNK)
+        self.end = 0
+
+    def receive(self, have: int = 0) -> int:
+        """Return the kind of the next request, of which ``have`` bytes are read already.
+
+        Raises:
+            Closed: there is none.
+        """
+        have = self._read(have, HEADER.size)
+        kind: int
+        _, kind, _, length = HEADER.unpack_from(self.buffer)
+        self.end = HEADER.size + length
+        if have < self.end:
+            self._read(have, self.end)
+        return kind
+
+    @property
+    def sequence(self) -> int:
+        """Number of the request."""
+        number: int = HEADER.unpack_from(self.buffer)[2]
+        return number
+
+    @property
+    def payload(self) -> memoryview:
+        """What follows the header of the request."""
+        return memoryview(self.buffer)[HEADER.size : self.end]
+
+    def _read(self, have: int, need: int) -> int:
+        """Read on until there are ``need`` bytes; return how many there are."""
+        if need > len(self.buffer):
+            self.buffer = self.buffer[:have] + bytes(need - have)
+        while have < need:
+            got = self.readinto(memoryview(self.buffer)[have:])
+            if not got:
+                raise Closed
+            have += got
+        return have
+
+    def reply(self, kind: Kind, payload: bytes = b"") -> None:
+        """Write one reply to the request."""
+        self.write(frames.header(kind, self.sequence, len(payload)) + payload)
+
+    def write(self, data: bytes | bytearray) -> None:
+        """Write one whole frame."""
+        sent = os.write(self._writer, data)
+        while sent < len(data):
+            sent += os.write(self._writer, memoryview(data)[sent:])
+
 
 #: Address space set aside so that running out of memory can still be reported; never touched.
 _BALLAST = 1 << 20
 
-_NAMES: dict[int, str] = {
-    Kind.START: "loading the program",
-    Kind.BEGIN: "making the policy object",
-    Kind.ACT: "act()",
-    Kind.SUMMARIZE: "summarize_trajectory()",
-    Kind.OUTPUT: "reading the output",
-    Kind.TRACE: "reading the trace",
-    Kind.LINES: "reading the counts of lines",
-    Kind.PREPARE: "prepare()",
-}
-
 
 def _task(payload: memoryview) -> Task:
-    sizes = START_HEAD.unpack_from(payload)
-    parts, at = [], START_HEAD.size
-    for size in sizes:
-        parts.append(bytes(payload[at : at + size]))
-        at += size
-    data = json.loads(parts[0])
-    shape = {**data["interface"], "observation_source": None}
-    return Task(
-        role=data["role"],
-        source=data["source"],
-        interface=Interface(**{**shape, "action": action_from_dict(shape["action"])}),
-        limits=Limits(**data["limits"]),
-        extra_imports=tuple(data["extra_imports"]),
-        places=tuple(Place(*numbers) for numbers in data["places"]),
-        compiled=parts[1],
-        observation=marshal.loads(parts[2]) if parts[2] else None,  # noqa: S302 - the host's
-        prepared=Named(unpack(parts[3]), "prepare() returned") if parts[3] else None,
-    )
+    data = marshal.loads(payload)  # noqa: S302 - the host's
+    name, space = data.pop("action")
+    data["interface"] = Interface(**data["interface"], action=ACTION_SPACES[name](**space))
+    data["limits"] = Limits(**data["limits"])
+    data["places"] = tuple(Place(*numbers) for numbers in data["places"])
+    values = data["prepared"]
+    data["prepared"] = Named(unpack(values), "prepare() returned") if values else None
+    return Task(**data)
 
 
 def _begin(program: PolicyProgram, payload: memoryview) -> tuple[Kind, bytes]:
@@ -81,17 +128,17 @@ def _summarize(program: FeedbackProgram, payload: memoryview) -> tuple[Kind, byt
     seen, done = (steps + 1) * width, (steps + 1) * width + steps * size
     flat = np.frombuffer(payload, np.float64, done + steps, EPISODE_HEAD.size)
     observations, actions, rewards = np.split(flat, [seen, done])
-    trace = payload[EPISODE_HEAD.size + flat.nbytes :]
-    episode = trajectory.build(
-        observations.reshape(steps + 1, width),
-        actions.reshape(steps, size),
-        rewards,
-        (bool(terminated), bool(truncated), None if success < 0 else bool(success)),
-        program.task.interface.action,
-        program.observe,
-        tracing.parse(trace, steps),
+    trace = tracing.parse(payload[EPISODE_HEAD.size + flat.nbytes :], steps)
+    trajectory = Trajectory(
+        [program.observed(row.copy()) for row in observations.reshape(steps + 1, width)],
+        action_values(actions.reshape(steps, size), program.task.interface.action),
+        rewards.copy(),
+        bool(terminated),
+        bool(truncated),
+        None if success < 0 else bool(success),
+        Trace(trace, steps),
     )
-    return Kind.TEXT, _bytes(program.summarize(episode))
+    return Kind.TEXT, _bytes(program.summarize(trajectory))
 
 
 def _bytes(text: str) -> bytes:
@@ -194,15 +241,12 @@ class _Server:
 
     def _seconds(self, kind: int) -> float:
         """Return the processor time that a call may take; to start, the usual."""
-        if self._program is None:
-            return Limits().init_seconds
-        limits = self._program.task.limits
-        if kind == Kind.PREPARE:
-            return limits.prepare_seconds
-        return limits.init_seconds if kind == Kind.BEGIN else limits.act_seconds
+        limits = Limits() if self._program is None else self._program.task.limits
+        seconds: float = getattr(limits, REQUESTS[kind].limit)
+        return seconds
 
     def _late(self, frame: FrameType | None) -> None:
-        self._tell(late(frame, self._source, _NAMES[self._kind]))
+        self._tell(late(frame, self._source, REQUESTS[self._kind].what))
 
     def _fail(self, error: ProgramError) -> None:
         self._watchdog.call = None

@@ -1,7 +1,11 @@
-"""What went wrong in a program, put into words for its author and bytes for the host."""
+"""Faults of a program: words for its author, bytes for the host; calls that take too long."""
 
 from __future__ import annotations
 
+import os
+import signal
+from collections.abc import Callable
+from time import process_time
 from types import FrameType, TracebackType
 
 from sandbox import frames
@@ -74,3 +78,42 @@ def fault_payload(error: ProgramError, request: int, printed: str) -> bytes:
     line = -1 if error.line is None else error.line
     message = error.message[:MAX_MESSAGE]
     return frames.pack_fault(Fault(REPORTED.index(kind), line, message, printed))
+
+
+#: Processor time between two looks, in seconds.
+_TICK = 0.02
+
+
+class Watchdog:
+    """A timer that runs from before the lock-down to the end of the process.
+
+    It runs on processor time, and nothing reads a clock but the timer itself: a call costs two
+    assignments, and its time counts from the timer's first look at it.
+
+    Attributes:
+        call: number of the call that runs; None between calls.
+        seconds: processor time that it may take.
+        report: called with the running frame when it takes longer.
+    """
+
+    def __init__(self) -> None:
+        self.call: int | None = None
+        self.seconds = 0.0
+        self.report: Callable[[FrameType | None], None] | None = None
+        self._seen: int | None = None
+        self._until = 0.0
+        signal.signal(signal.SIGPROF, self._tick)
+        signal.setitimer(signal.ITIMER_PROF, _TICK, _TICK)
+
+    def _tick(self, number: int, frame: FrameType | None) -> None:
+        now, call = process_time(), self.call
+        if call is None or call != self._seen:
+            self._seen, self._until = call, now + self.seconds
+            return
+        if now < self._until or self.report is None:
+            return
+        self.call = None
+        try:
+            self.report(frame)
+        finally:
+            os._exit(0)

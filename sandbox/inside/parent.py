@@ -29,8 +29,8 @@ from typing import Any, NoReturn
 
 from sandbox import lockdown
 from sandbox.inside.child import serve
-from sandbox.inside.recorded import mapped
-from sandbox.inside.watchdog import Watchdog
+from sandbox.inside.data import mapped
+from sandbox.inside.faults import Watchdog
 from sandbox.isolation import NOT_STRICT, Isolation
 from sandbox.language import Runtime, Stream, warmup
 

@@ -6,6 +6,7 @@ import math
 import mmap
 import types
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,9 +14,8 @@ import numpy as np
 
 from sandbox.errors import BadAction, CompileError, MemoryLimit, PolicyError, ProgramError
 from sandbox.inside.actions import ActionError, shown
+from sandbox.inside.data import Named, RecordedData, Trajectory
 from sandbox.inside.faults import describe
-from sandbox.inside.recorded import Named, RecordedData
-from sandbox.inside.trajectory import Trajectory
 from sandbox.interface import FloatArray, Interface, Limits, Place
 from sandbox.language import (
     Compiled,
@@ -25,7 +25,7 @@ from sandbox.language import (
     readable,
     shortened,
 )
-from sandbox.prepared import MAX_VALUES, Value, pack
+from sandbox.prepared import pack
 
 
 @dataclass(frozen=True)
@@ -75,6 +75,10 @@ class Program:
             policy_class = task.interface.policy_class
             self.compiled = compile_source(task.source, offer, policy_class, task.places)
         self.observe = observation_class(task.observation)
+
+    def observed(self, row: FloatArray) -> Any:  # noqa: ANN401 - the vector, or an object of the task's class
+        """Return the observation that a vector of numbers is."""
+        return row if self.observe is None else self.observe(row)
 
     def load(self, class_name: str, method: str, constants: Sequence[float] = ()) -> type[Any]:
         """Execute the module in a new namespace and return the class ``class_name``.
@@ -189,44 +193,37 @@ def _prepare(namespace: Mapping[str, Any]) -> Callable[[RecordedData], object]:
 
 
 def _packed(returned: object) -> bytes:
-    """Pack what ``prepare`` returned."""
+    """Pack what ``prepare`` returned; lists of real numbers become arrays."""
     if type(returned) is not dict:
         raise PolicyError(f"{_WANTED}; not {shown(returned, 'prepare()')}")
-    if len(returned) > MAX_VALUES:
-        raise PolicyError(
-            f"prepare() returned {len(returned)} values; at most {MAX_VALUES} are kept"
-        )
-    values = {_name(name): _value(name, value) for name, value in returned.items()}
+    values: dict[str, Any] = {}
+    for name, value in returned.items():
+        if type(name) is not str:
+            raise PolicyError(f"{_WANTED}; a name in it is {shown(name, 'prepare()')}")
+        values[readable(name)] = _plain(name, value)
     try:
         return pack(values)
     except ValueError as error:
         raise PolicyError(f"prepare() returned what cannot be kept: {error}") from None
 
 
-def _name(name: object) -> str:
-    if type(name) is not str:
-        raise PolicyError(f"{_WANTED}; a name in it is {shown(name, 'prepare()')}")
-    return readable(name)
-
-
-def _value(name: str, value: object) -> Value:
+def _plain(name: str, value: object) -> object:
     """Return ``value`` if it can be packed, or the array of what it lists."""
+    if isinstance(value, np.str_):
+        return str.__str__(value)
     if type(value) in (float, int, bool, str, np.ndarray) or isinstance(value, np.generic):
-        known: Value = str.__str__(value) if isinstance(value, np.str_) else value  # type: ignore[assignment]
-        return known
-    if type(value) in (list, tuple):
-        try:
-            array = np.asarray(value)
-        except Exception:  # ragged, or hostile
-            array = None
-        if type(array) is np.ndarray and array.dtype.kind in "fiub":
-            made: Value = array
-            return made
-        raise PolicyError(
-            f"prepare() returned {shortened(name)!r}: {shown(value, 'prepare()')} that is no array"
-            " of real numbers; give texts, and rows of different lengths, names of their own"
-        )
-    raise PolicyError(
-        f"prepare() returned {shortened(name)!r}: {shown(value, 'prepare()')}; make it a number,"
-        " an array of real numbers or a short string (of a dict, give each entry a name of its own)"
+        return value
+    hint = (
+        "cannot be kept; make it a number, an array of real numbers or a short string (of a dict,"
+        " give each entry a name of its own)"
     )
+    if type(value) in (list, tuple):
+        with suppress(Exception):  # ragged, or hostile
+            array = np.asarray(value)
+            if type(array) is np.ndarray and array.dtype.kind in "fiub":
+                return array
+        hint = (
+            "that is no array of real numbers; give texts, and rows of different lengths, names of"
+            " their own"
+        )
+    raise PolicyError(f"prepare() returned {shortened(name)!r}: {shown(value, 'prepare()')} {hint}")

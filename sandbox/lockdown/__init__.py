@@ -13,7 +13,7 @@ import signal
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sandbox.lockdown import forking, identity, landlock, libc, resources, seccomp
+from sandbox.lockdown import identity, kernel, seccomp
 
 #: Where the two pipes are in the child.
 READ_FD, WRITE_FD = 3, 4
@@ -31,7 +31,7 @@ class Preparation:
     ``uid``: of the next child.
     """
 
-    highest: resources.Highest
+    highest: identity.Highest
     network: str
     process_ids: int | None
     process_ids_missing: str
@@ -45,25 +45,25 @@ class Preparation:
     @classmethod
     def make(cls) -> Preparation:
         """Enter namespaces and prepare what all children share. One thread only."""
-        resources.prefer_for_oom_killer()
-        resources.merge_no_pages()
+        identity.prefer_for_oom_killer()
+        identity.merge_no_pages()
         # First: inside a user namespace without a mapping no file can be made.
         root = _out_of_the_way(identity.open_empty_root())
         network = identity.leave_namespaces()
         ruleset, missing = None, _NOT_LINUX
-        if libc.LINUX:
+        if kernel.LINUX:
             try:
-                ruleset = _out_of_the_way(landlock.deny_everything(landlock.version()))
+                ruleset = _out_of_the_way(kernel.deny_everything())
             except OSError as error:
                 missing = f"this kernel offers none ({error.strerror})"
         process_ids, process_ids_missing = None, _NOT_LINUX
-        if libc.LINUX:
+        if kernel.LINUX:
             try:
-                process_ids = _out_of_the_way(forking.namespace())
+                process_ids = _out_of_the_way(kernel.leave_process_ids())
             except OSError as error:
                 process_ids_missing = f"refused here ({error.strerror})"
         return cls(
-            highest=resources.Highest.now(),
+            highest=identity.Highest.now(),
             network=network,
             process_ids=process_ids,
             process_ids_missing=process_ids_missing,
@@ -78,7 +78,7 @@ class Preparation:
         """Fork, where possible into a process id namespace of the child's own; 0 in the child."""
         if self.uids is not None:  # drawn here: what a child touches first costs it a page
             self.uid = identity.any_of(self.uids)
-        return os.fork() if self.process_ids is None else forking.fork(self.process_ids)
+        return os.fork() if self.process_ids is None else kernel.fork(self.process_ids)
 
 
 def _out_of_the_way(descriptor: int) -> int:
@@ -124,9 +124,9 @@ def apply(preparation: Preparation, parent: int, memory: int, cpu_seconds: float
     attempt("own process group", lambda: os.setpgid(0, 0))
     attempt("resource limits", lambda: preparation.highest.limit(memory, cpu_seconds))
     _change_identity(preparation, attempt, report)
-    if libc.LINUX:
-        attempt("no new privileges", lambda: libc.prctl(libc.PR_SET_NO_NEW_PRIVS, 1))
-        attempt("not traceable", lambda: libc.prctl(libc.PR_SET_DUMPABLE, 0))
+    if kernel.LINUX:
+        attempt("no new privileges", lambda: kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1))
+        attempt("not traceable", lambda: kernel.prctl(kernel.PR_SET_DUMPABLE, 0))
         attempt("dies with its parent", lambda: _die_with(parent))
     else:
         report |= dict.fromkeys(("no new privileges", "dies with its parent"), _NOT_LINUX)
@@ -134,7 +134,7 @@ def apply(preparation: Preparation, parent: int, memory: int, cpu_seconds: float
     if ruleset is None:
         report["Landlock"] = preparation.ruleset_missing
     else:
-        attempt("Landlock", lambda: landlock.enforce(ruleset))
+        attempt("Landlock", lambda: kernel.enforce_landlock(ruleset))
     attempt("closed descriptors", lambda: os.closerange(WRITE_FD + 1, HIGHEST_FD))
     program = preparation.program
     if program is None:
@@ -159,7 +159,7 @@ def _change_identity(
     else:
         report["own user id"] = "only root can change it"
     report["unprivileged user"] = "on" if os.geteuid() != 0 else "it runs as root"
-    if libc.LINUX:
+    if kernel.LINUX:
         attempt("no capabilities", identity.drop_capabilities)
     else:
         report["no capabilities"] = report["unprivileged user"]
@@ -167,7 +167,7 @@ def _change_identity(
 
 def _die_with(parent: int) -> None:
     # A change of credentials clears this signal, so it is set after them.
-    libc.prctl(libc.PR_SET_PDEATHSIG, signal.SIGKILL)
+    kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
     # Who is outside of the namespace has the number 0 in it.
     if os.getppid() not in (parent, 0):
         raise OSError("the parent is gone")

@@ -14,7 +14,7 @@ import sys
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from sandbox.lockdown import libc
+from sandbox.lockdown import kernel
 
 _ALLOW, _KILL, _EPERM = 0x7FFF0000, 0x80000000, 0x00050001
 
@@ -191,4 +191,5 @@ def install(program: bytes) -> None:
     Raises:
         OSError: the kernel refused.
     """
-    libc.prctl(libc.PR_SET_SECCOMP, 2, _Program(len(program) // 8, program), what="seccomp filter")
+    filters = _Program(len(program) // 8, program)
+    kernel.prctl(kernel.PR_SET_SECCOMP, 2, filters, what="seccomp filter")

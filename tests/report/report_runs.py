@@ -5,7 +5,7 @@ import time
 
 from PIL import Image
 
-from promptpo.video.mp4 import Mp4Writer
+from promptpo.video.film import Mp4Writer
 
 #: What a model may write; none of it may ever become markup.
 HOSTILE = "</script></pre></title></textarea><script>alert(1)</script><img src=x onerror=alert(2)>"
@@ -55,7 +55,7 @@ def began_ago(folder, seconds):
 def write_video(path):
     """One second of a grey square."""
     path.parent.mkdir()
-    writer = Mp4Writer(path, fps=10)
+    writer = Mp4Writer(path, 10, path.parent.parent)
     for i in range(10):
         writer.add(Image.new("RGB", (64, 64), (20 * i,) * 3))
     writer.close()

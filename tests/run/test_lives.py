@@ -7,8 +7,8 @@ import scripted
 
 import promptpo
 from promptpo.cli import main
-from promptpo.store.reading import read_record
-from promptpo.video import choose
+from promptpo.store.run import load_run
+from promptpo.video import Options, Watcher, render_run
 
 pytestmark = pytest.mark.slow
 
@@ -65,7 +65,7 @@ def test_the_record_has_the_curve(finished):
     assert told["life"] == 4
     assert [p["episode"] for p in told["life_curve"]] == [1, 2, 3, 4]
     assert told["life_curve"][0]["interval"]["low"] > 5
-    assert read_record(finished.folder).held_out == finished.test
+    assert load_run(finished.folder).test == finished.test
 
 
 def test_the_page_shows_the_curve(finished):
@@ -108,5 +108,8 @@ def test_the_module_and_its_loop_say_how_long_an_object_lives(finished):
     assert "elif hasattr(policy, " in (finished.folder / "README.md").read_text()
 
 
-def test_episodes_to_film_are_those_of_the_record(finished):
-    assert len(choose.recorded(finished.test, finished.test.seeds)) == 12
+def test_episodes_to_film_are_those_of_the_record(finished, tmp_path):
+    watcher = Watcher()
+    watcher.scoring = pytest.fail  # nothing is played to choose from
+    options = Options(episodes=("best",), formats=("gif",))
+    assert len(render_run(finished.folder, options, to=tmp_path, watcher=watcher)) == 1

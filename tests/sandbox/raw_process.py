@@ -80,7 +80,7 @@ class RawProcesses:
 
 def _child(source, names, preparation, parent, ends):
     from sandbox import lockdown
-    from sandbox.inside.recorded import mapped
+    from sandbox.inside.data import mapped
 
     private = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
     namespace = {**names, "executable": mmap.mmap(-1, 4096, flags=private, prot=7)}

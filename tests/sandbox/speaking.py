@@ -10,12 +10,12 @@ from sandbox.frames import MAGIC, Kind, header
 from sandbox.host.channel import Channel
 from sandbox.host.policy import Policy
 from sandbox.host.process import Process
-from sandbox.host.replies import ExpectedReplies
+from sandbox.host.replies import Calls
 from sandbox.host.session import Program
 
 #: A backstop of a fraction of a second for calls of a few hundredths.
 LIMITS = Limits(wall_seconds=0.3)
-REPLIES = ExpectedReplies("", LIMITS)
+CALLS = Calls("", LIMITS)
 
 _PREAMBLE = """
 import os, struct, time
@@ -95,6 +95,13 @@ class Nobody(Process):
         return True
 
 
+class Abandoned(Channel):
+    """A channel that nobody need close: hundreds of them are made."""
+
+    def __del__(self):
+        self.kill()
+
+
 def written(data, limits=LIMITS, end=True):
     """A channel in which ``data`` has been written already; ``end``: and nothing can follow."""
     their_read, our_write = os.pipe()
@@ -103,7 +110,7 @@ def written(data, limits=LIMITS, end=True):
     os.write(their_write, data)
     if end:
         os.close(their_write)
-    return Channel(Nobody(), (our_read, our_write), limits)
+    return Abandoned(Nobody(), (our_read, our_write), limits)
 
 
 def policy_over(channel, action, seconds=5.0):

@@ -10,17 +10,17 @@ import sys
 import pytest
 
 from sandbox import Host, IsolationUnavailable, detect
-from sandbox.lockdown import libc, seccomp
+from sandbox.lockdown import kernel, seccomp
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="these facilities are Linux's")
 
 #: Makes a kernel that answers ENOSYS to one call, then runs what follows.
 WITHOUT = """
 import ctypes, os, struct, sys
-from sandbox.lockdown import libc, seccomp
+from sandbox.lockdown import kernel, seccomp
 number, error = int(sys.argv[1]), int(sys.argv[2])
 code = [(0x20, 0, 0, 0), (0x15, 0, 1, number), (6, 0, 0, 0x50000 + error), (6, 0, 0, 0x7fff0000)]
-libc.prctl(libc.PR_SET_NO_NEW_PRIVS, 1)
+kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
 seccomp.install(b"".join(struct.pack("<HBBI", *line) for line in code))
 os.execv(sys.executable, [sys.executable, *sys.argv[3:]])
 """
@@ -137,7 +137,7 @@ def test_the_filter_is_a_whole_number_of_instructions_for_known_machines(monkeyp
 @linux
 def test_failing_calls_tell_the_reason():
     with pytest.raises(OSError, match="seccomp filter"):
-        libc.prctl(libc.PR_SET_SECCOMP, 7, what="seccomp filter")
+        kernel.prctl(kernel.PR_SET_SECCOMP, 7, what="seccomp filter")
 
 
 def test_an_unknown_requirement_is_no_level():

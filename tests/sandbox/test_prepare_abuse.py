@@ -16,7 +16,7 @@ from test_prepare import COLUMNS, EPISODES, GOOD_POLICY, INTERFACE, recording, r
 import sandbox
 from sandbox import CompileError, Limits, PolicyError, Program, ProgramError, ProtocolError
 from sandbox.frames import Kind, header
-from sandbox.host.preparing import Preparing
+from sandbox.host.policy import Preparing
 from sandbox.prepared import LIMIT
 
 ABUSE = programs("prepare_abuse")

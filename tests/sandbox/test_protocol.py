@@ -1,10 +1,12 @@
 """Frames: what parses, what does not, and what becomes of a process that forges them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from speaking import REPLIES, forger, policy_over, written
+from speaking import CALLS, forger, policy_over, written
 
 from sandbox import Box, Limits, ProcessDied, ProtocolError, TimeLimit
 from sandbox.errors import REPORTED
@@ -21,9 +23,8 @@ from sandbox.frames import (
     parse_header,
 )
 from sandbox.host import Together
-from sandbox.host.channel import Call
 
-ACTIONS = REPLIES.to(Kind.ACT, 16)
+ACTIONS = CALLS.to(Kind.ACT, 16)
 
 
 @given(st.binary(max_size=64), st.integers(0, 2**40))
@@ -94,7 +95,7 @@ FORGERIES = {
 
 def ask(channel, seconds=10.0):
     """The numbers of a reply, read as any reply is."""
-    return bytes(channel.request(Kind.ACT, b"", Call("act()", seconds, ACTIONS)))
+    return bytes(channel.request(Kind.ACT, b"", replace(ACTIONS, seconds=seconds)))
 
 
 def ask_in_place(channel, seconds=10.0):
@@ -142,7 +143,7 @@ def test_a_process_that_does_not_read_is_late():
     channel, _ = forger("time.sleep(60)")
 
     with pytest.raises(TimeLimit):
-        channel.request(Kind.ACT, bytes(10**7), Call("act()", 0.02, ACTIONS))
+        channel.request(Kind.ACT, bytes(10**7), replace(ACTIONS, seconds=0.02))
 
 
 def test_the_time_of_all_calls_together_is_limited():
@@ -155,7 +156,7 @@ def test_the_time_of_all_calls_together_is_limited():
 
     with pytest.raises(TimeLimit, match=r"used up its 0\.5 s of processor time in all"):
         for _ in range(100):
-            channel.request(Kind.BEGIN, b"", Call("beginning", 5.0, REPLIES.to(Kind.BEGIN)))
+            channel.request(Kind.BEGIN, b"", CALLS.to(Kind.BEGIN))
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from restricted import programs
 
 import sandbox
 from sandbox import ProgramError
-from sandbox.host.preparing import Preparing
+from sandbox.host.policy import Preparing
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or sandbox.detect().level != "strict", reason="needs strict isolation"

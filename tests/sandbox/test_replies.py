@@ -1,10 +1,12 @@
 """What the host believes of a process: in each state only what can be, and no text uncapped."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from speaking import LIMITS, REPLIES, forged_policy, forged_program, forger, written
+from speaking import CALLS, LIMITS, forged_policy, forged_program, forger, written
 
 import sandbox
 from sandbox import (
@@ -24,20 +26,22 @@ from sandbox import (
 from sandbox.errors import REPORTED
 from sandbox.frames import Fault, Kind, clean, header, pack_fault, possible_faults
 from sandbox.host import Summarizer
-from sandbox.host.channel import Call
-from sandbox.host.replies import READY, ExpectedReplies
+from sandbox.host.replies import READY, Calls
 from sandbox.host.together import _bad_rows
 from sandbox.inside.faults import fault_payload
 from sandbox.isolation import NOT_STRICT
 
 REQUESTS = [kind for kind in Kind if kind < 16]
-ANSWER_TO = {kind: REPLIES.to(kind, 16 if kind == Kind.ACT else 0) for kind in REQUESTS}
+CALL = {
+    kind: replace(CALLS.to(kind, 16 if kind == Kind.ACT else 0), what="it", seconds=10.0)
+    for kind in REQUESTS
+}
 STATES = pytest.mark.parametrize("request_kind", REQUESTS, ids=lambda kind: kind.name)
 
 
 def answered(kind, data):
     """What the host makes of ``data`` in answer to a request."""
-    return written(data).request(kind, b"", Call("it", 10.0, ANSWER_TO[kind]))
+    return written(data).request(kind, b"", CALL[kind])
 
 
 @STATES
@@ -68,7 +72,7 @@ def test_what_cannot_be_reported_is_told_as_an_exception_of_the_program():
 def test_a_length_beyond_what_can_be_is_refused_at_once(request_kind, kind):
     channel = written(header(kind, 1, 10**6), end=False)
     with pytest.raises(ProtocolError):
-        channel.request(request_kind, b"", Call("it", 10.0, ANSWER_TO[request_kind]))
+        channel.request(request_kind, b"", CALL[request_kind])
 
 
 PAYLOADS = st.one_of(
@@ -87,7 +91,7 @@ PAYLOADS = st.one_of(
 @settings(max_examples=40, deadline=None)
 @given(kind=st.sampled_from([*Kind, 0, 255]), payload=PAYLOADS, more=st.sampled_from([-1, 0, 0, 1]))
 def test_any_reply_is_an_answer_or_a_fault_that_can_be(request_kind, kind, payload, more):
-    answer = ANSWER_TO[request_kind]
+    answer = CALL[request_kind]
     try:
         told = max(0, len(payload) + more)
         body = bytes(answered(request_kind, header(kind, 1, told) + payload))
@@ -105,7 +109,7 @@ def test_any_reply_is_an_answer_or_a_fault_that_can_be(request_kind, kind, paylo
 def test_a_process_with_a_program_is_not_believed_about_protections(request_kind):
     channel, _ = forger(f"ask(); os._exit({NOT_STRICT})")
     with pytest.raises(ProcessDied):
-        channel.request(request_kind, b"", Call("it", 10.0, ANSWER_TO[request_kind]))
+        channel.request(request_kind, b"", CALL[request_kind])
 
 
 def test_a_process_without_a_program_is_believed_about_protections():
@@ -139,27 +143,27 @@ def trickle(kind, length, pause):
 def test_bytes_that_keep_coming_are_no_answer(request_kind):
     channel, process = forger(f"{TRICKLE}\nask(); trickle(20, 30000, 0.03)")
     with pytest.raises(TimeLimit, match="it did not return for long"):
-        channel.request(request_kind, b"", Call("it", 0.02, ANSWER_TO[request_kind]))
+        channel.request(request_kind, b"", replace(CALL[request_kind], seconds=0.02))
     assert process.poll() is not None
 
 
 def test_bytes_that_keep_coming_at_the_cost_of_processor_time_are_no_answer():
     channel, _ = forger(f"{TRICKLE}\nask(); trickle(20, 30000, 0)", Limits())
     with pytest.raises(TimeLimit, match=r"within 0\.02 s of processor time"):
-        channel.request(Kind.OUTPUT, b"", Call("it", 0.02, ANSWER_TO[Kind.OUTPUT]))
+        channel.request(Kind.OUTPUT, b"", replace(CALL[Kind.OUTPUT], seconds=0.02))
 
 
 def test_a_long_reply_to_a_long_request_is_taken():
     size = 300_000
     channel, _ = forger(f"ask(); say(ACTIONS, b'y' * {size})")
-    reply = channel.request(Kind.ACT, bytes(size), Call("act()", 10.0, REPLIES.to(Kind.ACT, size)))
+    reply = channel.request(Kind.ACT, bytes(size), CALLS.to(Kind.ACT, size))
     assert reply == b"y" * size
 
 
 def test_replies_that_nobody_asked_for_are_not_kept_while_a_request_is_written():
     channel, process = forger("os.write(W, b'z' * 65536)\nask()\ntime.sleep(60)")
     with pytest.raises(ProtocolError, match="does not begin as one"):
-        channel.request(Kind.ACT, bytes(10**6), Call("act()", 10.0, ANSWER_TO[Kind.ACT]))
+        channel.request(Kind.ACT, bytes(10**6), CALL[Kind.ACT])
     assert process.poll() is not None
 
 
@@ -257,8 +261,8 @@ def test_a_summary_is_cut_and_cleaned():
 
 
 def test_the_longest_honest_texts_pass():
-    replies = ExpectedReplies("", SMALL)
+    calls = Calls("", SMALL)
     longest = "\U0001f600" * SMALL.text_chars + "\n[summary cut here: 123456789 more characters]"
-    assert len(longest.encode()) <= replies.to(Kind.SUMMARIZE).max_bytes
+    assert len(longest.encode()) <= calls.to(Kind.SUMMARIZE).max_bytes
     error = sandbox.PolicyError("\U0001f600" * 10**5)
-    assert len(fault_payload(error, Kind.ACT, longest)) <= replies.to(Kind.ACT).max_fault_bytes
+    assert len(fault_payload(error, Kind.ACT, longest)) <= calls.to(Kind.ACT).max_fault_bytes

@@ -16,7 +16,7 @@ import pytest
 
 import sandbox
 from sandbox import Disturbed, Interface, Limits, TimeLimit
-from sandbox.host.clock import Exhausted, Patience, ProcessClock, Stalled
+from sandbox.host.process import Exhausted, Patience, ProcessClock, Stalled
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="reads clocks and states of processes")
 INTERFACE = Interface(1, None, sandbox.Box((1,)))
@@ -178,7 +178,7 @@ class Poll:
 
     def __init__(self, monkeypatch, more):
         self.now, self.more = 0.0, more
-        monkeypatch.setattr("sandbox.host.clock.time.monotonic", lambda: self.now)
+        monkeypatch.setattr("sandbox.host.process.time.monotonic", lambda: self.now)
 
     def poll(self, milliseconds):
         self.now += milliseconds / 1000 + self.more
@@ -195,7 +195,7 @@ def test_time_in_which_the_host_itself_was_stopped_does_not_count(monkeypatch):
 
 def test_a_clock_that_cannot_be_read_is_the_time_waited(monkeypatch):
     poll = Poll(monkeypatch, 0.0)
-    monkeypatch.setattr("sandbox.host.clock.sys.platform", "darwin")
+    monkeypatch.setattr("sandbox.host.process.sys.platform", "darwin")
     clock = ProcessClock(os.getpid())
     with pytest.raises(Exhausted):
         Patience(clock, 5.0, 60.0).wait(poll)

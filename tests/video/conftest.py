@@ -1,14 +1,5 @@
 import pytest
 import scripted
-from chromium import open_browser
-from video_player import Player
-
-
-@pytest.fixture(scope="module")
-def player():
-    with open_browser() as browser:
-        yield Player(browser)
-
 
 #: Leans for about 40 steps, or lets the pole fall at once, by a draw that hangs on the episode.
 UNEVEN = """

@@ -1,14 +1,20 @@
-"""MuJoCo's environments, filmed with EGL and with OSMesa: same episodes, good pictures."""
+"""MuJoCo's pictures: EGL and OSMesa, the first of them that works, and what films show."""
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from video_player import Player
+from video_player import Clip
 
 import promptpo
-from promptpo.video import Options, Watcher, gl, render_policy
+from promptpo.video import Options, Watcher, render_policy
+from promptpo.video.camera import PACKAGES, choose_library
+
+ROOT = str(Path(promptpo.__file__).parents[1])
+CLEAN = {k: v for k, v in os.environ.items() if k not in ("MUJOCO_GL", "PYOPENGL_PLATFORM")}
 
 SHORT = """
 from dataclasses import replace
@@ -30,106 +36,25 @@ class Policy:
         return self.rng.uniform(-1, 1, {size})
 """
 
+#: Draws a red ball, and prints the share of red pixels.
+BALL = """
+import mujoco
+model = mujoco.MjModel.from_xml_string(
+    '<mujoco><worldbody><light pos="0 0 4"/><geom size="1" rgba="1 0 0 1"/></worldbody></mujoco>'
+)
+data = mujoco.MjData(model)
+mujoco.mj_forward(model, data)
+renderer = mujoco.Renderer(model, 64, 64)
+renderer.update_scene(data)
+picture = renderer.render().astype(int)
+print(((picture[..., 0] > 40) & (picture[..., 1] < 20)).mean(), flush=True)
+"""
 
-class Warnings(Watcher):
-    def __init__(self):
-        self.lines = []
-
-    def warning(self, line):
-        self.lines.append(line)
-
-
-def film(tmp_path, name, horizon, actions, **options):
-    """The best of two short episodes under random actions; its file and the warnings."""
-    spec, policy = tmp_path / f"short_{name}.py", tmp_path / "policy.py"
-    spec.write_text(SHORT.format(name=name, horizon=horizon))
-    policy.write_text(RANDOM.format(size=actions))
-    settings = {"spec": str(spec), "test_episodes": 2, "workers": 1}
-    warnings = Warnings()
-    chosen = Options(episodes=("best",), **options)
-    (file,) = render_policy(policy, chosen, settings=settings, watcher=warnings)
-    return file, warnings.lines
-
-
-@pytest.fixture(params=["egl", "osmesa"])
-def backend(request, monkeypatch):
-    monkeypatch.setenv("MUJOCO_GL", request.param)
-    monkeypatch.delenv("PYOPENGL_PLATFORM", raising=False)
-    if gl.choose(os.environ).trouble:
-        pytest.skip(f"needs the packages {gl.PACKAGES[request.param]}")
-
-
-def looks_like_something(clip):
-    first, last = clip.picture(0.0)[:-80], clip.picture(clip.duration - 0.1)[:-80]
-    assert first.std() > 20
-    changed = np.abs(first.astype(int) - last).max(axis=2) > 60
-    return changed.mean()
-
-
-@pytest.mark.slow
-def test_halfcheetah(player: Player, backend, tmp_path: Path):
-    file, warnings = film(tmp_path, "mujoco_halfcheetah", 20, 6)
-    assert warnings == []
-    with player.open(file) as clip:
-        assert (clip.width, clip.height) == (640, 554)
-        assert clip.duration == pytest.approx(20 / 20 + 1.0, abs=0.05)
-        assert looks_like_something(clip) > 0.005
-
-
-@pytest.mark.slow
-def test_meta_world(player: Player, tmp_path: Path):
-    if gl.choose(os.environ).trouble:
-        pytest.skip("needs EGL or OSMesa")
-    file, warnings = film(tmp_path, "metaworld_reach", 15, 4, size=(320, 240))
-    assert warnings == []
-    with player.open(file) as clip:
-        assert clip.width == 320
-        # The table lies below the background: the picture is not upside down.
-        picture = clip.picture(0.0)[:240].astype(float)
-        warm = picture[..., 0] - picture[..., 2]
-        assert warm[150:240, 80:240].mean() > warm[:60, 160:].mean() + 15
-
-
-@pytest.mark.slow
-def test_high_quality_differs(player: Player, tmp_path: Path):
-    if gl.choose(os.environ).trouble:
-        pytest.skip("needs EGL or OSMesa")
-    pictures = []
-    for quality in ("fast", "high"):
-        folder = tmp_path / quality
-        folder.mkdir()
-        file, _ = film(folder, "mujoco_halfcheetah", 2, 6, quality=quality)
-        with player.open(file) as clip:
-            pictures.append(clip.picture(0.0)[:480].astype(int))
-    assert (np.abs(pictures[0] - pictures[1]).max(axis=2) > 40).mean() > 0.01
-
-
-def test_the_floor_goes_along_with_a_runner(tmp_path: Path):
-    """Far beyond the 40 m of floor that the model has, a picture looks as at the start."""
-    if gl.choose(os.environ).trouble:
-        pytest.skip("needs EGL or OSMesa")
-    import subprocess
-    import sys
-
-    variables = gl.choose(os.environ).variables
-    root = str(Path(promptpo.__file__).parents[1])
-    done = subprocess.run(
-        [sys.executable, "-c", FLOOR],
-        check=False,
-        env={**os.environ, **variables, "PYTHONPATH": root},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.stdout.startswith("differ "), done.stderr
-    assert float(done.stdout.split()[1]) < 0.02
-
-
+#: Draws a runner at the start and far beyond the 40 m of floor; prints the share that differs.
 FLOOR = """
 import mujoco
 import numpy as np
-from promptpo.spec import load_spec
-from promptpo.spec import Task
+from promptpo.spec import Task, load_spec
 from promptpo.video.camera import open_camera
 
 task = Task.open(load_spec("mujoco_halfcheetah"))
@@ -141,5 +66,138 @@ for x in (0.0, 800 / 3):  # a whole number of the floor's tiles
     data.qpos[0] = x
     mujoco.mj_forward(model, data)
     pictures.append(np.array(take()).astype(int))
-print("differ", (np.abs(pictures[0] - pictures[1]).max(axis=2) > 60).mean(), flush=True)
+print((np.abs(pictures[0] - pictures[1]).max(axis=2) > 60).mean(), flush=True)
 """
+
+
+def run(code, environ):
+    """What a program prints; it may crash at its end, as some drivers do."""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        check=False, env={"PYTHONPATH": ROOT, **environ}, capture_output=True, timeout=120,
+    )  # fmt: skip
+    assert done.stdout, done.stderr
+    return done.stdout.split()[0]
+
+
+def variables(backend=None):
+    """Those that draw, where the machine can."""
+    asked = {"MUJOCO_GL": backend} if backend else {}
+    drawing = choose_library({**CLEAN, **asked})
+    if drawing.trouble:
+        pytest.skip(f"needs the packages {PACKAGES[backend or 'egl']}")
+    return drawing.variables
+
+
+@pytest.fixture
+def without_opengl(tmp_path):
+    """An environment in which loading any OpenGL library fails, as where none is installed."""
+    package = tmp_path / "OpenGL"
+    package.mkdir()
+    (package / "__init__.py").write_text("raise ImportError('cannot open libGL')\n")
+    return {**CLEAN, "PYTHONPATH": os.pathsep.join([str(tmp_path), ROOT])}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("backend", ["egl", "osmesa"])
+def test_each_library_draws_and_is_taken_where_it_is_asked_for(backend):
+    chosen = variables(backend)
+    assert chosen["MUJOCO_GL"] == chosen["PYOPENGL_PLATFORM"] == backend
+    assert chosen["SDL_VIDEODRIVER"] == chosen["SDL_AUDIODRIVER"] == "dummy"
+    assert float(run(BALL, {**CLEAN, **chosen})) > 0.05
+
+
+@pytest.mark.slow
+def test_egl_comes_first_and_osmesa_where_it_does_not_work(tmp_path):
+    variables("egl")
+    assert variables()["MUJOCO_GL"] == "egl"
+    variables("osmesa")
+    (tmp_path / "sitecustomize.py").write_text(
+        "import os, sys\n"
+        "if os.environ.get('MUJOCO_GL') == 'egl':\n"
+        "    sys.modules['OpenGL.EGL'] = sys.modules['mujoco.egl'] = None\n"
+    )
+    chosen = choose_library({**CLEAN, "PYTHONPATH": str(tmp_path)})
+    assert chosen.variables["MUJOCO_GL"] == "osmesa"
+
+
+@pytest.mark.slow
+def test_no_library_is_one_line_and_mujoco_can_be_imported(without_opengl):
+    drawing = choose_library(without_opengl)
+    packages = "libegl1 libegl-mesa0 libgl1-mesa-dri (egl) or libosmesa6 (osmesa)"
+    assert drawing.trouble == (
+        f"MuJoCo cannot draw: no EGL and no OSMesa here; install the packages {packages}"
+    )
+    code = "import mujoco; print(mujoco.__version__)"
+    run(code, {**without_opengl, **drawing.variables})
+    asked = choose_library({**without_opengl, "MUJOCO_GL": "osmesa"})
+    assert asked.trouble == (
+        "MuJoCo cannot draw: MUJOCO_GL=osmesa does not work here; unset MUJOCO_GL, or install the"
+        f" packages {packages}"
+    )
+
+
+def test_macos_draws_by_its_own_means():
+    assert "MUJOCO_GL" not in choose_library(CLEAN, platform="darwin").variables
+
+
+class Warnings(Watcher):
+    def __init__(self):
+        self.lines = []
+
+    def warning(self, line):
+        self.lines.append(line)
+
+
+def film(tmp_path, name, horizon, actions, **options):
+    """The best of two short episodes under random actions."""
+    spec, policy = tmp_path / f"short_{name}.py", tmp_path / "policy.py"
+    spec.write_text(SHORT.format(name=name, horizon=horizon))
+    policy.write_text(RANDOM.format(size=actions))
+    settings = {"spec": str(spec), "test_episodes": 2, "workers": 1}
+    warnings = Warnings()
+    chosen = Options(episodes=("best",), **options)
+    (file,) = render_policy(policy, chosen, settings=settings, watcher=warnings)
+    assert warnings.lines == []
+    return Clip(file)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("backend", ["egl", "osmesa"])
+def test_halfcheetah(backend, tmp_path, monkeypatch):
+    variables(backend)
+    monkeypatch.setenv("MUJOCO_GL", backend)
+    monkeypatch.delenv("PYOPENGL_PLATFORM", raising=False)
+    clip = film(tmp_path, "mujoco_halfcheetah", 20, 6)
+    assert (clip.width, clip.height) == (640, 554)
+    assert clip.duration == pytest.approx(20 / 20 + 1.0, abs=0.05)
+    first, last = clip.pictures[0][:-80], clip.pictures[-1][:-80]
+    assert first.std() > 20
+    assert (np.abs(first.astype(int) - last).max(axis=2) > 60).mean() > 0.005
+
+
+@pytest.mark.slow
+def test_meta_world(tmp_path):
+    variables()
+    clip = film(tmp_path, "metaworld_reach", 15, 4, size=(320, 240))
+    assert clip.width == 320
+    # The table lies below the background: the picture is not upside down.
+    picture = clip.pictures[0][:240].astype(float)
+    warm = picture[..., 0] - picture[..., 2]
+    assert warm[150:240, 80:240].mean() > warm[:60, 160:].mean() + 15
+
+
+@pytest.mark.slow
+def test_high_quality_differs(tmp_path):
+    variables()
+    pictures = []
+    for quality in ("fast", "high"):
+        folder = tmp_path / quality
+        folder.mkdir()
+        clip = film(folder, "mujoco_halfcheetah", 2, 6, quality=quality)
+        pictures.append(clip.pictures[0][:480].astype(int))
+    assert (np.abs(pictures[0] - pictures[1]).max(axis=2) > 40).mean() > 0.01
+
+
+def test_the_floor_goes_along_with_a_runner():
+    assert float(run(FLOOR, {**CLEAN, **variables()})) < 0.02

@@ -7,9 +7,12 @@ import numpy as np
 import pytest
 import scripted
 from PIL import Image
+from video_player import Clip
 
-from promptpo.errors import PromptPOError, RunError, UsageError
-from promptpo.video import Options, Watcher, render_policy, render_run
+from promptpo.errors import PromptPOError, RunError, SpecError, UsageError
+from promptpo.types import Episode
+from promptpo.video import Options, Watcher, parse_episodes, render_policy, render_run
+from promptpo.video.render import pick
 
 CARTPOLE = {"spec": "cartpole", "test_episodes": 3, "workers": 1}
 
@@ -51,6 +54,40 @@ class Notes(Watcher):
 
     def warning(self, line):
         self.warnings.append(line)
+
+
+EPISODES = [Episode(seed, total, 10) for seed, total in enumerate([5.0, 1.0, 9.0, 7.0, 3.0])]
+ALL = ("best", "median", "worst")
+
+
+def seeds(chosen):
+    return {label: e.seed for label, e in chosen.items()}
+
+
+def test_best_median_and_worst_by_success_then_return():
+    assert seeds(pick(EPISODES, ALL)) == {"best": 2, "median": 0, "worst": 1}
+    episodes = [Episode(0, 9.0, 5, False), Episode(1, 1.0, 5, True), Episode(2, 8.0, 5, False)]
+    assert seeds(pick(episodes, ALL)) == {"best": 1, "median": 0, "worst": 2}
+    failed = Episode(9, 99.0, 0, error="ZeroDivisionError")
+    assert seeds(pick([*EPISODES, failed], ("worst",))) == {"worst": 9}
+
+
+def test_no_episode_is_filmed_twice():
+    equal = [Episode(seed, 500.0, 500) for seed in range(4)]
+    assert len(set(seeds(pick(equal, ALL)).values())) == 3
+    assert list(pick(EPISODES[:1], ALL)) == ["best"]
+    assert list(pick(EPISODES[:2], ALL)) == ["best", "median"]
+
+
+def test_a_number_takes_the_first_ones():
+    assert seeds(pick(EPISODES, parse_episodes("2"))) == {"episode1": 0, "episode2": 1}
+
+
+def test_names_of_episodes_are_read_or_refused():
+    assert parse_episodes("worst, best,worst") == ("worst", "best")
+    for words in ("beste", "", "best,", "0", "-1", "best,3"):
+        with pytest.raises(UsageError, match=r"--episodes: .* is neither one of best, median"):
+            Options(episodes=parse_episodes(words))
 
 
 @pytest.fixture(scope="module")
@@ -106,15 +143,15 @@ def test_the_filmed_episodes_are_the_scored_ones(filmed):
 
 
 @pytest.mark.slow
-def test_the_browser_shows_pictures_and_captions(player, filmed):
+def test_the_browser_shows_pictures_and_captions(filmed):
     _, files, notes = filmed
     best = next(f for f in files if f.name.startswith("best") and f.suffix == ".mp4")
     steps = notes.labels["best"]
-    with player.open(best) as clip:
-        assert (clip.width, clip.height) == (600, 470)
-        # CartPole goes at 50 steps a second; every second one is a picture; the last one is held.
-        assert clip.duration == pytest.approx((steps + 1) // 2 / 25 + 1.0, abs=0.05)
-        first, later = clip.picture(0.02), clip.picture(clip.duration / 2)
+    clip = Clip(best)
+    assert (clip.width, clip.height) == (600, 470)
+    # CartPole goes at 50 steps a second; every second one is a picture; the last one is held.
+    assert clip.duration == pytest.approx((steps + 1) // 2 / 25 + 1.0, abs=0.05)
+    first, later = clip.picture(0.02), clip.picture(clip.duration / 2)
     assert (first[:390] > 240).mean() > 0.9
     strips = first[402:].astype(int), later[402:].astype(int)
     assert max(np.median(strip) for strip in strips) < 40
@@ -179,7 +216,7 @@ def test_a_policy_file_is_scored_and_filmed_beside_it(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_policy_that_fails_in_the_middle_is_filmed_until_then(player, tmp_path):
+def test_a_policy_that_fails_in_the_middle_is_filmed_until_then(tmp_path):
     path = policy_file(tmp_path, BREAKS)
     notes = Notes()
     (file,) = render_policy(
@@ -187,8 +224,8 @@ def test_a_policy_that_fails_in_the_middle_is_filmed_until_then(player, tmp_path
     )
     (line,) = notes.warnings
     assert "the policy failed at step 11: ZeroDivisionError" in line
-    with player.open(file) as clip:
-        caption = clip.picture(clip.duration - 0.1)[402:].astype(int)
+    clip = Clip(file)
+    caption = clip.picture(clip.duration - 0.1)[402:].astype(int)
     reddish = (caption[..., 0] - caption[..., 2] > 60).sum()
     assert reddish > 50
 
@@ -212,15 +249,15 @@ def test_one_policy_object_for_all_episodes_is_played_from_the_first_one_on(tmp_
 
 
 @pytest.mark.slow
-def test_every_step_is_shown_at_the_rate_asked_for(player, tmp_path):
+def test_every_step_is_shown_at_the_rate_asked_for(tmp_path):
     path = policy_file(tmp_path, scripted.BAD)
     notes = Notes()
     options = Options(episodes=1, fps=10.0, size=(320, 240))
     (file,) = render_policy(path, options, settings=CARTPOLE, watcher=notes)
     steps = notes.steps["episode1"][-1]
-    with player.open(file) as clip:
-        assert clip.duration == pytest.approx(steps / 10 + 1.0, abs=0.05)
-        assert clip.width == 320
+    clip = Clip(file)
+    assert clip.duration == pytest.approx(steps / 10 + 1.0, abs=0.05)
+    assert clip.width == 320
 
 
 def test_no_such_run(tmp_path):
@@ -250,18 +287,18 @@ def test_a_folder_that_cannot_be_written(finished, tmp_path):
         render_run(finished, to=tmp_path / "file" / "videos")
 
 
-def test_an_environment_that_draws_nothing_becomes_a_chart(player, tmp_path):
+def test_an_environment_that_draws_nothing_is_one_line(tmp_path):
     spec = tmp_path / "blind.py"
     spec.write_text(BLIND)
     settings = {**CARTPOLE, "spec": str(spec)}
-    (file,) = render_policy(
-        policy_file(tmp_path, scripted.BAD), Options(episodes=1), settings=settings
-    )
-    with player.open(file) as clip:
-        first, last = (clip.picture(t)[:480].astype(int) for t in (0.0, clip.duration - 0.1))
-    assert np.median(first) > 200
-    blue = (last[..., 2] - last[..., 0] > 80).sum() - (first[..., 2] - first[..., 0] > 80).sum()
-    assert blue > 20
+    notes = Notes()
+    for episodes in (1, ("best",)):
+        with pytest.raises(SpecError, match=r"blind.py: the environment draws nothing; `promptpo"):
+            render_policy(
+                policy_file(tmp_path, scripted.BAD),
+                Options(episodes=episodes), settings=settings, watcher=notes,
+            )  # fmt: skip
+    assert notes.played == 0
 
 
 BLIND = '''

@@ -112,13 +112,20 @@ def test_options_that_cannot_be_are_one_line(policy, option, words):
     assert refusal(policy, "policy.py", *CARTPOLE, *option, code=2).startswith(words)
 
 
-def test_without_pillow_the_extra_is_named(policy):
+@pytest.mark.parametrize("module", ["PIL", "imageio_ffmpeg"])
+def test_without_a_package_the_extra_is_named(policy, module):
     code = (
-        "import sys; sys.modules['PIL'] = None; from promptpo.cli import main;"
+        f"import sys; sys.modules['{module}'] = None; from promptpo.cli import main;"
         "raise SystemExit(main(['video', *sys.argv[1:]]))"
     )
     line = refusal(policy, "policy.py", *CARTPOLE, code=2, start=("-c", code))
-    assert line == "videos need Pillow; pip install 'promptpo[video]'"
+    assert line == "videos need Pillow and imageio-ffmpeg; pip install 'promptpo[video]'"
+
+
+def test_without_ffmpeg_it_is_named(policy):
+    env = {**ENV, "IMAGEIO_FFMPEG_EXE": "/nowhere/ffmpeg"}
+    line = refusal(policy, "policy.py", *CARTPOLE, code=2, env=env)
+    assert line == "MP4 needs the program ffmpeg; install it, or name it in IMAGEIO_FFMPEG_EXE"
 
 
 def test_without_pygame_the_extra_is_named(policy, tmp_path_factory):

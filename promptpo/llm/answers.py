@@ -30,9 +30,6 @@ _ERROR_BYTES, _READ, _QUOTED = 1 << 16, 20_000, 200
 _PASSING = {408, 409, 425, 429}
 #: Statuses of gateways without an answer of the server behind them.
 _GATEWAY = {408, 502, 504}
-#: Tries of a call whose answers cannot be parsed: each may be billed.
-_PAID_TRIES = 3
-_NO_COMPLETION = "the server's answer is not a chat completion"
 #: Seconds; a longer Retry-After is ignored.
 _LONGEST_WAIT = 1e7
 _CODINGS = {"", "identity", "gzip", "deflate"}
@@ -145,12 +142,13 @@ class Endpoint:
 class PassingFailure(Exception):
     """A failure that a later try may not meet.
 
-    ``wait`` is the server's Retry-After in seconds, ``tries`` how many may be made in all.
+    ``wait`` is the server's Retry-After in seconds; ``parsed`` is false for an answer that could
+    not be parsed, and may be billed.
     """
 
-    def __init__(self, reason: str, wait: float | None = None, tries: float = math.inf) -> None:
+    def __init__(self, reason: str, wait: float | None = None, *, parsed: bool = True) -> None:
         super().__init__(reason)
-        self.reason, self.wait, self.tries = reason, wait, tries
+        self.reason, self.wait, self.parsed = reason, wait, parsed
 
 
 def classify(error: Exception, endpoint: Endpoint, answer: Answer) -> ModelError | PassingFailure:
@@ -172,7 +170,8 @@ def classify(error: Exception, endpoint: Endpoint, answer: Answer) -> ModelError
         return PassingFailure(reason + (f", asks to wait {wait:.0f} s" if wait else ""), wait)
     if answer.success:
         body = beginning(answer.body) or "it is empty"
-        return PassingFailure(f"{_NO_COMPLETION}: {body}", tries=_PAID_TRIES)
+        words = "the server's answer is not a chat completion"
+        return PassingFailure(f"{words}: {body}", parsed=False)
     return PassingFailure(f"no connection: {answer.lost or detail or type(error).__name__}")
 
 

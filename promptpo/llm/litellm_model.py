@@ -32,6 +32,9 @@ MAX_PAUSE, CONNECT_TIMEOUT, NOTICE_EVERY = 30.0, 20.0, 30.0
 #: Seconds that httpx may wait for an answer: the deadline has one owner, ``Deadline``.
 _NEVER = 1e7
 
+#: Tries of a call whose answers cannot be parsed: each of them may be billed.
+UNPARSED = 3
+
 #: Names a call to one's own server or gateway, whose log can so be matched with ``events.jsonl``.
 CALL_HEADER = "X-PromptPO-Call"
 
@@ -107,13 +110,14 @@ class LiteLLMModel:
     async def _ask_until_deadline(self, request: Request) -> Reply:
         limit = self._settings.call_timeout
         started = time.monotonic()
-        failures: list[str] = []
+        failures: list[PassingFailure] = []
         deadline = Deadline(limit)
         retrying = tenacity.AsyncRetrying(
             retry=tenacity.retry_if_exception_type(PassingFailure),
             wait=pause,
             stop=lambda state: (
-                state.upcoming_sleep >= deadline.left or len(failures) >= failure_of(state).tries
+                state.upcoming_sleep >= deadline.left
+                or sum(not failure.parsed for failure in failures) >= UNPARSED
             ),
             before_sleep=self._report,
             reraise=True,
@@ -125,14 +129,16 @@ class LiteLLMModel:
         except TimeoutError:
             tries, reason = len(failures) + 1, "no reply in time"
             if failures:
-                reason += f", before that {failures[-1]}"
+                reason += f", before that {failures[-1].reason}"
         raise ModelUnavailable(
             f"{self._endpoint}: {reason}; given up after {tries} {'try' if tries == 1 else 'tries'}"
             f" in {time.monotonic() - started:.0f} s (call_timeout={limit:g});"
             " nothing is lost, --resume continues"
         )
 
-    async def _try_once(self, request: Request, failures: list[str], deadline: Deadline) -> Reply:
+    async def _try_once(
+        self, request: Request, failures: list[PassingFailure], deadline: Deadline
+    ) -> Reply:
         if deadline.broken_off:
             raise asyncio.CancelledError
         allowance = request.allowance
@@ -160,7 +166,7 @@ class LiteLLMModel:
             else:
                 failure = classify(e, self._endpoint, answer)
                 if isinstance(failure, PassingFailure):
-                    failures.append(failure.reason)
+                    failures.append(failure)
                 raise failure from None
         finally:
             deadline.sent = False

@@ -18,8 +18,8 @@ from promptpo.llm.messages import Reply
 from promptpo.policies import line_hits, unreached
 from promptpo.policies.constants import MOST, TunableError, tunable, with_ranges_of
 from promptpo.policies.sources import takes_prepared
-from promptpo.prompts.promptpo.words import source_difference, strategy_line, what_differs
-from promptpo.prompts.quoting import quoted
+from promptpo.prompts.task import quoted
+from promptpo.prompts.words import source_difference, strategy_line, what_differs
 from promptpo.report.code import highlighted, side_by_side
 from promptpo.report.texts import strategy
 from promptpo.tuning.optimizer import Optimizer

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from promptpo.errors import LimitReached
 from promptpo.methods.base import Services, Tuning
-from promptpo.prompts.promptpo.tuned import tuning_words
+from promptpo.prompts.words import tuning_words
 from promptpo.types import Candidate, Key, Note
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from promptpo.tuning import ConstantFound, TuningAccount
 from promptpo.types import (
     Candidate,
     Key,
-    Population,
+    MethodTable,
     Preparation,
     Rollout,
     Round,
@@ -168,7 +168,7 @@ class FakeServices:
         self.prompts: dict[Key, Messages] = {}
         self.played: list[tuple[str, tuple[int, ...], bool]] = []
         self.guests: dict[int, tuple[Key, ...]] = {}
-        self.recorded: list[Candidate | Round | Population] = []
+        self.recorded: list[Candidate | Round | MethodTable] = []
         self.reported: list[tuple[str, dict[str, object]]] = []
         self.prepared: dict[str, Preparation] = {}
         self._rollouts: dict[tuple[str, tuple[int, ...]], Rollout] = {}
@@ -266,7 +266,7 @@ class FakeServices:
             raise self.ends[number]
         return self.allowed.get(number, self.config.candidates)
 
-    def record(self, fact: Candidate | Round | Population) -> None:
+    def record(self, fact: Candidate | Round | MethodTable) -> None:
         self.recorded.append(fact)
 
     def report(self, event: str, /, **data: object) -> None:

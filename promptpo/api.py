@@ -16,14 +16,14 @@ from promptpo.config import PlaySettings, RunConfig
 from promptpo.errors import UsageError
 from promptpo.methods.promptpo import Options
 from promptpo.report import reporting
-from promptpo.run import Result, carry_out
 from promptpo.run.loop import run_to_end
-from promptpo.run.past import Run
 from promptpo.run.settings import configure, resumed_config
+from promptpo.run.start import carry_out
 from promptpo.spec import EnvSpec
 from promptpo.spec.loader import SpecLike, loaded_spec
 from promptpo.store.events import Listener, all_of
 from promptpo.store.folder import RunFolder
+from promptpo.store.run import Run
 from promptpo.store.summary import remember
 from promptpo.trackers import check_ready, tracking
 from promptpo.types import Candidate
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from promptpo.evaluation import Evaluation, Player, PolicyComparison
 
 #: A run as callers may give it: its folder, or what ``optimize`` or ``load_run`` returned.
-RunLike: TypeAlias = str | PathLike[str] | Result | Run
+RunLike: TypeAlias = str | PathLike[str] | Run
 
 #: A policy as callers may give it.
 PolicyLike: TypeAlias = RunLike | Candidate | type
@@ -82,7 +82,7 @@ def _taking(arguments: Callable[P, object]) -> Callable[[Callable[..., T]], Call
 
 
 @_taking(_OptimizeArguments)
-def optimize(spec: SpecLike | None = None, **arguments: Any) -> Result:  # noqa: ANN401
+def optimize(spec: SpecLike | None = None, **arguments: Any) -> Run:  # noqa: ANN401
     """Search for a policy; what ``promptpo SPEC`` does.
 
     Args:
@@ -126,7 +126,7 @@ def optimize(spec: SpecLike | None = None, **arguments: Any) -> Result:  # noqa:
 
 def execute(
     settings: RunConfig, *, listener: Listener | None = None, resume: Path | None = None
-) -> Result:
+) -> Run:
     """Carry out a run, or continue the one in the folder ``resume``; its trackers are told of it.
 
     In the end it has its ``report.html``. For the rest see ``promptpo.run.carry_out``.
@@ -231,7 +231,7 @@ def compare(*compared: RunLike | Evaluation) -> Comparison | PolicyComparison:
 
 def folder_of(run: RunLike) -> Path:
     """The folder of a run. Raises RunError where there is none."""
-    path = run.folder if isinstance(run, Result | Run) else Path(run)
+    path = run.folder if isinstance(run, Run) else Path(run)
     return RunFolder.open(path).path
 
 
@@ -247,7 +247,7 @@ def _player_of(policy: PolicyLike) -> Player:
     """The policy that an argument means. Raises UsageError and RunError where there is none."""
     from promptpo import evaluation
 
-    if isinstance(policy, Result | Run):
+    if isinstance(policy, Run):
         return evaluation.best_of_run(policy.folder)
     if isinstance(policy, Candidate):
         if policy.source is None:

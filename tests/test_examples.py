@@ -70,10 +70,10 @@ def test_the_notebook_runs_in_a_kernel_as_it_stands(tmp_path):
         for cell in notebook_cells():
             if cell["cell_type"] == "code":
                 shown.append(started.run("".join(cell["source"])))
-    assert "<Result of runs/cartpole/" in shown[1]
+    assert "<Run runs/cartpole/" in shown[1]
     assert shown[2] == "<PolicyComparison of 3 evaluations on cartpole>"
     assert any(text.startswith("<CheckReport of mountain_car: ok; ") for text in shown)
-    assert "<Result of runs/mountain_car/" in shown[-2]
+    assert "<Run runs/mountain_car/" in shown[-2]
 
 
 def test_the_notebook_is_kept_without_outputs():

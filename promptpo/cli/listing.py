@@ -16,7 +16,7 @@ from promptpo.common.twins import side_by_side
 from promptpo.errors import PromptPOError, UsageError
 from promptpo.matrix.overview import counts
 from promptpo.matrix.plan import PlanFolder
-from promptpo.store.summary import Line, line_of
+from promptpo.store.summary import Summary, summary_of
 
 if TYPE_CHECKING:
     import sandbox
@@ -156,9 +156,9 @@ def run_rows(out: Path) -> list[tuple[str, ...]]:
 
     Those of a twin stand after those of its original.
     """
-    found = [(folder, _line(folder)) for folder in reversed(runs.all_folders(out))]
-    ordered = side_by_side(found, lambda run: (run[0].parent.name, run[1].twin_of))
-    return [_row(*run) for run in ordered]
+    found = [(folder, _summary(folder)) for folder in reversed(runs.all_folders(out))]
+    ordered = side_by_side(found, lambda item: (item[0].parent.name, item[1].twin_of))
+    return [_row(*item) for item in ordered]
 
 
 def sweep_rows(out: Path, rows: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
@@ -177,19 +177,19 @@ def run_row(folder: Path) -> tuple[str, ...]:
 
     What cannot be read is named beside what can.
     """
-    return _row(folder, _line(folder))
+    return _row(folder, _summary(folder))
 
 
-def _line(folder: Path) -> Line:
+def _summary(folder: Path) -> Summary:
     try:
-        return line_of(folder)
+        return summary_of(folder)
     except PromptPOError as e:
-        return Line("unreadable", "", "", "", str(e))
+        return Summary(status="unreadable", problem=str(e))
 
 
-def _row(folder: Path, run: Line) -> tuple[str, ...]:
-    told = "  ".join(filter(None, (run.score, run.problem)))
-    return (text.near_path(folder), run.status, run.best, told)
+def _row(folder: Path, run: Summary) -> tuple[str, ...]:
+    words = "  ".join(filter(None, (run.words, run.problem)))
+    return (text.near_path(folder), run.status, run.best, words)
 
 
 def print_table(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:

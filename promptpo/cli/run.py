@@ -24,7 +24,7 @@ from promptpo.matrix.plan import PlanFolder, read_seeds
 from promptpo.run.settings import build, load_toml, merge
 
 if TYPE_CHECKING:
-    from promptpo.run import Result
+    from promptpo.store.run import Run
 
 EXAMPLES = """\
 examples:
@@ -156,7 +156,7 @@ def _attach() -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def execute(settings: RunConfig, folder: Path | None, *, as_json: bool) -> Result:
+def execute(settings: RunConfig, folder: Path | None, *, as_json: bool) -> Run:
     """Carry out a run, and show how it goes."""
     from promptpo import api
     from promptpo.common.streams import Steady
@@ -175,7 +175,7 @@ def execute(settings: RunConfig, folder: Path | None, *, as_json: bool) -> Resul
     return result
 
 
-def exit_code(result: Result) -> int:
+def exit_code(result: Run) -> int:
     """What a command that has carried out a run ends with."""
     return EXIT_INTERRUPTED if result.status == "interrupted" else 0
 

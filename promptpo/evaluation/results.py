@@ -18,8 +18,7 @@ from promptpo.errors import UsageError
 from promptpo.spec import EnvSpec, Reference
 from promptpo.stats import Interval
 from promptpo.store import evals
-from promptpo.store.codec import encode, score_data
-from promptpo.store.memo import digest
+from promptpo.store.codec import digest, encode, score_data
 from promptpo.types import Rollout, Score
 from promptpo.ui import html
 from promptpo.ui.summary import Row, reference_rows

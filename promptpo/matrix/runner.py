@@ -22,7 +22,7 @@ from promptpo.llm.turns import TURNS
 from promptpo.matrix.overview import Overview, Statuses, open_overview
 from promptpo.matrix.plan import Plan, PlanFolder, PlannedRun, as_flags
 from promptpo.rollout.cores import available_cores
-from promptpo.store.reading import read_record
+from promptpo.store.run import load_run
 from promptpo.ui.status import RunStatus
 
 #: Statuses of a run that needs nothing more.
@@ -102,8 +102,7 @@ def statuses_of(folder: PlanFolder, plan: Plan) -> Statuses:
     """Return the status of each run of a plan, as its folder records it."""
     folders = {run: folder.run_of(run) for run in plan.runs}
     return {
-        run: RunStatus.on_record(read_record(path)) if path else None
-        for run, path in folders.items()
+        run: RunStatus.on_record(load_run(path)) if path else None for run, path in folders.items()
     }
 
 

@@ -13,7 +13,7 @@ from promptpo.matrix.page import PageView
 from promptpo.matrix.results import BenchRun, read_results
 from promptpo.report.rounds import Budget
 from promptpo.report.views import RunView
-from promptpo.store.reading import read_record
+from promptpo.store.run import load_run
 
 
 def rows(table):
@@ -28,7 +28,7 @@ def figures(facts):
 
 
 def report_data(folder):
-    view = RunView(read_record(folder), Budget(10**6, 10**6, 10**6))
+    view = RunView(load_run(folder), Budget(10**6, 10**6, 10**6))
     return {
         "facts": figures(view.facts),
         "held out": figures(view.held_out),

@@ -25,7 +25,7 @@ from pathlib import Path
 import numpy as np
 
 from promptpo import load_run
-from promptpo.run.past import Run
+from promptpo.store.run import Run
 
 HERE = Path(__file__).parent / "apart"
 TASKS = ("twin_mujoco_hopper", "twin_mujoco_walker2d")

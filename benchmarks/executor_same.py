@@ -168,7 +168,7 @@ def main() -> int:
         ray, local = Path(made, "ray"), Path(made, "local")
         if given.what == "smoke":
             base[-1] = str(Path(made, base[-1]))
-            text = (HERE.parent / "promptpo/bench/suites/smoke.toml").read_text()
+            text = (HERE.parent / "promptpo/matrix/suites/smoke.toml").read_text()
             settings = "[settings]\npolicy-seed = 7"  # which each run draws for itself else
             Path(base[-1]).write_text(text.replace("[settings]", settings))
         nodes = Nodes()

@@ -28,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from promptpo.common.text import p_value
 from promptpo.errors import PromptPOError, RunError
 from promptpo.stats import success_interval
-from promptpo.store.reading import RunRecord, read_record
+from promptpo.store.run import Run, load_run
 
 _WORST = re.compile(r"\bworst\b", re.IGNORECASE)
 _WORST_EPISODE = re.compile(r"\bworst[\s-]+(?:rollout|trajectory|episode)s?\b", re.IGNORECASE)
@@ -45,7 +45,7 @@ class Revision:
     conditions: tuple[str, ...]
 
 
-def revisions(run: RunRecord) -> Iterator[Revision]:
+def revisions(run: Run) -> Iterator[Revision]:
     """Yield the revisions of a run; those without episodes are left out.
 
     Raises RunError where no critic saw worst, median and best episodes.
@@ -113,7 +113,7 @@ def main() -> None:
     by_task: defaultdict[str, list[Revision]] = defaultdict(list)
     try:
         for folder in dict.fromkeys(parser.parse_args().runs):
-            run = read_record(folder)
+            run = load_run(folder)
             by_task[run.spec] += revisions(run)
     except PromptPOError as error:
         sys.exit(str(error))

@@ -16,14 +16,14 @@ from promptpo.config import PlaySettings, RunConfig
 from promptpo.errors import UsageError
 from promptpo.methods.promptpo import Options
 from promptpo.report import reporting
-from promptpo.run import Result, carry_out
 from promptpo.run.loop import run_to_end
-from promptpo.run.past import Run
 from promptpo.run.settings import configure, resumed_config
+from promptpo.run.start import carry_out
 from promptpo.spec import EnvSpec
 from promptpo.spec.loader import SpecLike, loaded_spec
 from promptpo.store.events import Listener, all_of
 from promptpo.store.folder import RunFolder
+from promptpo.store.run import Run
 from promptpo.store.summary import remember
 from promptpo.trackers import check_ready, tracking
 from promptpo.types import Candidate
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from promptpo.evaluation import Evaluation, Player, PolicyComparison
 
 #: A run as callers may give it: its folder, or what ``optimize`` or ``load_run`` returned.
-RunLike: TypeAlias = str | PathLike[str] | Result | Run
+RunLike: TypeAlias = str | PathLike[str] | Run
 
 #: A policy as callers may give it.
 PolicyLike: TypeAlias = RunLike | Candidate | type
@@ -82,7 +82,7 @@ def _taking(arguments: Callable[P, object]) -> Callable[[Callable[..., T]], Call
 
 
 @_taking(_OptimizeArguments)
-def optimize(spec: SpecLike | None = None, **arguments: Any) -> Result:  # noqa: ANN401
+def optimize(spec: SpecLike | None = None, **arguments: Any) -> Run:  # noqa: ANN401
     """Search for a policy; what ``promptpo SPEC`` does.
 
     Args:
@@ -126,7 +126,7 @@ def optimize(spec: SpecLike | None = None, **arguments: Any) -> Result:  # noqa:
 
 def execute(
     settings: RunConfig, *, listener: Listener | None = None, resume: Path | None = None
-) -> Result:
+) -> Run:
     """Carry out a run, or continue the one in the folder ``resume``; its trackers are told of it.
 
     In the end it has its ``report.html``. For the rest see ``promptpo.run.carry_out``.
@@ -168,7 +168,7 @@ def evaluate(
     from promptpo.evaluation import score, settings_for
 
     players = [_player_of(policy)]
-    configs = settings_for(players, given, tell=partial(warnings.warn, stacklevel=3))
+    configs = settings_for(players, given, notify=partial(warnings.warn, stacklevel=3))
     (evaluation,) = run_to_end(score(players, configs))
     return evaluation
 
@@ -188,14 +188,11 @@ def check(
         report = promptpo.check("my_task.py", quick=True)
         assert report.passed, report
     """
-    from promptpo.checks import FULL, QUICK, Checker, CheckReport, open_replays
+    from promptpo.checks import FULL, QUICK, Checker, CheckReport
 
     loaded = loaded_spec(spec, limit=env_timeout)
     effort = QUICK if quick else FULL
-    with (
-        open_replays([loaded.ref], env_timeout) as replays,
-        Checker(effort, replays, env_timeout) as checker,
-    ):
+    with Checker([loaded.ref], effort, env_timeout) as checker:
         return CheckReport(loaded.name, loaded.title, tuple(checker.findings(loaded.ref)))
 
 
@@ -234,7 +231,7 @@ def compare(*compared: RunLike | Evaluation) -> Comparison | PolicyComparison:
 
 def folder_of(run: RunLike) -> Path:
     """The folder of a run. Raises RunError where there is none."""
-    path = run.folder if isinstance(run, Result | Run) else Path(run)
+    path = run.folder if isinstance(run, Run) else Path(run)
     return RunFolder.open(path).path
 
 
@@ -250,7 +247,7 @@ def _player_of(policy: PolicyLike) -> Player:
     """The policy that an argument means. Raises UsageError and RunError where there is none."""
     from promptpo import evaluation
 
-    if isinstance(policy, Result | Run):
+    if isinstance(policy, Run):
         return evaluation.best_of_run(policy.folder)
     if isinstance(policy, Candidate):
         if policy.source is None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Annotated, Literal
+
+from msgspec import Meta
 
 from promptpo.common import text
 from promptpo.outcomes import Episode, Preparation, Rollout, Score, Stream, Trajectory
@@ -36,6 +38,9 @@ __all__ = [
 Kind = Literal["policy", "proposal", "revision", "tuned", "sample", "network", "probe"]
 
 
+_NUMBER = Meta(ge=0, lt=10**9)
+
+
 @dataclass(frozen=True, order=True)
 class Key:
     """Names a thing done within a run: a candidate, an attempt at one, a model call.
@@ -45,9 +50,9 @@ class Key:
     a model is called for, in a word of the method's own; it is empty for what is no call.
     """
 
-    round: int = 0
-    candidate: int = 0
-    attempt: int = 0
+    round: Annotated[int, _NUMBER] = 0
+    candidate: Annotated[int, _NUMBER] = 0
+    attempt: Annotated[int, _NUMBER] = 0
     role: str = ""
 
     @property

@@ -18,8 +18,8 @@ HOUSE = ("promptpo", "sandbox", "env_specs", "benchmarks", "examples")
 FLOORS = (
     {"__main__"},
     {"cli"},
-    {"api", "bench"},
-    {"evaluation", "sweep"},
+    {"api"},
+    {"evaluation", "matrix"},
     {"checks", "comparison", "trackers", "video", "view"},
     {"report"},
     {"run"},

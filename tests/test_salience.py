@@ -12,7 +12,7 @@ import promptpo
 from promptpo.llm import reply_event
 from promptpo.llm.messages import Message, Reply, Request, as_data
 from promptpo.store.codec import encode, score_data
-from promptpo.store.shapes import FORMAT
+from promptpo.store.events import FORMAT
 from promptpo.types import Candidate, Key
 
 ROOT = Path(promptpo.__file__).parents[1]

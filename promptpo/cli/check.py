@@ -33,7 +33,7 @@ def parser() -> Parser:
 
 def main(arguments: argparse.Namespace) -> int:
     """Carry out the command: 0 if all specs are true, 1 if a check failed."""
-    from promptpo.checks import FULL, QUICK, Checker, open_replays
+    from promptpo.checks import FULL, QUICK, Checker
     from promptpo.spec import load_spec, shipped_specs
     from promptpo.spec.catalog import expanded
 
@@ -45,10 +45,7 @@ def main(arguments: argparse.Namespace) -> int:
     specs = [load_spec(ref, limit=limit) for ref in refs]
     effort = QUICK if arguments.quick else FULL
     wrong = []
-    with (
-        open_replays([spec.ref for spec in specs], limit) as replays,
-        Checker(effort, replays, limit) as checker,
-    ):
+    with Checker([spec.ref for spec in specs], effort, limit) as checker:
         for spec in specs:
             if not _check(spec, checker, may_lack=arguments.all):
                 wrong.append(spec.name)

@@ -20,12 +20,11 @@ from promptpo.common.streams import output
 from promptpo.common.terminal import say
 from promptpo.config import RunConfig
 from promptpo.errors import EXIT_INTERRUPTED, UsageError
+from promptpo.matrix.plan import PlanFolder, read_seeds
 from promptpo.run.settings import build, load_toml, merge
-from promptpo.sweep.folder import SweepFolder
-from promptpo.sweep.plan import read_seeds
 
 if TYPE_CHECKING:
-    from promptpo.run import Result
+    from promptpo.store.run import Run
 
 EXAMPLES = """\
 examples:
@@ -115,13 +114,13 @@ def main(arguments: argparse.Namespace) -> int:
     )
 
 
-def _sweep_of(name: str, layers: Sequence[Mapping[str, Any]]) -> SweepFolder | None:
+def _sweep_of(name: str, layers: Sequence[Mapping[str, Any]]) -> PlanFolder | None:
     """The sweep that is to be resumed, if it is one; ``latest`` is that of the latest run."""
     given = merge(*layers)
     out = Path(given.get("out", RunConfig.out))
     if name == "latest":
-        return SweepFolder.around(runs.find(name, out, given.get("spec")))
-    return SweepFolder.find(name, out)
+        return PlanFolder.around(runs.find(name, out, given.get("spec")))
+    return PlanFolder.find(name, out)
 
 
 def _spec_of(layers: Sequence[Mapping[str, Any]]) -> str:
@@ -157,7 +156,7 @@ def _attach() -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def execute(settings: RunConfig, folder: Path | None, *, as_json: bool) -> Result:
+def execute(settings: RunConfig, folder: Path | None, *, as_json: bool) -> Run:
     """Carry out a run, and show how it goes."""
     from promptpo import api
     from promptpo.common.streams import Steady
@@ -176,7 +175,7 @@ def execute(settings: RunConfig, folder: Path | None, *, as_json: bool) -> Resul
     return result
 
 
-def exit_code(result: Result) -> int:
+def exit_code(result: Run) -> int:
     """What a command that has carried out a run ends with."""
     return EXIT_INTERRUPTED if result.status == "interrupted" else 0
 

@@ -68,7 +68,7 @@ def panels(histories: Sequence[History]) -> tuple[Panel, ...]:
     """
     tasks: dict[tuple[str, str], list[History]] = {}
     for history in side_by_side(histories, lambda h: (h.run.spec, h.run.twin_of)):
-        sha = str(history.run.run.get("spec", {}).get("sha") or "")
+        sha = str(history.run.header.get("spec", {}).get("sha") or "")
         tasks.setdefault((history.run.spec, sha), []).append(history)
     names = [name for name, _ in tasks]
     return tuple(

@@ -11,7 +11,7 @@ from promptpo.common.twins import side_by_side
 from promptpo.stats import Interval
 from promptpo.store.codec import score_data
 from promptpo.store.evals import OWN, KeptEvaluation, PolicyTest, ScoredPolicy
-from promptpo.store.record import USUAL_METHOD
+from promptpo.store.run import USUAL_METHOD
 from promptpo.store.summary import Summary
 from promptpo.store.trials import Trial
 from promptpo.types import Rollout, Score

@@ -15,7 +15,7 @@ from promptpo.report.code import DiffRow, side_by_side
 from promptpo.report.figures import tuning_figures
 from promptpo.report.others import fitting
 from promptpo.report.tables import Cell, Table, blank, without
-from promptpo.store.reading import RunRecord
+from promptpo.store.run import Run
 from promptpo.store.trials import Trial
 from promptpo.tuning import ConstantFound, Standpoint, TuningAccount
 from promptpo.ui.tuning import difference_words
@@ -67,7 +67,7 @@ class TuningSection:
     now: tuple[str, ...]
 
 
-def tuning_section(run: RunRecord, room: int, prefix: str) -> TuningSection | None:
+def tuning_section(run: Run, room: int, prefix: str) -> TuningSection | None:
     """What tuning did to the policies of a run; ``room`` as of ``tuned_views``."""
     now = tuple(under_way(run))
     if not run.tuned and not now:
@@ -76,7 +76,7 @@ def tuning_section(run: RunRecord, room: int, prefix: str) -> TuningSection | No
     return TuningSection(tuple(tuning_figures(run)), outcome_table(run, prefix), policies, now)
 
 
-def tuned_views(run: RunRecord, room: int) -> list[TunedView]:
+def tuned_views(run: Run, room: int) -> list[TunedView]:
     """The tunings of which there is anything to tell, in their order.
 
     The differences of sources may take ``room`` bytes.
@@ -91,7 +91,7 @@ def _telling(account: TuningAccount) -> bool:
     return moved or bool(account.failures)
 
 
-def _view(run: RunRecord, name: str, account: TuningAccount, room: int) -> TunedView:
+def _view(run: Run, name: str, account: TuningAccount, room: int) -> TunedView:
     made, of = _made(run, name, account), run.trials.get(name)
     diff: tuple[DiffRow, ...] = ()
     cut = 0
@@ -113,7 +113,7 @@ def _view(run: RunRecord, name: str, account: TuningAccount, room: int) -> Tuned
     )
 
 
-def _made(run: RunRecord, name: str, account: TuningAccount) -> Trial | None:
+def _made(run: Run, name: str, account: TuningAccount) -> Trial | None:
     """The latest candidate that came of tuning another one; None where nothing was kept."""
     found = [
         t
@@ -129,7 +129,7 @@ def _words(account: TuningAccount) -> str:
     return f"{text.plural(len(account.constants), 'constant')}, {tried}{begun}"
 
 
-def outcome_table(run: RunRecord, prefix: str) -> Table | None:
+def outcome_table(run: Run, prefix: str) -> Table | None:
     """Every policy that was tuned: as written, and with the values found; no empty columns."""
     if not run.tuned:
         return None
@@ -150,7 +150,7 @@ def outcome_table(run: RunRecord, prefix: str) -> Table | None:
 
 
 def _row(
-    run: RunRecord, name: str, account: TuningAccount, prefix: str, *, rates: bool
+    run: Run, name: str, account: TuningAccount, prefix: str, *, rates: bool
 ) -> tuple[Cell, ...]:
     made = _made(run, name, account)
     if account.before is None:
@@ -219,7 +219,7 @@ def _place(c: ConstantFound, value: float) -> float:
     return (value - c.low) / (c.high - c.low)
 
 
-def under_way(run: RunRecord) -> list[str]:
+def under_way(run: Run) -> list[str]:
     """How far the tunings are that have not ended, in words."""
     found: dict[str, list[dict[str, object]]] = {}
     for data in run.tunings.values():

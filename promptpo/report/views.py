@@ -28,7 +28,7 @@ from promptpo.report.standings import (
 from promptpo.report.tables import Table, evaluation_table, life_table
 from promptpo.report.texts import Text
 from promptpo.report.tuning import TuningSection, tuning_section
-from promptpo.store.reading import RunRecord
+from promptpo.store.run import Run
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class RunView:
 
     def __init__(
         self,
-        run: RunRecord,
+        run: Run,
         budget: Budget,
         *,
         prefix: str = "",
@@ -108,7 +108,7 @@ class RunView:
     @cached_property
     def held_out(self) -> list[Fact]:
         """The held-out score; empty where there is none."""
-        return figures(self.run.held_out)
+        return figures(self.run.test)
 
     @cached_property
     def search(self) -> list[Fact]:
@@ -124,7 +124,7 @@ class RunView:
     @cached_property
     def life(self) -> tuple[Chart, Table] | None:
         """What the best policy has learned within its lives; None where a life is an episode."""
-        test = self.run.held_out
+        test = self.run.test
         if test is None or test.error is not None or not test.life_curve:
             return None
         return life_chart(test, self.run.references), life_table(test)
@@ -205,7 +205,7 @@ class RunView:
     @cached_property
     def videos(self) -> list[Video]:
         """Beside the page, or inside it."""
-        found = self.run.videos
+        found = sorted((self.run.folder / "videos").glob("*.mp4"))
         names = [v.stem.replace("_seed", ", seed ").replace("_", " ") for v in found]
         return [Video(n, self._video(v)) for n, v in zip(names, found, strict=True)]
 
@@ -223,7 +223,7 @@ class RunView:
     @cached_property
     def _room(self) -> int:
         found = [len(t.body) for t in self._opening]
-        for record in self.run.rounds:
+        for record in self.run.round_records:
             found += [len(t.body) for t in texts.round_texts(record)]
             found += [len(t.body) for trial in record.trials for t in texts.trial_texts(trial)]
         return texts.room(found, self._budget.texts)

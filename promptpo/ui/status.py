@@ -11,9 +11,8 @@ from typing import Any, TextIO
 from promptpo.common.terminal import say
 from promptpo.store.codec import score_data
 from promptpo.store.events import Event
-from promptpo.store.reading import LIVE, RunRecord
-from promptpo.store.record import Record
-from promptpo.store.tally import searched
+from promptpo.store.run import LIVE, Run
+from promptpo.store.trials import searched
 from promptpo.types import MethodTable
 from promptpo.ui.progress import Progress
 
@@ -64,15 +63,15 @@ class RunStatus:
         status = str(finished.get("status", LIVE))
         state = _PHASES.get(progress.phase, status)
         if progress.phase == "search":
-            state = f"round {progress.round} of {record.config.get('rounds', '?')}"
+            state = f"round {progress.round} of {record.settings.get('rounds', '?')}"
             state += ", tuning" if progress.tuning else ""
-        folder, reason = record.run.get("folder", ""), finished.get("reason", "")
+        folder, reason = record.header.get("folder", ""), finished.get("reason", "")
         tuning = progress.tuning.as_dict() if progress.tuning else None
         figures = _figures(record)
         return cls(str(folder), status, state, reason=str(reason), tuning=tuning, **figures)
 
     @classmethod
-    def on_record(cls, record: RunRecord) -> RunStatus:
+    def on_record(cls, record: Run) -> RunStatus:
         """That of a run as its folder tells it."""
         status = record.status
         return cls(str(record.folder), status, status, reason=record.reason, **_figures(record))
@@ -82,8 +81,8 @@ class RunStatus:
         return replace(self, status=status, state=status, reason=reason)
 
 
-def _figures(record: Record) -> dict[str, Any]:
-    score, test, usage = record.best_score, record.held_out, record.usage
+def _figures(record: Run) -> dict[str, Any]:
+    score, test, usage = record.best_score, record.test, record.usage
     return {
         "best": score_data(score) if score and not score.failed else None,
         "held_out": score_data(test.score) if test and not test.score.failed else None,
@@ -106,7 +105,7 @@ def _latest(by_round: Mapping[int, MethodTable]) -> dict[str, Any]:
     }
 
 
-def _prepared(record: Record) -> dict[str, Any] | None:
+def _prepared(record: Run) -> dict[str, Any] | None:
     found = record.preparations.values()
     if not found:
         return None

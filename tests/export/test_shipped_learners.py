@@ -13,7 +13,7 @@ from promptpo.errors import UsageError
 from promptpo.export import SB3Policy, write_folder
 from promptpo.export.policy_file import PolicyFile
 from promptpo.spec import load_spec
-from promptpo.store.reading import read_record
+from promptpo.store.run import load_run
 
 pytestmark = pytest.mark.slow
 
@@ -59,7 +59,7 @@ def learned(request, tmp_path_factory):
 @pytest.fixture(scope="module")
 def taken(learned, tmp_path_factory):
     to = tmp_path_factory.mktemp("taken") / "away"
-    write_folder(read_record(learned.folder), to)
+    write_folder(load_run(learned.folder), to)
     return to
 
 

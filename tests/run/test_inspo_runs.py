@@ -9,7 +9,7 @@ from scripted import BAD, FEEDBACK, GOOD, data_of, fenced, policy, run_small
 
 import promptpo
 from promptpo.report.page import render_report
-from promptpo.store.reading import read_record
+from promptpo.store.run import load_run
 from promptpo.ui.status import RunStatus
 
 WAY = "Look at how fast it turns, whatever came of the others in {}."
@@ -90,7 +90,7 @@ def test_a_new_instruction_is_asked_for_tried_and_admitted(spec, started):
 @pytest.mark.slow
 def test_it_is_shown_on_the_page_and_in_json_and_ends_the_same_wherever_it_is_cut_off(started):
     result, _, _ = started(rounds=3)
-    record = read_record(result.folder)
+    record = load_run(result.folder)
 
     page = (result.folder / "report.html").read_text()
     section = page[page.index('id="method"') : page.index('id="round-1"')]
@@ -110,12 +110,12 @@ def test_it_is_shown_on_the_page_and_in_json_and_ends_the_same_wherever_it_is_cu
             again = promptpo.optimize(resume=result.folder, api_base=server.url)
         assert again.rounds == result.rounds, place
         assert again.best.name == result.best.name
-        assert read_record(result.folder).tables == record.tables
+        assert load_run(result.folder).tables == record.tables
 
 
 @pytest.mark.slow
 def test_a_page_of_a_run_without_instructions_says_nothing_of_them(tmp_path):
     result, _ = run_small(tmp_path, method="random-search", rounds=1, candidates=1)
-    record = read_record(result.folder)
+    record = load_run(result.folder)
     assert RunStatus.on_record(record).tables == {}
     assert 'id="method"' not in render_report([record])

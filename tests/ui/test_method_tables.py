@@ -5,12 +5,13 @@ import json
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from run_events import START, candidate, digest, rollout, round_end, run, usage
 
 from promptpo.report.standings import method_tables
 from promptpo.store.codec import encode
 from promptpo.store.events import Event
-from promptpo.store.shapes import is_event
+from promptpo.store.shapes import check_event
 from promptpo.types import MethodTable
 from promptpo.ui import summary
 from promptpo.ui.plain import PlainView
@@ -36,8 +37,9 @@ def status(*events: Event) -> list[dict[str, Any]]:
 
 def test_an_event_of_a_table_has_its_shape() -> None:
     data = {"type": "table", "time": 1.0, **encode(SECOND)}
-    assert is_event(data)
-    assert not is_event({**data, "rows": [{"low": 1}]})
+    check_event(data)
+    with pytest.raises(ValueError, match=r"at `\$.rows\[0\]`"):
+        check_event({**data, "rows": [{"low": 1}]})
 
 
 def test_json_has_the_latest_rows_once_a_round_has_ended() -> None:

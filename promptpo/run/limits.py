@@ -338,10 +338,11 @@ class Ledger:
     def open_round(self, number: int, begun: int = 0, guests: Sequence[Key] = ()) -> int:
         """Return how many candidates the step limit allows in a round.
 
-        Each may take whole episodes at worst. What is left is shared out among them and the ``guests``, policies of earlier rounds that
-        play along, and revisions of this one's; their repairs and all further episodes have to do
-        with it: so nothing depends on whose reply comes first. ``begun`` candidates are on record
-        already and stay. Raises LimitReached where not one fits.
+        Each may take whole episodes at worst. What is left is shared out among them and the
+        ``guests``: policies of earlier rounds that play along, and revisions of this one's. Repairs
+        and further episodes are taken from these shares, so that nothing depends on whose reply
+        comes first. ``begun`` candidates are recorded already and stay. Raises LimitReached where
+        not one fits.
         """
         limit = self.config.max_env_steps
         if limit is None:

@@ -71,7 +71,7 @@ def main(arguments: argparse.Namespace) -> int:
         _write_recording(arguments)
         return 0
     from promptpo.export import write_folder
-    from promptpo.export.spec_copy import spec_of_run
+    from promptpo.export.folder import spec_of_run
     from promptpo.store.reading import read_record
 
     run = read_record(runs.find(arguments.run, arguments.out))

@@ -11,7 +11,7 @@ from promptpo.config import RunConfig
 from promptpo.errors import UsageError
 from promptpo.evaluation.evaluation import Evaluation
 from promptpo.evaluation.players import Player
-from promptpo.export.spec_copy import spec_of_run
+from promptpo.export.folder import spec_of_run
 from promptpo.rollout import (
     Executor,
     connected,

@@ -11,7 +11,7 @@ from promptpo.errors import UsageError
 from promptpo.evaluation.evaluation import Evaluation, references_data
 from promptpo.evaluation.players import Player
 from promptpo.evaluation.playing import score, settings_for
-from promptpo.export.spec_copy import spec_of_run
+from promptpo.export.folder import spec_of_run
 from promptpo.spec import EnvSpec, load_spec
 from promptpo.store.codec import score_data
 from promptpo.types import Score

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from promptpo.common.concurrency import all_of
 from promptpo.config import RunConfig
 from promptpo.export.learned import BESIDE
-from promptpo.export.policy_module import best_policy_files
+from promptpo.export.policy_module import BestPolicy
 from promptpo.llm.messages import LanguageModel, Message, Reply
 from promptpo.policies import CoverageRun, Program
 from promptpo.policies.constants import Tunable
@@ -255,10 +255,10 @@ class RunServices:
         """
         if test is None and self.memo.record.tested is not None:
             return
-        files = best_policy_files(
+        files = BestPolicy(
             self.spec, candidate, test, self.folder.path.name,
             model=self.config.model or "", learned=self.preparer.learned(candidate),
-        )  # fmt: skip
+        ).files  # fmt: skip
         beside = f"best/{BESIDE}"
         for name, content in files.items():
             self.folder.write(self.folder.path / name, content)

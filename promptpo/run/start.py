@@ -15,8 +15,8 @@ from promptpo.builtin import Synthesizer
 from promptpo.common.text import near_path
 from promptpo.config import RunConfig
 from promptpo.errors import FileError, known_error
+from promptpo.export.folder import spec_of_run
 from promptpo.export.policy_file import PolicyFile
-from promptpo.export.spec_copy import spec_of_run
 from promptpo.llm import (
     ModelSettings,
     check_configured,

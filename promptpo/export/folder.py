@@ -17,9 +17,9 @@ from promptpo.spec import EnvSpec, load_spec, spec_text
 from promptpo.spec.bundle import bundle_of
 from promptpo.spec.importing import MANIFEST, Bundle, check_intact, read_manifest
 from promptpo.spec.validation import PUBLISHED
+from promptpo.store.codec import digest
 from promptpo.store.folder import RunFolder
-from promptpo.store.memo import digest
-from promptpo.store.reading import RunRecord
+from promptpo.store.run import Run
 from promptpo.types import Candidate
 from promptpo.version import __version__
 
@@ -53,7 +53,7 @@ The policy in `policy.py` was {made} in the run
 let it move anything."""
 
 
-def write_folder(run: RunRecord, to: Path, *, force: bool = False) -> list[Path]:
+def write_folder(run: Run, to: Path, *, force: bool = False) -> list[Path]:
     """Write the best policy of a run into the folder ``to``, and return the files.
 
     Raises RunError where the run has no policy, or its spec has changed since; UsageError where a
@@ -71,12 +71,12 @@ def write_folder(run: RunRecord, to: Path, *, force: bool = False) -> list[Path]
     return [to / name for name in contents]
 
 
-def folder_files(run: RunRecord) -> dict[str, str | bytes]:
+def folder_files(run: Run) -> dict[str, str | bytes]:
     """Return the exported folder's files by their name. Raises RunError as ``write_folder``."""
     spec, candidate = spec_of(run), best_of(run)
     file = RunFolder(run.folder).best_policy
     learned = PolicyFile.read(file).learned if candidate.prepared else None
-    best = BestPolicy(spec, candidate, run.held_out, run.folder.name, learned=learned)
+    best = BestPolicy(spec, candidate, run.test, run.folder.name, learned=learned)
     beside = learned.beside if learned else None
     loop, needs = best.loop(_SPEC_BESIDE)
     copy: dict[str, bytes] = {}
@@ -164,21 +164,21 @@ def spec_of_run(run: Path, ref: str) -> tuple[str, str]:
     return f"{copy}{published}", words
 
 
-def spec_of(run: RunRecord) -> EnvSpec:
+def spec_of(run: Run) -> EnvSpec:
     """Return the spec of a run: the original, or the run's own copy.
 
     Raises SpecError where there is none, RunError where it has changed and the run has no copy.
     """
-    ref, _ = spec_of_run(run.folder, run.config["spec"])
-    spec = load_spec(ref, published=run.config.get("published_prompt", False))
-    if spec.path and digest(spec_text(spec)) != run.run["spec"]["sha"]:
+    ref, _ = spec_of_run(run.folder, run.settings["spec"])
+    spec = load_spec(ref, published=run.settings.get("published_prompt", False))
+    if spec.path and digest(spec_text(spec)) != run.header["spec"]["sha"]:
         raise RunError(
             f"{spec.path}: the spec has changed since {run.folder} began; put it back as it was"
         )
     return spec
 
 
-def best_of(run: RunRecord) -> Candidate:
+def best_of(run: Run) -> Candidate:
     """Return the best candidate of a run. Raises RunError where there is none yet."""
     trial, file = run.best_trial, RunFolder(run.folder).best_policy
     if trial is None or not file.is_file():
@@ -193,19 +193,19 @@ def best_of(run: RunRecord) -> Candidate:
     return trial.candidate
 
 
-def name_of(run: RunRecord) -> str:
+def name_of(run: Run) -> str:
     """Return ``SPEC/DATE-TIME``, as the run's folder is named."""
     return f"{run.folder.parent.name}/{run.folder.name}"
 
 
-def writer_of(run: RunRecord) -> str:
+def writer_of(run: Run) -> str:
     """Return the author of the policies in words; of a replay, what its recording says."""
     if not run.asks_model:
         return f"no model (the method {run.method} made it)"
     if run.synthesized:
         return "no language model: the builtin synthesizer (--model builtin)"
-    if run.given_file:
-        return run.given_file
+    if run.given:
+        return Path(run.given).name
     if run.model == "manual":
         return "whoever answered the prompts (--model manual)"
     if not run.replayed:
@@ -216,7 +216,7 @@ def writer_of(run: RunRecord) -> str:
     return f"{header.model if header else ', '.join(sorted(replies))} (a recording, replayed)"
 
 
-def _origin(run: RunRecord, candidate: Candidate) -> str:
+def _origin(run: Run, candidate: Candidate) -> str:
     """Return who wrote the policy, and whose terms apply."""
     if run.synthesized:
         made = "written by promptpo's own synthesizer (--model builtin)"
@@ -224,8 +224,8 @@ def _origin(run: RunRecord, candidate: Candidate) -> str:
     if not run.asks_model:
         return _OURS.format(made=f"made by promptpo (method {run.method})", run=name_of(run))
     tuned = candidate.kind == "tuned"
-    marker = FOUND_MARKER if tuned else FILE_MARKER if run.given_file else MARKER
-    return (_GIVEN if run.given_file else _WRITTEN).format(
+    marker = FOUND_MARKER if tuned else FILE_MARKER if run.given else MARKER
+    return (_GIVEN if run.given else _WRITTEN).format(
         run=name_of(run),
         writer=writer_of(run),
         marker=marker.strip("# -"),

@@ -207,10 +207,10 @@ def _row(name: str, value: object, stored: str | None) -> str:
     elif not value.size:
         text = f"np.zeros({value.shape}, dtype={_TYPE_NAMES[value.dtype.kind]})"
     else:
-        exact = {"float_kind": lambda number: repr(float(number))}
         rows = np.array2string(
-            value, max_line_width=72, separator=", ", threshold=sys.maxsize, formatter=exact
-        )
+            value, max_line_width=72, separator=", ", threshold=sys.maxsize,
+            formatter={"float_kind": lambda number: repr(float(number))},
+        )  # fmt: skip
         text = "np.array(" + _named(re.sub("\n+", "\n        ", rows)) + ")"
     return f"{_quoted(name)}: {text},"
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from promptpo.common import text
-from promptpo.report.score_chart import Mark, return_marks, success_marks
-from promptpo.store.reading import RunRecord
+from promptpo.report.figures import measures
+from promptpo.stats import Interval
+from promptpo.store.run import Run
 from promptpo.types import Rollout
-from promptpo.ui.summary import isolation_words, steps_words
+from promptpo.ui.summary import isolation_words
 
 
 @dataclass(frozen=True)
@@ -22,20 +23,20 @@ class Fact:
     note: str = ""
 
 
-def facts(run: RunRecord) -> list[Fact]:
+def facts(run: Run) -> list[Fact]:
     """Cost and tokens where a model is asked; steps, candidates and time."""
     usage = run.usage
     total = sum(usage.steps.values())
     failed = sum(t.state == "failed" for t in run.policies)
-    rounds = sum(r.done for r in run.rounds)
-    wanted = run.config.get("rounds", rounds)
+    rounds = sum(r.done for r in run.round_records)
+    wanted = run.settings.get("rounds", rounds)
     calls = f", {usage.calls:,} {'reply' if usage.calls == 1 else 'replies'}"
     time, done = text.duration(run.elapsed), f"{rounds} of {text.plural(wanted, 'round')}"
     asks = run.asks_model and not run.given
     paid = [Fact("Cost", *_cost(run)), Fact("Tokens", *_tokens(run))]
     return [
         *(paid if asks else []),
-        Fact("Environment steps", f"{total:,}", steps_words(usage, test="held-out")),
+        Fact("Environment steps", f"{total:,}", text.steps(usage.steps, test="held-out")),
         Fact(
             "Candidates",
             f"{len(run.policies):,}",
@@ -45,7 +46,7 @@ def facts(run: RunRecord) -> list[Fact]:
     ]
 
 
-def _cost(run: RunRecord) -> tuple[str, str]:
+def _cost(run: Run) -> tuple[str, str]:
     if run.replayed:
         return "$0.00", "replies were replayed"
     if run.synthesized:
@@ -54,7 +55,7 @@ def _cost(run: RunRecord) -> tuple[str, str]:
     return ("unknown", "a price is not known") if cost is None else (text.money(cost), "")
 
 
-def _tokens(run: RunRecord) -> tuple[str, str]:
+def _tokens(run: Run) -> tuple[str, str]:
     sent, received = run.usage.prompt_tokens, run.usage.completion_tokens
     if run.replayed:
         return "0", "replies were replayed"
@@ -67,13 +68,13 @@ def _tokens(run: RunRecord) -> tuple[str, str]:
     return f"{sent + received:,}", f"{sent:,} in{read}, {received:,} out"
 
 
-def settings(run: RunRecord) -> list[tuple[str, list[tuple[str, str]]]]:
+def settings(run: Run) -> list[tuple[str, list[tuple[str, str]]]]:
     """Settings that have a value, versions, and the sandbox, as groups of labelled lines."""
     given = {k: v for k, v in run.settings.items() if v is not None and k != "out"}
-    isolation = isolation_words(run.run.get("isolation"))
+    isolation = isolation_words(run.header.get("isolation"))
     return [
         ("Settings", _lines(given)),
-        ("Versions", _lines(run.run.get("versions", {}))),
+        ("Versions", _lines(run.header.get("versions", {}))),
         ("Sandbox", [("isolation", isolation)] if isolation else []),
     ]
 
@@ -90,16 +91,20 @@ def _shown(value: object) -> str:
 
 def figures(rollout: Rollout | None) -> list[Fact]:
     """Success rate, if the task has one, and mean return; each with how sure it is."""
-    if rollout is None or rollout.error is not None:
+    if rollout is None or rollout.error is not None or not rollout.returns:
         return []
-    rates = [(m, "success rate", ".2f") for m in success_marks(rollout, {})]
-    returns = [(m, "mean return", "") for m in return_marks(rollout, {})]
+    found = []
+    for title, value, interval in measures(rollout.score.success_rate is not None):
+        number = value(rollout.score)
+        form = ".2f" if title == "Success rate" else ""
+        if number is not None:
+            words = f"{number:.2f}" if form else text.number(number)
+            found.append(Fact(title.lower(), words, _sure(rollout, interval(rollout), form)))
+    return found
+
+
+def _sure(rollout: Rollout, interval: Interval | None, form: str) -> str:
     count = len(rollout.returns)
-    return [Fact(label, m.label, _sure(m, form, count)) for m, label, form in [*rates, *returns]]
-
-
-def _sure(mark: Mark, form: str, count: int) -> str:
-    interval = mark.interval
     if interval is None:
         return f"{text.plural(count, 'episode')}: too few for an interval"
     if interval.low == interval.high:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from promptpo.report.code import DiffRow, highlighted, side_by_side
-from promptpo.store.reading import RunRecord
+from promptpo.store.run import Run
 from promptpo.store.standings import FeedbackClass, feedback_classes
 
 
@@ -20,7 +20,7 @@ class ClassView:
     diff: tuple[DiffRow, ...] = ()
 
 
-def class_views(run: RunRecord) -> list[ClassView]:
+def class_views(run: Run) -> list[ClassView]:
     """All that have described episodes, in the order of their first use."""
     views: list[ClassView] = []
     before = ""

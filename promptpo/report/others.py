@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from promptpo.report.code import DiffRow, side_by_side
 from promptpo.report.standings import paired_words
 from promptpo.report.tables import headline
-from promptpo.store.reading import RunRecord
+from promptpo.store.run import Run
 from promptpo.store.standings import meeting
 from promptpo.store.trials import RoundRecord, Trial
 from promptpo.types import Note
@@ -38,13 +38,13 @@ class OtherView:
     notes: tuple[Note, ...] = ()
 
 
-def best_after(run: RunRecord, record: RoundRecord) -> Trial | None:
+def best_after(run: Run, record: RoundRecord) -> Trial | None:
     """The best policy so far when a round had ended, else the round's winner."""
     best = (run.ends.get(record.number) or {}).get("best") or {}
     return run.trials.get(best.get("name", "")) or record.winner
 
 
-def others(run: RunRecord, record: RoundRecord, room: int) -> tuple[OtherView, ...]:
+def others(run: Run, record: RoundRecord, room: int) -> tuple[OtherView, ...]:
     """The losers of a round; the difference of each may take ``room`` bytes."""
     base = best_after(run, record)
     if base is None or base.candidate.source is None:
@@ -56,7 +56,7 @@ def others(run: RunRecord, record: RoundRecord, room: int) -> tuple[OtherView, .
     )
 
 
-def _view(run: RunRecord, trial: Trial, base: Trial, room: int) -> OtherView:
+def _view(run: Run, trial: Trial, base: Trial, room: int) -> OtherView:
     met = meeting(run, trial)
     words = headline(trial)
     if met is not None:

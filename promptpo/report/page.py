@@ -20,10 +20,11 @@ from markupsafe import Markup
 from promptpo.common import text
 from promptpo.common.plaintext import clean
 from promptpo.common.twins import side_by_side
+from promptpo.report.chart import chart
 from promptpo.report.rounds import Budget
 from promptpo.report.tables import Table, runs_table
 from promptpo.report.views import RunView
-from promptpo.store.reading import LIVE, RunRecord
+from promptpo.store.run import LIVE, Run
 from promptpo.store.summary import Summary
 from promptpo.version import __version__
 
@@ -39,7 +40,7 @@ _SHRINKS = (1, 3, 10)
 
 
 def render_report(
-    runs: Sequence[RunRecord],
+    runs: Sequence[Run],
     *,
     page: Path | None = None,
     inline_videos: bool = False,
@@ -73,7 +74,7 @@ def render_index(runs: Sequence[tuple[Summary, str, str]], where: str, state: st
 
 
 def _views(
-    runs: Sequence[RunRecord], budget: Budget, page: Path | None, *, inline_videos: bool
+    runs: Sequence[Run], budget: Budget, page: Path | None, *, inline_videos: bool
 ) -> list[RunView]:
     several = len(runs) > 1
     return [
@@ -151,6 +152,6 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals.update(is_live=lambda run: run.status == LIVE)
+    environment.globals.update(is_live=lambda run: run.status == LIVE, chart=chart)
     environment.filters.update(number=text.number, plural=text.plural)
     return environment

@@ -10,7 +10,7 @@ from promptpo.common import text
 from promptpo.report.tables import Cell, Table, blank, without
 from promptpo.report.texts import Text
 from promptpo.store.folder import RunFolder
-from promptpo.store.reading import RunRecord
+from promptpo.store.run import Run
 from promptpo.types import Candidate, Preparation
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class _Found:
         return self.name.replace(", repair ", "-repair-")
 
 
-def preparing_section(run: RunRecord, room: int, prefix: str) -> PreparingSection | None:
+def preparing_section(run: Run, room: int, prefix: str) -> PreparingSection | None:
     """What the policies of a run prepared; outputs of at most ``room`` characters."""
     found = _found(run)
     if not found:
@@ -95,7 +95,7 @@ def preparing_section(run: RunRecord, room: int, prefix: str) -> PreparingSectio
     return PreparingSection(_table(found, prefix), views)
 
 
-def _found(run: RunRecord) -> list[_Found]:
+def _found(run: Run) -> list[_Found]:
     """Attempts that prepared, in the order of rounds and candidates; then those under way."""
     found: list[_Found] = []
     for trial in sorted(run.policies, key=lambda t: t.key):
@@ -171,7 +171,7 @@ def _outcome(found: _Found, first: _Found) -> Cell:
     return blank() if found is first else Cell(f"prepared as {first.name}", "0")
 
 
-def _view(run: RunRecord, found: _Found, room: int, most: int) -> PreparedView:
+def _view(run: Run, found: _Found, room: int, most: int) -> PreparedView:
     done, output = found.done, None
     if done.output.strip():
         output = Text("Printed", done.output.strip("\n")).within(room)

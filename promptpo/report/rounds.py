@@ -26,7 +26,7 @@ from promptpo.report.traces import (
 from promptpo.report.trials import trials_table
 from promptpo.report.variables import field_columns
 from promptpo.store.folder import RunFolder
-from promptpo.store.reading import RunRecord
+from promptpo.store.run import Run
 from promptpo.store.standings import meeting
 from promptpo.store.trials import RoundRecord, Trial
 from promptpo.types import Note
@@ -106,17 +106,17 @@ class RoundView:
         return f", of {self.traces.kept} kept of {len(rollout.seeds)}"
 
 
-def round_views(run: RunRecord, budget: Budget, room: int, prefix: str) -> list[RoundView]:
+def round_views(run: Run, budget: Budget, room: int, prefix: str) -> list[RoundView]:
     """All rounds, in order; no text longer than ``room``, ids beginning with ``prefix``."""
     traces = _traces(run)
     lines = sum(found.lines for found in traces.values() if found)
     points = budget.plots // (_BYTES_PER_POINT * max(lines, 1))
     points = min(max(points, FEWEST_POINTS), MOST_POINTS)
-    sources = max(budget.sources // (_BYTES_PER_CHARACTER * max(len(run.rounds), 1)), 2000)
+    sources = max(budget.sources // (_BYTES_PER_CHARACTER * max(len(run.round_records), 1)), 2000)
     differences = max(budget.sources // (2 * max(len(run.policies), 1)), 3000)
     views = []
     before: Trial | None = None
-    for record in run.rounds:
+    for record in run.round_records:
         view = _view(run, record, room, prefix)
         if record.winner is not None:
             view = _with_source(view, record.winner, before, sources)
@@ -131,7 +131,7 @@ def round_views(run: RunRecord, budget: Budget, room: int, prefix: str) -> list[
     return views
 
 
-def _view(run: RunRecord, record: RoundRecord, room: int, prefix: str) -> RoundView:
+def _view(run: Run, record: RoundRecord, room: int, prefix: str) -> RoundView:
     feedback = _feedback(run, record)
     notes = [*_grouped(tuple(n for n in record.notes if n.title != SECOND))]
     return RoundView(
@@ -147,14 +147,14 @@ def _view(run: RunRecord, record: RoundRecord, room: int, prefix: str) -> RoundV
     )
 
 
-def _second(run: RunRecord, record: RoundRecord) -> tuple[str, str]:
+def _second(run: Run, record: RoundRecord) -> tuple[str, str]:
     """The second line of attack, and its strategy."""
     named = next((note.text for note in record.notes if note.title == SECOND), "")
     trial = run.trials.get(named)
     return (named, texts.strategy(trial.candidate.source)) if trial else ("", "")
 
 
-def _met(run: RunRecord, record: RoundRecord) -> str:
+def _met(run: Run, record: RoundRecord) -> str:
     """Whom the round's candidates met on the same episodes."""
     found = next((m for t in record.trials if (m := meeting(run, t)) is not None), None)
     if found is None:
@@ -175,7 +175,7 @@ def _grouped(notes: tuple[Note, ...]) -> Iterator[NoteView]:
         yield NoteView(title, tuple(note.text for note in (first, *others)))
 
 
-def _feedback(run: RunRecord, record: RoundRecord) -> NoteView | None:
+def _feedback(run: Run, record: RoundRecord) -> NoteView | None:
     """Those of the notes that a Feedback class made of the winner's episodes."""
     written = run.feedback.get(record.winner.name) if record.winner else None
     if record.winner is None or written is None or not written.texts:
@@ -215,7 +215,7 @@ def _with_coverage(view: RoundView, winner: Trial, run: CoverageRun | None) -> R
     return replace(view, source=source, coverage=coverage)
 
 
-def _coverage(run: RunRecord, trial: Trial) -> CoverageRun | None:
+def _coverage(run: Run, trial: Trial) -> CoverageRun | None:
     """Of equal policies the first one's."""
     return run.coverage_of.get(trial.name) or run.coverage_of.get(run.folder_of(trial))
 
@@ -227,13 +227,13 @@ def _source(trial: Trial, limit: int) -> str:
     return source[:limit] + f"\n# ... cut: candidates/{trial.name}/policy.py has all of it"
 
 
-def _traces(run: RunRecord) -> Mapping[int, Traces | None]:
-    folder, fields = RunFolder(run.folder), field_columns(run.run)
-    winners = {r.number: run.folder_of(r.winner) for r in run.rounds if r.winner}
+def _traces(run: Run) -> Mapping[int, Traces | None]:
+    folder, fields = RunFolder(run.folder), field_columns(run.header)
+    winners = {r.number: run.folder_of(r.winner) for r in run.round_records if r.winner}
     return {number: read_traces(folder, name, fields) for number, name in winners.items()}
 
 
-def _round_words(run: RunRecord, record: RoundRecord, before: Trial | None) -> str:
+def _round_words(run: Run, record: RoundRecord, before: Trial | None) -> str:
     if not record.done:
         done = sum(t.ended for t in record.trials)
         return f"under way: {done} of {len(record.trials)} candidates are done"
@@ -247,7 +247,7 @@ def _round_words(run: RunRecord, record: RoundRecord, before: Trial | None) -> s
     return f"{words}; {best.name} stays the best so far"
 
 
-def _change(run: RunRecord, winner: Trial, before: Trial | None) -> str:
+def _change(run: Run, winner: Trial, before: Trial | None) -> str:
     """How a winner compares with the best before it where they have met, else with the last."""
     if winner.candidate.parents and winner.candidate.kind == "policy":
         return f"; the same text as {winner.candidate.parents[0]}"

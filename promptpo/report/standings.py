@@ -8,12 +8,16 @@ from promptpo.common import text
 from promptpo.prompts.promptpo.words import strategy_line
 from promptpo.racing import Difference, Paired, standard_error
 from promptpo.report.tables import Cell, Table, blank, return_cell, success_cell, without
+from promptpo.report.texts import has_details
 from promptpo.stats import success_interval
 from promptpo.store.codec import score_of
-from promptpo.store.reading import RunRecord
+from promptpo.store.run import Run
 from promptpo.store.standings import HardEpisode, Meeting, hard_episodes, meeting
 from promptpo.store.trials import RoundRecord, Trial
 from promptpo.types import Episode, Rollout, Score
+
+#: Rows of a table of the method's own that a page shows, at most: the latest.
+_MOST_ROWS = 400
 
 _WORDS = {1: "better", -1: "worse", 0: "not told apart"}
 
@@ -54,9 +58,9 @@ def with_error(run: Rollout | None) -> str:
     return f"{mean} ± {_two_digits(error)}" if error > 0 else mean
 
 
-def rounds_table(run: RunRecord) -> Table | None:
+def rounds_table(run: Run) -> Table | None:
     """The best policy after each round by its pooled score; None before the first has ended."""
-    rows = [row for r in run.rounds if r.done and (row := _round_row(run, r))]
+    rows = [row for r in run.round_records if r.done and (row := _round_row(run, r))]
     columns = (
         ("Round", False), ("Best so far", False), ("Success", True), ("Mean return", True),
         ("Episodes", True), ("The winner against the best before it", False),
@@ -68,7 +72,7 @@ def rounds_table(run: RunRecord) -> Table | None:
     return without(Table(caption, columns, tuple(rows)), hidden) if rows else None
 
 
-def _round_row(run: RunRecord, record: RoundRecord) -> tuple[Cell, ...] | None:
+def _round_row(run: Run, record: RoundRecord) -> tuple[Cell, ...] | None:
     best = run.trials.get(((run.ends.get(record.number) or {}).get("best") or {}).get("name", ""))
     if best is None or best.score.failed:
         return None
@@ -103,7 +107,7 @@ def _intervals(run: Rollout | None) -> tuple[str, str]:
     return (f"{rates.low:.2f} to {rates.high:.2f}" if rates else ""), words
 
 
-def hard_table(run: RunRecord) -> Table | None:
+def hard_table(run: Run) -> Table | None:
     """The hard episodes, and how the best so far and each challenger did; None without any."""
     rows = tuple(_hard_row(episode) for episode in hard_episodes(run))
     columns = (("Seed", False), ("The best so far", False), ("Its challengers", False))
@@ -122,7 +126,7 @@ def _ended(episode: Episode) -> str:
     return f"{success}return {text.number(episode.return_)}, {text.plural(episode.length, 'step')}"
 
 
-def probes_table(run: RunRecord) -> Table | None:
+def probes_table(run: Run) -> Table | None:
     """What zero and random actions do, or random policies; None where it was not looked at."""
     played = [t for t in run.probes if t.candidate.pooled is not None]
     what, title = (
@@ -137,7 +141,7 @@ def probes_table(run: RunRecord) -> Table | None:
     return without(table, hidden) if played else None
 
 
-def warmed_up(run: RunRecord) -> bool:
+def warmed_up(run: Run) -> bool:
     """Whether random policies were played before round 1, and not policies that do nothing."""
     return any(t.candidate.kind == "sample" for t in run.probes)
 
@@ -166,7 +170,7 @@ def _probe_row(trial: Trial) -> tuple[Cell, ...]:
     )
 
 
-def selection_table(run: RunRecord) -> Table | None:
+def selection_table(run: Run) -> Table | None:
     """How the winners of the rounds did on the selection episodes; None where there were none."""
     finalists = (run.selection or {}).get("finalists")
     if not finalists:
@@ -174,7 +178,7 @@ def selection_table(run: RunRecord) -> Table | None:
     ranked = sorted(finalists, key=lambda f: score_of(f["score"]).key, reverse=True)
     rows = []
     for finalist in ranked:
-        score, chosen = score_of(finalist["score"]), finalist["name"] == run.best
+        score, chosen = score_of(finalist["score"]), finalist["name"] == run.best_name
         note = Cell("chosen" if chosen else "", "", strong=chosen, kind="won" if chosen else "")
         name = Cell(finalist["name"], finalist["name"], strong=chosen)
         failed = Cell("failed", "", kind="failed") if score.failed else note
@@ -191,7 +195,7 @@ def selection_table(run: RunRecord) -> Table | None:
         )
     columns = (("Candidate", False), ("Success", True), ("At the least", True),
                ("Mean return", True), ("Episodes", True), ("Outcome", False))  # fmt: skip
-    winners = {r.winner.name for r in run.rounds if r.winner}
+    winners = {r.winner.name for r in run.round_records if r.winner}
     who = "Winners of the rounds" if winners >= {f["name"] for f in finalists} else "Finalists"
     caption = f"{who} on the selection episodes"
     hidden = set() if run.defines_success else {"Success", "At the least"}
@@ -206,3 +210,35 @@ def _bound_cell(score: Score, episodes: int | None) -> Cell:
         return blank()
     interval = success_interval(round(score.success_rate * episodes), episodes)
     return Cell(f"{interval.low:.2f}", interval.low) if interval else blank()
+
+
+def method_tables(run: Run, prefix: str) -> list[tuple[Table, str]]:
+    """Return the tables of the method's own facts, the latest rows of each, and their summaries.
+
+    A cell that holds the name of a policy leads to it.
+    """
+    shown = []
+    for title, by_round in run.tables.items():
+        last = by_round[max(by_round)]
+        parts = [by_round[number] for number in sorted(by_round)] if last.adds else [last]
+        rows = [row for part in parts for row in part.rows][-_MOST_ROWS:]
+        cells = [tuple(_method_cell(run, value, prefix) for value in row) for row in rows]
+        numbers = [
+            bool(column) and all(isinstance(value, int | float | None) for value in column)
+            for column in zip(*rows, strict=False)
+        ]
+        columns = tuple(zip(last.columns, numbers, strict=False))
+        shown.append(
+            (Table(title, columns, tuple(row[: len(columns)] for row in cells)), last.text)
+        )
+    return shown
+
+
+def _method_cell(run: Run, value: str | float | None, prefix: str) -> Cell:
+    if value is None:
+        return blank()
+    if not isinstance(value, str):
+        return Cell(text.number(value), value)
+    trial = run.trials.get(value)
+    linked = trial is not None and has_details(run, trial)
+    return Cell(value, value, href=f"#{prefix}{value}" if linked else "")

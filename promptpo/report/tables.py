@@ -8,12 +8,13 @@ from dataclasses import dataclass
 
 from promptpo.common import text
 from promptpo.common.twins import side_by_side
+from promptpo.stats import Interval
 from promptpo.store.codec import score_data
 from promptpo.store.evals import OWN, KeptEvaluation, PolicyTest, ScoredPolicy
-from promptpo.store.record import USUAL_METHOD
+from promptpo.store.run import USUAL_METHOD
 from promptpo.store.summary import Summary
 from promptpo.store.trials import Trial
-from promptpo.types import Score
+from promptpo.types import Rollout, Score
 
 #: Sorts what has no value below everything that has one.
 _NOTHING = -math.inf
@@ -110,6 +111,38 @@ def _evaluation_row(policy: ScoredPolicy, test: PolicyTest | None) -> tuple[Cell
         p,
         Cell(outcome, outcome, kind="failed" if policy.error else ""),
     )
+
+
+def life_table(test: Rollout) -> Table:
+    """The same in numbers."""
+    rates = test.score.success_rate is not None
+    columns = (("Episode of a life", True), ("Mean return", True), ("95% interval", True),
+               *([("Success", True)] if rates else []), ("Lives", True))  # fmt: skip
+    rows = tuple(
+        (
+            Cell(str(p.episode), p.episode),
+            Cell(text.number(p.mean_return), p.mean_return),
+            Cell(
+                " to ".join(text.number(v) for v in (p.interval.low, p.interval.high))
+                if p.interval
+                else "-",
+                p.mean_return,
+            ),
+            *(
+                [Cell(f"{p.success_rate:.2f}", p.success_rate)]
+                if p.success_rate is not None
+                else []
+            ),
+            Cell(str(p.lives), p.lives),
+        )
+        for p in test.life_curve
+    )
+    caption = "What the policy returned in each episode of its life, over all lives"
+    return Table(caption, columns, rows)
+
+
+def _interval_words(interval: Interval | None) -> str:
+    return f"{text.number(interval.low)} to {text.number(interval.high)}" if interval else "-"
 
 
 def runs_table(runs: Sequence[tuple[Summary, str, str]], caption: str) -> Table:

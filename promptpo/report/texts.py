@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from promptpo.common.python_text import decorating, docstring, tree_of
-from promptpo.store.record import Record
+from promptpo.store.run import Run
 from promptpo.store.trials import Call, RoundRecord, Trial
 
 #: No text is cut below this many characters.
@@ -70,7 +70,7 @@ def round_texts(record: RoundRecord) -> list[Text]:
     return texts
 
 
-def has_details(run: Record, trial: Trial) -> bool:
+def has_details(run: Run, trial: Trial) -> bool:
     """Whether a page tells more of a candidate than its row in the table."""
     return run.asks_model or bool(trial_texts(trial))
 

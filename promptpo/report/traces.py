@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -11,7 +10,7 @@ import numpy as np
 from markupsafe import Markup
 
 from promptpo.errors import RunError
-from promptpo.report.svg import Scale, spread, tag
+from promptpo.report.chart import spread, trace
 from promptpo.report.variables import (
     FIELD_LINES,
     FieldColumns,
@@ -34,8 +33,6 @@ MOST_POINTS, FEWEST_POINTS = 500, 40
 
 #: Plots of one policy, at most.
 PLOTS = 48
-
-_WIDTH, _HEIGHT = 600, 180
 
 #: How far apart lines of the same level are drawn, in levels.
 _APART = 0.12
@@ -122,18 +119,6 @@ def read_traces(folder: RunFolder, name: str, fields: Sequence[FieldColumns]) ->
     return Traces(shown, tuple(drawn), tuple(constants), omitted, len(episodes), own)
 
 
-def decimated(values: NDArray[np.float64], points: int) -> NDArray[np.intp]:
-    """Indices of at most ``points`` values that keep the smallest and largest of each stretch."""
-    count = len(values)
-    if count <= points:
-        return np.arange(count)
-    stretch = math.ceil(count / max(points // 2 - 1, 1))
-    padded = np.pad(values, (0, -count % stretch), mode="edge").reshape(-1, stretch)
-    start = np.arange(len(padded)) * stretch
-    picked = [[0, count - 1], start + padded.argmin(axis=1), start + padded.argmax(axis=1)]
-    return np.unique(np.minimum(np.concatenate(picked), count - 1))
-
-
 def _chosen(episodes: Sequence[Trajectory]) -> tuple[Shown, ...]:
     ranked = sorted(episodes, key=_score, reverse=True)
     if len(ranked) < 2:
@@ -152,38 +137,20 @@ def _plot(variable: Variable, words: Sequence[str], points: int) -> Trace:
     values = np.concatenate(variable.lines)
     finite = values[np.isfinite(values)]
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
-    x = Scale(0, max(max(len(line) for line in variable.lines) - 1, 1), 0, _WIDTH)
     ends = number(low), number(high)
     if low < high and ends[0] == ends[1]:  # a change too small for four digits
         ends = f"{low:.7g}", f"{high:.7g}"
     about = f"from {ends[0]} to {ends[1]}"
-    y = Scale(*spread([low, high]), _HEIGHT, 0)
     pairs = list(zip(words, variable.lines, strict=True))
-    drawn = pairs
+    drawn, bounds = dict(pairs), spread([low, high])
     if variable.levels:
         about = f"from the lowest to the highest {', '.join(variable.levels)}"
-        y = Scale(-0.5, len(variable.levels) - 0.5, _HEIGHT, 0)
-        drawn = [(w, _steps(line) + _APART * i) for i, (w, line) in enumerate(pairs)]
-        x = Scale(0, 2 * x.high, 0, _WIDTH)
-    paths = [  # the best last, on top
-        tag("path", class_=f"trace {word}", d=_path(line, x, y, points))
-        for word, line in reversed(drawn)
-    ]
-    svg = tag(
-        "svg",
-        tag("title", f"{variable.name} over the steps of the episode, {about}"),
-        *paths,
-        viewBox=f"0 0 {_WIDTH} {_HEIGHT}",
-        preserveAspectRatio="none",
-        role="img",
-    )
+        bounds = (-0.5, len(variable.levels) - 0.5)
+        drawn = {w: line + _APART * i for i, (w, line) in enumerate(pairs)}
+    title = f"{variable.name} over the steps of the episode, {about}"
+    svg = trace(title, drawn, bounds, points, steps=bool(variable.levels))
     rows = tuple(_row(variable, word, line) for word, line in pairs)
     return Trace(variable.name, variable.unit, *ends, svg, rows, variable.levels)
-
-
-def _steps(line: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Levels at twice the resolution, so that a change is upright: each stays until the next."""
-    return np.repeat(line, 2)[:-1]
 
 
 def _row(variable: Variable, word: str, line: NDArray[np.float64]) -> tuple[str, ...]:
@@ -193,26 +160,3 @@ def _row(variable: Variable, word: str, line: NDArray[np.float64]) -> tuple[str,
     if known.size and not variable.levels:
         middle = (variable.word(float(known.min())), variable.word(float(known.max())))
     return (word, variable.word(float(line[0])), *middle, variable.word(float(line[-1])))
-
-
-def _path(line: NDArray[np.float64], x: Scale, y: Scale, points: int) -> str:
-    """Path data of a line; it has a gap where there is no number."""
-    there = np.concatenate([[False], ~np.isnan(line), [False]])
-    edges = np.flatnonzero(there[1:] != there[:-1]).reshape(-1, 2).tolist()
-    parts = edges[: max(points // 2, 1)]
-    return "".join(
-        _stretch(line[start:stop], start, x, y, max(points * (stop - start) // len(line), 2))
-        for start, stop in parts
-    )
-
-
-def _stretch(line: NDArray[np.float64], start: int, x: Scale, y: Scale, points: int) -> str:
-    """A line without gaps, in whole units, each point relative to the one before: shortest."""
-    finite = np.nan_to_num(line, posinf=y.high, neginf=y.low)
-    index = decimated(finite, points)
-    px = np.rint(x.start + (start + index - x.low) / (x.high - x.low) * (x.stop - x.start))
-    share = np.clip((finite[index] - y.low) / (y.high - y.low), 0, 1)
-    py = np.rint(y.start + share * (y.stop - y.start))
-    steps = np.stack([np.diff(px), np.diff(py)], axis=1).astype(int)
-    pairs = " ".join(f"{dx} {dy}" for dx, dy in steps.tolist() or [[0, 0]])
-    return f"M{int(px[0])} {int(py[0])}l{pairs}"

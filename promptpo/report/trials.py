@@ -6,7 +6,7 @@ from promptpo.common import text
 from promptpo.report.standings import against_cell, with_error
 from promptpo.report.tables import Cell, Table, blank, cost_cell, success_cell, without
 from promptpo.report.texts import has_details, kind_words
-from promptpo.store.reading import RunRecord
+from promptpo.store.run import Run
 from promptpo.store.standings import meeting
 from promptpo.store.trials import RoundRecord, Trial
 from promptpo.types import Rollout
@@ -15,7 +15,7 @@ from promptpo.types import Rollout
 _AGAINST = "Against the best before it"
 
 
-def trials_table(run: RunRecord, record: RoundRecord, prefix: str) -> Table:
+def trials_table(run: Run, record: RoundRecord, prefix: str) -> Table:
     """The candidates of a round, in their order."""
     columns = [("Candidate", False), ("Kind", False), ("Success", True), ("Mean return", True)]
     columns += [("Episodes", True), (_AGAINST, False), ("Lowest to highest", True)]
@@ -36,7 +36,7 @@ def trials_table(run: RunRecord, record: RoundRecord, prefix: str) -> Table:
     )
 
 
-def _trial_row(run: RunRecord, trial: Trial, record: RoundRecord, prefix: str) -> tuple[Cell, ...]:
+def _trial_row(run: Run, trial: Trial, record: RoundRecord, prefix: str) -> tuple[Cell, ...]:
     won = record.winner is trial
     href = f"#{prefix}{trial.name}" if has_details(run, trial) else ""
     rollout = trial.candidate.pooled

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from markupsafe import Markup
 
 from promptpo.common import text
+from promptpo.common.blocks import Figure
+from promptpo.report.chart import bar, marker
 from promptpo.report.code import DiffRow, side_by_side
+from promptpo.report.figures import tuning_figures
 from promptpo.report.others import fitting
-from promptpo.report.svg import NARROW, WIDE, Charts, Scale, tag
 from promptpo.report.tables import Cell, Table, blank, without
-from promptpo.report.tuning_chart import lines, tuning_chart
-from promptpo.store.reading import RunRecord
+from promptpo.store.run import Run
 from promptpo.store.trials import Trial
 from promptpo.tuning import ConstantFound, Standpoint, TuningAccount
 from promptpo.ui.tuning import difference_words
-
-#: Width and height of the markers of a range, in CSS pixels.
-_WIDE, _HIGH = 128, 14
 
 
 @dataclass(frozen=True)
@@ -64,40 +61,22 @@ class TunedView:
 class TuningSection:
     """All of it: ``curves`` by name, the policies at a glance and one by one, and what goes on."""
 
-    curves: tuple[tuple[str, Charts], ...]
+    curves: tuple[Figure, ...]
     table: Table | None
     policies: tuple[TunedView, ...]
     now: tuple[str, ...]
 
 
-def tuning_section(run: RunRecord, room: int, prefix: str) -> TuningSection | None:
+def tuning_section(run: Run, room: int, prefix: str) -> TuningSection | None:
     """What tuning did to the policies of a run; ``room`` as of ``tuned_views``."""
     now = tuple(under_way(run))
     if not run.tuned and not now:
         return None
     policies = tuple(tuned_views(run, room))
-    return TuningSection(tuple(_curves(run)), outcome_table(run, prefix), policies, now)
+    return TuningSection(tuple(tuning_figures(run)), outcome_table(run, prefix), policies, now)
 
 
-def _curves(run: RunRecord) -> Iterator[tuple[str, Charts]]:
-    for title, success in (("Success rate", True), ("Mean return", False)):
-        drawn = lines(run.tuned, success=success)
-        if not drawn:
-            continue
-        known = {
-            name: s.success_rate if success else s.mean_return for name, s in run.references.items()
-        }
-        draw = partial(
-            tuning_chart,
-            drawn,
-            {name: level for name, level in known.items() if level is not None},
-            f"{title} of the values that stood, over the steps of tuning",
-            bounds=(-0.04, 1.04) if success else None,
-        )
-        yield title, Charts(draw(width=WIDE, height=280), draw(width=NARROW, height=260))
-
-
-def tuned_views(run: RunRecord, room: int) -> list[TunedView]:
+def tuned_views(run: Run, room: int) -> list[TunedView]:
     """The tunings of which there is anything to tell, in their order.
 
     The differences of sources may take ``room`` bytes.
@@ -112,7 +91,7 @@ def _telling(account: TuningAccount) -> bool:
     return moved or bool(account.failures)
 
 
-def _view(run: RunRecord, name: str, account: TuningAccount, room: int) -> TunedView:
+def _view(run: Run, name: str, account: TuningAccount, room: int) -> TunedView:
     made, of = _made(run, name, account), run.trials.get(name)
     diff: tuple[DiffRow, ...] = ()
     cut = 0
@@ -134,7 +113,7 @@ def _view(run: RunRecord, name: str, account: TuningAccount, room: int) -> Tuned
     )
 
 
-def _made(run: RunRecord, name: str, account: TuningAccount) -> Trial | None:
+def _made(run: Run, name: str, account: TuningAccount) -> Trial | None:
     """The latest candidate that came of tuning another one; None where nothing was kept."""
     found = [
         t
@@ -150,7 +129,7 @@ def _words(account: TuningAccount) -> str:
     return f"{text.plural(len(account.constants), 'constant')}, {tried}{begun}"
 
 
-def outcome_table(run: RunRecord, prefix: str) -> Table | None:
+def outcome_table(run: Run, prefix: str) -> Table | None:
     """Every policy that was tuned: as written, and with the values found; no empty columns."""
     if not run.tuned:
         return None
@@ -171,7 +150,7 @@ def outcome_table(run: RunRecord, prefix: str) -> Table | None:
 
 
 def _row(
-    run: RunRecord, name: str, account: TuningAccount, prefix: str, *, rates: bool
+    run: Run, name: str, account: TuningAccount, prefix: str, *, rates: bool
 ) -> tuple[Cell, ...]:
     made = _made(run, name, account)
     if account.before is None:
@@ -214,7 +193,7 @@ def _constant(c: ConstantFound, most: float) -> ConstantView:
         _number(c.high),
         _range(c),
         share,
-        Markup("") if c.matters is None else _bar(c.matters, most),
+        Markup("") if c.matters is None else bar(c.matters / (most or 1.0), f"{c.matters:.1%}"),
         c.before != c.after,
         {"low": "at its lower end", "high": "at its upper end"}.get(c.at, ""),
     )
@@ -225,21 +204,10 @@ def _number(value: float) -> str:
 
 
 def _range(c: ConstantFound) -> Markup:
-    """A line from the lowest to the highest value: a ring where it was, a dot where it is."""
-    scale, at = Scale(0, 1, 7, _WIDE - 7), _HIGH / 2
+    """Return the markers of a range: where the value was, where it is."""
     words = f"{_number(c.low)} to {_number(c.high)}{', by its logarithm' if c.log else ''}"
     words += f": {_number(c.before)} before, {_number(c.after)} after"
-    before, after = scale(_place(c, c.before)), scale(_place(c, c.after))
-    parts = [
-        tag("title", words),
-        tag("line", class_="rail", x1=scale.start, x2=scale.stop, y1=at, y2=at),
-        *(tag("line", class_="rail", x1=x, x2=x, y1=at - 4, y2=at + 4)
-          for x in (scale.start, scale.stop)),
-        tag("line", class_="way", x1=before, x2=after, y1=at, y2=at),
-        tag("circle", class_="was", cx=before, cy=at, r=3.5),
-        tag("circle", class_="is end" if c.at else "is", cx=after, cy=at, r=4.5),
-    ]  # fmt: skip
-    return _small("marker", *parts)
+    return marker(_place(c, c.before), _place(c, c.after), words, end=bool(c.at))
 
 
 def _place(c: ConstantFound, value: float) -> float:
@@ -251,19 +219,7 @@ def _place(c: ConstantFound, value: float) -> float:
     return (value - c.low) / (c.high - c.low)
 
 
-def _bar(share: float, most: float) -> Markup:
-    """A bar as long as its share of the largest one."""
-    length = max(_WIDE / 2 * share / (most or 1.0), 1.0)
-    bar = tag("rect", class_="share", x=0, y=3, width=length, height=_HIGH - 6)
-    return _small("share", tag("title", f"{share:.1%}"), bar, width=_WIDE // 2)
-
-
-def _small(css: str, *parts: str, width: int = _WIDE) -> Markup:
-    size = {"width": width, "height": _HIGH, "viewBox": f"0 0 {width} {_HIGH}"}
-    return tag("svg", *parts, class_=f"small {css}", role="img", **size)
-
-
-def under_way(run: RunRecord) -> list[str]:
+def under_way(run: Run) -> list[str]:
     """How far the tunings are that have not ended, in words."""
     found: dict[str, list[dict[str, object]]] = {}
     for data in run.tunings.values():

@@ -4,34 +4,31 @@ from __future__ import annotations
 
 import base64
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from urllib.parse import quote
 
+from promptpo.common.blocks import Chart, Figure
 from promptpo.report import texts
-from promptpo.report.curve_chart import curve_chart, panels
 from promptpo.report.facts import Fact, facts, figures, settings
 from promptpo.report.feedback import ClassView, class_views
-from promptpo.report.life_chart import life_chart, life_table
-from promptpo.report.population import PopulationSection, population_section
+from promptpo.report.figures import curve_figures, life_chart, score_figures
 from promptpo.report.preparing import PreparingSection, preparing_section
 from promptpo.report.rounds import Budget, RoundView, round_views
-from promptpo.report.score_chart import Mark, return_marks, score_chart, success_marks
 from promptpo.report.standings import (
     hard_table,
+    method_tables,
     probe_name,
     probes_table,
     rounds_table,
     selection_table,
     warmed_up,
 )
-from promptpo.report.svg import NARROW, WIDE, Charts
-from promptpo.report.tables import Table, evaluation_table
+from promptpo.report.tables import Table, evaluation_table, life_table
 from promptpo.report.texts import Text
 from promptpo.report.tuning import TuningSection, tuning_section
-from promptpo.store.reading import RunRecord
+from promptpo.store.run import Run
 
 
 @dataclass(frozen=True)
@@ -51,7 +48,7 @@ class RunView:
 
     def __init__(
         self,
-        run: RunRecord,
+        run: Run,
         budget: Budget,
         *,
         prefix: str = "",
@@ -111,7 +108,7 @@ class RunView:
     @cached_property
     def held_out(self) -> list[Fact]:
         """The held-out score; empty where there is none."""
-        return figures(self.run.held_out)
+        return figures(self.run.test)
 
     @cached_property
     def search(self) -> list[Fact]:
@@ -120,36 +117,22 @@ class RunView:
         return figures(best.candidate.pooled if best else None)
 
     @cached_property
-    def score_charts(self) -> list[Charts]:
+    def score_figures(self) -> list[Figure]:
         """The held-out score beside the reference values."""
-        test = self.run.held_out
-        if test is None or not self.held_out:
-            return []
-        references = self.run.references
-        rates, returns = success_marks(test, references), return_marks(test, references)
-        charts = []
-        if rates:
-            charts.append(_score_charts(rates, "Success rate on held-out episodes", (0.0, 1.0)))
-        if returns:
-            charts.append(_score_charts(returns, "Mean return on held-out episodes", None))
-        return charts
+        return score_figures(self.run)
 
     @cached_property
-    def life(self) -> tuple[Charts, Table] | None:
+    def life(self) -> tuple[Chart, Table] | None:
         """What the best policy has learned within its lives; None where a life is an episode."""
-        test = self.run.held_out
+        test = self.run.test
         if test is None or test.error is not None or not test.life_curve:
             return None
-        known = self.run.references
-        return Charts(
-            life_chart(test, known, width=WIDE, height=300),
-            life_chart(test, known, width=NARROW, height=280),
-        ), life_table(test)
+        return life_chart(test, self.run.references), life_table(test)
 
     @cached_property
-    def population(self) -> PopulationSection | None:
-        """The instructions that policies were written under; None where there are none."""
-        return population_section(self.run, self.prefix)
+    def method_tables(self) -> list[tuple[Table, str]]:
+        """The tables of the method's own facts, each with its summary."""
+        return method_tables(self.run, self.prefix)
 
     @cached_property
     def tuning(self) -> TuningSection | None:
@@ -162,20 +145,9 @@ class RunView:
         return preparing_section(self.run, self._room, self.prefix)
 
     @cached_property
-    def curves(self) -> list[tuple[str, Charts]]:
-        """The learning curves by name."""
-        if not any(t.ended for t in self.run.policies):
-            return []
-        return [
-            (
-                p.title,
-                Charts(
-                    curve_chart(self.run, p, width=WIDE, height=320),
-                    curve_chart(self.run, p, width=NARROW, height=280),
-                ),
-            )
-            for p in panels(self.run)
-        ]
+    def curves(self) -> list[Figure]:
+        """The learning curves."""
+        return curve_figures(self.run)
 
     @cached_property
     def standings(self) -> Table | None:
@@ -233,7 +205,7 @@ class RunView:
     @cached_property
     def videos(self) -> list[Video]:
         """Beside the page, or inside it."""
-        found = self.run.videos
+        found = sorted((self.run.folder / "videos").glob("*.mp4"))
         names = [v.stem.replace("_seed", ", seed ").replace("_", " ") for v in found]
         return [Video(n, self._video(v)) for n, v in zip(names, found, strict=True)]
 
@@ -251,7 +223,7 @@ class RunView:
     @cached_property
     def _room(self) -> int:
         found = [len(t.body) for t in self._opening]
-        for record in self.run.rounds:
+        for record in self.run.round_records:
             found += [len(t.body) for t in texts.round_texts(record)]
             found += [len(t.body) for trial in record.trials for t in texts.trial_texts(trial)]
         return texts.room(found, self._budget.texts)
@@ -263,8 +235,3 @@ class RunView:
 
     def _address(self, file: Path) -> str:
         return quote(Path(os.path.relpath(file, self._page)).as_posix())
-
-
-def _score_charts(marks: Sequence[Mark], title: str, bounds: tuple[float, float] | None) -> Charts:
-    wide = score_chart(marks, title, width=640, bounds=bounds)
-    return Charts(wide, score_chart(marks, title, width=NARROW, bounds=bounds))

@@ -9,14 +9,11 @@ from stored import STORED, unpacked
 from written_runs import written_run
 
 import promptpo
-from promptpo.bench.aggregates import aggregates, notes
-from promptpo.bench.cells import read_cells
-from promptpo.bench.page import PageView
-from promptpo.bench.results import comparison, curve_records
-from promptpo.bench.suite import Cell
+from promptpo.matrix.page import PageView
+from promptpo.matrix.results import BenchRun, read_results
 from promptpo.report.rounds import Budget
 from promptpo.report.views import RunView
-from promptpo.store.reading import read_record
+from promptpo.store.run import load_run
 
 
 def rows(table):
@@ -31,7 +28,7 @@ def figures(facts):
 
 
 def report_data(folder):
-    view = RunView(read_record(folder), Budget(10**6, 10**6, 10**6))
+    view = RunView(load_run(folder), Budget(10**6, 10**6, 10**6))
     return {
         "facts": figures(view.facts),
         "held out": figures(view.held_out),
@@ -43,7 +40,7 @@ def report_data(folder):
         "probes": rows(view.probes),
         "hard": rows(view.hard),
         "tuning": rows(view.tuning.table) if view.tuning else [],
-        "curves": [title for title, _ in view.curves],
+        "curves": [figure.caption for figure in view.curves],
         "rounds": [
             {"headline": v.headline, "strategy": v.strategy, "table": rows(v.table)}
             for v in view.rounds
@@ -78,21 +75,19 @@ def test_a_benchmark_with_missing_runs_says_the_same(tmp_path):
     cells = [c for c in whole(tmp_path, suite) if (c.label, c.spec) != ("beta", "reach")]
     cells += [
         cell(tmp_path, "beta", "reach", 0, search=(6,), test=None, status="failed"),
-        *(Cell("beta", "reach", seed) for seed in (1, 2)),
+        *(BenchRun("beta", "reach", seed) for seed in (1, 2)),
     ]
-    played = read_cells(tmp_path, suite, cells)
-    found = aggregates(played)
-    remarks = notes(played, found)
-    view = PageView(played, found, tuple(remarks), ())
-    told = comparison(played, found, remarks)
+    results = read_results(tmp_path, suite, cells)
+    view = PageView(results, tuple(results.notes), ())
+    told = results.as_dict(results.notes)
     for row in told["cells"]:
         row["seconds"] = row["seconds"] and 0.0  # as long as a loaded machine took to write the run
     hold("bench", {
         **{name: told[name] for name in ("aggregates", "cells", "notes", "scores")},
         "page facts": view.facts,
-        "page matrix": [[row.spec, row.unit, *map(astuple, row.cells)] for row in view.matrix],
+        "page matrix": [[row.name, row.unit, *map(astuple, row.cells)] for row in view.specs],
         "page odds": [[name, *map(astuple, cells)] for name, cells in view.odds],
         "page cells": rows(view.cells),
         "page specs": [[v.words, v.missing, *map(astuple, v.published)] for v in view.specs],
-        "curves": [list(row.values()) for row in curve_records(played)],
+        "curves": [list(row.values()) for row in results.curve_records()],
     })  # fmt: skip

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
+from promptpo.report.chart import decimated, tag, tick_label, ticks
 from promptpo.report.code import highlighted, side_by_side
-from promptpo.report.svg import tag, tick_label, ticks
 from promptpo.report.texts import room, strategy
-from promptpo.report.traces import decimated
 
 
 def test_source_lines_are_coloured_and_escaped():

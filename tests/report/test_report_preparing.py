@@ -11,7 +11,7 @@ from report_runs import FAINT_TEXT, HOSTILE
 from promptpo.report import write_report
 from promptpo.report.page import render_report
 from promptpo.report.preparing import preparing_section
-from promptpo.store.reading import read_record
+from promptpo.store.run import load_run
 
 LQR = (Path(__file__).parents[1] / "data" / "cartpole_lqr.txt").read_text()
 
@@ -60,7 +60,7 @@ def learned(tmp_path_factory):
 
 @pytest.fixture
 def section(learned):
-    return preparing_section(read_record(learned), 2000, "")
+    return preparing_section(load_run(learned), 2000, "")
 
 
 def rows(section):
@@ -129,14 +129,14 @@ def test_damaged_values_are_said_to_be(learned, tmp_path):
     copied = Path(shutil.copytree(learned, tmp_path / "run"))
     for file in copied.glob("candidates/*/prepared_*"):
         file.write_bytes(b"nonsense")
-    run = read_record(copied)
+    run = load_run(copied)
     section = preparing_section(run, 2000, "")
     assert [(p.lost, p.values) for p in section.policies] == [(True, ()), (False, ()), (True, ())]
     assert "computes them again" in render_report([run])
 
 
 def test_hostile_names_and_outputs_are_no_markup(learned):
-    html = render_report([read_record(learned)])
+    html = render_report([load_run(learned)])
     assert HOSTILE not in html
     assert html.count("<script>") == 1
 

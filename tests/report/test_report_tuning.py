@@ -8,12 +8,12 @@ import pytest
 from report_runs import FAINT_TEXT, HOSTILE
 
 from promptpo.report import write_report
+from promptpo.report.chart import chart
+from promptpo.report.figures import tuning_figures, tuning_lines
 from promptpo.report.page import render_report
 from promptpo.report.tuning import tuned_views, under_way
-from promptpo.report.tuning_chart import lines, tuning_chart
-from promptpo.stats import Interval
 from promptpo.store.codec import encode
-from promptpo.store.reading import read_record
+from promptpo.store.run import load_run
 from promptpo.tuning import ConstantFound, Standpoint, TuningAccount
 
 GAIN = ConstantFound("self.gain", 9, 0.01, 100.0, 1.0, 10.0, log=True, declared=True, matters=0.4)
@@ -47,7 +47,7 @@ def written(folder, *events):
     time = json.loads(found[at - 1])["time"]
     more = [json.dumps({"type": kind, "time": time, **data}) + "\n" for kind, data in events]
     log.write_text("".join([*found[:at], *more, *found[at:]]))
-    return read_record(folder)
+    return load_run(folder)
 
 
 def key(candidate):
@@ -132,13 +132,14 @@ def test_failures_are_counted_by_their_reason(run):
 
 
 def test_lines_hold_until_the_next_judgement(run):
-    drawn = lines(run.tuned, success=False)
-    assert [(line.name, line.kept, line.steps) for line in drawn] == [
-        ("r01_c01", True, 10_000), ("r01_c02", False, 4_000),
-    ]  # fmt: skip
-    first = drawn[0].points[0]
-    assert first.interval.low == pytest.approx(20 - 2.2622 * 5, abs=1e-3)  # t of 9 degrees
-    svg = tuning_chart(drawn, {"expert": 120.0, "far": 9_000.0}, "Title", width=500, height=200)
+    [figure] = tuning_figures(run)
+    drawn = {line.name: line for line in figure.chart.lines}
+    assert {n: (line.css, line.end) for n, line in drawn.items()} == {
+        "r01_c01": ("lead", 10_000), "r01_c02": ("", 4_000),
+    }  # fmt: skip
+    first = drawn["r01_c01"].low[0]
+    assert first == pytest.approx(20 - 2.2622 * 5, abs=1e-3)  # t of 9 degrees
+    svg = chart(replace(figure.chart, references={"expert": 120.0, "far": 9_000.0}))
     assert svg.count("<polyline") == svg.count("<polygon") == 2
     assert ">expert</text>" in svg
     assert ">far</text>" not in svg
@@ -146,14 +147,14 @@ def test_lines_hold_until_the_next_judgement(run):
 
 def test_success_has_wilsons_interval():
     account = TuningAccount(True, (), (standpoint(10, 5.0, rate=1.0),), 20, 1)
-    [line] = lines({"r01_c01": account}, success=True)
-    assert line.points[0].interval == Interval(pytest.approx(0.722, abs=1e-3), 1.0)
+    [line] = tuning_lines({"r01_c01": account}, success=True)
+    assert (line.low, line.high) == ([pytest.approx(0.722, abs=1e-3)], [1.0])
 
 
 def test_a_policy_that_failed_at_first_begins_where_it_did_not():
     history = (Standpoint(10, None, None, None, 0), standpoint(50, 7.0, error=None))
-    [line] = lines({"r01_c01": TuningAccount(True, (), history, 90, 1)}, success=False)
-    assert [(p.steps, p.value, p.interval) for p in line.points] == [(50, 7.0, None)]
+    [line] = tuning_lines({"r01_c01": TuningAccount(True, (), history, 90, 1)}, success=False)
+    assert [*zip(line.x, line.y, line.low, strict=True)] == [(50, 7.0, 7.0)]
 
 
 def test_one_that_goes_on_tells_how_far_it_is(copied):

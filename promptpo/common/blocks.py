@@ -1,0 +1,260 @@
+"""The parts of a page, as data: tables, charts, texts. ``promptpo.report`` turns them into HTML.
+
+Methods describe what is their own with these parts, and a page shows them without knowing the
+method.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TypeAlias
+
+from promptpo.common import text
+from promptpo.stats import Interval
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of a table.
+
+    Attributes:
+        text: what it shows.
+        sort: what it is sorted by, a number or a text; its text by default.
+        href: where it leads; ``#id`` is a place of the same run.
+        strong, kind: how it looks; ``kind`` is "won", "failed" or a run's status.
+        graphic: SVG before its text.
+        numeric: True for a number, which is aligned to the right.
+    """
+
+    text: str = ""
+    sort: float | str | None = None
+    href: str = ""
+    strong: bool = False
+    kind: str = ""
+    graphic: str = ""
+    numeric: bool = False
+
+    @property
+    def key(self) -> float | str:
+        """What it is sorted by; a blank cell stands below all others."""
+        if self.sort is not None:
+            return self.sort
+        return self.text or -math.inf
+
+
+def num(value: float | None, words: str | None = None, *, graphic: str = "") -> Cell:
+    """Return a cell of a number, blank where there is none."""
+    if value is None:
+        return Cell()
+    shown = text.number(value) if words is None else words
+    return Cell(shown, value, graphic=graphic, numeric=True)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of cells under the names of their columns; the first cell of a row names it."""
+
+    caption: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+
+    @property
+    def numeric(self) -> tuple[bool, ...]:
+        """Whether each column holds numbers."""
+        return tuple(any(row[i].numeric for row in self.rows) for i in range(len(self.columns)))
+
+    def trimmed(self) -> Table:
+        """Return the table without the columns in which no row has anything."""
+        used = [
+            i
+            for i in range(len(self.columns))
+            if any(row[i].text or row[i].graphic for row in self.rows)
+        ]
+        rows = tuple(tuple(row[i] for i in used) for row in self.rows)
+        return Table(self.caption, tuple(self.columns[i] for i in used), rows)
+
+
+@dataclass(frozen=True)
+class Line:
+    """Values over x, with their intervals if there are any.
+
+    Attributes:
+        name: of what it is.
+        x, y: its points.
+        low, high: bounds of each point; empty or NaN where there are none.
+        end: each value holds until the next x, and the last one up to here; None for a line from
+            point to point.
+        css: how it looks, a class of the style sheet.
+        tips: words on each point, which has a dot then.
+        named: True where its name stands at its end.
+        dropped: True where its last point is a cross.
+    """
+
+    name: str
+    x: Sequence[float]
+    y: Sequence[float]
+    low: Sequence[float] = ()
+    high: Sequence[float] = ()
+    end: float | None = None
+    css: str = ""
+    tips: Sequence[str] = ()
+    named: bool = False
+    dropped: bool = False
+
+    @property
+    def bounded(self) -> bool:
+        """Whether every point has an interval."""
+        return bool(self.low) and all(map(math.isfinite, (*self.low, *self.high)))
+
+    @property
+    def right(self) -> float:
+        """The x at which it ends."""
+        return self.x[-1] if self.end is None else max(self.end, self.x[-1])
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Lines over one axis.
+
+    Attributes:
+        title: what is shown, for those who cannot see it.
+        words: of the horizontal axis.
+        references: levels that are known, by name; those far from all lines are not drawn.
+        bounds: of the vertical axis; from the values by default.
+        left, right: of the horizontal axis.
+        whole: True where the horizontal axis counts.
+        spans: stretches of the horizontal axis (from, to, name).
+        failures: what has no value: where it is on the horizontal axis, and words on it.
+    """
+
+    title: str
+    words: str
+    lines: tuple[Line, ...]
+    references: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    bounds: tuple[float, float] | None = None
+    left: float = 0.0
+    right: float | None = None
+    whole: bool = False
+    spans: tuple[tuple[float, float, str], ...] = ()
+    failures: tuple[tuple[float, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A row of a chart of scores: a value, its interval if it has one, the episodes behind it."""
+
+    name: str
+    value: float
+    label: str
+    interval: Interval | None = None
+    episodes: Sequence[float] = ()
+    ours: bool = False
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Values of one kind side by side, a row each; ``bounds`` fix the axis."""
+
+    title: str
+    marks: tuple[Mark, ...]
+    bounds: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A chart with its caption; ``keys`` explain classes of the style sheet in words."""
+
+    caption: str
+    chart: Chart | Scores
+    keys: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Prose:
+    """A paragraph, in which backticks mean code; ``css`` is a class of the style sheet."""
+
+    text: str
+    css: str = "note"
+
+
+@dataclass(frozen=True)
+class Heading:
+    """A heading within a section, with a remark beside it."""
+
+    text: str
+    note: str = ""
+    id: str = ""
+
+
+@dataclass(frozen=True)
+class Items:
+    """A list; numbered where ``numbered``."""
+
+    items: tuple[str, ...]
+    numbered: bool = False
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A name with a text, and a remark beside the name; ``faint`` where it no longer counts."""
+
+    name: str
+    text: str
+    note: str = ""
+    id: str = ""
+    faint: bool = False
+
+
+@dataclass(frozen=True)
+class Entries:
+    """Names with their texts, one below another; in columns where they are ``short``."""
+
+    entries: tuple[Entry, ...]
+    short: bool = False
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text behind a click, cut where a page has no room for it; ``file`` has all of it."""
+
+    label: str
+    body: str
+    file: str = ""
+
+
+@dataclass(frozen=True)
+class Details:
+    """Parts behind a click.
+
+    Attributes:
+        title, note: what it is, and a remark beside it.
+        id: its place on the page.
+        open: True where it is unfolded at first.
+        printed: False where it is not unfolded when the page is printed.
+        small: True for a minor one.
+    """
+
+    title: str
+    blocks: tuple[Block, ...]
+    note: str = ""
+    id: str = ""
+    open: bool = False
+    printed: bool = True
+    small: bool = False
+
+
+@dataclass(frozen=True)
+class Section:
+    """A titled part of a page; ``css`` is a class of the style sheet."""
+
+    id: str
+    title: str
+    blocks: tuple[Block, ...]
+    css: str = ""
+
+
+#: A part of a section; ``promptpo.report`` has more of them.
+Block: TypeAlias = object

@@ -1,0 +1,212 @@
+"""The charts of a run, as data: held-out scores, learning curves, lives, tuning."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+
+from promptpo.common import text
+from promptpo.common.blocks import Chart, Figure, Line, Mark, Scores
+from promptpo.outcomes import LifePoint
+from promptpo.racing import error_interval
+from promptpo.report.chart import near
+from promptpo.stats import Interval, success_interval
+from promptpo.store.codec import score_data
+from promptpo.store.run import Run
+from promptpo.store.trials import Trial
+from promptpo.tuning import Standpoint, TuningAccount
+from promptpo.types import Rollout, Score
+
+#: Bounds of the axis of a success rate.
+_RATES = (-0.04, 1.04)
+
+#: Lives that are drawn one by one, at most: more of them are a smear.
+DRAWN_LIVES = 12
+
+#: A name, the number of a score that it stands for, and the interval of episodes.
+Measure = tuple[str, Callable[[Score], float | None], Callable[[Rollout], Interval | None]]
+
+
+def measures(success: bool) -> list[Measure]:
+    """Return the success rate, where the task defines it, and the mean return."""
+    returns: Measure = ("Mean return", lambda s: s.mean_return, lambda r: r.return_interval)
+    rates: Measure = ("Success rate", lambda s: s.success_rate, lambda r: r.success_interval)
+    return [rates, returns] if success else [returns]
+
+
+def score_figures(run: Run) -> list[Figure]:
+    """Return the held-out score beside the reference values, best first; a chart each measure."""
+    test = run.test
+    if test is None or test.error is not None or not test.returns:
+        return []
+    figures = []
+    for title, value, interval in measures(test.score.success_rate is not None):
+        rate = title == "Success rate"
+        marks = []
+        for i, (name, score) in enumerate([("this policy", test.score), *run.references.items()]):
+            number, own = value(score), i == 0
+            if number is None:
+                continue
+            words = f"{number:.2f}" if rate else text.number(number)
+            episodes = test.returns if own and not rate else ()
+            marks.append(Mark(name, number, words, interval(test) if own else None, episodes, own))
+        marks.sort(key=lambda m: (-m.value, not m.ours))
+        drawn = Scores(f"{title} on held-out episodes", tuple(marks), (0.0, 1.0) if rate else None)
+        figures.append(Figure(title, drawn))
+    return figures
+
+
+def curve_figures(run: Run) -> list[Figure]:
+    """Return every candidate's search score over the search's environment steps."""
+    ended = [t for t in run.policies if t.ended]
+    if not ended:
+        return []
+    words = "search and tuning" if run.usage.steps.get("tuning") else "the search"
+    failed = tuple((float(t.at_steps), f"{t.name}: failed") for t in ended if t.score.failed)
+    figures = []
+    for title, value, interval in measures(run.defines_success):
+        won = [r.winner for r in run.round_records if r.winner]
+        others = [t for t in ended if not t.score.failed and t not in won]
+        known = {k: v for k, s in run.references.items() if (v := value(s)) is not None}
+        chart = Chart(
+            f"{title} of each candidate over environment steps",
+            f"environment steps of {words}",
+            (
+                *_candidates("other candidates", "others", others, value),
+                *_candidates("winners by round", "lead", won, value, interval),
+            ),
+            known,
+            _RATES if title == "Success rate" else None,
+            right=1.02 * max(t.at_steps for t in ended),
+            spans=tuple(_spans(run)),
+            failures=failed,
+        )
+        figures.append(Figure(title, chart))
+    return figures
+
+
+def _candidates(
+    name: str,
+    css: str,
+    trials: Sequence[Trial],
+    value: Callable[[Score], float | None],
+    interval: Callable[[Rollout], Interval | None] | None = None,
+) -> Iterator[Line]:
+    """Yield a line of the candidates, if any of them has such a score."""
+    scored = [(t, v) for t in trials if (v := value(t.score)) is not None]
+    if not scored:
+        return
+    pooled = [t.candidate.pooled for t, _ in scored]
+    bounds = [interval(p) if interval and p else None for p in pooled]
+    yield Line(
+        name,
+        [t.at_steps for t, _ in scored],
+        [v for _, v in scored],
+        [b.low if b else math.nan for b in bounds],
+        [b.high if b else math.nan for b in bounds],
+        css=css,
+        tips=[
+            f"{t.name}: {text.score(score_data(t.score))}, after {t.at_steps:,} steps"
+            for t, _ in scored
+        ],
+    )
+
+
+def _spans(run: Run) -> Iterator[tuple[float, float, str]]:
+    start = 0
+    for r in run.round_records:
+        stop = max((t.at_steps for t in r.trials), default=start)
+        if stop > start:
+            yield start, stop, f"round {r.number}"
+            start = stop
+
+
+def life_chart(test: Rollout, references: dict[str, Score]) -> Chart:
+    """Return the mean return of each episode of a life, over lives, and a few lives one by one."""
+    points = test.life_curve
+    lives = [[e.return_ for e in lived] for lived in test.lives]
+    places = [p.episode for p in points]
+    few = lives if len(lives) <= DRAWN_LIVES else []
+    bounds = [p.interval or Interval(p.mean_return, p.mean_return) for p in points]
+    mean = Line(
+        "mean",
+        places,
+        [p.mean_return for p in points],
+        [b.low for b in bounds],
+        [b.high for b in bounds],
+        css="lead",
+        tips=[_life_words(p) for p in points],
+    )
+    single = (Line(f"life {i}", places[: len(v)], v, css="thin") for i, v in enumerate(few, 1))
+    known = {name: s.mean_return for name, s in references.items()}
+    return Chart(
+        "Mean return of each episode of a life",
+        "episode of a life",
+        (*single, mean),
+        near(known, [v for line in (mean.y, mean.low, mean.high) for v in line]),
+        left=1,
+        right=max(len(points), 2),
+        whole=True,
+    )
+
+
+def _life_words(point: LifePoint) -> str:
+    words = f"episode {point.episode}: mean return {text.number(point.mean_return)}"
+    return f"{words}{_interval_words(point.interval)}"
+
+
+def _interval_words(interval: Interval | None) -> str:
+    if interval is None:
+        return ""
+    return f", 95% interval {text.number(interval.low)} to {text.number(interval.high)}"
+
+
+def tuning_figures(run: Run) -> list[Figure]:
+    """Return how the values that stood did over the steps of tuning, a line for each policy."""
+    figures = []
+    for title, value, _ in measures(success=True):
+        lines = tuning_lines(run.tuned, success=title == "Success rate")
+        if not lines:
+            continue
+        chart = Chart(
+            f"{title} of the values that stood, over the steps of tuning",
+            "environment steps of this policy's tuning",
+            tuple(sorted(lines, key=lambda line: line.css)),  # what was kept lies on top
+            {k: v for k, s in run.references.items() if (v := value(s)) is not None},
+            _RATES if title == "Success rate" else None,
+        )
+        figures.append(Figure(title, chart))
+    return figures
+
+
+def tuning_lines(tuned: dict[str, TuningAccount], *, success: bool) -> list[Line]:
+    """Return a line for each account in which the policy got through its episodes at all."""
+    lines = []
+    for name, account in tuned.items():
+        points = [
+            (s.steps, v, standing_interval(s, v))
+            for s in account.history
+            if (v := s.success_rate if success else s.mean_return) is not None
+        ]
+        if points:
+            steps, values, intervals = zip(*points, strict=True)
+            bounds = [i or Interval(v, v) for v, i in zip(values, intervals, strict=True)]
+            tips = [
+                f"{name} after {at:,} steps: {text.number(v)}{_interval_words(i)}"
+                for at, v, i in points
+            ]
+            lines.append(Line(
+                name, steps, values, [b.low for b in bounds], [b.high for b in bounds],
+                end=account.steps, css="lead" if account.kept else "", tips=tips,
+                named=len(tuned) > 1,
+            ))  # fmt: skip
+    return lines
+
+
+def standing_interval(standing: Standpoint, value: float) -> Interval | None:
+    """Return the 95% interval of a mean return, or of a success rate; None where unknown."""
+    if value == standing.success_rate and value != standing.mean_return:
+        return success_interval(round(value * standing.episodes), standing.episodes)
+    if standing.error is None:
+        return None
+    return error_interval(value, standing.error, standing.episodes)

@@ -14,8 +14,8 @@ from promptpo.export.policy_file import PolicyFile
 from promptpo.export.policy_module import FILE_MARKER, FOUND_MARKER, MARKER, BestPolicy, template
 from promptpo.llm import find_recording, load_header
 from promptpo.spec import EnvSpec, load_spec, spec_text
-from promptpo.spec.bundle import bundle_of
-from promptpo.spec.importing import MANIFEST, Bundle, check_intact, read_manifest
+from promptpo.spec.bundle import Bundle, bundle_of, check_intact
+from promptpo.spec.importing import MANIFEST, read_manifest
 from promptpo.spec.validation import PUBLISHED
 from promptpo.store.codec import digest
 from promptpo.store.folder import RunFolder

@@ -8,8 +8,8 @@ import pytest
 from scripted import BAD, GOOD, replies, run
 
 import promptpo
+from promptpo.config import PlaySettings, fields
 from promptpo.errors import RunError, SpecError, UsageError
-from promptpo.run.settings import PLAYING
 
 SMALL = {"episodes": 6, "workers": 1}
 
@@ -29,7 +29,7 @@ def result(tmp_path_factory):
 
 def test_the_settings_that_matter_are_arguments():
     arguments = set(inspect.signature(promptpo.evaluate).parameters) - {"policy", "episodes"}
-    assert arguments | {"test_episodes"} == set(PLAYING)
+    assert arguments | {"test_episodes"} == set(fields(PlaySettings))
 
 
 def test_a_run_is_scored_again_as_it_was_set(result):

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
-from promptpo.policies.literals import Source
+from promptpo.policies.sources import Source
 from promptpo.spec.importing import is_own
 from promptpo.spec.source import PartError, free_names, source_of
 

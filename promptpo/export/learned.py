@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 import sandbox
 from promptpo.common.text import plural
 from promptpo.errors import UsageError
-from promptpo.policies.acting import takes_prepared
+from promptpo.policies.sources import takes_prepared
 from promptpo.types import Preparation
 from sandbox.prepared import LIMIT
 

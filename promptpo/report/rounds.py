@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from promptpo.policies import CoverageRun
-from promptpo.prompts.promptpo.memory import SECOND
+from promptpo.prompts.history import SECOND
 from promptpo.report import texts
 from promptpo.report.code import DiffRow, highlighted, side_by_side
 from promptpo.report.coverage import Coverage, SourceLine, covered

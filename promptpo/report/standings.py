@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from promptpo.common import text
-from promptpo.prompts.promptpo.words import strategy_line
+from promptpo.prompts.words import strategy_line
 from promptpo.racing import Difference, Paired, standard_error
 from promptpo.report.tables import Cell, Table, blank, return_cell, success_cell, without
 from promptpo.report.texts import has_details

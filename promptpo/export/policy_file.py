@@ -80,7 +80,7 @@ class PolicyFile:
 
         Raises UsageError for a declaration that is refused.
         """
-        from promptpo.policies.declared import TunableError, without_declarations
+        from promptpo.policies.constants import TunableError, without_declarations
 
         try:
             return without_declarations(self.source)[0]

@@ -21,8 +21,7 @@ from promptpo.policies.constants import tunable, with_ranges_of
 from promptpo.policies.declared import MOST, TunableError
 from promptpo.prompts.promptpo.words import source_difference, strategy_line, what_differs
 from promptpo.prompts.quoting import quoted
-from promptpo.report.code import highlighted, side_by_side
-from promptpo.report.texts import strategy
+from promptpo.report.code import highlighted, side_by_side, strategy
 from promptpo.tuning.optimizer import Optimizer
 
 #: Times as long as Python itself parses the slowest of the texts: what is not linear takes minutes.

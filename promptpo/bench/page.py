@@ -18,9 +18,9 @@ from promptpo.bench.specs_view import (
 )
 from promptpo.bench.statistics import Estimate
 from promptpo.common import text
-from promptpo.common.blocks import Chart, Figure, Mark, Scores
+from promptpo.common.blocks import Cell, Chart, Figure, Mark, Scores, Table, num
 from promptpo.report.page import render
-from promptpo.report.tables import Cell, Table, blank, cost_cell
+from promptpo.report.tables import cost_cell
 from promptpo.stats import Interval
 
 #: What settings limit, in words.
@@ -202,11 +202,10 @@ class PageView:
     @property
     def cells(self) -> Table:
         """One row for each cell, whatever became of it."""
-        columns = [("Run", False), ("Held-out", True), ("95% interval", True)]
-        columns += [("Normalized", True), ("Search steps", True), ("Calls", True), ("Cost", True)]
-        columns += [("How it ended", False)]
+        columns = ("Run", "Held-out", "95% interval", "Normalized", "Search steps", "Calls",
+                   "Cost", "How it ended")  # fmt: skip
         caption = "Method, spec and seed of every run; the interval is over its held-out episodes"
-        return Table(caption, tuple(columns), tuple(map(_cell_row, self.played.cells)))
+        return Table(caption, columns, tuple(map(_cell_row, self.played.cells)))
 
 
 def _mark_of(label: str, found: Estimate) -> Mark:
@@ -234,20 +233,20 @@ def _cell_row(played: PlayedCell) -> tuple[Cell, ...]:
     cell, found, history = played.cell, played.held_out, played.history
     name = f"{cell.label} · {cell.spec} · {cell.seed}"
     href = f"{quote(cell.run)}/report.html" if history is not None else ""
-    score = interval = scaled = steps = calls = cost = blank()
+    score = interval = scaled = steps = calls = cost = Cell()
     if found is not None:
-        score = Cell(number_words(found.mean, played.measure), found.mean)
+        score = num(found.mean, number_words(found.mean, played.measure))
         words = interval_words(found.interval, played.measure)
-        interval = Cell(words, found.interval.low) if found.interval else blank()
+        interval = num(found.interval.low, words) if found.interval else Cell()
     if played.normalized is not None:
-        scaled = Cell(f"{played.normalized:.2f}", played.normalized)
+        scaled = num(played.normalized, f"{played.normalized:.2f}")
     if history is not None:
         usage = history.run.usage
-        steps = Cell(f"{usage.searched:,}", usage.searched)
+        steps = num(usage.searched)
         if history.run.asks_model:
-            calls, cost = Cell(str(usage.calls), usage.calls), cost_cell(usage.cost)
+            calls, cost = num(usage.calls), cost_cell(usage.cost)
     return (
-        Cell(name, name, href=href),
+        Cell(name, href=href),
         score, interval, scaled, steps, calls, cost,
         Cell(text.gist(played.ended), played.ended, kind="failed" if found is None else ""),
     )  # fmt: skip

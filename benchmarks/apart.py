@@ -25,21 +25,21 @@ from pathlib import Path
 import numpy as np
 
 from promptpo import load_run
-from promptpo.run.past import Run
+from promptpo.store.run import Run
 
 HERE = Path(__file__).parent / "apart"
 TASKS = ("twin_mujoco_hopper", "twin_mujoco_walker2d")
 #: Each change, and the options that leave it out.
 CHANGES = {
-    "the best meets its challengers": ["--no-challenge"],
+    "the best meets its challengers": ["--set", "challenge=false"],
     "racing": ["--episodes", "5"],
-    "losers and budget": ["--history", "published", "--history-tokens", "24000"],
-    "second line": ["--no-second-line"],
-    "revised Feedback": ["--no-revise-feedback"],
-    "trace and lines never run": ["--no-trace"],
-    "probes": ["--probe", "0"],
+    "losers and budget": ["--set", "history=published", "--set", "history_tokens=24000"],
+    "second line": ["--set", "second_line=false"],
+    "revised Feedback": ["--set", "revise_feedback=false"],
+    "trace and lines never run": ["--set", "trace=false"],
+    "probes": ["--set", "probe=0"],
     "one without reflection": [],  # no option any more: the replies stand for it
-    "facts": ["--no-facts"],
+    "facts": ["--set", "facts=false"],
     "(nothing)": [],
     "(nothing, again)": [],
 }
@@ -47,10 +47,19 @@ CHANGES = {
 NOTHING = 2
 #: What asks for a change that is none of the defaults any more.
 ASKED_FOR = {
-    "probes": ["--probe", "2"],
+    "probes": ["--set", "probe=2"],
 }
 ALWAYS = [
-    *("--rounds", "3", "--candidates", "3", "--episode-timeout", "1", "--prepare-time", "0"),
+    *(
+        "--rounds",
+        "3",
+        "--candidates",
+        "3",
+        "--set",
+        "episode_timeout=1",
+        "--set",
+        "prepare_time=0",
+    ),
     *("--selection-episodes", "20", "--test-episodes", "50", "--workers", "1"),
 ]
 _GENERATOR = (1, 1, -1, 1, 1, 1, -1, -1, -1, 1, -1)

@@ -34,7 +34,7 @@ from promptpo.methods.contest import Contest
 from promptpo.policies import Program
 from promptpo.racing import standard_error
 from promptpo.rollout import LocalExecutor, PlayJob, Settings
-from promptpo.run.past import Run
+from promptpo.store.run import Run
 from promptpo.types import Candidate, Episode, Key, Rollout, best_of
 
 WAYS = ("5, not met", "5, met", "raced", "20, met")

@@ -34,15 +34,15 @@ from promptpo.rollout.cluster.connection import RAY_ENVIRONMENT
 HERE = Path(__file__).resolve().parent
 NODE = {"num_cpus": 1, "object_store_memory": 200 << 20}
 #: A run that has no other end than its rounds, asks no provider, and plays the same on any day.
-ALIKE = ("--policy-seed", "7", "--test-episodes", "20", "--sandbox", "strict")
+ALIKE = ("--set", "policy_seed=7", "--test-episodes", "20", "--sandbox", "strict")
 COMMANDS = {
     "reach": (
         *("run", "metaworld_reach", "--model", "builtin", "--rounds", "10", "--candidates", "10"),
-        *("--patience", "0", "--no-early-stop", *ALIKE),
+        *("--patience", "0", "--set", "early_stop=false", *ALIKE),
     ),
     "tune": (
         *("tune", str(HERE.parent / "env_specs/_twins/policies/mujoco_hopper.py")),
-        *("twin:mujoco_hopper", "--constants", "auto", "--steps", "100000", *ALIKE),
+        *("twin:mujoco_hopper", "--set", "constants=auto", "--steps", "100000", *ALIKE),
     ),
     "smoke": ("bench", "smoke.toml"),
 }
@@ -168,7 +168,7 @@ def main() -> int:
         ray, local = Path(made, "ray"), Path(made, "local")
         if given.what == "smoke":
             base[-1] = str(Path(made, base[-1]))
-            text = (HERE.parent / "promptpo/bench/suites/smoke.toml").read_text()
+            text = (HERE.parent / "promptpo/matrix/suites/smoke.toml").read_text()
             settings = "[settings]\npolicy-seed = 7"  # which each run draws for itself else
             Path(base[-1]).write_text(text.replace("[settings]", settings))
         nodes = Nodes()

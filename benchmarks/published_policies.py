@@ -5,7 +5,7 @@ than the specs here have: ``obs.obs_vector``, ``obs.qpos``. What comes out is th
 published, without its import lines, behind a ``Policy`` that fills those from the spec's fields.
 
 python benchmarks/published_policies.py PUBLISHED.py mujoco_ant > policy.py
-promptpo tune policy.py mujoco_ant --constants auto --steps 200000 --test-episodes 100
+promptpo tune policy.py mujoco_ant --set constants=auto --steps 200000 --test-episodes 100
 """
 
 from __future__ import annotations

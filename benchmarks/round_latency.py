@@ -87,7 +87,9 @@ def _cli(server: ScriptedServer, calls: int) -> float:
     options = (
         f"--spec cartpole --model openai/benchmark --rounds 1 --candidates {calls} --episodes 5"
     )
-    options += f" --test-episodes 0 --selection-episodes 0 --no-reflection --api-base {server.url}"
+    options += (
+        f" --test-episodes 0 --selection-episodes 0 --set reflection=false --api-base {server.url}"
+    )
     with tempfile.TemporaryDirectory() as out:
         started = time.time()
         subprocess.run(  # noqa: S603 - our own program with fixed options

@@ -2,12 +2,12 @@
 
     python benchmarks/salience.py RUN [RUN ...]
 
-Takes runs of ``--method r2po --shown three``. R2PO's measure (arXiv 2605.08315): of the revisions
-with a lower mean return than the policy that was revised (regressions), the share in which the
-worst episode shown was worse than the median one and the critic's text has the word "worst". Most
-texts have it where the prompt names an episode the worst, and means of few episodes fall by chance:
-so the same share of all other revisions stands beside it, with Fisher's exact test, and that of
-the regressions beyond noise (Welch's test at 5%).
+Takes runs of ``--method r2po --set shown=three``. R2PO's measure (arXiv 2605.08315): of the
+revisions with a lower mean return than the policy that was revised (regressions), the share in
+which the worst episode shown was worse than the median one and the critic's text has the word
+"worst". Most texts have it where the prompt names an episode the worst, and means of few episodes
+fall by chance: so the same share of all other revisions stands beside it, with Fisher's exact
+test, and that of the regressions beyond noise (Welch's test at 5%).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from promptpo.common.text import p_value
 from promptpo.errors import PromptPOError, RunError
 from promptpo.stats import success_interval
-from promptpo.store.reading import RunRecord, read_record
+from promptpo.store.run import Run, load_run
 
 _WORST = re.compile(r"\bworst\b", re.IGNORECASE)
 _WORST_EPISODE = re.compile(r"\bworst[\s-]+(?:rollout|trajectory|episode)s?\b", re.IGNORECASE)
@@ -45,13 +45,13 @@ class Revision:
     conditions: tuple[str, ...]
 
 
-def revisions(run: RunRecord) -> Iterator[Revision]:
+def revisions(run: Run) -> Iterator[Revision]:
     """Yield the revisions of a run; those without episodes are left out.
 
     Raises RunError where no critic saw worst, median and best episodes.
     """
     if run.settings.get("shown") != "three":
-        raise RunError(f"{run.folder}: not a run of --method r2po --shown three")
+        raise RunError(f"{run.folder}: not a run of --method r2po --set shown=three")
     for trial in run.policies:
         texts = [c.reply.text for k, c in trial.calls.items() if k.role == "critic" and c.reply]
         parent = run.trials.get(next(iter(trial.candidate.parents), ""))
@@ -113,7 +113,7 @@ def main() -> None:
     by_task: defaultdict[str, list[Revision]] = defaultdict(list)
     try:
         for folder in dict.fromkeys(parser.parse_args().runs):
-            run = read_record(folder)
+            run = load_run(folder)
             by_task[run.spec] += revisions(run)
     except PromptPOError as error:
         sys.exit(str(error))

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from promptpo import load_run
-from promptpo.run.past import Run
+from promptpo.store.run import Run
 
 HERE = Path(__file__).parent
 GROUPS = Path("/sys/fs/cgroup")

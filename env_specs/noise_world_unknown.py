@@ -73,7 +73,7 @@ SPEC = EnvSpec(
     # knows what the labels mean. The other two are a policy of the tests that learns it, and the
     # same policy with a new object for every episode, on 1000 episodes:
     # promptpo eval tests/env_specs/data/learns_labels.py --spec noise_world_unknown --episodes 1000
-    # and that with --policy-lifetime episode.
+    # and that with --set policy_lifetime=episode.
     references={
         "random": Reference(-218.3, 0.0, deviation=33.6),
         "zero action": Reference(-36.0, 0.0),

@@ -17,11 +17,10 @@ if TYPE_CHECKING:
     from promptpo.config import RunConfig
     from promptpo.errors import PromptPOError
     from promptpo.evaluation import Evaluation, PolicyComparison
-    from promptpo.run import Result
-    from promptpo.run.past import Run, load_run
     from promptpo.spec import EnvSpec, load_spec
     from promptpo.store.events import Event
-    from promptpo.store.tally import Usage
+    from promptpo.store.run import Run, load_run
+    from promptpo.store.trials import Usage
     from promptpo.types import Candidate, Rollout, Score
 
 #: Where each public name lives; imported on first use, so that `--help` imports nothing heavy.
@@ -37,15 +36,15 @@ _HOMES = {
     "Evaluation": "promptpo.evaluation",
     "PolicyComparison": "promptpo.evaluation",
     "Result": "promptpo.run",
-    "Run": "promptpo.run.past",
-    "load_run": "promptpo.run.past",
+    "Run": "promptpo.store.run",
+    "load_run": "promptpo.store.run",
     "EnvSpec": "promptpo.spec",
     "load_spec": "promptpo.spec",
     "Candidate": "promptpo.types",
     "Event": "promptpo.store.events",
     "Rollout": "promptpo.types",
     "Score": "promptpo.types",
-    "Usage": "promptpo.store.tally",
+    "Usage": "promptpo.store.trials",
 }
 
 __all__ = [

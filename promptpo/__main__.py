@@ -10,7 +10,7 @@ import sys
 def main() -> int:
     """Run the command line, to which alone standard output belongs; returns the exit code."""
     if "_ARGCOMPLETE" in os.environ:
-        from promptpo.cli.completion import complete
+        from promptpo.cli.help import complete
 
         complete()
         return 0

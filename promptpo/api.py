@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeAlias, TypeVar, overload
 
-from promptpo.config import RunConfig
+from promptpo import config
+from promptpo.config import PlaySettings, RunConfig
 from promptpo.errors import UsageError
+from promptpo.methods.promptpo import Options
 from promptpo.report import reporting
-from promptpo.run import Result, carry_out
 from promptpo.run.loop import run_to_end
-from promptpo.run.options import PLAYING
-from promptpo.run.past import Run
 from promptpo.run.settings import configure, resumed_config
+from promptpo.run.start import carry_out
 from promptpo.spec import EnvSpec
 from promptpo.spec.loader import SpecLike, loaded_spec
 from promptpo.store.events import Listener, all_of
 from promptpo.store.folder import RunFolder
+from promptpo.store.run import Run
 from promptpo.store.summary import remember
 from promptpo.trackers import check_ready, tracking
 from promptpo.types import Candidate
@@ -31,76 +35,55 @@ if TYPE_CHECKING:
     from promptpo.evaluation import Evaluation, Player, PolicyComparison
 
 #: A run as callers may give it: its folder, or what ``optimize`` or ``load_run`` returned.
-RunLike: TypeAlias = str | PathLike[str] | Result | Run
+RunLike: TypeAlias = str | PathLike[str] | Run
 
 #: A policy as callers may give it.
 PolicyLike: TypeAlias = RunLike | Candidate | type
 
-#: Arguments of ``optimize`` that are no settings of the run.
-_NO_SETTINGS = ("spec", "resume", "on_event", "progress", "options")
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
-def optimize(  # noqa: PLR0913 - every setting is an argument that editors and type checkers see
-    spec: SpecLike | None = None,
-    *,
-    resume: RunLike | None = None,
-    on_event: Listener | None = None,
-    progress: bool | None = None,
-    preset: Literal["paper", "quick"] | None = None,
-    method: str | None = None,
-    published_prompt: bool | None = None,
-    facts: bool | None = None,
-    out: str | PathLike[str] | None = None,
-    track: str | None = None,
-    model: str | None = None,
-    api_base: str | None = None,
-    temperature: float | None = None,
-    max_reply_tokens: int | None = None,
-    max_concurrency: int | None = None,
-    call_timeout: float | None = None,
-    rounds: int | None = None,
-    candidates: int | None = None,
-    episodes: int | Literal["auto"] | None = None,
-    selection_episodes: int | Literal["auto"] | None = None,
-    test_episodes: int | None = None,
-    seed: int | None = None,
-    policy_seed: int | None = None,
-    reflection: bool | None = None,
-    revise_feedback: bool | None = None,
-    second_line: bool | None = None,
-    challenge: bool | None = None,
-    probe: int | None = None,
-    trace: bool | None = None,
-    max_repairs: int | None = None,
-    history: Literal["focused", "published"] | None = None,
-    history_tokens: int | None = None,
-    prepare_time: float | None = None,
-    prepare_transitions: int | None = None,
-    tune: bool | None = None,
-    tune_steps: int | None = None,
-    tune_share: float | None = None,
-    constants: Literal["either", "declared", "auto"] | None = None,
-    target: float | None = None,
-    patience: int | None = None,
-    early_stop: bool | None = None,
-    max_cost: float | None = None,
-    max_tokens: int | None = None,
-    max_calls: int | None = None,
-    max_unreadable: int | None = None,
-    max_env_steps: int | None = None,
-    max_time: float | None = None,
-    executor: Literal["local", "ray"] | None = None,
-    ray_address: str | None = None,
-    workers: int | None = None,
-    sandbox: Literal["auto", "strict"] | None = None,
-    act_timeout: float | None = None,
-    episode_timeout: float | None = None,
-    env_timeout: float | None = None,
-    policy_lifetime: Literal["episode", "evaluation"] | None = None,
-    evaluation_episodes: int | None = None,
-    **options: bool | float | str | None,
-) -> Result:
-    """Search for a policy; what ``promptpo --spec SPEC`` does.
+@dataclass(frozen=True)
+class _OptimizeArguments(Options, RunConfig):
+    """The arguments of ``optimize``: the settings of a run, and of its default method."""
+
+    spec: SpecLike | None = None  # type: ignore[assignment]
+    out: str | PathLike[str] = RunConfig.out  # type: ignore[assignment]
+    _: KW_ONLY
+    resume: RunLike | None = None
+    on_event: Listener | None = None
+    progress: bool | None = None
+    preset: Literal["paper", "quick"] | None = None
+
+
+@dataclass(frozen=True)
+class _PolicyArgument:
+    policy: PolicyLike
+
+
+@dataclass(frozen=True)
+class _EvaluateArguments(PlaySettings, _PolicyArgument):
+    """The arguments of ``evaluate``."""
+
+    spec: SpecLike | None = None  # type: ignore[assignment]
+    _: KW_ONLY
+    episodes: int | None = None
+
+
+def _taking(arguments: Callable[P, object]) -> Callable[[Callable[..., T]], Callable[P, T]]:
+    """Give a function the arguments of a dataclass, for type checkers and ``help``."""
+
+    def decorated(function: Callable[..., T]) -> Callable[P, T]:
+        function.__signature__ = inspect.signature(arguments)  # type: ignore[attr-defined]
+        return function
+
+    return decorated
+
+
+@_taking(_OptimizeArguments)
+def optimize(spec: SpecLike | None = None, **arguments: Any) -> Run:  # noqa: ANN401
+    """Search for a policy; what ``promptpo SPEC`` does.
 
     Args:
         spec: a spec's file, the name of a shipped spec, ``family:member``, or an ``EnvSpec``.
@@ -109,10 +92,11 @@ def optimize(  # noqa: PLR0913 - every setting is an argument that editors and t
         on_event: receives every ``Event``, in the thread of the run.
         progress: show how the run goes. Default: where the code runs in a notebook.
         preset: a named set of settings; what is given beside it wins.
-        options: options of the method that ``method`` names, beyond those above.
+        options: a mapping with options of a method that are no arguments of their own.
 
-    The others are the options of the command, by the same names: ``promptpo --help`` and
-    ``promptpo.RunConfig`` say what each means, its unit and its default. What is None is not given.
+    The others are the settings of the command, by the same names: ``promptpo --help`` and
+    ``promptpo help settings`` say what each means, its unit and its default. What is None is not
+    given.
 
     Blocks until the run has ended. An interrupt (Ctrl-C, a notebook's stop button) ends it cleanly:
     the result's status is then "interrupted", and ``resume`` goes on. Raises PromptPOError
@@ -121,54 +105,45 @@ def optimize(  # noqa: PLR0913 - every setting is an argument that editors and t
         result = promptpo.optimize("cartpole", model="openai/gpt-5", rounds=3, max_cost=1.0)
         print(result.test.score.mean_return, result.best.source)
     """
-    given = {k: v for k, v in locals().items() if k not in _NO_SETTINGS and v is not None}
-    given |= {name: value for name, value in options.items() if value is not None}
-    if out is not None:
-        given["out"] = fspath(out)
+    given = {name: value for name, value in arguments.items() if value is not None}
+    resume, on_event = given.pop("resume", None), given.pop("on_event", None)
+    progress = given.pop("progress", None)
+    if "out" in given:
+        given["out"] = fspath(given["out"])
     if spec is not None:
-        given["spec"] = _ref_of(spec, env_timeout)
+        given["spec"] = _ref_of(spec, given.get("env_timeout"))
     if resume is not None:
         folder = folder_of(resume)
-        config = resumed_config(folder, given)
+        settings = resumed_config(folder, given)
     elif spec is None:
         raise UsageError("no spec; give a spec file, the name of a shipped one, or an EnvSpec")
     else:
-        folder, config = None, configure(given)
+        folder, settings = None, configure(given)
     with progress_shown(progress) as view:
         listeners = [listener for listener in (view, on_event) if listener is not None]
-        return execute(config, listener=all_of(listeners), resume=folder)
+        return execute(settings, listener=all_of(listeners), resume=folder)
 
 
 def execute(
-    config: RunConfig, *, listener: Listener | None = None, resume: Path | None = None
-) -> Result:
+    settings: RunConfig, *, listener: Listener | None = None, resume: Path | None = None
+) -> Run:
     """Carry out a run, or continue the one in the folder ``resume``; its trackers are told of it.
 
     In the end it has its ``report.html``. For the rest see ``promptpo.run.carry_out``.
     """
-    check_ready(config.trackers)
-    result = carry_out(config, (tracking, reporting), listener=listener, resume=resume)
+    check_ready(settings.trackers)
+    result = carry_out(settings, (tracking, reporting), listener=listener, resume=resume)
     remember(result.folder)
     return result
 
 
-def evaluate(  # noqa: PLR0913 - as for optimize
+@_taking(_EvaluateArguments)
+def evaluate(
     policy: PolicyLike,
     spec: SpecLike | None = None,
     *,
     episodes: int | None = None,
-    seed: int | None = None,
-    policy_seed: int | None = None,
-    published_prompt: bool | None = None,
-    executor: Literal["local", "ray"] | None = None,
-    ray_address: str | None = None,
-    workers: int | None = None,
-    sandbox: Literal["auto", "strict"] | None = None,
-    act_timeout: float | None = None,
-    episode_timeout: float | None = None,
-    env_timeout: float | None = None,
-    policy_lifetime: Literal["episode", "evaluation"] | None = None,
-    evaluation_episodes: int | None = None,
+    **settings: Any,  # noqa: ANN401
 ) -> Evaluation:
     """Score one policy on held-out episodes; what ``promptpo eval`` does.
 
@@ -186,15 +161,16 @@ def evaluate(  # noqa: PLR0913 - as for optimize
 
         promptpo.evaluate("my_policy.py", "cartpole", episodes=100).mean_return
     """
-    given: dict[str, Any] = {k: v for k, v in locals().items() if k in PLAYING}
-    given["test_episodes"] = episodes
-    given["spec"] = None if spec is None else _ref_of(spec, env_timeout)
+    if unknown := settings.keys() - config.fields(PlaySettings):
+        raise TypeError(f"evaluate() got an unexpected argument {min(unknown)!r}")
+    given = {"test_episodes": episodes, **settings}
+    given["spec"] = None if spec is None else _ref_of(spec, settings.get("env_timeout"))
     from promptpo.evaluation import score, settings_for
 
     players = [_player_of(policy)]
-    settings = settings_for(players, given, tell=partial(warnings.warn, stacklevel=3))
-    (found,) = run_to_end(score(players, settings))
-    return found
+    configs = settings_for(players, given, tell=partial(warnings.warn, stacklevel=3))
+    (evaluation,) = run_to_end(score(players, configs))
+    return evaluation
 
 
 def check(
@@ -212,14 +188,11 @@ def check(
         report = promptpo.check("my_task.py", quick=True)
         assert report.passed, report
     """
-    from promptpo.checks import FULL, QUICK, Checker, CheckReport, open_replays
+    from promptpo.checks import FULL, QUICK, Checker, CheckReport
 
     loaded = loaded_spec(spec, limit=env_timeout)
     effort = QUICK if quick else FULL
-    with (
-        open_replays([loaded.ref], env_timeout) as replays,
-        Checker(effort, replays, env_timeout) as checker,
-    ):
+    with Checker([loaded.ref], effort, env_timeout) as checker:
         return CheckReport(loaded.name, loaded.title, tuple(checker.findings(loaded.ref)))
 
 
@@ -258,7 +231,7 @@ def compare(*compared: RunLike | Evaluation) -> Comparison | PolicyComparison:
 
 def folder_of(run: RunLike) -> Path:
     """The folder of a run. Raises RunError where there is none."""
-    path = run.folder if isinstance(run, Result | Run) else Path(run)
+    path = run.folder if isinstance(run, Run) else Path(run)
     return RunFolder.open(path).path
 
 
@@ -274,7 +247,7 @@ def _player_of(policy: PolicyLike) -> Player:
     """The policy that an argument means. Raises UsageError and RunError where there is none."""
     from promptpo import evaluation
 
-    if isinstance(policy, Result | Run):
+    if isinstance(policy, Run):
         return evaluation.best_of_run(policy.folder)
     if isinstance(policy, Candidate):
         if policy.source is None:

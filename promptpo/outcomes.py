@@ -9,6 +9,8 @@ from functools import total_ordering
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Literal
 
+import msgspec
+
 from promptpo.common import text
 from promptpo.common.lives import in_lives
 from promptpo.stats import Interval, hull, mean_interval, success_interval
@@ -60,8 +62,7 @@ class Score:
         return text.score(vars(self))
 
 
-@dataclass(frozen=True)
-class Episode:
+class Episode(msgspec.Struct, frozen=True, rename={"return_": "return"}):
     """How one episode ended: its return, its length in steps, its success (None: undefined).
 
     ``error`` says what ended it before its time; its return and length count up to there.

@@ -5,20 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Annotated, Literal
+
+from msgspec import Meta
 
 from promptpo.common import text
 from promptpo.outcomes import Episode, Preparation, Rollout, Score, Stream, Trajectory
 
 __all__ = [
     "Candidate",
-    "Draw",
     "Episode",
-    "Instruction",
     "Key",
     "Kind",
+    "MethodTable",
     "Note",
-    "Population",
     "Preparation",
     "Rollout",
     "Round",
@@ -38,6 +38,9 @@ __all__ = [
 Kind = Literal["policy", "proposal", "revision", "tuned", "sample", "network", "probe"]
 
 
+_NUMBER = Meta(ge=0, lt=10**9)
+
+
 @dataclass(frozen=True, order=True)
 class Key:
     """Names a thing done within a run: a candidate, an attempt at one, a model call.
@@ -47,9 +50,9 @@ class Key:
     a model is called for, in a word of the method's own; it is empty for what is no call.
     """
 
-    round: int = 0
-    candidate: int = 0
-    attempt: int = 0
+    round: Annotated[int, _NUMBER] = 0
+    candidate: Annotated[int, _NUMBER] = 0
+    attempt: Annotated[int, _NUMBER] = 0
     role: str = ""
 
     @property
@@ -171,56 +174,20 @@ class Round:
 
 
 @dataclass(frozen=True)
-class Instruction:
-    """A strategy hint that policies are written under, as it stands after a round.
+class MethodTable:
+    """Facts of a method's own as they stand after a round, shown without knowing the method.
 
-    ``weight`` decides how often it is drawn; ``written`` is how many candidates that were written
-    under it have moved the weight. ``since`` is the round before which it was proposed (0: it was
-    there from the start). ``why``: what its admission, rejection or pruning rests on.
-    """
-
-    name: str
-    text: str
-    state: Literal["active", "on trial", "rejected", "pruned"] = "active"
-    weight: float = 0.0
-    written: int = 0
-    since: int = 0
-    why: str = ""
-
-
-@dataclass(frozen=True)
-class Draw:
-    """The instruction that a candidate is written under, both by their names.
-
-    ``chance``: with what probability it was drawn; None where it was on trial and not drawn.
-    ``score``: how the candidate did among the others of its round, -1 to 1; None where it did not
-    get to play.
-    """
-
-    candidate: str
-    instruction: str
-    chance: float | None = None
-    score: float | None = None
-
-
-@dataclass(frozen=True)
-class Population:
-    """The instructions after a round, and what its candidates were written under.
-
-    Those that were rejected or pruned in the round stand among them for the last time. ``admitted``
-    are the names of those that have passed their trial in it. ``failed``: why the reflection before
-    the round brought no instruction; empty where it did, or none was asked.
+    Cells are texts, numbers, or None for no value. A table replaces the one of an earlier round
+    with the same ``title``; with ``adds`` its rows follow those of earlier rounds. ``text`` is a
+    summary of a few words.
     """
 
     round: int
-    instructions: tuple[Instruction, ...]
-    draws: tuple[Draw, ...] = ()
-    admitted: tuple[str, ...] = ()
-    failed: str = ""
-
-    def of(self, state: str) -> tuple[Instruction, ...]:
-        """Those of one state."""
-        return tuple(i for i in self.instructions if i.state == state)
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str | float | None, ...], ...]
+    text: str = ""
+    adds: bool = False
 
 
 def best_round(rounds: Sequence[Round]) -> Round:

@@ -22,7 +22,7 @@ from promptpo.common.terminal import say
 from promptpo.errors import UsageError
 from promptpo.report.page import render_index, render_report
 from promptpo.store.folder import RunFolder
-from promptpo.store.reading import read_record
+from promptpo.store.run import load_run
 from promptpo.store.summary import Summary, summary_of
 from promptpo.version import __version__
 
@@ -132,9 +132,7 @@ class _Handler(BaseHTTPRequestHandler):
         elif found[2]:
             self._send_file(folder, folder / found[2])
         else:
-            self._send_page(
-                [folder], lambda state: render_report([read_record(folder)], state=state)
-            )
+            self._send_page([folder], lambda state: render_report([load_run(folder)], state=state))
 
     def _index(self, runs: dict[str, Path], state: str) -> str:
         rows = [

@@ -48,18 +48,15 @@ class Isolation:
     @classmethod
     def from_report(cls, report: Mapping[str, str]) -> Isolation:
         """From what a locked-down process reported about itself."""
-        missing = [name for name in REQUIRED if report.get(name) != "on"]
-        level: Level = "reduced" if report.get("seccomp") == "on" else "minimal"
-        return cls("strict" if not missing else level, dict(report))
+        if all(report.get(name) == "on" for name in REQUIRED):
+            return cls("strict", dict(report))
+        return cls("reduced" if report.get("seccomp") == "on" else "minimal", dict(report))
 
     @property
     def missing(self) -> dict[str, str]:
         """What keeps the level below "strict", with the reasons."""
-        return {
-            name: self.protections.get(name, "not reported")
-            for name in REQUIRED
-            if self.protections.get(name) != "on"
-        }
+        states = {name: self.protections.get(name, "not reported") for name in REQUIRED}
+        return {name: why for name, why in states.items() if why != "on"}
 
     def as_dict(self) -> dict[str, Any]:
         """JSON-able form, for run records."""

@@ -5,82 +5,21 @@ What a program gets of each is made by ``language``, which alone imports them.
 
 from __future__ import annotations
 
+import tomllib
 from importlib.util import find_spec
+from pathlib import Path
 
-#: Modules and the names that are offered. Left out is what reaches code, files, frames or other
-#: modules by name (``attrgetter`` and ``wraps`` are replaced), evaluates annotations
-#: (``get_type_hints``, ``make_dataclass``, ``singledispatch``), or sets global state.
-OFFERED: dict[str, str] = {
-    "abc": "ABC abstractmethod",
-    "bisect": "bisect bisect_left bisect_right insort insort_left insort_right",
-    "collections": "ChainMap Counter OrderedDict UserDict UserList defaultdict deque namedtuple",
-    "collections.abc": """
-        Callable Collection Container Generator Hashable ItemsView Iterable Iterator KeysView
-        Mapping MutableMapping MutableSequence MutableSet Reversible Sequence Set Sized
-        ValuesView""",
-    "copy": "copy deepcopy",
-    "dataclasses": "InitVar KW_ONLY MISSING FrozenInstanceError asdict astuple dataclass field "
-    "fields is_dataclass replace",
-    "decimal": """
-        Decimal Context localcontext DecimalException DivisionByZero InvalidOperation Overflow
-        ROUND_CEILING ROUND_DOWN ROUND_FLOOR ROUND_HALF_DOWN ROUND_HALF_EVEN ROUND_HALF_UP
-        ROUND_UP""",
-    "enum": "Enum Flag IntEnum IntFlag StrEnum auto unique",
-    "fractions": "Fraction",
-    "functools": "cache cached_property cmp_to_key lru_cache partial partialmethod reduce "
-    "total_ordering",
-    "heapq": "heapify heappop heappush heappushpop heapreplace merge nlargest nsmallest",
-    "itertools": """
-        accumulate batched chain combinations combinations_with_replacement compress count cycle
-        dropwhile filterfalse groupby islice pairwise permutations product repeat starmap
-        takewhile tee zip_longest""",
-    "json": "JSONDecodeError dumps loads",
-    "numbers": "Complex Integral Number Rational Real",
-    "numpy.lib.stride_tricks": "sliding_window_view",
-    "numpy.polynomial": "Chebyshev Hermite HermiteE Laguerre Legendre Polynomial",
-    "numpy.random": """
-        BitGenerator Generator MT19937 PCG64 PCG64DXSM Philox RandomState SFC64 SeedSequence
-        beta binomial bytes chisquare choice default_rng dirichlet exponential f gamma geometric
-        get_state gumbel hypergeometric laplace logistic lognormal logseries multinomial
-        multivariate_normal negative_binomial noncentral_chisquare noncentral_f normal pareto
-        permutation poisson power rand randint randn random random_sample ranf rayleigh sample
-        seed set_state shuffle standard_cauchy standard_exponential standard_gamma
-        standard_normal standard_t triangular uniform vonmises wald weibull zipf""",
-    "random": """
-        Random betavariate binomialvariate choice choices expovariate gammavariate gauss
-        getrandbits getstate lognormvariate normalvariate paretovariate randbytes randint random
-        randrange sample seed setstate shuffle triangular uniform vonmisesvariate weibullvariate""",
-    "statistics": """
-        NormalDist StatisticsError correlation covariance fmean geometric_mean harmonic_mean
-        linear_regression mean median median_grouped median_high median_low mode multimode
-        pstdev pvariance quantiles stdev variance""",
-    "string": """
-        ascii_letters ascii_lowercase ascii_uppercase capwords digits hexdigits octdigits
-        printable punctuation whitespace""",
-    "typing": """
-        AbstractSet Any AnyStr Callable ClassVar Collection Container Counter DefaultDict Deque
-        Dict Final FrozenSet Generator Generic Hashable Iterable Iterator List Literal Mapping
-        MutableMapping MutableSequence NamedTuple NewType NoReturn Optional OrderedDict Protocol
-        Reversible Self Sequence Set Sized SupportsFloat SupportsInt Text Tuple Type
-        TYPE_CHECKING TypeAlias TypedDict TypeVar Union assert_never cast final overload
-        runtime_checkable""",
-}
+#: The tables of ``offered.toml``.
+TABLES: dict[str, dict[str, str]] = tomllib.loads(
+    Path(__file__).with_name("offered.toml").read_text("utf-8")
+)
+OFFERED = TABLES["modules"]
 
 #: Modules of which every public name is offered (but attributes by name of ``operator``).
 WHOLE = ("cmath", "math", "numpy.exceptions", "numpy.fft", "numpy.linalg", "operator")
 
 #: Modules of scipy of which a part is offered.
-SCIPY = (
-    "scipy.integrate",
-    "scipy.linalg",
-    "scipy.optimize",
-    "scipy.interpolate",
-    "scipy.signal",
-    "scipy.spatial",
-    "scipy.spatial.distance",
-    "scipy.spatial.transform",
-    "scipy.stats",
-)
+SCIPY = tuple(TABLES["scipy"])
 
 #: With those of which ``language`` makes its own: numpy without files and raw memory, warnings that
 #: go nowhere, clocks of each episode.

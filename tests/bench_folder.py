@@ -4,7 +4,8 @@ import random
 
 from written_runs import written_run
 
-from promptpo.bench.suite import Cell, Entrant, Published, Scale, Suite, write_suite
+from promptpo.matrix.results import BenchRun
+from promptpo.matrix.suite import Entrant, Published, Scale, Suite
 
 PUBLISHED = Published(
     "walk", "R2PO & co", 61.5, "return", "arXiv 2605.08315", "the best of 100 means", 3.0
@@ -33,16 +34,14 @@ def cell(folder, label, spec, seed, **how):
         **how,
     }
     run = written_run(folder / label, spec=spec, seed=seed, **how)
-    return Cell(label, spec, seed, str(run.relative_to(folder)))
+    return BenchRun(label, spec, seed, str(run.relative_to(folder)))
 
 
 def whole(folder, suite, **how):
-    """All cells of a suite, played; ``suite.json`` is written."""
-    cells = [
+    """All runs of a suite, played."""
+    return [
         cell(folder, entrant.label, spec, seed, **how)
         for entrant in suite.entrants
         for spec in suite.specs
         for seed in suite.seeds
     ]
-    write_suite(folder, suite, cells)
-    return cells

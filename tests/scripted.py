@@ -6,7 +6,7 @@ from dataclasses import asdict
 from promptpo import optimize
 from promptpo.llm import reply_event
 from promptpo.llm.messages import Reply, Request
-from promptpo.store.shapes import FORMAT
+from promptpo.store.events import FORMAT
 from promptpo.types import Key
 
 FEEDBACK = """

@@ -14,7 +14,7 @@ from scripted import BAD, GOOD, replies, run
 
 import promptpo
 from promptpo.errors import RunError, SpecError, UsageError
-from promptpo.run import options
+from promptpo.run import settings as options
 
 ROOT = Path(promptpo.__file__).parents[1]
 #: The settings of every run, and the options of the default method.

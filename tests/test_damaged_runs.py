@@ -18,7 +18,7 @@ from promptpo.errors import FileError, RunError
 from promptpo.store import episodes
 from promptpo.store.events import read_log
 from promptpo.store.folder import RunFolder
-from promptpo.store.reading import read_record
+from promptpo.store.run import load_run
 
 KINDS = (
     *("run", "prompt", "reply", "rollout", "candidate", "feedback", "round"),
@@ -81,8 +81,8 @@ def test_what_an_unreadable_line_recorded_is_done_again(folder, finished, kinds)
 
 def test_a_run_without_its_first_line_is_read_from_run_json(folder):
     damage(folder, "run")
-    record = read_record(folder)
-    assert (record.spec, record.config["rounds"], record.best) == ("cartpole", 2, "r02_c01")
+    record = load_run(folder)
+    assert (record.spec, record.settings["rounds"], record.best_name) == ("cartpole", 2, "r02_c01")
     assert "line 1 of events.jsonl cannot be read" in record.unread[0]
 
 
@@ -191,7 +191,7 @@ def test_resuming_sets_aside_what_cannot_be_read_and_says_so(folder):
     (folder / "candidates" / "r01_c01" / "episodes.npz").write_bytes(b"PK")
     assert (
         f"line {number} of events.jsonl cannot be read; `promptpo --resume "
-        in (read_record(folder).unread[0])
+        in (load_run(folder).unread[0])
     )
     events = []
     promptpo.optimize(resume=folder, on_event=events.append)
@@ -203,7 +203,7 @@ def test_resuming_sets_aside_what_cannot_be_read_and_says_so(folder):
     assert (folder / "events.jsonl.damaged").read_bytes() == b"\0" * 40 + b"\n"
     assert (folder / "run.json.damaged").read_text() == "{"
     assert RunFolder(folder).read_info()["status"] == "finished"
-    assert read_record(folder).unread == ()
+    assert load_run(folder).unread == ()
 
 
 def test_readers_say_what_they_leave_out(folder, tmp_path, capsys):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from notebook_kernel import kernel
 
-from promptpo.checks import QUICK, check_spec, open_replays
+from promptpo.checks import QUICK, Replays, check_spec
 from promptpo.cli import main
 from promptpo.spec import load_spec
 
@@ -32,8 +32,8 @@ class Policy:
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
 def test_an_example_passes_the_quick_check(path):
     spec = load_spec(str(path))
-    with open_replays([str(path)]) as replays:
-        findings = list(check_spec(spec, QUICK, replays))
+    with Replays([str(path)]) as replays:
+        findings = list(check_spec(spec, QUICK, replays.next))
     assert [f for f in findings if f.failed] == []
     assert not any("states none" in f.detail for f in findings), "a reference is not stated"
 
@@ -70,10 +70,10 @@ def test_the_notebook_runs_in_a_kernel_as_it_stands(tmp_path):
         for cell in notebook_cells():
             if cell["cell_type"] == "code":
                 shown.append(started.run("".join(cell["source"])))
-    assert "<Result of runs/cartpole/" in shown[1]
+    assert "<Run runs/cartpole/" in shown[1]
     assert shown[2] == "<PolicyComparison of 3 evaluations on cartpole>"
     assert any(text.startswith("<CheckReport of mountain_car: ok; ") for text in shown)
-    assert "<Result of runs/mountain_car/" in shown[-2]
+    assert "<Run runs/mountain_car/" in shown[-2]
 
 
 def test_the_notebook_is_kept_without_outputs():

@@ -18,8 +18,8 @@ HOUSE = ("promptpo", "sandbox", "env_specs", "benchmarks", "examples")
 FLOORS = (
     {"__main__"},
     {"cli"},
-    {"api", "bench"},
-    {"evaluation", "sweep"},
+    {"api"},
+    {"evaluation", "matrix"},
     {"checks", "comparison", "trackers", "video", "view"},
     {"report"},
     {"run"},
@@ -29,7 +29,6 @@ FLOORS = (
     {"policies", "racing"},
     {"llm", "spec"},
     {"config", "types"},
-    {"counts"},
     {"outcomes"},
     {"common"},
     {"errors", "stats", "version"},

@@ -1,6 +1,5 @@
 """What the documents show is there, works, and is spelled as the program spells it."""
 
-import importlib
 import re
 from pathlib import Path
 
@@ -11,8 +10,7 @@ import promptpo
 from promptpo import config
 from promptpo.cli.parser import COMMANDS
 from promptpo.cli.specs import is_spec
-from promptpo.methods import OWN_METHODS
-from promptpo.run.options import fields, flag
+from promptpo.run.settings import all_settings
 from promptpo.spec import Task, load_spec
 
 ROOT = Path(promptpo.__file__).parents[1]
@@ -32,13 +30,16 @@ def test_links_lead_somewhere(document: Path) -> None:
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda p: str(p.relative_to(ROOT)))
 def test_options_and_commands_exist(document: Path) -> None:
     text = document.read_text(encoding="utf-8")
-    modules = [importlib.import_module(f"promptpo.cli.{c.module}") for c in COMMANDS.values()]
-    helps = " ".join(module.parser().format_help() for module in modules)
+    helps = " ".join(command.parser().format_help() for command in COMMANDS.values())
     known = set(re.findall(r"--[a-z][a-z0-9-]+", helps))
-    known |= {flag(name, method) for method in OWN_METHODS for name in fields(method)}
+    settings = all_settings()
     for line in re.findall(r"promptpo (?:-[^\n`]*|[a-z]+ [^\n`]*)", text):
         for option in re.findall(r"(?<=\s)--[a-z][a-z0-9-]+", line):
             assert option in known, line
+        for name, value in re.findall(r"--set (\w+)=(\w+)", line):
+            assert name in settings, line
+            if not value.isupper():
+                settings[name].read(value)
         word = line.split()[1]
         if re.search(rf"(?m)^    (?:python -m )?promptpo {word}\b", text) and word.isalpha():
             assert word in COMMANDS or is_spec(word), line
@@ -59,8 +60,8 @@ def test_the_defaults_in_the_table_are_the_defaults() -> None:
     assert f"| {c.rounds}, {c.candidates}, {c.episodes} |" in README
     assert f"| {c.selection_episodes}, {c.test_episodes} |" in README
     for name in re.findall(r"`--([a-z-]+)`", README.split("## Options")[1].split("##")[0]):
-        setting = name.removeprefix("no-").replace("-", "_")
-        assert setting in config.fields() or name in ("help", "config", "preset", "dry-run"), name
+        words = ("help", "config", "preset", "dry-run")
+        assert name.replace("-", "_") in config.OPTIONS or name in words, name
 
 
 def test_the_spec_of_the_readme_is_a_working_one(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import promptpo
 from promptpo.llm import reply_event
 from promptpo.llm.messages import Message, Reply, Request, as_data
 from promptpo.store.codec import encode, score_data
-from promptpo.store.shapes import FORMAT
+from promptpo.store.events import FORMAT
 from promptpo.types import Candidate, Key
 
 ROOT = Path(promptpo.__file__).parents[1]
@@ -82,4 +82,4 @@ def test_shares_of_regressions_stand_beside_those_of_all_others(tmp_path):
 def test_a_run_whose_critic_saw_one_episode_is_refused(tmp_path):
     done = measured(written(tmp_path / "a", "median"))
     assert done.returncode == 1
-    assert "not a run of --method r2po --shown three" in done.stderr
+    assert "not a run of --method r2po --set shown=three" in done.stderr

@@ -5,8 +5,7 @@ import json
 from promptpo.config import RunConfig
 from promptpo.methods import find_method
 from promptpo.store.codec import encode, score_data
-from promptpo.store.events import EventLog
-from promptpo.store.shapes import FORMAT
+from promptpo.store.events import FORMAT, EventLog
 from promptpo.types import Candidate, Episode, Key, Rollout
 
 REFERENCES = {

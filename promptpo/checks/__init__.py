@@ -1,7 +1,7 @@
 """Holds a spec against its live environment, check by check; ``promptpo check`` prints it."""
 
-from promptpo.checks.findings import FULL, QUICK, CheckReport, Effort, Finding, Verdict
-from promptpo.checks.process import Checker, MissingPackage, Replays, check_spec, open_replays
+from promptpo.checks.findings import FULL, QUICK, CheckReport, Effort, Finding
+from promptpo.checks.process import Checker, MissingPackage, Replays, check_spec
 
 __all__ = [
     "FULL",
@@ -12,7 +12,5 @@ __all__ = [
     "Finding",
     "MissingPackage",
     "Replays",
-    "Verdict",
     "check_spec",
-    "open_replays",
 ]

@@ -13,9 +13,10 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from promptpo.checks.findings import Finding, judged
-from promptpo.checks.play import Played, observation_class
-from promptpo.common import text
+from promptpo.checks.play import Played
+from promptpo.common.text import plural
 from promptpo.spec import EnvSpec, Flat, LayoutField, Space, Task, layout, prompt_parts
+from promptpo.spec.observation import observation_class
 from promptpo.spec.source import PartError, source_of
 
 #: Environments of float32 round a bound by up to this share of it.
@@ -50,20 +51,64 @@ class Stated(NamedTuple):
     start: int
 
 
+def check_observation(played: Played) -> Iterator[Finding]:
+    """Fields are filled as documented, in every observation met; values are owned and plain."""
+    fields = layout(played.spec.observation)
+    seen = played.observations
+    problems = [] if np.isfinite(seen).all() else ["a value is not finite"]
+    for item in fields:
+        problems += _field_problems(item, seen[:, item.slice])
+    count = f"{len(fields)} fields, {fields[-1].stop} numbers"
+    yield judged("observation", problems, f"{count}; {len(seen):,} observations as documented")
+    first = played.firsts[0]
+    problems = []
+    for name, value in vars(observation_class(played.spec.observation)(first)).items():
+        array = type(value) is np.ndarray and value.dtype == np.float64
+        owned = array and not np.shares_memory(value, first)
+        if type(value) not in (float, int, bool) and not owned:
+            problems.append(f"{name} is a {type(value).__name__} that is not its own")
+    yield judged("owned", problems, "plain numbers and arrays of their own")
+
+
+def _field_problems(item: LayoutField, values: Flat) -> Iterator[str]:
+    if not item.field.doc:
+        yield f"{item.name} has no doc"
+    if item.kind in ("int", "bool") and (values != np.rint(values)).any():
+        yield f"{item.name} is documented {item.kind}, but holds fractions"
+    for bound, word, worst, sign in (
+        (item.field.low, "below", values.min(axis=0), 1.0),
+        (item.field.high, "above", values.max(axis=0), -1.0),
+    ):
+        if bound is None:
+            continue
+        stated = np.broadcast_to(np.asarray(bound, dtype=np.float64).reshape(-1), worst.shape)
+        excess = sign * (stated - worst)
+        if (excess > ROUNDING * np.maximum(1.0, np.abs(stated))).any():
+            at = int(excess.argmax())
+            where = f"{item.name}[{at}]" if item.kind == "array" else item.name
+            yield f"{where} reaches {worst[at]:.6g}, {word} its documented {stated[at]:g}"
+
+
 def check_action(task: Task) -> Iterator[Finding]:
     """The description names size and bounds of the space; legal actions are accepted."""
     space = task.env.action_space
     problems = description_problems(task.spec.action, space)
     yield judged("action", problems, f"described as the space is: {space}")
-    rows = _legal_rows(task)
-    for row in rows:
+    if hasattr(space, "n") and not space.shape:
+        start = int(getattr(space, "start", 0))
+        actions = list(range(start, start + min(int(space.n), 50)))
+    else:
+        space.seed(0)
+        ends = (getattr(space, side, np.nan) for side in ("low", "high"))
+        actions = [space.sample() for _ in range(10)] + [e for e in ends if np.isfinite(e).all()]
+    for action in actions:
         task.reset(0)
-        task.step(row)
-    yield Finding("legal actions", "ok", f"{len(rows)} at and between the bounds accepted")
+        task.step(np.asarray(action, dtype=np.float64).reshape(-1))
+    yield Finding("legal actions", "ok", f"{len(actions)} at and between the bounds accepted")
 
 
 def description_problems(text: str, space: Space) -> list[str]:
-    """What a description of a space lacks or has wrong."""
+    """Return what a description of a space lacks or has wrong."""
     text = text.replace("\N{MINUS SIGN}", "-")
     if not hasattr(space, "low"):
         return _lacking(text, _counts(space), space)
@@ -85,14 +130,14 @@ def description_problems(text: str, space: Space) -> list[str]:
 
 
 def stated_bounds(text: str) -> list[Stated]:
-    """Every two numbers that a text gives as bounds, in order."""
-    found = []
+    """Return every two numbers that a text gives as bounds, in order."""
+    stated = []
     for match in _PAIR.finditer(text):
         numbers = [_value(number) for number in match.groups() if number]
         low, high = numbers if len(numbers) == 2 else (-numbers[0], numbers[0])
         if low != high:
-            found.append(Stated((low, high), match.start()))
-    return found
+            stated.append(Stated((low, high), match.start()))
+    return stated
 
 
 def _entry_problems(text: str, each: Sequence[Bounds], stated: Sequence[Stated]) -> Iterator[str]:
@@ -115,7 +160,7 @@ def _entry_problems(text: str, each: Sequence[Bounds], stated: Sequence[Stated])
 
 
 def _value(text: str) -> float:
-    """The value of a number as ``_N`` finds it: -1.5, pi, 2 pi, -pi/2."""
+    """Return the value of a number as ``_N`` matches it: -1.5, pi, 2 pi, -pi/2."""
     number, _, divisor = text.lower().replace(" ", "").replace("*", "").partition("/")
     if number.endswith("pi"):
         number = number.removesuffix("pi")
@@ -129,8 +174,8 @@ def _same(one: Bounds, other: Bounds) -> bool:
     return all(_near(a, b) for a, b in zip(one, other, strict=True))
 
 
-def _near(number: float, known: float) -> bool:
-    return abs(number - known) <= ROUNDING * max(1.0, abs(number))
+def _near(number: float, other: float) -> bool:
+    return abs(number - other) <= ROUNDING * max(1.0, abs(number))
 
 
 def _words(bounds: Bounds) -> str:
@@ -138,14 +183,14 @@ def _words(bounds: Bounds) -> str:
 
 
 def _lacking(text: str, numbers: Sequence[float], space: Space) -> list[str]:
-    """Which of some numbers a text does not name."""
-    known = {float(number) for number in _NUMBER.findall(text)}
-    missing = [f"{n:g}" for n in numbers if not any(_near(n, k) for k in known)]
+    """Return which of some numbers a text does not name."""
+    named = {float(number) for number in _NUMBER.findall(text)}
+    missing = [f"{n:g}" for n in numbers if not any(_near(n, k) for k in named)]
     return [f"the description lacks {', '.join(missing)} of {space}"] if missing else []
 
 
 def _counts(space: Any) -> list[float]:  # noqa: ANN401 - a space of Gymnasium
-    """The numbers that a description of a space of whole numbers cannot do without."""
+    """Return the numbers that a description of a space of whole numbers cannot do without."""
     if hasattr(space, "nvec"):
         return [float(n) for n in np.unique(space.nvec)]
     if space.shape:  # MultiBinary
@@ -156,72 +201,55 @@ def _counts(space: Any) -> list[float]:  # noqa: ANN401 - a space of Gymnasium
     return [float(n) for n in (range(start, last + 1) if space.n <= 10 else (start, last))]
 
 
-def _legal_rows(task: Task) -> list[Flat]:
-    space = task.env.action_space
-    if hasattr(space, "n") and not space.shape:
-        start, count = int(getattr(space, "start", 0)), int(space.n)
-        return [np.array([float(start + n)]) for n in range(min(count, 50))]
-    space.seed(0)
-    rows = [np.asarray(space.sample(), dtype=np.float64).reshape(-1) for _ in range(10)]
-    if hasattr(space, "low"):
-        ends = [np.asarray(end, dtype=np.float64).reshape(-1) for end in (space.low, space.high)]
-        rows += [end for end in ends if np.isfinite(end).all()]
-    return rows
+def check_facts(task: Task) -> Iterator[Finding]:
+    """The facts, line by line, are what is measured; a spec without any has nothing to hold."""
+    spec = task.spec
+    stated = _lines(spec.facts)
+    count = plural(len(stated), "line")
+    if spec.measured_facts is None:
+        if stated:
+            remedy = "give the spec measured_facts=... to hold them against its environment"
+            yield Finding("facts", "note", f"{count}; {remedy}")
+        return
+    text = spec.measured_facts(task.env)
+    if not isinstance(text, str):
+        problem = f"measured_facts must return a text, not {type(text).__name__}"
+        yield Finding("facts", "FAIL", problem)
+        return
+    measured = _lines(text)
+    if not stated:
+        problem = "there are none; what the environment says, to be copied into facts"
+        yield Finding("facts", "FAIL", problem, tuple(measured))
+        return
+    for number, (ours, theirs) in enumerate(zip_longest(stated, measured), 1):
+        if ours != theirs:
+            problem = f"line {number} of facts is not what the environment says"
+            first = "Write the measured line" if theirs is not None else "Leave the line out"
+            more = (
+                f"  facts:    {ours if ours is not None else '(they end before)'}",
+                f"  measured: {theirs if theirs is not None else '(it ends before)'}",
+                f"{first}, or correct measured_facts",
+            )
+            yield Finding("facts", "FAIL", problem, more)
+            return
+    yield Finding("facts", "ok", f"{count}, as the environment has them")
 
 
-def check_observation(played: Played) -> Iterator[Finding]:
-    """Fields are filled as documented, in every observation met; values are owned and plain."""
-    fields = layout(played.spec.observation)
-    seen = played.observations
-    problems = [] if np.isfinite(seen).all() else ["a value is not finite"]
-    for item in fields:
-        problems += _field_problems(item, seen[:, item.start : item.stop])
-    count = f"{len(fields)} fields, {fields[-1].stop} numbers"
-    yield judged("observation", problems, f"{count}; {len(seen):,} observations as documented")
-    yield judged("owned", _not_owned(played), "plain numbers and arrays of their own")
-
-
-def _field_problems(item: LayoutField, values: Flat) -> Iterator[str]:
-    if not item.field.doc:
-        yield f"{item.name} has no doc"
-    if item.kind in ("int", "bool") and (values != np.rint(values)).any():
-        yield f"{item.name} is documented {item.kind}, but holds fractions"
-    for bound, word, worst, sign in (
-        (item.field.low, "below", values.min(axis=0), 1.0),
-        (item.field.high, "above", values.max(axis=0), -1.0),
-    ):
-        if bound is None:
-            continue
-        stated = np.broadcast_to(np.asarray(bound, dtype=np.float64).reshape(-1), worst.shape)
-        excess = sign * (stated - worst)
-        if (excess > ROUNDING * np.maximum(1.0, np.abs(stated))).any():
-            at = int(excess.argmax())
-            where = f"{item.name}[{at}]" if item.kind == "array" else item.name
-            yield f"{where} reaches {worst[at]:.6g}, {word} its documented {stated[at]:g}"
-
-
-def _not_owned(played: Played) -> list[str]:
-    """Fields of a filled observation that are neither plain numbers nor arrays of their own."""
-    see = observation_class(played.spec)
-    wrong = []
-    for name, value in vars(see(played.firsts[0])).items():
-        plain = type(value) in (float, int, bool)
-        array = type(value) is np.ndarray and value.dtype == np.float64
-        if not plain and not (array and not np.shares_memory(value, played.firsts[0])):
-            wrong.append(f"{name} is a {type(value).__name__} that is not its own")
-    return wrong
+def _lines(words: str) -> list[str]:
+    """Return the lines as they stand in a prompt."""
+    return [line.rstrip() for line in inspect.cleandoc(words).strip().splitlines()]
 
 
 def check_prompt(spec: EnvSpec) -> Iterator[Finding]:
     """The size of the first prompt; it says what the task is, and nothing that is private."""
     from promptpo.prompts import count_tokens
     from promptpo.prompts.promptpo import policy_messages
-    from promptpo.run.options import build
+    from promptpo.run.settings import build
 
     messages = policy_messages(spec, build())
     tokens = sum(count_tokens(message.content) for message in messages)
     text = prompt_parts(spec).text.lower()
-    private = (*spec.withheld, *constructor_phrases(spec))
+    private = (*spec.withheld, *_constructor_phrases(spec))
     problems = [f"contains {phrase!r}" for phrase in private if phrase.lower() in text]
     if spec.title == spec.name and not spec.description:
         problems.append(
@@ -234,8 +262,8 @@ def check_prompt(spec: EnvSpec) -> Iterator[Finding]:
     yield judged("prompt", problems, detail)
 
 
-def constructor_phrases(spec: EnvSpec) -> tuple[str, ...]:
-    """How the environment is built and read: definitions and calls of the private parts."""
+def _constructor_phrases(spec: EnvSpec) -> tuple[str, ...]:
+    """Return how the environment is built and read: definitions and calls of private parts."""
     phrases = ["EnvSpec", "gymnasium", "import "]
     for part in (spec.make, spec.observe, spec.reset, spec.expert):
         if part is None:
@@ -250,44 +278,3 @@ def constructor_phrases(spec: EnvSpec) -> tuple[str, ...]:
         names = (ast.unparse(call) for call in calls if isinstance(call, ast.Name | ast.Attribute))
         phrases += [f"{n}(" for n in names if "make" in n.lower() or n[:1].isupper()]
     return tuple(dict.fromkeys(phrases))
-
-
-def check_facts(task: Task) -> Iterator[Finding]:
-    """The facts, line by line, are what is measured; a spec without any has nothing to hold."""
-    spec = task.spec
-    stated = _lines(spec.facts)
-    if spec.measured_facts is None:
-        if stated:
-            remedy = "give the spec measured_facts=... to hold them against its environment"
-            yield Finding("facts", "note", f"{text.plural(len(stated), 'line')}; {remedy}")
-        return
-    measured = spec.measured_facts(task.env)
-    if not isinstance(measured, str):
-        kind = type(measured).__name__
-        yield Finding("facts", "FAIL", f"measured_facts must return a text, not {kind}")
-        return
-    if not stated:
-        problem = "there are none; what the environment says, to be copied into facts"
-        yield Finding("facts", "FAIL", problem, tuple(_lines(measured)))
-        return
-    pairs = zip_longest(stated, _lines(measured))
-    problems, more = [], []
-    for number, (ours, theirs) in enumerate(pairs, 1):
-        if ours != theirs:
-            problems = [f"line {number} of facts is not what the environment says"]
-            more = [
-                f"  facts:    {ours}" if ours is not None else "  facts:    (they end before)",
-                f"  measured: {theirs}" if theirs is not None else "  measured: (it ends before)",
-                "Write the measured line, or correct measured_facts"
-                if theirs is not None
-                else "Leave the line out, or correct measured_facts",
-            ]
-            break
-    count = text.plural(len(stated), "line")
-    found = judged("facts", problems, f"{count}, as the environment has them")
-    yield Finding(found.check, found.verdict, found.detail, tuple(more))
-
-
-def _lines(words: str) -> list[str]:
-    """The lines as they stand in a prompt."""
-    return [line.rstrip() for line in inspect.cleandoc(words).strip().splitlines()]

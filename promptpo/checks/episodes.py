@@ -11,7 +11,8 @@ import random
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from typing import TypeAlias, get_args
+from itertools import islice
+from typing import Any, TypeAlias, get_args
 
 import numpy as np
 
@@ -31,54 +32,65 @@ ROUNDED = 0.01
 #: Seeds of reference episodes: others than those of ``python -m promptpo.spec.baselines``.
 FIRST_SEED = 500
 
+#: What a step returns: observation, reward, terminated, truncated, success.
+Outcome: TypeAlias = tuple[Flat, float, bool, bool, bool | None]
+
+#: Seeds that are played twice, and steps of each at most.
+SEEDS = (0, 1, 2, 3, 1_000_003, 2_000_000_011)
+STEPS = 200
+
+#: Chance may hang on the actions, as an opponent's does: so many others are tried.
+ACTION_STREAMS = 30
+
+_REMEDY = (
+    "begin the environment's reset with super().reset(seed=seed), draw from self.np_random alone,"
+    " and let reset set all that step changes; for an environment that is not yours, give EnvSpec"
+    " a reset(env, seed)"
+)
+
 
 def check_ends(task: Task, played: Played) -> Iterator[Finding]:
     """Episodes are cut at the stated horizon and no sooner; success is seen where it is defined."""
-    horizon = played.spec.horizon
+    horizon, episodes = played.spec.horizon, played.episodes
     problems = [
         f"the environment cuts episodes after {limit} steps, the spec states {horizon}"
-        for limit in limits_of(task.env)
+        for limit in _limits_of(task.env)
         if limit < horizon
     ]
-    for episode in played.episodes:
-        if not episode.terminated and episode.length != horizon:
-            problems.append(f"seed {episode.seed} was truncated after {episode.length} steps")
-            break
-    ended = [e for e in played.episodes if e.terminated]
-    cut = len(played.episodes) - len(ended)
+    sooner = (e for e in episodes if not e.terminated and e.length != horizon)
+    for episode in islice(sooner, 1):
+        problems.append(f"seed {episode.seed} was truncated after {episode.length} steps")
+    ended = [e for e in episodes if e.terminated]
     lengths = f" after {plural(min(e.length for e in ended), 'step')} or more" if ended else ""
+    cut = len(episodes) - len(ended)
     yield judged("horizon", problems, f"{horizon:,} steps; {cut} episodes reached it")
-    yield Finding("termination", "note", f"{len(ended)} of {len(played.episodes)} ended{lengths}")
-    yield _success(played)
-
-
-def _success(played: Played) -> Finding:
+    yield Finding("termination", "note", f"{len(ended)} of {len(episodes)} ended{lengths}")
+    met: dict[str, list[bool]] = {}
+    for episode in episodes:
+        met.setdefault(episode.mode, []).append(bool(episode.success))
+    words = ", ".join(f"{mode} {sum(each)} of {len(each)}" for mode, each in met.items())
     if played.spec.success is None:
-        return Finding("success", "note", "not defined; candidates are ranked by return")
-    counts: dict[str, tuple[int, int]] = {}
-    for episode in played.episodes:
-        met, count = counts.get(episode.mode, (0, 0))
-        counts[episode.mode] = (met + bool(episode.success), count + 1)
-    words = ", ".join(f"{mode} {met} of {count}" for mode, (met, count) in counts.items())
-    return Finding("success", "note", words)
+        words = "not defined; candidates are ranked by return"
+    yield Finding("success", "note", words)
 
 
-def limits_of(env: Env) -> list[int]:
-    """Step limits of its own that an environment tells of, its wrappers' included."""
-    found = []
+def _limits_of(env: Env) -> Iterator[int]:
+    """Yield step limits of its own that an environment tells of, its wrappers' included."""
     while env is not None:
         for name in ("_max_episode_steps", "max_path_length"):
             limit = vars(env).get(name, getattr(type(env), name, None))
             if isinstance(limit, int) and not isinstance(limit, bool):
-                found.append(limit)
+                yield limit
         env = vars(env).get("env")
-    return found
 
 
-def check_speed(played: Played, construct: float) -> Finding:
+def check_speed(played: Played, construct: float) -> Iterator[Finding]:
     """Steps a second of the environment on one core, and seconds to construct it."""
     rate = len(played.transitions) / max(played.seconds, 1e-9)
-    return Finding("speed", "note", f"{rate:,.0f} steps/s; constructed in {construct:.2f} s")
+    yield Finding("speed", "note", f"{rate:,.0f} steps/s; constructed in {construct:.2f} s")
+
+
+# --- Reference values -----------------------------------------------------------------------------
 
 
 def check_references(task: Task, effort: Effort) -> Iterator[Finding]:
@@ -88,32 +100,29 @@ def check_references(task: Task, effort: Effort) -> Iterator[Finding]:
         stated.setdefault("expert", stated.pop("optimum"))  # an exact optimum: its expert plays it
     fewest, most = effort.reference_episodes
     seeds = range(FIRST_SEED, FIRST_SEED + most)
-    missed = set()
+    missing = set()
     for name, measured in measure_all(task, seeds, effort.reference_steps, fewest):
         if name not in stated:
-            missed.add(name)
+            missing.add(name)
         yield _compared(task.spec, name, stated.pop(name, None), measured)
     for name, reference in stated.items():
-        yield _unmeasured(name, reference, missed)
+        yield _unmeasured(name, reference, missing)
 
 
-def _unmeasured(name: str, stated: Reference, missed: Collection[str]) -> Finding:
-    """A reference that is shown only; a failure where it is a misspelt one that is measured."""
+def _unmeasured(name: str, stated: Reference, missing: Collection[str]) -> Finding:
+    """Return a reference that is shown only; a failure where it is a misspelt one of MEASURED."""
     label = f"reference: {name}"
     # "zero" and "zero_actions" are meant to be "zero action"; "human expert" is not "expert".
     words = " ".join(re.split(r"[\W_]+", name.lower())).strip()
-    for meant in missed:
+    for meant in missing:
         alike = difflib.SequenceMatcher(None, words, meant).ratio() >= 0.8
         if alike or meant.startswith(words) or words.startswith(meant):
             measured = ", ".join(map(repr, MEASURED))
             remedy = f"did you mean {meant!r}? Of references, {measured} are measured"
             return Finding(label, "FAIL", f"{remedy}; other names are shown only")
-    detail = f"stated {stated.mean_return:g}; not measured"
-    if name == "expert":
-        detail += ", for the spec has no expert"
-    elif name != "optimum":
-        detail += f", as {', '.join(MEASURED)} are"
-    return Finding(label, "note", detail)
+    reason = {"expert": ", for the spec has no expert", "optimum": ""}
+    why = reason.get(name, f", as {', '.join(MEASURED)} are")
+    return Finding(label, "note", f"stated {stated.mean_return:g}; not measured{why}")
 
 
 def _compared(spec: EnvSpec, name: str, stated: Reference | None, got: Measured) -> Finding:
@@ -125,22 +134,23 @@ def _compared(spec: EnvSpec, name: str, stated: Reference | None, got: Measured)
     if stated is None:
         return Finding(label, "note", f"the spec states no such reference; measured {detail}")
     allowed = allowance(stated, got)
-    known = f"stated {stated.mean_return:g}"
     problems = []
     if not abs(score.mean_return - stated.mean_return) <= allowed:
-        problems.append(f"{detail}, but {known}: more than {allowed:.3g} apart")
+        problems.append(
+            f"{detail}, but stated {stated.mean_return:g}: more than {allowed:.3g} apart"
+        )
     if stated.success_rate is not None and spec.success is None:
         problems.append("a success rate is stated, but the spec defines no success")
     elif stated.success_rate is not None and score.success_rate is not None:
-        low, high = _rates(score.success_rate, got.episodes)
-        known_low, known_high = _rates(stated.success_rate, stated.episodes)
-        if known_low > high or known_high < low:
+        low, high = rate_bounds(score.success_rate, got.episodes)
+        stated_low, stated_high = rate_bounds(stated.success_rate, stated.episodes)
+        if stated_low > high or stated_high < low:
             problems.append(f"{detail}, but success {stated.success_rate:g} is stated")
-    return judged(label, problems, f"{detail}; {known}")
+    return judged(label, problems, f"{detail}; stated {stated.mean_return:g}")
 
 
 def allowance(stated: Reference, got: Measured) -> float:
-    """How far the measured mean may be off: chance of 1 in 5,000, and what rounding took."""
+    """Return how far the measured mean may be off: chance of 1 in 5,000, and rounding."""
     from scipy.special import stdtrit
 
     spread = got.standard_error if math.isfinite(got.standard_error) else 0.0
@@ -152,8 +162,8 @@ def allowance(stated: Reference, got: Measured) -> float:
     return quantile * spread + ROUNDED * abs(stated.mean_return) + 1e-9
 
 
-def _rates(rate: float, episodes: int | None) -> tuple[float, float]:
-    """Between which rates the true one lies; the rate itself where no number is told."""
+def rate_bounds(rate: float, episodes: int | None) -> tuple[float, float]:
+    """Return the rates between which the true one lies; the rate itself without a number."""
     from promptpo.stats import success_interval
 
     if episodes is None:
@@ -164,14 +174,7 @@ def _rates(rate: float, episodes: int | None) -> tuple[float, float]:
     return interval.low - ROUNDED, interval.high + ROUNDED
 
 
-#: What a step returns: observation, reward, terminated, truncated, success.
-Outcome: TypeAlias = tuple[Flat, float, bool, bool, bool | None]
-
-SEEDS = (0, 1, 2, 3, 1_000_003, 2_000_000_011)
-STEPS = 200
-
-#: Chance may hang on the actions, as an opponent's does: so many others are tried.
-ACTION_STREAMS = 30
+# --- Seeds ----------------------------------------------------------------------------------------
 
 
 class Company:
@@ -187,55 +190,48 @@ class Company:
         if self._over:
             self._seed += 1
             self._task.reset(self._seed)
-        row = np.asarray(self._space.sample(), dtype=np.float64).reshape(-1)
-        self._over = any(self._task.step(row)[2:4])
+        self._over = any(self._task.step(_row(self._space.sample()))[2:4])
 
 
-def digests(task: Task, seeds: Sequence[int] = SEEDS, company: Company | None = None) -> list[str]:
-    """One digest a seed, of observations and rewards under the same actions for all seeds.
-
-    Where these actions show no difference between the seeds, others are tried.
-    """
-    found: list[str] = []
-    for stream in range(1 if task.spec.deterministic else ACTION_STREAMS):
-        found = [_digest(task, seed, stream, company) for seed in seeds]
-        if len(set(found)) > 1:
-            break
-    return found
-
-
-def _digest(task: Task, seed: int, stream: int, company: Company | None) -> str:
-    hashed = hashlib.sha256()
-    for flat, *rest in episode_of(task, seed, stream, company):
-        hashed.update(flat.tobytes())
-        hashed.update(repr(tuple(rest)).encode())
-    return hashed.hexdigest()
+def _row(action: Any) -> Flat:  # noqa: ANN401 - of any space
+    return np.asarray(action, dtype=np.float64).reshape(-1)
 
 
 def episode_of(
     task: Task, seed: int, stream: int = 0, company: Company | None = None
 ) -> Iterator[Outcome]:
-    """The first observation and what at most STEPS steps return; ``stream`` decides the actions."""
+    """Yield the first observation and what at most STEPS steps return.
+
+    ``stream`` decides the actions; ``company`` takes a step before each.
+    """
     space = task.env.action_space
     space.seed(stream)
     yield task.reset(seed), 0.0, False, False, None
     for _ in range(STEPS):
         if company is not None:
             company.step()
-        row = np.asarray(space.sample(), dtype=np.float64).reshape(-1)
-        outcome = task.step(row)
+        outcome = task.step(_row(space.sample()))
         yield outcome
         if outcome[2] or outcome[3]:
             break
 
 
-Trace: TypeAlias = list[Outcome]
+def digests(task: Task, seeds: Sequence[int] = SEEDS, company: Company | None = None) -> list[str]:
+    """Return one digest a seed, of observations and rewards under the same actions for all seeds.
 
-_REMEDY = (
-    "begin the environment's reset with super().reset(seed=seed), draw from self.np_random alone,"
-    " and let reset set all that step changes; for an environment that is not yours, give EnvSpec"
-    " a reset(env, seed)"
-)
+    Where these actions show no difference between the seeds, others are tried.
+    """
+    result: list[str] = []
+    for stream in range(1 if task.spec.deterministic else ACTION_STREAMS):
+        result = []
+        for seed in seeds:
+            hashed = hashlib.sha256()
+            for flat, *rest in episode_of(task, seed, stream, company):
+                hashed.update(flat.tobytes() + repr(tuple(rest)).encode())
+            result.append(hashed.hexdigest())
+        if len(set(result)) > 1:
+            break
+    return result
 
 
 def check_seeds(task: Task, replayed: Sequence[str] | str, effort: Effort) -> Iterator[Finding]:
@@ -248,12 +244,10 @@ def check_seeds(task: Task, replayed: Sequence[str] | str, effort: Effort) -> It
 
 
 def _replayed(task: Task, replayed: Sequence[str]) -> Finding:
-    spec = task.spec
-    here = list(reversed(digests(task, tuple(reversed(SEEDS)))))
-    pairs = zip(SEEDS, here, replayed, strict=True)
-    unlike = [seed for seed, a, b in pairs if a != b]
-    different = len(set(here))
-    given = f"{len(SEEDS)} seeds give {plural(different, 'different episode')}"
+    """Compare the digests of another process with those of this one, played in another order."""
+    here = digests(task, SEEDS[::-1])[::-1]
+    unlike = [seed for seed, a, b in zip(SEEDS, here, replayed, strict=True) if a != b]
+    different, deterministic = len(set(here)), task.spec.deterministic
     more: tuple[str, ...] = ()
     problems = []
     if unlike:
@@ -261,16 +255,16 @@ def _replayed(task: Task, replayed: Sequence[str]) -> Finding:
         seeds = f"seed {named} plays" if len(unlike) == 1 else f"seeds {named} play"
         problems.append(f"{seeds} differently in a new process")
         more = (_how_unlike(task, unlike[0]), _REMEDY)
-    elif different == 1 and not spec.deterministic:
+    elif different == 1 and not deterministic:
         problems.append(f"{len(SEEDS)} seeds all give the same episode")
-        at = _line(task, "")
-        sure = f"if the task has one start and no chance, give EnvSpec deterministic=True ({at})"
-        more = (_REMEDY, sure)
-    elif different > 1 and spec.deterministic:
+        sure = "if the task has one start and no chance, give EnvSpec deterministic=True"
+        more = (_REMEDY, f"{sure} ({_line(task, '')})")
+    elif different > 1 and deterministic:
         problems.append(f"deterministic, as stated, but {different} of {len(SEEDS)} differ")
         more = (f"take out deterministic=True ({_line(task, 'deterministic')})",)
-    found = judged("seeds", problems, f"same episodes in a new process; {given}")
-    return replace(found, more=more)
+    count = f"{len(SEEDS)} seeds give {plural(different, 'different episode')}"
+    finding = judged("seeds", problems, f"same episodes in a new process; {count}")
+    return replace(finding, more=more)
 
 
 def _line(task: Task, part: str) -> str:
@@ -280,17 +274,17 @@ def _line(task: Task, part: str) -> str:
 def _how_unlike(task: Task, seed: int) -> str:
     """Describe when two episodes of a seed differ: alone, beside others, or after others."""
     try:
-        one, other = _first_episode(task, seed), _first_episode(task, seed)
-        if place := _difference(task, one, other):
+        first = _first_episode(task, seed)
+        if place := _difference(task, first, _first_episode(task, seed)):
             words = f"in two new environments of one process, seed {seed} differs {place}"
             with _generators_set():
-                one = _first_episode(task, seed)
+                first = _first_episode(task, seed)
             with _generators_set():
-                other = _first_episode(task, seed)
-            if not _difference(task, one, other):
+                second = _first_episode(task, seed)
+            if not _difference(task, first, second):
                 words += ": it draws from the generators of numpy.random or random"
             return words
-        if place := _difference(task, one, _first_episode(task, seed, Company(task))):
+        if place := _difference(task, first, _first_episode(task, seed, Company(task))):
             return (
                 f"beside another environment of the same process, seed {seed} differs {place}: they"
                 " share something, such as numpy.random's generator or a variable of their module"
@@ -299,7 +293,7 @@ def _how_unlike(task: Task, seed: int) -> str:
         return f"a second environment shows no more, for {error}"
     for before in SEEDS:
         list(episode_of(task, before))
-        if place := _difference(task, one, list(episode_of(task, seed))):
+        if place := _difference(task, first, list(episode_of(task, seed))):
             return (
                 f"after an episode of seed {before}, seed {seed} differs {place}: something is left"
                 " of it; let reset set all that step changes"
@@ -310,17 +304,14 @@ def _how_unlike(task: Task, seed: int) -> str:
     )
 
 
-def _first_episode(task: Task, seed: int, company: Company | None = None) -> Trace:
-    """The first episode of a new environment."""
-    new = Task.open(task.spec)
-    try:
+def _first_episode(task: Task, seed: int, company: Company | None = None) -> list[Outcome]:
+    """Return the first episode of a new environment."""
+    with contextlib.closing(Task.open(task.spec)) as new:
         return list(episode_of(new, seed, company=company))
-    finally:
-        new.close()
 
 
-def _difference(task: Task, one: Trace, other: Trace) -> str:
-    """From where on two episodes differ, in which field; empty where they do not."""
+def _difference(task: Task, one: Sequence[Outcome], other: Sequence[Outcome]) -> str:
+    """Return from where on two episodes differ, in which field; empty where they do not."""
     for step, (mine, theirs) in enumerate(zip(one, other, strict=False)):
         when = f"from step {step} on" if step else "from its first observation on"
         unlike = np.flatnonzero(mine[0] != theirs[0])
@@ -334,15 +325,15 @@ def _difference(task: Task, one: Trace, other: Trace) -> str:
 
 @contextlib.contextmanager
 def _generators_set() -> Iterator[None]:
-    """The generators of the modules ``random`` and ``numpy.random`` at the same state meanwhile."""
-    mine, theirs = random.getstate(), np.random.get_state()
+    """Set the generators of the modules ``random`` and ``numpy.random`` to one state meanwhile."""
+    python, numpy = random.getstate(), np.random.get_state()
     random.seed(0)
     np.random.seed(0)
     try:
         yield
     finally:
-        random.setstate(mine)
-        np.random.set_state(theirs)
+        random.setstate(python)
+        np.random.set_state(numpy)
 
 
 def _streams(task: Task, count: int) -> Finding:
@@ -353,15 +344,14 @@ def _streams(task: Task, count: int) -> Finding:
         firsts[stream] = {seed: tuple(task.reset(seed).tolist()) for seed in seeds}
     seeds_met = [seed for of_stream in firsts.values() for seed in of_stream]
     problems = [] if len(set(seeds_met)) == len(seeds_met) else ["a seed is in two streams"]
-    known = set(firsts["search"].values()) | set(firsts["selection"].values())
-    shared = sum(first in known for first in firsts["test"].values())
+    starts = {*firsts["search"].values(), *firsts["selection"].values()}
+    shared = sum(first in starts for first in firsts["test"].values())
     # Starts of whole numbers are few, and meet by chance; those with fractions do not.
-    fractions = all(any(x % 1 for x in first) for first in known)
-    if shared and fractions and len(known) == 2 * count:
+    fractions = all(any(x % 1 for x in first) for first in starts)
+    if shared and fractions and len(starts) == 2 * count:
         problems.append(
             f"{shared} test episodes begin as search episodes do; let the whole seed decide the"
             " start, not a part of it (such as seed % 100)"
         )
-    start = "start" if len(known) == 1 else "starts"
-    detail = f"streams share no seed; {shared} of {count} test starts among {len(known)} {start}"
-    return judged("test seeds", problems, detail)
+    detail = f"{shared} of {count} test starts among {plural(len(starts), 'start')}"
+    return judged("test seeds", problems, f"streams share no seed; {detail}")

@@ -1,4 +1,4 @@
-"""Findings of a check, their report, and the effort to come by them."""
+"""Findings of the checks, their report, and the effort to come by them."""
 
 from __future__ import annotations
 
@@ -7,59 +7,57 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from promptpo.common import text
+from promptpo.common.text import plural
 from promptpo.ui import html
 from promptpo.ui.tables import Table
-
-#: ``ok`` and ``FAIL`` are judgements; ``note`` tells what has no right or wrong.
-Verdict = Literal["ok", "FAIL", "note"]
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What was checked, how it came out, and the figures behind it on one line.
+    """One check's result: the verdict, and the figures behind it on one line.
 
-    ``more`` are further lines for who wants to correct it, such as a wrong reward's worst step.
+    ``ok`` and ``FAIL`` are judgements; ``note`` is for what has no right or wrong. ``more`` are
+    further lines for who wants to correct it, such as a wrong reward's worst step.
     """
 
     check: str
-    verdict: Verdict
+    verdict: Literal["ok", "FAIL", "note"]
     detail: str
     more: tuple[str, ...] = ()
 
     @property
     def failed(self) -> bool:
-        """Whether the spec and its environment disagree."""
+        """True where the spec and its environment disagree."""
         return self.verdict == "FAIL"
 
     def __str__(self) -> str:
-        """As ``promptpo check`` prints it: a line, and under it what more there is."""
         return self.text()
 
     def text(self, width: int = 0) -> str:
-        """As above, words that are beyond so many columns on lines of their own (0: never)."""
-        head = f"{self.verdict:4}  {self.check:22}  "
-        lines = [_wrapped(head + self.detail, width, len(head)), *self._more(width)]
-        return "\n".join(lines)
+        """Return the line that ``promptpo check`` prints, and below it those of ``more``.
 
-    def _more(self, width: int) -> Iterator[str]:
+        Words beyond ``width`` columns (0: none) go to lines of their own; tables stay whole.
+        """
+        head = f"{self.verdict:4}  {self.check:22}  "
+        lines = [_wrapped(head + self.detail, width, len(head))]
         for line in self.more:
-            table = line.startswith("  ")
-            yield " " * 6 + line if table else _wrapped(" " * 6 + line, width, 8)
+            whole = width if not line.startswith("  ") else 0
+            lines.append(_wrapped(" " * 6 + line, whole, 8))
+        return "\n".join(lines)
 
 
 def _wrapped(line: str, width: int, indent: int) -> str:
-    """A line, broken between words; paths stay whole."""
+    """Return a line, broken between words where it is longer than ``width``; paths stay whole."""
     if not width or len(line) <= width:
         return line
     rest = " " * min(indent, width // 2)
-    wrapper = textwrap.TextWrapper(width, subsequent_indent=rest, break_on_hyphens=False)
-    wrapper.break_long_words = False
-    return wrapper.fill(line)
+    return textwrap.fill(
+        line, width, subsequent_indent=rest, break_on_hyphens=False, break_long_words=False
+    )
 
 
 def judged(check: str, problems: list[str], detail: str) -> Finding:
-    """``detail`` where there is no problem, else the problems."""
+    """Return a failure with the problems; without any, ``ok`` with the detail."""
     return Finding(check, "FAIL", "; ".join(problems)) if problems else Finding(check, "ok", detail)
 
 
@@ -86,7 +84,7 @@ QUICK = Effort(1_000, 1_500, (3, 200), 10)
 
 @dataclass(frozen=True, repr=False)
 class CheckReport:
-    """Whether a spec is true of its live environment; ``print(report)`` shows every finding.
+    """All findings on one spec; ``print(report)`` shows them as ``promptpo check`` does.
 
     ``spec`` is its name, ``title`` the task in one line.
     """
@@ -97,7 +95,7 @@ class CheckReport:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing failed."""
+        """True where nothing failed."""
         return not self.failures
 
     @property
@@ -113,9 +111,8 @@ class CheckReport:
 
     def __repr__(self) -> str:
         wrong = ", ".join(dict.fromkeys(finding.check for finding in self.failures))
-        found = text.plural(len(self.findings), "finding")
         verdict = f"not true: {wrong}" if wrong else "ok"
-        return f"<CheckReport of {self.spec}: {verdict}; {found}>"
+        return f"<CheckReport of {self.spec}: {verdict}; {plural(len(self.findings), 'finding')}>"
 
     def _repr_html_(self) -> str:
         rows = [(f.verdict, f.check, f.detail) for f in self.findings]

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import io
 import sys
 from collections.abc import Sequence
 
-from promptpo.cli.parser import BY_METHOD, COMMANDS, Parser
-from promptpo.cli.settings import chosen_method
-from promptpo.cli.words import parts
+from promptpo.cli.parser import COMMANDS, is_option
 from promptpo.common import interrupts, streams
 from promptpo.common.plaintext import clean_line, shortened
 from promptpo.common.terminal import flush, say
-from promptpo.errors import EXIT_INTERRUPTED, PromptPOError, known_error
+from promptpo.errors import EXIT_INTERRUPTED, known_error
 
 #: Characters of an error: a name or a value in it may be of any length.
 _MOST_SAID = 2000
@@ -27,15 +24,17 @@ def main(argv: Sequence[str]) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that lacks a sign is no error
     try:
-        code = _carried_out(list(argv))
+        code = _run(list(argv))
         interrupts.over(code)
     except KeyboardInterrupt:
-        return _interrupted()
+        interrupts.over(EXIT_INTERRUPTED)
+        _complain(interrupts.WORDS)
+        return EXIT_INTERRUPTED
     return code
 
 
-def _carried_out(argv: list[str]) -> int:
-    """The exit code of a command, which has told what went wrong."""
+def _run(argv: list[str]) -> int:
+    """Carry out a command, and say what went wrong; returns the exit code."""
     try:
         return _dispatch(argv)
     except BrokenPipeError:
@@ -48,33 +47,21 @@ def _carried_out(argv: list[str]) -> int:
             streams.silence(streams.output())
             if interrupts.heard():  # with SIGHUP the terminal has gone
                 return EXIT_INTERRUPTED
-        return _failed(error)
+        _complain(clean_line(shortened(f"promptpo: error: {error}".strip(), _MOST_SAID)))
+        return error.exit_code
 
 
-def _interrupted() -> int:
-    """Say so, if anybody can still be told; returns the exit code."""
-    interrupts.over(EXIT_INTERRUPTED)
+def _complain(line: str) -> None:
+    """Print a line on standard error, if anybody can still read it."""
     try:
-        say(interrupts.WORDS, sys.stderr)
+        say(line, sys.stderr)
     except OSError:
         streams.silence(sys.stderr)
-    return EXIT_INTERRUPTED
-
-
-def _failed(error: PromptPOError) -> int:
-    """Say it in one line, if anybody can still be told; returns the exit code."""
-    try:
-        line = shortened(f"promptpo: error: {error}".strip(), _MOST_SAID)
-        say(clean_line(line), sys.stderr)
-    except OSError:
-        streams.silence(sys.stderr)
-    return error.exit_code
 
 
 def _dispatch(argv: list[str]) -> int:
     name, argv = command_of(argv)
-    command = importlib.import_module(f"promptpo.cli.{COMMANDS[name].module}")
-    parser: Parser = command.parser(*([chosen_method(argv)] if name in BY_METHOD else []))
+    parser = COMMANDS[name].parser()
     with contextlib.ExitStack() as stack:
         stack.callback(flush)
         try:
@@ -82,30 +69,30 @@ def _dispatch(argv: list[str]) -> int:
         except SystemExit as stop:  # --help and --version have printed and are done
             return int(stop.code or 0)
         interrupts.unwind()
-        code: int = command.main(arguments)
-    return code
+        return COMMANDS[name].main(arguments)
 
 
 def command_of(argv: list[str]) -> tuple[str, list[str]]:
-    """The command that is named, or ``run``, and the command line without its name.
+    """Return the command that is named, or ``run``, and the command line without its name.
 
     Options may stand before the name. Raises UsageError where a word is neither a command nor a
     spec to run.
     """
-    from promptpo.cli import run
+    from promptpo.cli import specs
 
-    certain = True
-    for part in parts(argv, run.parser(chosen_method(argv))):
-        if part.name:  # of an option that a search does not have, the next word may be the value
-            certain = certain and part.action is not None
-            continue
-        word = part.value or ""
-        if word in COMMANDS and "--" not in argv[: part.first]:
-            return word, argv[: part.first] + argv[part.end :]
-        if certain:
-            from promptpo.cli import specs
-
-            if not specs.is_spec(word):
-                raise specs.neither(word)
-        break
+    run = COMMANDS["run"].parser()
+    certain, place, commands = True, 0, COMMANDS
+    while place < len(argv) and (is_option(argv[place]) or argv[place] == "--"):
+        if argv[place] == "--":
+            place, commands = place + 1, {}
+            break
+        option, equals, _ = argv[place].partition("=")
+        takes_value = run.takes_value(option)
+        certain = certain and takes_value is not None  # else the next word may be its value
+        place += 2 if takes_value and not equals else 1
+    word = argv[place] if place < len(argv) else None
+    if word in commands:
+        return str(word), argv[:place] + argv[place + 1 :]
+    if word is not None and certain and not specs.is_spec(word):
+        raise specs.neither(word)
     return "run", argv

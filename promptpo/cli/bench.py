@@ -6,8 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, TextIO, cast
 
 from promptpo.cli.listing import print_table
-from promptpo.cli.parser import Parser, add_out
-from promptpo.cli.settings import add_settings
+from promptpo.cli.parser import Parser, add_out, add_settings
 from promptpo.cli.sweep import at_once, print_rows
 from promptpo.common import text
 from promptpo.common.streams import output
@@ -16,9 +15,9 @@ from promptpo.common.values import listed
 from promptpo.errors import EXIT_INTERRUPTED
 
 if TYPE_CHECKING:
-    from promptpo.bench.runner import Bench
-    from promptpo.sweep.course import Ended
-    from promptpo.sweep.plan import Member
+    from promptpo.matrix.bench import Bench
+    from promptpo.matrix.plan import PlannedRun
+    from promptpo.matrix.runner import Outcome
     from promptpo.ui.status import RunStatus
 
 EXAMPLES = """\
@@ -64,9 +63,9 @@ def parser() -> Parser:
 
 def main(arguments: argparse.Namespace) -> int:
     """Carry out the command."""
-    from promptpo.bench.runner import open_bench
-    from promptpo.bench.suite_file import load_suite
     from promptpo.common.streams import Steady
+    from promptpo.matrix.bench import open_bench
+    from promptpo.matrix.suite import load_suite
 
     given = vars(arguments)
     bench = open_bench(
@@ -79,93 +78,86 @@ def main(arguments: argparse.Namespace) -> int:
     )
     stream = cast("TextIO", Steady(output()))
     if arguments.dry_run:
-        _announce(bench, sum(m.label in bench.chosen for m in bench.plan.members), None, stream)
+        _announce(bench, sum(r.label in bench.chosen for r in bench.plan.runs), None, stream)
         return 0
     if arguments.compare:
-        ended = bench.standing()
+        outcome = bench.outcome()
     else:
-        ended = bench.run(stream, lambda tasks, cores: _announce(bench, len(tasks), cores, stream))
+        outcome = bench.run(stream, lambda runs, cores: _announce(bench, runs, cores, stream))
         say("", stream)
-    _tell(bench, ended)
-    if ended.code != EXIT_INTERRUPTED and any(ended.statuses.values()):
-        _compare(bench)
-    return ended.code
+    _print_outcome(bench, outcome)
+    if outcome.code != EXIT_INTERRUPTED and any(outcome.statuses.values()):
+        _compare(bench, outcome)
+    return outcome.code
 
 
-def _compare(bench: Bench) -> None:
+def _compare(bench: Bench, outcome: Outcome) -> None:
     """Write the comparison, and name its files."""
-    from promptpo.bench.results import write_comparison
+    from promptpo.matrix.bench import write_comparison
 
     folder = bench.folder.path
-    files = [file.relative_to(folder) for file in write_comparison(folder, bench.suite)]
-    pages = [file for file in files if file.suffix == ".html"]
-    rest = [file.name for file in files if len(file.parts) == 1 and file not in pages]
-    drawn = [file for file in files if len(file.parts) > 1]
-    rows = [("comparison", text.near_path(folder / page)) for page in pages]
-    rows.append(("beside it", ", ".join(rest)))
-    if drawn:
-        rows.append(("figures", f"{text.near_path(folder / drawn[0].parent)}, {len(drawn)} files"))
-    print_rows(rows)
+    written = write_comparison(folder, bench.suite, bench.runs(outcome.statuses))
+    files = [file.relative_to(folder) for file in written]
+    beside = [f.name for f in files if len(f.parts) == 1 and f.suffix != ".html"]
+    drawn = [f for f in files if len(f.parts) > 1]
+    figures = f"{text.near_path(folder / 'figures')}, {len(drawn)} files" if drawn else ""
+    rows = [("comparison", text.near_path(folder / f)) for f in files if f.suffix == ".html"]
+    print_rows([*rows, ("beside it", ", ".join(beside)), ("figures", figures)])
 
 
 def _announce(bench: Bench, runs: int, cores: int | None, stream: TextIO) -> None:
-    """What is going to be run."""
-    from promptpo.sweep.machines import on_ray
-    from promptpo.sweep.plan import limits_of
+    """Print what is going to be run."""
+    from promptpo.matrix.plan import limits_of
+    from promptpo.matrix.runner import on_ray
 
-    suite, cells = bench.suite, bench.plan.members
-    tasks = text.plural(len(suite.specs), "spec")
-    asked = on_ray(bench.plan.settings) and cores is None
-    places = "as the Ray cluster has cores" if asked else at_once(runs, bench.plan.workers, cores)
+    suite, planned = bench.suite, bench.plan.runs
+    specs = text.plural(len(suite.specs), "spec")
+    on_cluster = on_ray(bench.plan.settings) and cores is None
+    places = (
+        "as the Ray cluster has cores" if on_cluster else at_once(runs, bench.plan.workers, cores)
+    )
+    left_out: dict[str, list[str]] = {}
+    for run, reason in bench.idle.items():
+        left_out.setdefault(reason, []).append(str(run))
     rows = [
         ("suite", f"{suite.name}: {suite.title}" if suite.title else suite.name),
         ("folder", text.near_path(bench.folder.path)),
-        ("methods", ", ".join(e.label for e in suite.entrants)),
-        ("cells", f"{len(cells)} on {tasks}, {runs} to run"),
+        ("methods", ", ".join(suite.labels)),
+        ("cells", f"{len(planned)} on {specs}, {runs} to run"),
         ("budget", f"each run: {limits_of(suite.budget)}; selection and held-out on top"),
         ("at once", places),
-        *(("left out", f"{why}: {', '.join(which)}") for why, which in _by_reason(bench).items()),
-        *(("no spec", f"{name}: {why}") for name, why in suite.absent.items()),
+        *(("left out", f"{reason}: {', '.join(names)}") for reason, names in left_out.items()),
+        *(("no spec", f"{name}: {reason}") for name, reason in suite.absent.items()),
     ]
     print_rows(rows, stream)
     say("", stream)
 
 
-def _by_reason(bench: Bench) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for member, why in bench.idle.items():
-        found.setdefault(why, []).append(str(member))
-    return found
+def _print_outcome(bench: Bench, outcome: Outcome) -> None:
+    """Print a line a run, and how to go on."""
+    from promptpo.matrix.overview import counts, states
 
-
-def _tell(bench: Bench, ended: Ended) -> None:
-    """A line a cell, and what there is to do next."""
-    from promptpo.sweep.overview import counts, states
-
-    order = {name: number for number, name in enumerate(bench.suite.specs)}
-    cells = sorted(ended.statuses.items(), key=lambda cell: order[cell[0].name])
-    print_table(_HEADER, [_row(member, status) for member, status in cells])
+    place = bench.suite.specs.index
+    runs = sorted(outcome.statuses.items(), key=lambda each: place(each[0].name))
+    print_table(_HEADER, [_row(run, status) for run, status in runs])
     say()
-    rows = [("cells", counts(states(ended.statuses.values())))]
-    rows += [("failed", f"{member}: {why}") for member, why in ended.failed]
-    rows += [("to go on", "the same command again")] if ended.unfinished else []
-    print_rows(rows)
+    print_rows([
+        ("cells", counts(states(outcome.statuses))),
+        *(("failed", f"{run}: {reason}") for run, reason in outcome.failed),
+        ("to go on", "the same command again" if outcome.unfinished else ""),
+    ])  # fmt: skip
 
 
-def _row(member: Member, status: RunStatus | None) -> tuple[str, ...]:
-    head = (member.name, member.label, str(member.seed))
+def _row(run: PlannedRun, status: RunStatus | None) -> tuple[str, ...]:
+    head = (run.name, run.label, str(run.seed))
     if status is None:
         return (*head, "", "", "", "", "", "not begun")
+    held_out, score = "", status.held_out
+    if score is not None:
+        rate, held_out = score.get("success_rate"), text.number(score["mean_return"])
+        held_out = held_out if rate is None else f"success {rate:.2f}, {held_out}"
     search = f"{status.search_steps:,}"
     others = f"{status.steps - status.search_steps:,}"
     cost = text.money(status.cost) if status.cost is not None else "unknown"
     ended = f"{status.status}: {status.reason}" if status.reason else status.status
-    return (*head, _held_out(status), search, others, f"{status.calls:,}", cost, ended)
-
-
-def _held_out(status: RunStatus) -> str:
-    score = status.held_out
-    if score is None:
-        return ""
-    rate, mean = score.get("success_rate"), text.number(score["mean_return"])
-    return mean if rate is None else f"success {rate:.2f}, {mean}"
+    return (*head, held_out, search, others, f"{status.calls:,}", cost, ended)

@@ -7,8 +7,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from promptpo import config
-from promptpo.cli.parser import Parser
-from promptpo.cli.settings import add_settings
+from promptpo.cli.parser import Parser, add_settings
 from promptpo.cli.specs import add_specs, given_specs
 from promptpo.common.streams import output
 from promptpo.common.terminal import columns, say
@@ -34,7 +33,7 @@ def parser() -> Parser:
 
 def main(arguments: argparse.Namespace) -> int:
     """Carry out the command: 0 if all specs are true, 1 if a check failed."""
-    from promptpo.checks import FULL, QUICK, Checker, open_replays
+    from promptpo.checks import FULL, QUICK, Checker
     from promptpo.spec import load_spec, shipped_specs
     from promptpo.spec.catalog import expanded
 
@@ -42,15 +41,11 @@ def main(arguments: argparse.Namespace) -> int:
     if bool(named) == arguments.all:
         raise UsageError("name the specs to check, or give --all")
     limit = vars(arguments).get("env_timeout", config.RunConfig.env_timeout)
-    config.check_setting(config.RunConfig, "env_timeout", limit)
     refs = shipped_specs() if arguments.all else expanded(named)
     specs = [load_spec(ref, limit=limit) for ref in refs]
     effort = QUICK if arguments.quick else FULL
     wrong = []
-    with (
-        open_replays([spec.ref for spec in specs], limit) as replays,
-        Checker(effort, replays, limit) as checker,
-    ):
+    with Checker([spec.ref for spec in specs], effort, limit) as checker:
         for spec in specs:
             if not _check(spec, checker, may_lack=arguments.all):
                 wrong.append(spec.name)

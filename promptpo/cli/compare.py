@@ -11,6 +11,7 @@ from promptpo.common import text
 from promptpo.common.files import write_atomically
 from promptpo.common.streams import output
 from promptpo.common.terminal import named, say
+from promptpo.common.values import listed
 from promptpo.errors import UsageError
 from promptpo.ui.tables import console_of
 
@@ -32,9 +33,11 @@ def parser() -> Parser:
         "--to", type=Path, metavar="DIR",
         help=f"folder for the files (default: {_FOLDER}); alone it means all of them",
     )  # fmt: skip
-    files.add_argument("--csv", action="store_true", help="scores, tests and curves as numbers")
-    files.add_argument("--png", action="store_true", help="learning curves, 3.25 inches wide")
-    files.add_argument("--svg", action="store_true", help="the same with text as text, for papers")
+    files.add_argument(
+        "--format", type=listed, default=(), metavar="csv,png,svg",
+        help="files to write: scores, tests and curves as numbers; learning curves, 3.25 inches"
+        " wide; the same with text as text, for papers",
+    )  # fmt: skip
     return p.finish()
 
 
@@ -43,9 +46,7 @@ def main(arguments: argparse.Namespace) -> int:
     from promptpo.comparison import FORMATS, Comparison
 
     compared = Comparison.of(runs.find_all(arguments.runs, arguments.out))
-    formats = [name for name in FORMATS if getattr(arguments, name)]
-    if arguments.to and not formats:
-        formats = list(FORMATS)
+    formats = arguments.format or (FORMATS if arguments.to else ())
     contents = compared.files(formats)  # before the tables: what is missing is said at once
     with named(output()):
         compared.print(console_of(output()))

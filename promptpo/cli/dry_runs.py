@@ -12,8 +12,8 @@ from promptpo.common.terminal import say
 from promptpo.config import RunConfig
 from promptpo.llm.prices import Price, price_of
 from promptpo.llm.settings import BUILTIN
+from promptpo.matrix.plan import Plan, limits_of
 from promptpo.methods import Demand, find_method
-from promptpo.sweep.plan import Plan, limits_of
 
 
 def of_run(settings: RunConfig, folder: Path | None) -> int:
@@ -110,8 +110,8 @@ def of_sweep(
 
     runs = settings_of_runs(specs, seeds, layers, needs_model=False)
     by_spec: dict[str, list[RunConfig]] = {}
-    for member in Plan.of(runs, {}).members:
-        by_spec.setdefault(member.name, []).append(runs[member])
+    for run in Plan.of(runs, {}).runs:
+        by_spec.setdefault(run.name, []).append(runs[run])
     lines = []
     for name, several in by_spec.items():
         settings, expected = several[0], forecast(several[0])  # the seed makes no difference

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpo.cli import runs
-from promptpo.cli.parser import Parser, add_out
-from promptpo.cli.settings import PLAYING_NOTE, add_playing
+from promptpo.cli.parser import PLAYING_NOTE, Parser, add_out, add_playing
 from promptpo.cli.specs import given_spec
 from promptpo.common import text
 from promptpo.common.streams import output

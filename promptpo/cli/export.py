@@ -16,9 +16,8 @@ from promptpo.common.files import write_atomically
 from promptpo.common.terminal import say
 from promptpo.config import RunConfig
 from promptpo.errors import RunError, UsageError
-from promptpo.store.events import read_log
+from promptpo.store.events import FORMAT, read_log
 from promptpo.store.folder import RunFolder
-from promptpo.store.shapes import FORMAT
 
 if TYPE_CHECKING:
     from promptpo.export.minari_dataset import Dataset
@@ -72,11 +71,11 @@ def main(arguments: argparse.Namespace) -> int:
         return 0
     from promptpo.export import write_folder
     from promptpo.export.spec_copy import spec_of_run
-    from promptpo.store.reading import read_record
+    from promptpo.store.run import load_run
 
-    run = read_record(runs.find(arguments.run, arguments.out))
+    run = load_run(runs.find(arguments.run, arguments.out))
     to = arguments.to or run.folder / "export"
-    if note := spec_of_run(run.folder, run.config["spec"])[1]:
+    if note := spec_of_run(run.folder, run.settings["spec"])[1]:
         say(f"promptpo: {note}", sys.stderr)
     for file in write_folder(run, to, force=arguments.force):
         say(text.near_path(file))
@@ -86,7 +85,7 @@ def main(arguments: argparse.Namespace) -> int:
 
         require_minari()
         root = arguments.to / "minari" if arguments.to else None
-        limit = run.config.get("env_timeout") or RunConfig.env_timeout
+        limit = run.settings.get("env_timeout") or RunConfig.env_timeout
         given = (run.folder, root, arguments.author, arguments.force)
         dataset = apart(run.spec, limit, _write_dataset, *given)
         say(f"{text.near_path(dataset.path)}  {dataset.use}")
@@ -95,9 +94,9 @@ def main(arguments: argparse.Namespace) -> int:
 
 def _write_dataset(folder: Path, root: Path | None, author: str | None, force: bool) -> Dataset:
     from promptpo.export.minari_dataset import write_dataset
-    from promptpo.store.reading import read_record
+    from promptpo.store.run import load_run
 
-    return write_dataset(read_record(folder), root, author=author, force=force)
+    return write_dataset(load_run(folder), root, author=author, force=force)
 
 
 def _write_recording(arguments: argparse.Namespace) -> None:

@@ -14,9 +14,9 @@ from promptpo.common.plaintext import clean_line
 from promptpo.common.terminal import say
 from promptpo.common.twins import side_by_side
 from promptpo.errors import PromptPOError, UsageError
-from promptpo.store.summary import Line, line_of
-from promptpo.sweep.folder import sweeps_in
-from promptpo.sweep.overview import counts
+from promptpo.matrix.overview import counts
+from promptpo.matrix.plan import PlanFolder
+from promptpo.store.summary import Summary, summary_of
 
 if TYPE_CHECKING:
     import sandbox
@@ -134,7 +134,7 @@ def list_members(name: str) -> int:
 
 def list_suites() -> int:
     """Print the suites of benchmarks that ship, one a line."""
-    from promptpo.bench.suite_file import shipped_suites
+    from promptpo.matrix.suite import shipped_suites
 
     print_table(("suite", "what it compares"), list(shipped_suites().items()))
     return 0
@@ -156,18 +156,18 @@ def run_rows(out: Path) -> list[tuple[str, ...]]:
 
     Those of a twin stand after those of its original.
     """
-    found = [(folder, _line(folder)) for folder in reversed(runs.all_folders(out))]
-    ordered = side_by_side(found, lambda run: (run[0].parent.name, run[1].twin_of))
-    return [_row(*run) for run in ordered]
+    found = [(folder, _summary(folder)) for folder in reversed(runs.all_folders(out))]
+    ordered = side_by_side(found, lambda item: (item[0].parent.name, item[1].twin_of))
+    return [_row(*item) for item in ordered]
 
 
 def sweep_rows(out: Path, rows: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
     """One row for each sweep, the latest first, and how its runs stand, which are in ``rows``."""
     found: list[tuple[str, ...]] = []
-    for sweep in reversed(sweeps_in(out)):
+    for sweep in reversed(PlanFolder.all_in(out)):
         name = text.near_path(sweep.path)
         states = [status for run, status, *_ in rows if Path(name) in Path(run).parents]
-        states += ["waiting"] * (len(sweep.read().members) - len(states))
+        states += ["waiting"] * (len(sweep.read().runs) - len(states))
         found.append((name, counts(states)))
     return found
 
@@ -177,19 +177,19 @@ def run_row(folder: Path) -> tuple[str, ...]:
 
     What cannot be read is named beside what can.
     """
-    return _row(folder, _line(folder))
+    return _row(folder, _summary(folder))
 
 
-def _line(folder: Path) -> Line:
+def _summary(folder: Path) -> Summary:
     try:
-        return line_of(folder)
+        return summary_of(folder)
     except PromptPOError as e:
-        return Line("unreadable", "", "", "", str(e))
+        return Summary(status="unreadable", problem=str(e))
 
 
-def _row(folder: Path, run: Line) -> tuple[str, ...]:
-    told = "  ".join(filter(None, (run.score, run.problem)))
-    return (text.near_path(folder), run.status, run.best, told)
+def _row(folder: Path, run: Summary) -> tuple[str, ...]:
+    words = "  ".join(filter(None, (run.words, run.problem)))
+    return (text.near_path(folder), run.status, run.best, words)
 
 
 def print_table(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:

@@ -1,30 +1,47 @@
-"""The commands, and the argument parser that each of them fills."""
+"""The commands, the argument parser that each of them fills, and settings as options."""
 
 from __future__ import annotations
 
 import argparse
 import difflib
-import os
+import importlib
+import re
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NoReturn
 
-from promptpo.cli.words import options_first, parts
+from promptpo import config
 from promptpo.common.terminal import columns, say
-from promptpo.common.values import shown
-from promptpo.config import RunConfig
+from promptpo.common.values import shown, unknown_name
+from promptpo.config import PRESETS, PlaySettings, RunConfig, Setting
 from promptpo.errors import UsageError
 from promptpo.version import __version__
 
 
 @dataclass(frozen=True)
 class Command:
-    """A sub-command: the module under ``promptpo.cli`` that holds it, and one line of help."""
+    """A sub-command: one line of help, and the functions that parse and carry it out."""
 
     module: str
     help: str
+    parse: str = "parser"
+    run: str = "main"
+
+    def parser(self) -> Parser:
+        """Return its argument parser."""
+        made: Parser = getattr(self._imported(), self.parse)()
+        return made
+
+    def main(self, arguments: argparse.Namespace) -> int:
+        """Carry it out; returns the exit code."""
+        code: int = getattr(self._imported(), self.run)(arguments)
+        return code
+
+    def _imported(self) -> object:
+        return importlib.import_module(f"promptpo.cli.{self.module}")
 
 
 COMMANDS = {
@@ -41,23 +58,34 @@ COMMANDS = {
     "export": Command("export", "take a run's policy, or its replies, to use them elsewhere"),
     "compare": Command("compare", "runs side by side: scores, tests, learning curves"),
     "bench": Command("bench", "methods on the same specs, seeds and budget, compared"),
-    "help": Command("help", "what there is, or the options of a command"),
+    "help": Command("help", "the commands, the options of one, or all settings"),
 }
-
-#: Commands whose options depend on the method.
-BY_METHOD = ("run", "prompt")
 
 USAGE = "promptpo SPEC [options]\n       promptpo COMMAND ..."
 
+#: Titles of the groups of settings in a command's help, in their order.
+GROUPS = {
+    "task": "task",
+    "model": "language model",
+    "search": "search",
+    "tuning": "tuning",
+    "preparing": "preparing",
+    "limits": "limits: the run stops cleanly at the first one reached",
+    "machine": "machine",
+}
+
+#: Values that begin with a dash: ``--target -1e3``.
+_NUMBER = re.compile(r"-(\d|\.\d|inf|nan)", re.IGNORECASE)
+
 
 def commands_help() -> str:
-    """The commands, one a line."""
+    """Return the commands, one a line."""
     lines = "\n".join(f"  {name:11} {c.help}" for name, c in COMMANDS.items())
     return f"commands (promptpo help COMMAND):\n{lines}"
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """``did you mean '--rounds'?``, or what there is to choose from."""
+    """Return ``did you mean '--rounds'?``, or what there is to choose from."""
     names = list(known)
     near = difflib.get_close_matches(word, names, 1, 0.6)
     return f"did you mean '{near[0]}'?" if near else f"choose from {', '.join(names)}"
@@ -77,32 +105,29 @@ class Parser(argparse.ArgumentParser):
             formatter_class=lambda prog: _Formatter(prog, max_help_position=30, width=width),
         )
         self._positionals.title = "arguments"
-
-    def explain(self, name: str) -> str:
-        """What there is to know of an option that the parser does not; may be empty."""
-        return ""
+        self._negative_number_matcher = _NUMBER  # argparse's own takes -1e3 for an option
 
     def finish(self) -> Parser:
         """Add what every command has, as the last group of the help."""
         other = self.add_argument_group("other")
-        other.add_argument("--no-color", action=_NoColor, help="no colours (as with NO_COLOR=1)")
         other.add_argument("-h", "--help", action="help", help="show this and exit")
         version = f"promptpo {__version__}"
         other.add_argument("--version", action="version", version=version, help="show it and exit")
         return self
 
+    def takes_value(self, option: str) -> bool | None:
+        """Return whether the next word is an option's value; None for an unknown option."""
+        action = self._option_string_actions.get(option)
+        return None if action is None else action.nargs != 0
+
     def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]  # noqa: ANN401
         """Parse options and words, which may stand in any order, or raise UsageError."""
-        argv = list(args or ())
-        for part in parts(argv, self):
-            if part.name and part.action is None:
-                raise UsageError(self._unknown(part.name))
-            if part.action is not None and part.action.nargs is None and part.value is None:
-                raise UsageError(f"{part.name}: expected one argument")
-        known, left = self.parse_known_args(options_first(argv, self), namespace)
-        if left:
-            raise UsageError(f"unexpected argument '{left[0]}'; see {self.prog} --help")
-        return known
+        namespace, rest = self.parse_known_intermixed_args(args, namespace)
+        if rest and is_option(rest[0]):
+            raise UsageError(self._unknown(rest[0].partition("=")[0]))
+        if rest:
+            raise UsageError(f"unexpected argument '{rest[0]}'; see {self.prog} --help")
+        return namespace
 
     def _print_message(self, message: str, file: Any = None) -> None:  # noqa: ANN401
         """Print help or version to what is standard output; argparse's own hides errors."""
@@ -112,17 +137,31 @@ class Parser(argparse.ArgumentParser):
         """Raise instead of exiting, in promptpo's own form."""
         raise UsageError(message.removeprefix("argument "))
 
-    def _unknown(self, name: str) -> str:
+    def _unknown(self, option: str) -> str:
+        """Return the complaint of an unknown option, with the nearest one, or the setting."""
+        from promptpo.run.settings import all_settings, owners_of
+
+        word = option.lstrip("-").replace("-", "_")
+        settings = all_settings()
+        name = word if word in settings else word.removeprefix("no_")
+        own = config.fields(RunConfig)
+        if "--set" in self._option_string_actions and (
+            (name in own and name not in config.OPTIONS) or owners_of(name)
+        ):
+            on = "true" if settings[name].kind is bool else "VALUE"
+            value = on if name == word else "false"
+            where = "" if name in own else f", with --method {owners_of(name)}"
+            return f"unknown option '{option}'; write --set {name}={value}{where}"
         # Without their dashes, which would make any two short options look alike.
-        options = {
-            o.lstrip("-"): o
-            for a in self._actions
-            if a.help != argparse.SUPPRESS
-            for o in a.option_strings
-        }
-        near = difflib.get_close_matches(name.lstrip("-").replace("_", "-"), options, 1, 0.75)
+        options = {o.lstrip("-"): o for a in self._actions for o in a.option_strings}
+        near = difflib.get_close_matches(word.replace("_", "-"), options, 1, 0.75)
         hint = f"did you mean '{options[near[0]]}'?" if near else f"see {self.prog} --help"
-        return f"unknown option '{name}'; {self.explain(name) or hint}"
+        return f"unknown option '{option}'; {hint}"
+
+
+def is_option(word: str) -> bool:
+    """Return whether a word of a command line is an option, and no value such as -1e3."""
+    return word.startswith("-") and word not in ("-", "--") and not _NUMBER.match(word)
 
 
 class _Formatter(argparse.HelpFormatter):
@@ -133,15 +172,134 @@ class _Formatter(argparse.HelpFormatter):
         return "\n\n".join(p if "\n  " in p else textwrap.fill(p, width) for p in paragraphs)
 
 
-class _NoColor(argparse.Action):
-    """An option that turns colours off, in this process and in those that it starts."""
+def add_settings(
+    parser: Parser,
+    names: Iterable[str],
+    aliases: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    words: Mapping[str, str] = MappingProxyType({}),
+    *,
+    methods: bool = False,
+) -> None:
+    """Add settings as options, in groups; what is not given is not in the result.
 
-    def __init__(self, option_strings: Sequence[str], dest: str, help: str) -> None:
-        super().__init__(option_strings, argparse.SUPPRESS, nargs=0, help=help)
+    Those without an option of their own, and with ``methods`` the options of search methods, are
+    given by ``--set``. ``words`` say what some of them mean to a command that plays episodes and
+    does not search.
+    """
+    declared = config.fields(RunConfig)
+    taken = {name: declared[name] for name in names}
+    titles = GROUPS | ({"search": "episodes"} if words else {})
+    for group, title in titles.items():
+        options = [taken[n] for n in config.OPTIONS if n in taken and taken[n].group == group]
+        if not options:
+            continue
+        added = parser.add_argument_group(title)
+        for s in options:
+            _add_option(added, s, aliases.get(s.name, ()), words.get(s.name, s.help))
+    rare = [name for name in taken if name not in config.OPTIONS]
+    if methods:
+        text = "any other setting, or an option of the method: `promptpo help settings` shows them"
+    else:
+        text = f"one of {', '.join(rare)}: `promptpo help settings` says what they are"
+    parser.add_argument(
+        "--set", action=_Set, known=None if methods else taken, metavar="NAME=VALUE", help=text
+    )
 
-    def __call__(self, *_: object) -> None:
-        """Say so in the way that every library knows (https://no-color.org)."""
-        os.environ["NO_COLOR"] = "1"
+
+def _add_option(
+    group: argparse._ArgumentGroup, s: Setting, aliases: Sequence[str], words: str
+) -> None:
+    if s.kind is bool:
+        group.add_argument(
+            s.flag, dest=s.name, action="store_true", default=argparse.SUPPRESS, help=words
+        )
+        return
+    kinds = {int: "N", float: "X", str: s.name.upper()}
+    choices = () if "auto" in s.words and s.kind is not str else s.words
+    group.add_argument(
+        *aliases,
+        s.flag,
+        dest=s.name,
+        default=argparse.SUPPRESS,
+        action=_Listing if s.several else "store",
+        type=s.read,
+        metavar="|".join(s.several or choices) or s.metavar or kinds[s.kind],
+        help=help_of(words, s.default),
+    )
+
+
+def help_of(words: str, default: object) -> str:
+    """Return help with the default, as argparse formats it."""
+    text = words.replace("%", "%%")
+    if default is None or default == "":
+        return text
+    shorter = f"{default:g}" if isinstance(default, float) else str(default)
+    return f"{text} (default: {shorter.lower() if isinstance(default, bool) else shorter})"
+
+
+#: The last lines in the help of commands that play the policy of a run, or a policy's file.
+PLAYING_NOTE = "What is not given is as it was in the run; a policy's file needs SPEC."
+
+
+def add_playing(parser: Parser, purpose: str, *also: str) -> None:
+    """Add the settings of a command that plays held-out episodes for a purpose.
+
+    ``also`` are other names of the option that says how many.
+    """
+    words = {
+        "test_episodes": f"held-out episodes to {purpose}",
+        "seed": "seed of the held-out episodes",
+    }
+    add_settings(parser, config.fields(PlaySettings), {"test_episodes": also}, words)
+
+
+def add_preset(to: argparse._ActionsContainer) -> None:
+    """Add ``--preset``, whose help says what each one sets."""
+    values = "; ".join(
+        f"{preset}: " + ", ".join(f"{k} {str(v).lower()}" for k, v in settings.items())
+        for preset, settings in PRESETS.items()
+    )
+    to.add_argument("--preset", type=_preset, metavar="|".join(PRESETS), help=values)
+
+
+def _preset(name: str) -> str:
+    if name not in PRESETS:
+        raise UsageError(unknown_name("preset", name, PRESETS))
+    return name
+
+
+class _Listing(argparse.Action):
+    """An option that may be repeated: its values, separated by commas."""
+
+    def __call__(self, _: object, namespace: argparse.Namespace, value: Any, *__: object) -> None:  # noqa: ANN401
+        """Add one value to those before it."""
+        before = getattr(namespace, self.dest, "")
+        setattr(namespace, self.dest, f"{before},{value}" if before else value)
+
+
+class _Set(argparse.Action):
+    """``--set NAME=VALUE``, where NAME is one of ``known``, or if that is None any setting."""
+
+    def __init__(
+        self, option_strings: Sequence[str], dest: str, known: Mapping[str, Setting] | None,
+        metavar: str, help: str,
+    ) -> None:  # fmt: skip
+        super().__init__(option_strings, argparse.SUPPRESS, metavar=metavar, help=help)
+        self.known = known
+
+    def __call__(self, _: object, namespace: argparse.Namespace, value: Any, *__: object) -> None:  # noqa: ANN401
+        """Read the value, and have it beside the options. Raises UsageError."""
+        key, equals, text = value.partition("=")
+        name = key.strip().replace("-", "_")
+        known = config.fields(RunConfig) if self.known is None else self.known
+        if not equals:
+            raise UsageError(f"--set {value}: write it as NAME=VALUE, as in --set act_timeout=2")
+        if name in known:
+            setattr(namespace, name, known[name].read(text))
+        elif self.known is None and name not in ("methods", "options"):
+            setattr(namespace, name, config.literal(text))  # of a method: checked once it is known
+        else:
+            raise UsageError(unknown_name("setting", key, known))
 
 
 def add_out(to: argparse._ActionsContainer) -> None:
@@ -151,8 +309,8 @@ def add_out(to: argparse._ActionsContainer) -> None:
     to.add_argument("--out", type=Path, default=Path(default), metavar="DIR", help=words)
 
 
-def converter(kind: type, least: float | None = None, most: float = 0) -> Callable[[str], Any]:
-    """An argparse type whose complaint says what the value must be; ``least`` to ``most``."""
+def converter(kind: type, least: float, most: float) -> Callable[[str], Any]:
+    """Return an argparse type: a number from ``least`` to ``most``."""
 
     def convert(text: str) -> Any:  # noqa: ANN401
         try:
@@ -160,22 +318,10 @@ def converter(kind: type, least: float | None = None, most: float = 0) -> Callab
         except ValueError:
             words = {int: "a whole number", float: "a number"}
             raise argparse.ArgumentTypeError(f"must be {words[kind]}, not {shown(text)}") from None
-        if least is not None and not least <= value <= most:
+        if not least <= value <= most:
             raise argparse.ArgumentTypeError(
                 f"must be from {least:g} to {most:g}, not {shown(value)}"
             )
         return value
-
-    return convert
-
-
-def one_of(names: Iterable[str]) -> Callable[[str], str]:
-    """An argparse type: one of some names; its complaint tells the nearest."""
-    known = tuple(names)
-
-    def convert(text: str) -> str:
-        if text not in known:
-            raise argparse.ArgumentTypeError(f"{shown(text)} is not known; {nearest(text, known)}")
-        return text
 
     return convert

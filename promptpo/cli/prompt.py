@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import argparse
 
-from promptpo import config
-from promptpo.cli.parser import Parser
-from promptpo.cli.settings import add_preset, add_settings
+from promptpo.cli.parser import Parser, add_preset, add_settings
 from promptpo.cli.specs import add_specs, given_spec
 from promptpo.common.terminal import say
-from promptpo.config import RunConfig
 from promptpo.errors import UsageError
-from promptpo.methods import check_tunes, find_method, own_defaults
-from promptpo.run.options import build
+from promptpo.methods import check_tunes, find_method
+from promptpo.run.settings import build
 
 #: The settings that show in a prompt.
 _SHOWN = (
@@ -29,12 +26,11 @@ _SHOWN = (
 )
 
 
-def parser(method: str = RunConfig.method) -> Parser:
-    """The spec, the settings that show in a prompt, and the method's own."""
+def parser() -> Parser:
+    """The spec, and the settings that show in a prompt."""
     p = Parser("prompt")
     add_specs(p)
-    own = config.fields(find_method(method).Options)
-    add_settings(p, ("spec", *_SHOWN, *own), method=method, defaults=own_defaults(method))
+    add_settings(p, ("spec", *_SHOWN), methods=True)
     add_preset(p.add_argument_group("where settings come from"))
     return p.finish()
 

@@ -12,22 +12,19 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
+from promptpo import config
 from promptpo.cli import dry_runs, runs, sweep
-from promptpo.cli.parser import USAGE, Parser, commands_help
-from promptpo.cli.settings import add_preset, add_settings
+from promptpo.cli.parser import USAGE, Parser, add_preset, add_settings, commands_help
 from promptpo.cli.specs import add_specs, given_specs
 from promptpo.common.streams import output
 from promptpo.common.terminal import say
 from promptpo.config import RunConfig
 from promptpo.errors import EXIT_INTERRUPTED, UsageError
-from promptpo.methods import own_defaults
-from promptpo.run import options
-from promptpo.run.config_file import load_toml
-from promptpo.sweep.folder import SweepFolder
-from promptpo.sweep.plan import read_seeds
+from promptpo.matrix.plan import PlanFolder, read_seeds
+from promptpo.run.settings import build, load_toml, merge
 
 if TYPE_CHECKING:
-    from promptpo.run import Result
+    from promptpo.store.run import Run
 
 EXAMPLES = """\
 examples:
@@ -38,26 +35,16 @@ examples:
   promptpo --resume latest                       continue the last run"""
 
 
-class RunParser(Parser):
-    """Knows of the options that other methods have."""
-
-    def explain(self, name: str) -> str:
-        """Which methods have it."""
-        word = name.lstrip("-").replace("-", "_")
-        owners = options.owners_of(word) or options.owners_of(word.removeprefix("no_"))
-        return f"it is an option of --method {owners}" if owners else ""
-
-
-def parser(method: str = RunConfig.method) -> Parser:
-    """Every setting of a run, and where settings may come from."""
-    p = RunParser("run", epilog=f"{commands_help()}\n\n{EXAMPLES}")
+def parser() -> Parser:
+    """Return the parser of a search: its settings, and where settings may come from."""
+    p = Parser("run", epilog=f"{commands_help()}\n\n{EXAMPLES}")
     p.description = (
         "Find a readable policy for a sequential task: a language model writes policies, sees how"
         " they behave in the simulator, and writes better ones."
     )
     p.usage = USAGE
     add_specs(p, several=True)
-    add_settings(p, options.fields(method), method=method, defaults=own_defaults(method))
+    add_settings(p, config.fields(RunConfig), methods=True)
     several = p.add_argument_group("several runs side by side (each its own; limits hold for each)")
     several.add_argument(
         "--seeds",
@@ -127,18 +114,18 @@ def main(arguments: argparse.Namespace) -> int:
     )
 
 
-def _sweep_of(name: str, layers: Sequence[Mapping[str, Any]]) -> SweepFolder | None:
+def _sweep_of(name: str, layers: Sequence[Mapping[str, Any]]) -> PlanFolder | None:
     """The sweep that is to be resumed, if it is one; ``latest`` is that of the latest run."""
-    given = options.merge(*layers)
+    given = merge(*layers)
     out = Path(given.get("out", RunConfig.out))
     if name == "latest":
-        return SweepFolder.around(runs.find(name, out, given.get("spec")))
-    return SweepFolder.find(name, out)
+        return PlanFolder.around(runs.find(name, out, given.get("spec")))
+    return PlanFolder.find(name, out)
 
 
 def _spec_of(layers: Sequence[Mapping[str, Any]]) -> str:
     """The spec that is given. Raises UsageError where none is."""
-    if spec := options.build(*layers).spec:
+    if spec := build(*layers).spec:
         return spec
     raise UsageError(
         "no spec; name a spec file or a shipped spec, as in: promptpo cartpole"
@@ -169,7 +156,7 @@ def _attach() -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def execute(settings: RunConfig, folder: Path | None, *, as_json: bool) -> Result:
+def execute(settings: RunConfig, folder: Path | None, *, as_json: bool) -> Run:
     """Carry out a run, and show how it goes."""
     from promptpo import api
     from promptpo.common.streams import Steady
@@ -188,7 +175,7 @@ def execute(settings: RunConfig, folder: Path | None, *, as_json: bool) -> Resul
     return result
 
 
-def exit_code(result: Result) -> int:
+def exit_code(result: Run) -> int:
     """What a command that has carried out a run ends with."""
     return EXIT_INTERRUPTED if result.status == "interrupted" else 0
 
@@ -197,7 +184,7 @@ def _resumed(name: str, layers: Sequence[Mapping[str, Any]]) -> tuple[RunConfig,
     """The run to continue, and its settings with those replaced that are given and may change."""
     from promptpo.run.settings import resumed_config
 
-    given = options.merge(*layers)
+    given = merge(*layers)
     out = Path(given.pop("out", RunConfig.out))
     spec = given.pop("spec", None)
     folder = runs.find(name, out, spec)

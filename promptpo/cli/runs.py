@@ -9,7 +9,7 @@ from pathlib import Path
 
 from promptpo.config import RunConfig
 from promptpo.errors import RunError, SpecError
-from promptpo.sweep.folder import DEPTHS, SweepFolder
+from promptpo.matrix.plan import DEPTHS, PlanFolder
 
 #: What a command says of an argument that names a run.
 NAMES = "a run's folder, 'latest', or a spec's name for its latest run"
@@ -61,7 +61,7 @@ def find_all(names: Iterable[str], out: Path) -> list[Path]:
     """
     found: list[Path] = []
     for name in names:
-        sweep = SweepFolder.find(name, out)
+        sweep = PlanFolder.find(name, out)
         if sweep is None:
             found.append(find(name, out))
         elif inside := sweep.runs():

@@ -13,7 +13,7 @@ from promptpo.errors import UsageError
 
 def add_specs(to: argparse._ActionsContainer, words: str = "", *, several: bool = False) -> None:
     """Add SPEC as an argument beside the option ``--spec``; ``given_specs`` takes both out."""
-    help_ = words or config.fields()["spec"].metadata["help"]
+    help_ = words or config.fields(config.RunConfig)["spec"].help
     to.add_argument(
         "specs",
         nargs="*" if several else "?",

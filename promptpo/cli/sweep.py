@@ -7,129 +7,116 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO, cast
+from typing import Any, TextIO, cast
 
-from promptpo import config
-from promptpo.bench.suite import FILE
 from promptpo.common import text
 from promptpo.common.streams import output
 from promptpo.common.terminal import say
 from promptpo.common.twins import side_by_side
 from promptpo.config import RunConfig
 from promptpo.errors import EXIT_INTERRUPTED, PromptPOError, UsageError
+from promptpo.matrix.plan import SUITE_FILE, Plan, PlanFolder, PlannedRun, limits_of
 from promptpo.methods import find_method
-from promptpo.run import options
-from promptpo.sweep.folder import SweepFolder
-from promptpo.sweep.plan import Member, Plan, limits_of
-
-if TYPE_CHECKING:
-    from promptpo.sweep.course import Ended
-    from promptpo.sweep.schedule import Task
+from promptpo.run.settings import changes, merge
 
 
 def settings_of_runs(
     specs: Sequence[str], seeds: Sequence[int], layers: Sequence[Mapping[str, Any]], **more: bool
-) -> dict[Member, RunConfig]:
-    """Each run and its settings, for each spec and seed; without seeds those of the settings.
+) -> dict[PlannedRun, RunConfig]:
+    """Return each run and its settings, for each spec and seed; without seeds, of one seed.
 
     Raises UsageError, SpecError or ModelError before anything is begun.
     """
     from promptpo.run.settings import configure
     from promptpo.spec import load_spec
 
-    found: dict[Member, RunConfig] = {}
+    planned: dict[PlannedRun, RunConfig] = {}
     twins: dict[str, str] = {}
     for ref in specs:
         settings = configure(*layers, {"spec": ref}, **more)
         spec = load_spec(ref, published=settings.published_prompt, limit=settings.env_timeout)
         twins[spec.name] = spec.twin_of
         for seed in seeds or (settings.seed,):
-            found[Member(spec.ref, spec.name, seed)] = settings
-    ordered = side_by_side(found, lambda member: (member.name, twins[member.name]))
-    return {member: found[member] for member in ordered}
+            planned[PlannedRun(spec.ref, spec.name, seed)] = settings
+    ordered = side_by_side(planned, lambda run: (run.name, twins[run.name]))
+    return {run: planned[run] for run in ordered}
 
 
 def begin(specs: Sequence[str], seeds: Sequence[int], layers: Sequence[Mapping[str, Any]]) -> int:
-    """Start a run for each spec and seed; returns an exit code."""
+    """Start a run for each spec and seed; return an exit code."""
     from promptpo.llm.prices import check_priced
     from promptpo.llm.providers import check_configured
     from promptpo.trackers import check_ready
 
-    members = settings_of_runs(specs, seeds, layers)
-    for settings in members.values():
+    planned = settings_of_runs(specs, seeds, layers)
+    for settings in planned.values():
         if find_method(settings.method).needs_model:
             check_configured(settings.model or "", settings.api_base)
             check_priced(settings.model or "", settings.max_cost)
         check_ready(settings.trackers)
-    given = options.merge(*layers)
+    given = merge(*layers)
     out = Path(given.pop("out", RunConfig.out))
     given["model"] = given.get("model") or os.environ.get("PROMPTPO_MODEL", "").strip() or None
     shared = {k: v for k, v in given.items() if k not in ("spec", "seed") and v is not None}
-    plan = Plan.of(members, shared)
-    folder = SweepFolder.create(out, plan)
-    return _go_on(folder, plan, {})
+    plan = Plan.of(planned, shared)
+    return _run(PlanFolder.create(out, plan), plan, {})
 
 
-def resume(folder: SweepFolder, layers: Sequence[Mapping[str, Any]]) -> int:
-    """Go on with what is missing of a sweep; returns an exit code.
+def resume(folder: PlanFolder, layers: Sequence[Mapping[str, Any]]) -> int:
+    """Go on with what is missing of a sweep; return an exit code.
 
-    What is given is for all of its runs. Raises UsageError where it shaped what is done already.
+    The given settings are for all of its runs. Raises UsageError for one that shaped what is done.
     """
-    if (folder.path / FILE).is_file():
+    if (folder.path / SUITE_FILE).is_file():
         words = "its runs are those of a benchmark: `promptpo bench` with the suite's file goes on"
         raise UsageError(f"{folder.path}: {words}")
-    plan, given = folder.read(), options.merge(*layers)
+    plan, given = folder.read(), merge(*layers)
     given.pop("out", None)
-    changed = {k: v for k, v in given.items() if plan.settings.get(k) != v}
-    method = str(plan.settings.get("method", RunConfig.method))
-    known = options.fields(method)
-    for name, value in changed.items():
-        if name not in known or not known[name].metadata["resumable"]:
-            spelled = options.flag(name, method) if name in known else f"--{name}"
-            raise UsageError(
-                f"{spelled} cannot change when a sweep is resumed; leave it out or start a new one"
-            )
-        config.check_setting(options.kind_of(name, method), name, value)
-    return _go_on(folder, replace(plan, settings={**plan.settings, **changed}), changed)
+    changed = changes(plan.settings, given, "sweep")
+    return _run(folder, replace(plan, settings={**plan.settings, **changed}), changed)
 
 
-def _go_on(folder: SweepFolder, plan: Plan, changed: Mapping[str, Any]) -> int:
-    """Carry out what is missing, and compare; ``changed`` settings open ended runs again."""
+def _run(folder: PlanFolder, plan: Plan, changed: Mapping[str, Any]) -> int:
+    """Carry out what is missing, and compare; ``changed`` settings reopen ended runs."""
     from promptpo.common.streams import Steady
-    from promptpo.sweep.course import go_on
+    from promptpo.matrix.overview import counts, states
+    from promptpo.matrix.runner import run_plan
 
     stream = cast("TextIO", Steady(output()))
+    here = text.near_path(folder.path)
 
-    def announce(tasks: Sequence[Task], cores: int | None) -> None:
-        _announce(folder, plan, at_once(len(tasks), plan.workers, cores), stream)
+    def announce(runs: int, cores: int | None) -> None:
+        specs, limits = dict.fromkeys(run.name for run in plan.runs), limits_of(plan.settings)
+        rows = [
+            ("sweep", here),
+            ("runs", f"{len(plan.runs)} of {', '.join(specs)}"),
+            ("at once", at_once(runs, plan.workers, cores)),
+            ("limits", f"for each run: {limits}" if limits else ""),
+        ]
+        print_rows(rows, stream)
+        say("", stream)
 
-    ended = go_on(folder, plan, stream, announce, changed)
+    outcome = run_plan(folder, plan, stream, announce, changed)
     say()
-    if ended.code != EXIT_INTERRUPTED:
+    interrupted = outcome.code == EXIT_INTERRUPTED
+    if not interrupted:
         _compare(folder)
-    _close(folder, ended)
-    return ended.code
-
-
-def _announce(folder: SweepFolder, plan: Plan, at_once: str, stream: TextIO) -> None:
-    specs = dict.fromkeys(member.name for member in plan.members)
-    limits = limits_of(plan.settings)
-    rows = [
-        ("sweep", text.near_path(folder.path)),
-        ("runs", f"{len(plan.members)} of {', '.join(specs)}"),
-        ("at once", at_once),
-        ("limits", f"for each run: {limits}" if limits else ""),
-    ]
-    print_rows(rows, stream)
-    say("", stream)
+    print_rows([
+        ("runs", counts(states(outcome.statuses))),
+        *(("failed", f"{run}: {reason}") for run, reason in outcome.failed),
+        ("report", text.near_path(folder.page) if folder.page.is_file() else ""),
+        ("compare", "" if interrupted else f"{text.program()} compare {here}"),
+        ("resume", f"{text.program()} --resume {here}" if outcome.unfinished else ""),
+    ])  # fmt: skip
+    return outcome.code
 
 
 def at_once(runs: int, workers: int | None, cores: int | None = None) -> str:
-    """How many of so many runs go side by side, in words; empty where there are none.
+    """Return how many of so many runs go side by side, in words; empty where there are none.
 
-    ``cores`` are those of a cluster, where they are played on one.
+    ``cores`` are those of a cluster that plays the episodes.
     """
-    from promptpo.sweep.schedule import slots
+    from promptpo.matrix.runner import slots
 
     places = slots(runs, workers, cores)
     each = sorted({place.workers for place in places})
@@ -138,14 +125,14 @@ def at_once(runs: int, workers: int | None, cores: int | None = None) -> str:
 
 
 def print_rows(rows: Sequence[tuple[str, str]], stream: TextIO | None = None) -> None:
-    """Labels and words, a line each; those without words are left out."""
+    """Print labels and words, a line each; those without words are left out."""
     for label, words in rows:
         if words:
             say(f"{label:11}  {words}", stream)
 
 
-def _compare(folder: SweepFolder) -> None:
-    """Tables of all runs that have begun, and a page that shows them."""
+def _compare(folder: PlanFolder) -> None:
+    """Print tables of all runs that have begun, and write a page that shows them."""
     from promptpo.comparison import Comparison
     from promptpo.report import write_report
     from promptpo.ui.tables import console_of
@@ -157,18 +144,3 @@ def _compare(folder: SweepFolder) -> None:
             write_report(runs, folder.page)
         except PromptPOError as e:
             say(f"promptpo: {folder.page} could not be written: {e}", sys.stderr)
-
-
-def _close(folder: SweepFolder, ended: Ended) -> None:
-    from promptpo.sweep.overview import counts, states
-
-    here = text.near_path(folder.path)
-    rows = [("runs", counts(states(ended.statuses.values())))]
-    rows += [("failed", f"{member}: {reason}") for member, reason in ended.failed]
-    if folder.page.is_file():
-        rows.append(("report", text.near_path(folder.page)))
-    if ended.code != EXIT_INTERRUPTED:
-        rows.append(("compare", f"{text.program()} compare {here}"))
-    if ended.unfinished:
-        rows.append(("resume", f"{text.program()} --resume {here}"))
-    print_rows(rows)

@@ -13,15 +13,14 @@ from typing import TYPE_CHECKING, Any
 from promptpo import config
 from promptpo.cli import run, runs
 from promptpo.cli.listing import print_table
-from promptpo.cli.parser import Parser
-from promptpo.cli.settings import add_settings
+from promptpo.cli.parser import Parser, add_settings
 from promptpo.cli.specs import given_specs
 from promptpo.common.files import write_atomically
 from promptpo.common.terminal import say
 from promptpo.common.text import near_path
 from promptpo.config import RunConfig
 from promptpo.errors import UsageError
-from promptpo.run.options import build, played_again
+from promptpo.run.settings import build, played_again
 
 if TYPE_CHECKING:
     from promptpo.export.learned import Learned
@@ -49,7 +48,7 @@ def parser() -> Parser:
     p.add_argument("--to", type=Path, metavar="FILE", help="also write the policy to this file")
     p.add_argument("--list", action="store_true", help="print the constants, and tune nothing")
     p.add_argument("--json", action="store_true", help="print JSON: the run's end, or the list")
-    words = {"out": config.fields()["out"].metadata["help"]}
+    words = {"out": config.fields(RunConfig)["out"].help}
     add_settings(p, ("tune_steps", *_SETTINGS), {"tune_steps": ("--steps",)}, words)
     return p.finish()
 
@@ -77,7 +76,7 @@ def main(arguments: argparse.Namespace) -> int:
         _print_constants(constants, as_json=as_json)
         return 0
     if not constants:
-        hint = "; --constants auto takes all that are found" if which == "declared" else ""
+        hint = "; --set constants=auto takes all that are found" if which == "declared" else ""
         raise UsageError(f"{player.label}: no constants to tune: no number is assigned{hint}")
     learned = player.file.learned if player.file.prepared else None
     if to is not None and learned is not None:

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from promptpo.cli import runs
-from promptpo.cli.parser import Parser, add_out, converter
-from promptpo.cli.settings import PLAYING_NOTE, add_playing
+from promptpo.cli.parser import PLAYING_NOTE, Parser, add_out, add_playing, converter
 from promptpo.cli.specs import add_specs, given_spec
 from promptpo.common.terminal import say
 from promptpo.common.values import shown

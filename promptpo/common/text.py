@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from promptpo.common import bounds
 
 if TYPE_CHECKING:
-    from promptpo.outcomes import Rollout
+    from promptpo.outcomes import Rollout, Stream
     from promptpo.stats import Interval
 
 
@@ -115,6 +115,20 @@ def life_words(run: Rollout) -> str:
     places = dict.fromkeys(round(i * last / 9) for i in range(10)) if last > 9 else range(last + 1)
     shown = [f"{curve[i].episode}: {number(curve[i].mean_return)}" for i in places]
     return f"return by episode of a life: {', '.join(shown)}" if shown else ""
+
+
+def held_out_rows(run: Rollout) -> list[tuple[str, str]]:
+    """Return the score of held-out episodes, or why there is none, as labelled lines."""
+    if run.error is not None:
+        return [("held-out", f"failed: {gist(run.error)}")]
+    words = filter(None, (success_words(run), return_words(run), life_words(run)))
+    return [("held-out" if i == 0 else "", w) for i, w in enumerate(words)]
+
+
+def steps(counts: Mapping[Stream, int], *, test: str = "test") -> str:
+    """Return ``search 200, test 100`` for environment steps by stream; ``test`` names the last."""
+    parts = [f"{test if k == 'test' else k} {n:,}" for k, n in counts.items() if n]
+    return ", ".join(parts) or "none"
 
 
 def _between(interval: Interval, form: str = "") -> str:

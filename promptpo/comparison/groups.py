@@ -68,7 +68,7 @@ def panels(histories: Sequence[History]) -> tuple[Panel, ...]:
     """
     tasks: dict[tuple[str, str], list[History]] = {}
     for history in side_by_side(histories, lambda h: (h.run.spec, h.run.twin_of)):
-        sha = str(history.run.run.get("spec", {}).get("sha") or "")
+        sha = str(history.run.header.get("spec", {}).get("sha") or "")
         tasks.setdefault((history.run.spec, sha), []).append(history)
     names = [name for name, _ in tasks]
     return tuple(
@@ -102,7 +102,7 @@ def _label(settings: Mapping[str, Any], names: Sequence[str]) -> str:
 
 def _identity(history: History) -> dict[str, Any]:
     """The settings that are compared, method and model first; defaults where a log has none."""
-    known = {n: field.default for n, field in config.fields().items() if n != "facts"}
+    known = {n: s.default for n, s in config.fields(config.RunConfig).items() if n != "facts"}
     known |= history.run.settings
     first = {name: known.pop(name) for name in ("method", "model")}
     return {**first, **{k: v for k, v in known.items() if k not in _CIRCUMSTANCES}}

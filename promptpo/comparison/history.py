@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from promptpo.store.reading import RunRecord, read_record
+from promptpo.store.run import Run, load_run
 from promptpo.types import Rollout, Score
 
 
@@ -26,7 +26,7 @@ class Point:
 class History:
     """A run, and its learning curve: one point for each candidate that got through its episodes."""
 
-    run: RunRecord
+    run: Run
     points: tuple[Point, ...]
 
     @property
@@ -37,13 +37,13 @@ class History:
     @property
     def held_out(self) -> Rollout | None:
         """The held-out episodes of its best policy; None where they are missing or failed."""
-        test = self.run.held_out
+        test = self.run.test
         return None if test is None or test.error is not None or not test.returns else test
 
 
 def read_history(folder: Path) -> History:
     """A run's history from its folder. Raises RunError where it cannot be read."""
-    run, best = read_record(folder), Score(failed=True)
+    run, best = load_run(folder), Score(failed=True)
     scored = [trial for trial in run.trials.values() if not trial.score.failed]
     points = []
     for trial in sorted(scored, key=lambda t: (t.at_steps, t.at.calls)):

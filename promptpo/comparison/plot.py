@@ -62,7 +62,7 @@ def figures(panels: Sequence[Panel], formats: Sequence[str]) -> dict[str, bytes]
     """
     found: dict[str, bytes] = {}
     axes: tuple[Axis, ...] = ("steps", "cost")
-    with paper_style("--png and --svg need"):
+    with paper_style("png and svg need"):
         for axis in axes:
             drawn = [panel for panel in panels if has_curve(panel, axis)]
             if not drawn:

@@ -54,7 +54,7 @@ def _run_values(panel: Panel, group: Group, history: History) -> list[object]:
     steps = [run.usage.steps.get(name, 0) for name in _STREAMS]
     return [
         *(panel.name, group.label, f"{run.folder.parent.name}/{run.folder.name}"),
-        *(run.config.get("seed"), run.status, run.reason, run.best),
+        *(run.settings.get("seed"), run.status, run.reason, run.best_name),
         *scores,
         len(test.returns) if test else 0,
         *steps,

@@ -13,7 +13,7 @@ from promptpo.comparison.measures import Measure, Sample
 from promptpo.comparison.scores import sample_score
 from promptpo.stats import Interval
 from promptpo.store.codec import score_data
-from promptpo.store.record import Record
+from promptpo.store.run import Run
 from promptpo.ui.tables import Row, Table
 
 SCORES: Row = ("", "", "runs", "success", "return", "steps", "cost", "state")
@@ -102,12 +102,12 @@ def _run_row(group: str, history: History) -> Row:
         score = text.score(score_data(test.score))
     elif best is not None:
         score = f"{text.score(score_data(best.score))} in search"
-    seed = str(run.config.get("seed", ""))
+    seed = str(run.settings.get("seed", ""))
     steps = text.number(run.usage.searched)
     return (run.folder.name, group, seed, run.status, score, steps, cost_words([run]))
 
 
-def cost_words(runs: Sequence[Record]) -> str:
+def cost_words(runs: Sequence[Run]) -> str:
     """Mean cost of runs; one unknown price makes it unknown. Empty where no model is asked."""
     if not any(run.asks_model for run in runs):
         return ""
@@ -156,7 +156,7 @@ def notes(panels: Sequence[Panel]) -> list[str]:
         found.append(
             "Replayed replies: the spread over seeds is that of the episodes, not of the model."
         )
-    seeds = [[run.run.config.get("seed") for run in group.runs] for group in groups]
+    seeds = [[run.run.settings.get("seed") for run in group.runs] for group in groups]
     if any(len(set(s)) < len(s) for s in seeds):
         found.append("Runs of one group share a seed: they met the same episodes.")
     if any(1 < len(group.tests) < 5 for group in groups):

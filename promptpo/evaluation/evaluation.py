@@ -11,9 +11,8 @@ from promptpo.common import text
 from promptpo.comparison.measures import Measure, episode_values
 from promptpo.spec import Reference
 from promptpo.stats import Interval
-from promptpo.store.codec import encode
+from promptpo.store.codec import digest, encode
 from promptpo.store.evals import ScoredPolicy
-from promptpo.store.memo import digest
 from promptpo.types import Rollout, Score
 from promptpo.ui import html
 from promptpo.ui.summary import Row, reference_rows

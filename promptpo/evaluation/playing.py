@@ -22,7 +22,7 @@ from promptpo.rollout import (
     rehearse,
     worker_settings,
 )
-from promptpo.run.options import build, played_again
+from promptpo.run.settings import build, played_again
 from promptpo.spec import EnvSpec, load_spec
 from promptpo.types import Rollout
 

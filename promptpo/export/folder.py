@@ -17,9 +17,9 @@ from promptpo.export.spec_copy import FOLDER, bundle_files, spec_of_run
 from promptpo.llm import find_recording, load_header
 from promptpo.spec import EnvSpec, load_spec, spec_text
 from promptpo.spec.bundle import bundle_of
+from promptpo.store.codec import digest
 from promptpo.store.folder import RunFolder
-from promptpo.store.memo import digest
-from promptpo.store.reading import RunRecord
+from promptpo.store.run import Run
 from promptpo.types import Candidate
 from promptpo.version import __version__
 
@@ -68,7 +68,7 @@ $run: no language model had a part in it, and it stands under the licence below.
 let it move anything."""
 
 
-def write_folder(run: RunRecord, to: Path, *, force: bool = False) -> list[Path]:
+def write_folder(run: Run, to: Path, *, force: bool = False) -> list[Path]:
     """Write the best policy of a run into the folder ``to``, and return the files.
 
     Raises RunError where the run has no policy, or its spec has changed since; UsageError where a
@@ -86,10 +86,10 @@ def write_folder(run: RunRecord, to: Path, *, force: bool = False) -> list[Path]
     return [to / name for name in contents]
 
 
-def folder_files(run: RunRecord) -> dict[str, str | bytes]:
+def folder_files(run: Run) -> dict[str, str | bytes]:
     """The files of the exported folder by their name. Raises RunError as ``write_folder``."""
     spec, candidate = spec_of(run), best_of(run)
-    played = run.held_out or candidate.rollout
+    played = run.test or candidate.rollout
     file = RunFolder(run.folder).best_policy
     learned = PolicyFile.read(file).learned if candidate.prepared else None
     maker = Maker.of(candidate.source or "", learned)
@@ -110,21 +110,21 @@ def folder_files(run: RunRecord) -> dict[str, str | bytes]:
     }
 
 
-def spec_of(run: RunRecord) -> EnvSpec:
+def spec_of(run: Run) -> EnvSpec:
     """The spec of a run: the original, or the run's own copy.
 
     Raises SpecError where there is none, RunError where it has changed and the run has no copy.
     """
-    ref, _ = spec_of_run(run.folder, run.config["spec"])
-    spec = load_spec(ref, published=run.config.get("published_prompt", False))
-    if spec.path and digest(spec_text(spec)) != run.run["spec"]["sha"]:
+    ref, _ = spec_of_run(run.folder, run.settings["spec"])
+    spec = load_spec(ref, published=run.settings.get("published_prompt", False))
+    if spec.path and digest(spec_text(spec)) != run.header["spec"]["sha"]:
         raise RunError(
             f"{spec.path}: the spec has changed since {run.folder} began; put it back as it was"
         )
     return spec
 
 
-def best_of(run: RunRecord) -> Candidate:
+def best_of(run: Run) -> Candidate:
     """The best candidate of a run. Raises RunError where there is none yet."""
     trial, file = run.best_trial, RunFolder(run.folder).best_policy
     if trial is None or not file.is_file():
@@ -139,19 +139,19 @@ def best_of(run: RunRecord) -> Candidate:
     return trial.candidate
 
 
-def name_of(run: RunRecord) -> str:
+def name_of(run: Run) -> str:
     """``SPEC/DATE-TIME``, as its folder is named."""
     return f"{run.folder.parent.name}/{run.folder.name}"
 
 
-def writer_of(run: RunRecord) -> str:
+def writer_of(run: Run) -> str:
     """Which model wrote the policies, in words; of a replay, what its recording says."""
     if not run.asks_model:
         return f"no model (the method {run.method} made it)"
     if run.synthesized:
         return "no language model: the builtin synthesizer (--model builtin)"
-    if run.given_file:
-        return run.given_file
+    if run.given:
+        return Path(run.given).name
     if run.model == "manual":
         return "whoever answered the prompts (--model manual)"
     if not run.replayed:
@@ -162,22 +162,22 @@ def writer_of(run: RunRecord) -> str:
     return f"{header.model if header else ', '.join(sorted(replies))} (a recording, replayed)"
 
 
-def _notice(run: RunRecord, candidate: Candidate) -> str:
+def _notice(run: Run, candidate: Candidate) -> str:
     """Who wrote the policy, and whose terms apply."""
     origin = _SYNTHESIZED if run.synthesized else _WRITTEN if run.asks_model else _MADE
     tuned = candidate.kind == "tuned"
-    about = Template(_GIVEN if run.given_file else origin).substitute(
+    about = Template(_GIVEN if run.given else origin).substitute(
         run=name_of(run),
         writer=writer_of(run),
         method=run.method,
-        marker=(FOUND_MARKER if tuned else FILE_MARKER if run.given_file else MARKER).strip("# -"),
+        marker=(FOUND_MARKER if tuned else FILE_MARKER if run.given else MARKER).strip("# -"),
         changed=_TUNED if tuned else _AS_IT_WAS,
     )
     return _template("NOTICE.md").substitute(origin=about)
 
 
 def _readme(
-    run: RunRecord,
+    run: Run,
     spec: EnvSpec,
     candidate: Candidate,
     learned: Learned | None,
@@ -189,7 +189,7 @@ def _readme(
         + ("" if value.success_rate is None else f", success {value.success_rate:.2f}")
         for name, value in spec.reference_scores.items()
     ]
-    said = [*score_lines(candidate, run.held_out), *([learned.words] if learned else ())]
+    said = [*score_lines(candidate, run.test), *([learned.words] if learned else ())]
     lines = [f"- {line}" for line in said]
     return _template("README.md").substitute(
         spec=spec.name,

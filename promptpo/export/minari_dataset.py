@@ -19,7 +19,7 @@ from promptpo.errors import UsageError
 from promptpo.export.folder import best_of, name_of, spec_of, writer_of
 from promptpo.spec import EnvSpec, Space, Task, layout, observation_size
 from promptpo.store.folder import RunFolder
-from promptpo.store.reading import RunRecord
+from promptpo.store.run import Run
 
 if TYPE_CHECKING:
     from minari.data_collector import EpisodeBuffer  # type: ignore[import-untyped]
@@ -49,7 +49,7 @@ class Dataset:
 
 
 def write_dataset(
-    run: RunRecord, root: Path | None = None, *, author: str | None = None, force: bool = False
+    run: Run, root: Path | None = None, *, author: str | None = None, force: bool = False
 ) -> Dataset:
     """Write the search episodes of a run's best policy as a Minari dataset.
 
@@ -161,7 +161,7 @@ def _shaped(rows: NDArray[np.float64], space: Space) -> NDArray[Any]:
     return shaped
 
 
-def _description(run: RunRecord, spec: EnvSpec, candidate: str, *, own: bool) -> str:
+def _description(run: Run, spec: EnvSpec, candidate: str, *, own: bool) -> str:
     text = (
         f"Search episodes of the best policy (candidate {candidate}) of the promptpo run"
         f" {name_of(run)} on {spec.name}. {spec.title}\nWritten by: {writer_of(run)}."

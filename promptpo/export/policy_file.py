@@ -79,8 +79,8 @@ class PolicyFile:
             raise UsageError(f"{what}, and the text holds no PREPARED = {{...}}; name its file")
         raise UsageError(
             f"{what}, and the file has no such values (PREPARED); `promptpo SPEC --model"
-            f" file:{self.path} --rounds 1 --candidates 1 --probe 20` runs it on random episodes:"
-            " best/policy.py of that run has them"
+            f" file:{self.path} --rounds 1 --candidates 1 --set probe=20` runs it on random"
+            " episodes: best/policy.py of that run has them"
         )
 
     @cached_property
@@ -123,13 +123,13 @@ class PolicyFile:
 def _of_candidate(path: Path) -> Learned | None:
     """What a run has on record for the candidate whose ``policy.py`` this is, if it is one."""
     from promptpo.store.folder import RunFolder
-    from promptpo.store.reading import read_record
+    from promptpo.store.run import load_run
 
     name, run = path.parent.name, RunFolder(path.parents[2] if len(path.parents) > 2 else path)
     if path.parent.parent.name != "candidates" or not run.events.is_file():
         return None
     try:
-        record = read_record(run.path)
+        record = load_run(run.path)
     except RunError:
         return None
     trial = record.trials.get(name)

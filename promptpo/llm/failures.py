@@ -129,7 +129,7 @@ def _refusal(error: Exception, status: int, detail: str, endpoint: Endpoint) -> 
     if status == 413 or type(error).__name__ == "ContextWindowExceededError":
         return (
             f"{endpoint}: the prompt is longer than the model takes ({detail}); use a model with"
-            " a longer context, or a smaller --history-tokens"
+            " a longer context, or a smaller --set history_tokens"
         )
     return f"{endpoint}: the request was refused ({status}: {detail}); check --model"
 

@@ -116,7 +116,7 @@ class LiteLLMModel:
                 reason += f", before that {failures[-1]}"
         raise ModelUnavailable(
             f"{self._endpoint}: {reason}; given up after {tries} {'try' if tries == 1 else 'tries'}"
-            f" in {time.monotonic() - started:.0f} s (--call-timeout {limit:g});"
+            f" in {time.monotonic() - started:.0f} s (call_timeout={limit:g});"
             " nothing is lost, --resume continues"
         )
 

@@ -58,7 +58,7 @@ class RecordingHeader:
     @property
     def settings(self) -> dict[str, Any]:
         """Those settings that decide which replies are asked for, and what is played."""
-        known = config.fields()
+        known = config.fields(config.RunConfig)
         told = {k: v for k, v in self.config.items() if k != "options"}
         own = self.config.get("options") or {k: v for k, v in told.items() if k not in known}
         replayed = {k: v for k, v in told.items() if k in _REPLAYED and v is not None}
@@ -266,13 +266,13 @@ def _header(event: Mapping[str, Any]) -> RecordingHeader:
     _check_settings(settings)
     texts = {n: _of_type(str, event, n) for n in ("spec", "model", "how", "date") if n in event}
     seed = _of_type(int, event, "policy_seed") if "policy_seed" in event else 0
-    config.check_setting(config.RunConfig, "policy_seed", seed)
+    config.fields(config.RunConfig)["policy_seed"].check(seed)
     return RecordingHeader(settings, policy_seed=seed, **texts)
 
 
 def _check_settings(settings: Mapping[str, Any]) -> None:
     for name, value in settings.items():
-        if name in config.fields():
-            config.check_setting(config.RunConfig, name, value)
+        if name in config.fields(config.RunConfig):
+            config.fields(config.RunConfig)[name].check(value)
     if settings.get("options") is not None:
         _of_type(dict, settings, "options")

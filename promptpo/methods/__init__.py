@@ -8,9 +8,9 @@ An installed package adds one by an entry point of the group ``promptpo.methods`
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import sys
 from collections.abc import Mapping
-from dataclasses import is_dataclass
 from functools import cache
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
@@ -53,8 +53,8 @@ OWN_METHODS = {
     "inspo": "promptpo.methods.inspo:Inspo",
 }
 
-#: Options of the command line that are no settings.
-_TAKEN = ("preset", "config", "resume", "dry_run", "no_color", "help", "version", "options")
+#: Keys of a TOML file, and arguments of ``promptpo.optimize``, that are no settings.
+_TAKEN = ("preset", "methods", "options", "resume", "on_event", "progress")
 
 
 def method_names() -> list[str]:
@@ -142,14 +142,16 @@ def _flaw(found: object) -> str:
     if not isinstance(found, type) or not issubclass(found, Method):
         return "it is no subclass of promptpo.methods.Method"
     options = found.Options
-    if not is_dataclass(options):
+    if not dataclasses.is_dataclass(options):
         return "its Options are no dataclass"
-    for name, field in config.fields(options).items():
-        if "help" not in field.metadata:
+    declared = config.fields(options)
+    for field in dataclasses.fields(options):
+        name = field.name
+        if name not in declared:
             return f"its option {name!r} is not made by promptpo.config.option"
-        if name in config.fields() or name in _TAKEN:
+        if name in config.fields(config.RunConfig) or name in _TAKEN:
             return f"its option {name!r} has the name of one that every run has"
-        if config.value_type(options, name) not in (int, float, str, bool):
+        if declared[name].kind not in (int, float, str, bool):
             return f"its option {name!r} is neither a number nor a text, true or false"
     return ""
 

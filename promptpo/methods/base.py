@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from promptpo.errors import LimitReached, SearchEnd
 from promptpo.llm.messages import Message, Reply
 from promptpo.policies.program import Program
-from promptpo.types import Candidate, Key, Population, Rollout, Round, by_score
+from promptpo.types import Candidate, Key, MethodTable, Rollout, Round, by_score
 
 if TYPE_CHECKING:
     from promptpo.config import RunConfig
@@ -162,11 +162,8 @@ class Services(Protocol):
         """
         ...
 
-    def record(self, fact: Candidate | Round | Population) -> None:
-        """Write down an attempt at a candidate, or a round that has just ended.
-
-        Or, of methods whose policies are written under instructions, how these stand after it.
-        """
+    def record(self, fact: Candidate | Round | MethodTable) -> None:
+        """Record an attempt at a candidate, a round that has just ended, or own facts."""
         ...
 
     def report(self, event: str, /, **data: object) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from promptpo.common.concurrency import all_of
+from promptpo.config import RunConfig
 from promptpo.errors import LimitReached
 from promptpo.methods.base import Services
 from promptpo.policies import Program
@@ -184,3 +185,18 @@ def known_parts(candidate: Candidate) -> tuple[Rollout, ...]:
     """All search episodes of a candidate, in the parts in which it played them."""
     own = () if candidate.rollout is None else (candidate.rollout,)
     return (*own, *candidate.later)
+
+
+def most_episodes(config: RunConfig, *, challenge: bool = True, hard: int = 0) -> int:
+    """Return how many search episodes all rounds have without repairs, at most.
+
+    With ``challenge`` the best so far plays along, and its ``hard`` episodes are played, too.
+    """
+    each, players, rounds = config.first_episodes, config.candidates, config.rounds
+    episodes = rounds * players * each
+    if challenge:
+        episodes += (rounds - 1) * (each + players * (hard if config.life == 1 else 0))
+    if config.races:
+        extra = min(config.whole(EXTRA_EACH), config.whole(MOST) - each)
+        episodes += rounds * (players + challenge) * extra
+    return episodes

@@ -19,18 +19,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from promptpo.common.concurrency import all_of
 from promptpo.config import RunConfig, option
 from promptpo.methods.base import REPLY_TOKENS, Demand, Messages, Method, Services
 from promptpo.methods.contest import (
-    EXTRA_EACH,
     HARD,
-    MOST,
     Contest,
     hard_seeds,
     known_before,
+    most_episodes,
     settled,
 )
 from promptpo.methods.describing import Describer
@@ -46,7 +45,7 @@ if TYPE_CHECKING:
     from promptpo.spec import EnvSpec
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Options:
     """What PromptPO can be told beyond the settings of every run."""
 
@@ -68,10 +67,8 @@ class Options:
     max_repairs: int = option(
         3, "times a failing candidate is sent back for repair", within=(0, 100)
     )
-    history: str = option(
-        "focused",
-        "'focused': what helps most; 'published': every winner in full",
-        choices=("focused", "published"),
+    history: Literal["focused", "published"] = option(
+        "focused", "'focused': what helps most; 'published': every winner in full"
     )
     history_tokens: int = option(
         8_000,
@@ -178,13 +175,16 @@ class PromptPO(Method):
         options, policies = config.options, config.rounds * config.candidates
         reflections = config.rounds - 1 if options.reflection else 0
         calls = 1 + policies + reflections
+        episodes = 2 * prompts.probes_of(config)
+        episodes += most_episodes(config, challenge=options.challenge, hard=HARD)
+        if config.tune:
+            episodes += config.rounds * ENTRANTS * (config.first_episodes + HARD)
         return Demand(
             calls=calls,
             max_calls=calls + (policies + 1) * options.max_repairs,
             prompt_tokens=prompts.prompt_tokens(spec, config, REPLY_TOKENS),
             completion_tokens=REPLY_TOKENS * (1 + policies) + 250 * reflections,
-            search_steps=_most_episodes(config) * spec.horizon
-            + (config.tune_steps if config.tune else 0),
+            search_steps=episodes * spec.horizon + (config.tune_steps if config.tune else 0),
             finalists=config.rounds,
         )
 
@@ -192,19 +192,3 @@ class PromptPO(Method):
     def all_prompts(spec: EnvSpec, config: RunConfig) -> list[tuple[str, Messages]]:
         """Feedback, policies, reflections, repairs."""
         return prompts.render_all(spec, config)
-
-
-def _most_episodes(config: RunConfig) -> int:
-    """Search episodes of a run without repairs, at most."""
-    options, rounds = config.options, config.rounds
-    each, players = config.first_episodes, config.candidates
-    found: int = 2 * prompts.probes_of(config) + rounds * players * each
-    if options.challenge:
-        hard = HARD if config.life == 1 else 0
-        found += (rounds - 1) * (each + players * hard)
-    if config.tune:
-        found += rounds * ENTRANTS * (each + HARD)
-    if config.races:
-        racing = players + options.challenge
-        found += rounds * racing * min(config.whole(EXTRA_EACH), config.whole(MOST) - each)
-    return found

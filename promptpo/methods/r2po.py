@@ -4,7 +4,7 @@
 2. Each iteration: a Search call sees the history of parameters and mean returns alone and proposes
    parameters, which play E episodes. A Critic call, a conversation of its own, sees the task, the
    proposal, statistics of its episodes, the median one step by step with its rewards, and the
-   history; it revises the parameters, and leaves those alone that do well (``--threshold``). The
+   history; it revises the parameters, and leaves those alone that do well (``threshold``). The
    revision plays E fresh episodes. The better of the two enters the history, the revision where
    they are equal.
 
@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import mean, median
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from promptpo.config import RunConfig, option
 from promptpo.methods.base import Demand, Messages, Method, Services, best_of_all
@@ -43,11 +43,10 @@ if TYPE_CHECKING:
 class Options(ParameterOptions):
     """Those of all methods of compact policies, and the paper's variants of the Critic."""
 
-    shown: str = option(
+    shown: Literal["none", "one", "median", "three"] = option(
         "median",
         "episodes of the proposal that the Critic sees: none, one (nearest the mean), the median"
         " one, or three (worst, median, best; 25 steps of their beginnings and ends)",
-        choices=("none", "one", "median", "three"),
     )
     trajectory_steps: int = option(
         1000, "steps of a shown episode; of longer ones the middle is left out",
@@ -62,11 +61,10 @@ class Options(ParameterOptions):
     critic_only: bool = option(
         False, "let the Critic revise the last policy in each iteration, without a Search"
     )
-    second_search: str = option(
+    second_search: Literal["none", "pure", "informed"] = option(
         "none",
         "a Search in place of the Critic: 'pure' sees what the first saw, 'informed' also the first"
         " proposal and its result",
-        choices=("none", "pure", "informed"),
     )
     same_episodes: bool = option(
         False, "let the revision play the proposal's episodes and not fresh ones"

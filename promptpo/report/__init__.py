@@ -25,9 +25,9 @@ def write_report(
     """
     from promptpo.common.files import write_atomically
     from promptpo.report.page import render_report
-    from promptpo.store.reading import read_record
+    from promptpo.store.run import load_run
 
-    records = [read_record(run) for run in runs]
+    records = [load_run(run) for run in runs]
     file = to or runs[0] / "report.html"
     html = render_report(records, page=file.resolve().parent, inline_videos=inline_videos)
     try:

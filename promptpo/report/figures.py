@@ -12,7 +12,7 @@ from promptpo.racing import error_interval
 from promptpo.report.chart import near
 from promptpo.stats import Interval, success_interval
 from promptpo.store.codec import score_data
-from promptpo.store.reading import RunRecord
+from promptpo.store.run import Run
 from promptpo.store.trials import Trial
 from promptpo.tuning import Standpoint, TuningAccount
 from promptpo.types import Rollout, Score
@@ -34,9 +34,9 @@ def measures(success: bool) -> list[Measure]:
     return [rates, returns] if success else [returns]
 
 
-def score_figures(run: RunRecord) -> list[Figure]:
+def score_figures(run: Run) -> list[Figure]:
     """Return the held-out score beside the reference values, best first; a chart each measure."""
-    test = run.held_out
+    test = run.test
     if test is None or test.error is not None or not test.returns:
         return []
     figures = []
@@ -56,7 +56,7 @@ def score_figures(run: RunRecord) -> list[Figure]:
     return figures
 
 
-def curve_figures(run: RunRecord) -> list[Figure]:
+def curve_figures(run: Run) -> list[Figure]:
     """Return every candidate's search score over the search's environment steps."""
     ended = [t for t in run.policies if t.ended]
     if not ended:
@@ -65,7 +65,7 @@ def curve_figures(run: RunRecord) -> list[Figure]:
     failed = tuple((float(t.at_steps), f"{t.name}: failed") for t in ended if t.score.failed)
     figures = []
     for title, value, interval in measures(run.defines_success):
-        won = [r.winner for r in run.rounds if r.winner]
+        won = [r.winner for r in run.round_records if r.winner]
         others = [t for t in ended if not t.score.failed and t not in won]
         known = {k: v for k, s in run.references.items() if (v := value(s)) is not None}
         chart = Chart(
@@ -112,9 +112,9 @@ def _candidates(
     )
 
 
-def _spans(run: RunRecord) -> Iterator[tuple[float, float, str]]:
+def _spans(run: Run) -> Iterator[tuple[float, float, str]]:
     start = 0
-    for r in run.rounds:
+    for r in run.round_records:
         stop = max((t.at_steps for t in r.trials), default=start)
         if stop > start:
             yield start, stop, f"round {r.number}"
@@ -161,7 +161,7 @@ def _interval_words(interval: Interval | None) -> str:
     return f", 95% interval {text.number(interval.low)} to {text.number(interval.high)}"
 
 
-def tuning_figures(run: RunRecord) -> list[Figure]:
+def tuning_figures(run: Run) -> list[Figure]:
     """Return how the values that stood did over the steps of tuning, a line for each policy."""
     figures = []
     for title, value, _ in measures(success=True):

@@ -21,10 +21,10 @@ from promptpo.report.code import Source, compared, strategy
 from promptpo.report.figures import DRAWN_LIVES, curve_figures, life_chart, measures
 from promptpo.report.rounds import call_texts
 from promptpo.stats import Interval
-from promptpo.store.reading import RunRecord
+from promptpo.store.run import Run
 from promptpo.store.standings import FeedbackClass, feedback_classes
 from promptpo.types import Rollout
-from promptpo.ui.summary import isolation_words, steps_words
+from promptpo.ui.summary import isolation_words
 
 
 @dataclass(frozen=True)
@@ -36,24 +36,24 @@ class Fact:
     note: str = ""
 
 
-def facts(run: RunRecord) -> list[Fact]:
+def facts(run: Run) -> list[Fact]:
     """Return cost and tokens where a model is asked; steps, candidates and time."""
     usage = run.usage
     failed = sum(t.state == "failed" for t in run.policies)
-    rounds = sum(r.done for r in run.rounds)
+    rounds = sum(r.done for r in run.round_records)
     asks = run.asks_model and not run.given
     calls = f", {usage.calls:,} {'reply' if usage.calls == 1 else 'replies'}" if asks else ""
     steps, count = f"{sum(usage.steps.values()):,}", f"{len(run.policies):,}"
-    wanted = text.plural(run.config.get("rounds", rounds), "round")
+    wanted = text.plural(run.settings.get("rounds", rounds), "round")
     return [
         *(_prices(run) if asks else []),
-        Fact("Environment steps", steps, steps_words(usage, test="held-out")),
+        Fact("Environment steps", steps, text.steps(usage.steps, test="held-out")),
         Fact("Candidates", count, f"{failed:,} failed{calls}"),
         Fact("Time", text.duration(run.elapsed), f"{rounds} of {wanted}"),
     ]
 
 
-def _prices(run: RunRecord) -> list[Fact]:
+def _prices(run: Run) -> list[Fact]:
     if run.replayed or run.synthesized:
         why = "replies were replayed" if run.replayed else "no language model"
         return [Fact("Cost", "$0.00", why), Fact("Tokens", "0", why)]
@@ -92,9 +92,9 @@ def _sure(rollout: Rollout, interval: Interval | None, form: str) -> str:
     return f"{interval.level:.0%} interval {' to '.join(ends)}, {count} episodes"
 
 
-def learning_sections(run: RunRecord) -> Iterator[Section]:
+def learning_sections(run: Run) -> Iterator[Section]:
     """Yield what was learned within a life, and over the rounds of the search."""
-    test = run.held_out
+    test = run.test
     if test is not None and test.error is None and test.life_curve:
         count = len(test.lives)
         thin = ", thin lines single lives" if count <= DRAWN_LIVES else ""
@@ -121,7 +121,15 @@ def learning_sections(run: RunRecord) -> Iterator[Section]:
         yield Section("curve", "Learning curve", blocks)
 
 
-def _search_words(run: RunRecord) -> str:
+def method_section(run: Run) -> Section | None:
+    """Return the tables of the method's own facts; None where it has none."""
+    blocks: list[Block] = []
+    for table, words in tables.method_tables(run):
+        blocks += [table, Prose(f"{words}.")] if words else [table]
+    return Section("method", "Facts of the method", tuple(blocks)) if blocks else None
+
+
+def _search_words(run: Run) -> str:
     """Return which episodes the scores of the learning curve are of."""
     played = [t.candidate.rollout.seeds for t in run.policies if t.candidate.rollout]
     rounds = {t.key.round for t in run.policies if t.candidate.rollout}
@@ -138,7 +146,7 @@ def _search_words(run: RunRecord) -> str:
     return "Search scores: each round plays new episodes, shared by its candidates."
 
 
-def other_sections(run: RunRecord) -> Iterator[Section]:
+def other_sections(run: Run) -> Iterator[Section]:
     """Yield later evaluations, hard episodes, and what was played before the first round."""
     if run.evaluations:
         yield Section("evaluations", "Scored again", (
@@ -156,7 +164,7 @@ def other_sections(run: RunRecord) -> Iterator[Section]:
         yield _probes(run)
 
 
-def _probes(run: RunRecord) -> Section:
+def _probes(run: Run) -> Section:
     """Return what zero and random actions do, or random policies."""
     samples = any(t.candidate.kind == "sample" for t in run.probes)
     named = []
@@ -176,7 +184,7 @@ def _probes(run: RunRecord) -> Section:
     return Section("probes", title, (table, *notes, Prose(words)))
 
 
-def about_section(run: RunRecord, notices: list[str]) -> Section:
+def about_section(run: Run, notices: list[str]) -> Section:
     """Return how the run was made: its Feedback classes, first calls, notices and settings."""
     blocks: list[Block] = []
     before = ""
@@ -207,13 +215,13 @@ def _class_title(written: FeedbackClass) -> str:
     return f"Feedback class as repaired {when}"
 
 
-def settings(run: RunRecord) -> list[tuple[str, list[tuple[str, str]]]]:
+def settings(run: Run) -> list[tuple[str, list[tuple[str, str]]]]:
     """Return settings that have a value, versions, and the sandbox, as labelled lines."""
     chosen = {k: v for k, v in run.settings.items() if v is not None and k != "out"}
-    isolation = isolation_words(run.run.get("isolation"))
+    isolation = isolation_words(run.header.get("isolation"))
     return [
         ("Settings", _entries(chosen)),
-        ("Versions", _entries(run.run.get("versions", {}))),
+        ("Versions", _entries(run.header.get("versions", {}))),
         ("Sandbox", [("isolation", isolation)] if isolation else []),
     ]
 

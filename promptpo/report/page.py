@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
+from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -35,7 +35,7 @@ from promptpo.report.rounds import round_sections
 from promptpo.report.tables import runs_table
 from promptpo.report.traces import Plots
 from promptpo.report.tuning import tuning_section
-from promptpo.store.reading import RunRecord
+from promptpo.store.run import Run
 from promptpo.store.summary import Summary
 from promptpo.version import __version__
 
@@ -74,7 +74,7 @@ class RunView:
         sections: all else.
     """
 
-    run: RunRecord
+    run: Run
     prefix: str
     made_by: str
     facts: list[Fact]
@@ -88,7 +88,7 @@ class RunView:
 
 
 def run_view(
-    run: RunRecord, prefix: str = "", page: Path | None = None, *, inline_videos: bool = False
+    run: Run, prefix: str = "", page: Path | None = None, *, inline_videos: bool = False
 ) -> RunView:
     """Return a run, ready to show; ``page`` is the folder that its page lies in, if not its own."""
 
@@ -104,10 +104,10 @@ def run_view(
     best, policy = run.best_trial, run.folder / "best" / "policy.py"
     notices = [*run.notices, *run.unread]
     sections = [*overview.learning_sections(run)]
-    if run.videos:
-        videos = Videos(tuple(map(video, run.videos)))
-        sections.insert(0, Section("videos", "Episodes", (videos,)))
-    sections += filter(None, (tuning_section(run), preparing_section(run)))
+    if files := sorted((run.folder / "videos").glob("*.mp4")):
+        sections.insert(0, Section("videos", "Episodes", (Videos(tuple(map(video, files))),)))
+    own = (overview.method_section(run), tuning_section(run), preparing_section(run))
+    sections += filter(None, own)
     sections += overview.other_sections(run)
     sections += round_sections(run)
     sections.append(overview.about_section(run, notices))
@@ -117,7 +117,7 @@ def run_view(
         prefix,
         f"{made_by} (replies replayed)" if run.replayed else made_by,
         overview.facts(run),
-        overview.figures(run.held_out),
+        overview.figures(run.test),
         overview.figures(best.candidate.pooled if best else None),
         score_figures(run),
         strategy(best.candidate.source) if best else "",
@@ -128,7 +128,7 @@ def run_view(
 
 
 def render_report(
-    runs: Sequence[RunRecord],
+    runs: Sequence[Run],
     *,
     page: Path | None = None,
     inline_videos: bool = False,
@@ -150,16 +150,16 @@ def render_report(
         linked = [(Summary.of(v.run), v.run.folder.name, f"#{v.prefix}run") for v in views]
         overview_table = runs_table(linked, "The runs of this report")
     title = " · ".join(dict.fromkeys(run.spec for run in runs))
-    room = _room(views)
     return render(
-        "report.html", title=title, views=views, overview=overview_table, room=room, state=state
-    )
+        "report.html", title=title, views=views, overview=overview_table, state=state,
+        room=_room(views), ids={name for view in views for name in _ids(view)},
+    )  # fmt: skip
 
 
 def render_index(runs: Sequence[tuple[Summary, str, str]], where: str, state: str) -> str:
     """Return the list of runs of ``promptpo view``, with the name and the address of each."""
     table = runs_table(runs, f"In {where}, the latest first")
-    return render("index.html", title="Runs", table=table, room={}, state=state)
+    return render("index.html", title="Runs", table=table, state=state)
 
 
 def _room(views: Sequence[RunView]) -> dict[str, int]:
@@ -173,6 +173,14 @@ def _room(views: Sequence[RunView]) -> dict[str, int]:
         "source": share(sources, _SOURCES, _LEAST_SOURCE),
         "points": min(max(points, _FEWEST_POINTS), _MOST_POINTS),
     }
+
+
+def _ids(view: RunView) -> Iterator[str]:
+    """Yield the places of a run that links may lead to."""
+    yield f"{view.prefix}run"
+    for section in view.sections:
+        blocks = (b for b in _walk(section.blocks) if isinstance(b, Details | Group))
+        yield from (f"{view.prefix}{block.id}" for block in (section, *blocks))
 
 
 def _walk(blocks: Iterable[Block]) -> Iterator[Block]:
@@ -260,7 +268,9 @@ def _hash(content: str) -> str:
 
 @cache
 def _asset(name: str) -> str:
-    return files("promptpo.report").joinpath("templates", name).read_text(encoding="utf-8")
+    return (
+        resources.files("promptpo.report").joinpath("templates", name).read_text(encoding="utf-8")
+    )
 
 
 @cache

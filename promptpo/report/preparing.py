@@ -10,7 +10,7 @@ from promptpo.common import text
 from promptpo.common.blocks import Block, Cell, Details, Prose, Section, Table, Text, num
 from promptpo.report.tables import difference_cell
 from promptpo.store.folder import RunFolder
-from promptpo.store.reading import RunRecord
+from promptpo.store.run import Run
 from promptpo.types import Candidate, Preparation
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Prepared:
         return "prepared-" + self.name.replace(", repair ", "-repair-")
 
 
-def preparing_section(run: RunRecord) -> Section | None:
+def preparing_section(run: Run) -> Section | None:
     """Return what the policies of a run prepared; equal ones once. None where none did."""
     attempts = [*_attempts(run)]
     if not attempts:
@@ -73,7 +73,7 @@ def preparing_section(run: RunRecord) -> Section | None:
     return Section("preparing", "Computed before acting", blocks, "preparing")
 
 
-def _attempts(run: RunRecord) -> Iterator[Prepared]:
+def _attempts(run: Run) -> Iterator[Prepared]:
     """Yield attempts that prepared, by round and candidate; then those under way."""
     digests = set()
     for trial in sorted(run.policies, key=lambda t: t.key):
@@ -127,7 +127,7 @@ def _outcome_cell(one: Prepared, first: Prepared) -> Cell:
     return Cell() if one is first else Cell(f"prepared as {first.name}", "0")
 
 
-def _blocks(run: RunRecord, one: Prepared, most: int) -> Iterator[Block]:
+def _blocks(run: Run, one: Prepared, most: int) -> Iterator[Block]:
     """Yield the error, the output and the first values of an attempt."""
     outcome = one.outcome
     if outcome.error is not None:

@@ -13,7 +13,7 @@ from promptpo.report.code import Source, compared, strategy
 from promptpo.report.tables import headline, kind_words, paired_words, trials_table
 from promptpo.report.traces import read_plots
 from promptpo.store.folder import RunFolder
-from promptpo.store.reading import RunRecord
+from promptpo.store.run import Run
 from promptpo.store.standings import meeting
 from promptpo.store.trials import Call, RoundRecord, Trial
 from promptpo.types import Note
@@ -22,22 +22,22 @@ from promptpo.types import Note
 _ALIKE = 0.35
 
 
-def round_sections(run: RunRecord) -> Iterator[Section]:
+def round_sections(run: Run) -> Iterator[Section]:
     """Yield the rounds, in order."""
     before: Trial | None = None
-    for record in run.rounds:
+    for record in run.round_records:
         blocks = _blocks(run, record, before)
         yield Section(f"round-{record.number}", f"Round {record.number}", (*blocks,), "round")
         before = record.winner or before
 
 
-def _blocks(run: RunRecord, record: RoundRecord, before: Trial | None) -> Iterator[Block]:
+def _blocks(run: Run, record: RoundRecord, before: Trial | None) -> Iterator[Block]:
     number, winner = record.number, record.winner
     yield Prose(_headline(run, record, before), "meta")
     if words := strategy(winner.candidate.source if winner else None):
         yield Prose(words, "strategy")
     groups = [g for t in record.trials if (g := _group(t, record)).blocks or not t.ended]
-    yield trials_table(run, record, {group.id for group in groups})
+    yield trials_table(run, record)
     met = next((m for t in record.trials if (m := meeting(run, t)) is not None), None)
     if met is not None:
         yield Prose(
@@ -71,7 +71,7 @@ def _blocks(run: RunRecord, record: RoundRecord, before: Trial | None) -> Iterat
         yield Details(f"calls-{number}", title, shared, printed=False)
 
 
-def _headline(run: RunRecord, record: RoundRecord, before: Trial | None) -> str:
+def _headline(run: Run, record: RoundRecord, before: Trial | None) -> str:
     if not record.done:
         done = sum(t.ended for t in record.trials)
         return f"under way: {done} of {len(record.trials)} candidates are done"
@@ -92,7 +92,7 @@ def _headline(run: RunRecord, record: RoundRecord, before: Trial | None) -> str:
     return words if best in (None, winner) else f"{words}; {best.name} stays the best so far"
 
 
-def best_after(run: RunRecord, record: RoundRecord) -> Trial | None:
+def best_after(run: Run, record: RoundRecord) -> Trial | None:
     """Return the best policy so far when a round had ended, else the round's winner."""
     best = (run.ends.get(record.number) or {}).get("best") or {}
     return run.trials.get(best.get("name", "")) or record.winner
@@ -107,7 +107,7 @@ def _grouped(notes: Sequence[Note]) -> Iterator[tuple[str, tuple[str, ...]]]:
         yield title, tuple(note.text for note in (first, *others))
 
 
-def _feedback(run: RunRecord, record: RoundRecord) -> Items | None:
+def _feedback(run: Run, record: RoundRecord) -> Items | None:
     """Return those of the notes that a Feedback class made of the winner's episodes."""
     written = run.feedback.get(record.winner.name) if record.winner else None
     if written is None or not written.texts:
@@ -116,9 +116,7 @@ def _feedback(run: RunRecord, record: RoundRecord) -> Items | None:
     return Items(written.texts, numbered=True) if noted.issuperset(written.texts) else None
 
 
-def _winner(
-    run: RunRecord, record: RoundRecord, winner: Trial, before: Trial | None
-) -> Iterator[Block]:
+def _winner(run: Run, record: RoundRecord, winner: Trial, before: Trial | None) -> Iterator[Block]:
     """Yield the winner's source, what changed since the last winner, and its notes."""
     number, source = record.number, winner.candidate.source or ""
     file = f"candidates/{winner.name}/policy.py"
@@ -141,7 +139,7 @@ def _entries(notes: Sequence[Note]) -> Entries:
     return Entries(tuple((note.title, note.text) for note in notes))
 
 
-def _others(run: RunRecord, record: RoundRecord) -> Iterator[Block]:
+def _others(run: Run, record: RoundRecord) -> Iterator[Block]:
     """Yield how the policies that are not the winner differ from the best."""
     base = best_after(run, record)
     if base is None or base.candidate.source is None:
@@ -157,7 +155,7 @@ def _others(run: RunRecord, record: RoundRecord) -> Iterator[Block]:
         yield Details(f"others-{record.number}", title, others, count, printed=False)
 
 
-def _difference(run: RunRecord, trial: Trial, base: Trial) -> Iterator[Block]:
+def _difference(run: Run, trial: Trial, base: Trial) -> Iterator[Block]:
     met, words = meeting(run, trial), headline(trial)
     if met is not None:
         words += f"; against {met.incumbent.name}: {paired_words(met.told)}"
@@ -177,8 +175,8 @@ def _difference(run: RunRecord, trial: Trial, base: Trial) -> Iterator[Block]:
         yield diff
 
 
-def _trajectories(run: RunRecord, record: RoundRecord, winner: Trial) -> Block:
-    plots = read_plots(RunFolder(run.folder), run.folder_of(winner), run.run)
+def _trajectories(run: Run, record: RoundRecord, winner: Trial) -> Block:
+    plots = read_plots(RunFolder(run.folder), run.folder_of(winner), run.header)
     if plots is None:
         return Prose(
             f"The episodes of {winner.name} are not in the run's folder, so there are no"

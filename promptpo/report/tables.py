@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from promptpo.common import text
@@ -13,11 +13,14 @@ from promptpo.racing import Difference, Paired, standard_error
 from promptpo.stats import Interval, success_interval
 from promptpo.store.codec import score_data, score_of
 from promptpo.store.evals import OWN, KeptEvaluation, PolicyTest, ScoredPolicy
-from promptpo.store.reading import RunRecord
+from promptpo.store.run import Run
 from promptpo.store.standings import HardEpisode, hard_episodes, meeting
 from promptpo.store.summary import Summary
 from promptpo.store.trials import RoundRecord, Trial
 from promptpo.types import Episode, Rollout, Score
+
+#: Rows of a method's own table, at most: the latest.
+_MOST_ROWS = 400
 
 
 def headline(trial: Trial) -> str:
@@ -72,7 +75,7 @@ def _two_digits(value: float) -> str:
     return text.number(float(f"{value:.2g}"))
 
 
-def _against(run: RunRecord, trial: Trial | None, name: str = "") -> Cell:
+def _against(run: Run, trial: Trial | None, name: str = "") -> Cell:
     """Return a cell of a policy against the best before it, which begins with ``name``."""
     met = meeting(run, trial) if trial else None
     if met is None:
@@ -111,8 +114,8 @@ def kind_words(trial: Trial) -> str:
     return f"{kind} of {parents}" if parents else kind
 
 
-def trials_table(run: RunRecord, record: RoundRecord, linked: Container[str]) -> Table:
-    """Return the candidates of a round, in their order; ``linked`` ones have a place to lead to."""
+def trials_table(run: Run, record: RoundRecord) -> Table:
+    """Return the candidates of a round, in their order."""
     columns = ("Candidate", "Kind", "Success", "Mean return", "Episodes",
                "Against the best before it", "Lowest to highest", "Mean length", "Clipped",
                "Repairs", "Cost", "Outcome")  # fmt: skip
@@ -123,18 +126,13 @@ def trials_table(run: RunRecord, record: RoundRecord, linked: Container[str]) ->
     }
     hidden = {columns.index(name) for name, shown in useful.items() if not shown}
     rows = [
-        tuple(
-            Cell() if i in hidden else cell
-            for i, cell in enumerate(_trial_row(run, t, record, linked=t.name in linked))
-        )
+        tuple(Cell() if i in hidden else cell for i, cell in enumerate(_trial_row(run, t, record)))
         for t in record.trials
     ]
     return Table(f"Candidates of round {record.number}", columns, tuple(rows)).trimmed()
 
 
-def _trial_row(
-    run: RunRecord, trial: Trial, record: RoundRecord, *, linked: bool
-) -> tuple[Cell, ...]:
+def _trial_row(run: Run, trial: Trial, record: RoundRecord) -> tuple[Cell, ...]:
     won = record.winner is trial
     pooled, lengths, played = trial.candidate.pooled, Cell(), [Cell()] * 3
     if pooled is not None and not trial.score.failed:
@@ -145,7 +143,7 @@ def _trial_row(
         clipped = num(pooled.clipped, f"{pooled.clipped:.0%}")
         played = [num(len(pooled.whole)), num(low, _range_words(low, high)), clipped]
     return (
-        Cell(trial.name, href=f"#{trial.name}" if linked else "", strong=won),
+        Cell(trial.name, href=f"#{trial.name}", strong=won),
         Cell("" if trial.candidate.kind == "policy" else kind_words(trial)),
         success_cell(trial.score),
         _with_error(trial),
@@ -175,10 +173,10 @@ def _outcome_cell(trial: Trial, *, won: bool) -> Cell:
     return Cell(words, f"{1 if trial.state == 'scored' else 2} {words}")
 
 
-def standings_table(run: RunRecord) -> Table | None:
+def standings_table(run: Run) -> Table | None:
     """Return the best policy after each round by its pooled score; None before the first."""
     rows = []
-    for record in run.rounds:
+    for record in run.round_records:
         end = run.ends.get(record.number) or {}
         best = run.trials.get((end.get("best") or {}).get("name", ""))
         if not record.done or best is None or best.score.failed:
@@ -204,7 +202,7 @@ def _within(cell: Cell, interval: str) -> Cell:
     return replace(cell, text=f"{cell.text} ({interval})") if cell.text and interval else cell
 
 
-def selection_table(run: RunRecord) -> Table | None:
+def selection_table(run: Run) -> Table | None:
     """Return how the finalists did on the selection episodes; None where there were none."""
     finalists = (run.selection or {}).get("finalists")
     if not finalists:
@@ -215,7 +213,7 @@ def selection_table(run: RunRecord) -> Table | None:
         least = None
         if count and score.success_rate is not None and not score.failed:
             least = success_interval(round(score.success_rate * count), count)
-        chosen = name == run.best
+        chosen = name == run.best_name
         outcome = "failed" if score.failed else "chosen" if chosen else ""
         kind = {"failed": "failed", "chosen": "won"}.get(outcome, "")
         rows.append((
@@ -227,12 +225,12 @@ def selection_table(run: RunRecord) -> Table | None:
             Cell(outcome, kind=kind),
         ))  # fmt: skip
     columns = ("Candidate", "Success", "At the least", "Mean return", "Episodes", "Outcome")
-    winners = {r.winner.name for r in run.rounds if r.winner}
+    winners = {r.winner.name for r in run.round_records if r.winner}
     who = "Winners of the rounds" if winners >= {f["name"] for f in finalists} else "Finalists"
     return Table(f"{who} on the selection episodes", columns, tuple(rows)).trimmed()
 
 
-def hard_table(run: RunRecord) -> Table | None:
+def hard_table(run: Run) -> Table | None:
     """Return the hard episodes, and how the best so far and each challenger did; None: none."""
     rows = tuple(map(_hard_row, hard_episodes(run)))
     columns = ("Seed", "The best so far", "Its challengers")
@@ -265,6 +263,24 @@ def probes_table(probes: Sequence[tuple[str, Trial]], first: str, caption: str) 
         ))  # fmt: skip
     columns = (first, "Success", "Mean return", "Episodes", "Steps")
     return Table(caption, columns, tuple(rows)).trimmed()
+
+
+def method_tables(run: Run) -> Iterator[tuple[Table, str]]:
+    """Yield the tables of the method's own facts, the latest rows of each, and their summaries.
+
+    A cell that holds the name of a policy leads to it.
+    """
+    for title, by_round in run.tables.items():
+        last = by_round[max(by_round)]
+        parts = [by_round[number] for number in sorted(by_round)] if last.adds else [last]
+        rows = [row for part in parts for row in part.rows][-_MOST_ROWS:]
+        count = min(map(len, [last.columns, *rows]))
+        cells = tuple(tuple(map(_method_cell, row[:count])) for row in rows)
+        yield Table(title, last.columns[:count], cells), last.text
+
+
+def _method_cell(value: str | float | None) -> Cell:
+    return Cell(value, href=f"#{value}") if isinstance(value, str) else num(value)
 
 
 def life_table(test: Rollout) -> Table:

@@ -10,13 +10,13 @@ from promptpo.common.blocks import Block, Cell, Details, Items, Prose, Section, 
 from promptpo.report.chart import bar, marker
 from promptpo.report.code import compared
 from promptpo.report.figures import tuning_figures
-from promptpo.store.reading import RunRecord
+from promptpo.store.run import Run
 from promptpo.store.trials import Trial
 from promptpo.tuning import ConstantFound, Standpoint, TuningAccount
 from promptpo.ui.tuning import difference_words
 
 
-def tuning_section(run: RunRecord) -> Section | None:
+def tuning_section(run: Run) -> Section | None:
     """Return what tuning did to the policies of a run; None where it did nothing yet."""
     under_way = [*_under_way(run)]
     if not run.tuned and not under_way:
@@ -48,7 +48,7 @@ def _is_telling(account: TuningAccount) -> bool:
     return moved or bool(account.failures)
 
 
-def outcome_table(run: RunRecord) -> Table:
+def outcome_table(run: Run) -> Table:
     """Return every policy that was tuned: as written, and with the values found."""
     caption = "As written, and with the values found, on episodes that nothing else has met"
     if all(account.before is None for account in run.tuned.values()):
@@ -83,13 +83,13 @@ def _scores(standing: Standpoint | None) -> tuple[Cell, Cell]:
     return num(rate, "" if rate is None else f"{rate:.2f}"), num(standing.mean_return)
 
 
-def _tuned(run: RunRecord, name: str, account: TuningAccount) -> Trial | None:
+def _tuned(run: Run, name: str, account: TuningAccount) -> Trial | None:
     """Return the latest candidate that came of tuning another one; None: nothing was kept."""
     tuned = (t for t in reversed(run.policies) if t.candidate.kind == "tuned" and account.kept)
     return next((t for t in tuned if t.candidate.parents == (name,)), None)
 
 
-def _details(run: RunRecord, name: str, account: TuningAccount, *, alone: bool) -> Details:
+def _details(run: Run, name: str, account: TuningAccount, *, alone: bool) -> Details:
     blocks: list[Block] = [constants_table(account)]
     if account.failures:
         count = text.plural(sum(count for _, count in account.failures), "play")
@@ -155,7 +155,7 @@ def _place(c: ConstantFound, value: float) -> float:
     return (value - c.low) / (c.high - c.low)
 
 
-def _under_way(run: RunRecord) -> Iterator[str]:
+def _under_way(run: Run) -> Iterator[str]:
     """Yield how far the tunings are that have not ended."""
     plays: dict[str, list[dict[str, object]]] = {}
     for data in run.tunings.values():

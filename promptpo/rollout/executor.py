@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from promptpo.errors import SpecError
 from promptpo.rollout.jobs import Job, RehearsalJob, Settings, TaskInfo
@@ -79,7 +79,7 @@ def worker_settings(config: RunConfig, spec: EnvSpec) -> Settings:
     """What the environment processes need to know of a run's settings."""
     return Settings(
         spec=spec.ref,
-        sandbox=cast('Literal["auto", "strict"]', config.sandbox),  # RunConfig has checked it
+        sandbox=config.sandbox,
         act_timeout=config.act_timeout,
         episode_timeout=config.episode_timeout,
         env_timeout=config.env_timeout,

@@ -32,7 +32,7 @@ from promptpo.spec.calls import CALL, CALLS, SIZE, STEPS
 _TRACE = 1 << 16
 
 #: Ends what is said of a call that did not return in time.
-HUNG = "(--env-timeout)"
+HUNG = "(--set env_timeout)"
 
 #: Seconds after which it is said what is waited for; and again after twice as many.
 _PATIENCE = 10.0

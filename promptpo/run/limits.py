@@ -16,7 +16,7 @@ from promptpo.run.spending import Spending
 from promptpo.spec import EnvSpec
 from promptpo.store.codec import decode
 from promptpo.store.events import Event
-from promptpo.store.tally import Tally, Usage, searched
+from promptpo.store.trials import Tally, Usage, searched
 from promptpo.types import Candidate, Key, Round, Stream, best_round
 
 #: A score is known well enough to be held against the best possible one where its standard error
@@ -61,8 +61,9 @@ class Ledger:
     ) -> None:
         self.config = config
         self.horizon = horizon
-        self.spent = Tally.of(past)
-        self.reached = Tally()
+        self.spent, self.reached = Tally(), Tally()
+        for event in past:
+            self.spent.apply(event)
         self._each = config.first_episodes * horizon
         self._earlier = earlier
         self._started = time.monotonic()
@@ -124,10 +125,10 @@ class Ledger:
         """A candidate has had these search steps of its round's share, whoever played them."""
         self._used[key.name] = self._used.get(key.name, 0) + steps
 
-    def report(self, emit: Callable[..., None]) -> None:
+    def report(self, tell: Callable[..., None]) -> None:
         """Tell the listeners of a log the totals, and where in them the search stands."""
         reached = asdict(self.reached.usage)
-        emit("usage", transient=True, **asdict(self.usage), reached=reached, elapsed=self.elapsed)
+        tell("usage", **asdict(self.usage), reached=reached, elapsed=self.elapsed)
 
     def reserve_call(self, key: Key) -> None:
         """Note that a call is about to be made. Raises LimitReached where none may be."""
@@ -163,7 +164,7 @@ class Ledger:
     def _check_calls(self, again: Set[Key] = frozenset()) -> None:
         """Raises LimitReached where no call is left, those in flight counted but for ``again``."""
         limit = self.config.max_calls
-        if limit is not None and self.spent.calls + len(self._open - again) >= limit:
+        if limit is not None and self.spent.usage.calls + len(self._open - again) >= limit:
             raise LimitReached(f"the limit of {plural(limit, 'model call')} is reached")
 
     def open_round(self, number: int, begun: int = 0, guests: Sequence[Key] = ()) -> int:
@@ -177,7 +178,7 @@ class Ledger:
         limit = self.config.max_env_steps
         if limit is None:
             return self.config.candidates
-        left = limit - searched(self.reached.steps)
+        left = limit - searched(self.reached.usage.steps)
         fitting = left // self._each - len(guests)
         allowed = max(min(fitting, self.config.candidates), begun)
         if allowed < 1:
@@ -194,7 +195,7 @@ class Ledger:
     @property
     def tuning_left(self) -> int:
         """Steps of tuning that the run has left, within those of all search."""
-        config, reached = self.config, self.reached.steps
+        config, reached = self.config, self.reached.usage.steps
         if not config.tune:
             return 0
         left = config.tune_steps - reached.get("tuning", 0)
@@ -214,7 +215,7 @@ class Ledger:
     @property
     def searched(self) -> int:
         """Steps of the search so far, tuning included."""
-        return searched(self.spent.steps)
+        return searched(self.spent.usage.steps)
 
     def check_attempt(self, key: Key) -> None:
         """Raises LimitReached where one more attempt could take a candidate beyond its share."""

@@ -16,10 +16,10 @@ from promptpo.errors import RunError, file_error
 from promptpo.export.spec_copy import keep_spec
 from promptpo.rollout import TaskInfo
 from promptpo.spec import EnvSpec, layout, spec_text
-from promptpo.store.events import EventLog, Listener
+from promptpo.store.codec import digest
+from promptpo.store.events import FORMAT, EventLog, Listener
 from promptpo.store.folder import RunFolder
-from promptpo.store.memo import digest
-from promptpo.store.shapes import FORMAT
+from promptpo.store.journal import Journal
 from promptpo.version import __version__
 
 _PACKAGES = ("numpy", "gymnasium", "mujoco", "metaworld", "litellm", "RestrictedPython")
@@ -40,60 +40,56 @@ def open_run(
     companions: Sequence[Companion],
     resume: Path | None,
     stack: contextlib.ExitStack,
-) -> tuple[RunFolder, EventLog, Mapping[str, Any]]:
-    """The run's folder, its log and its first event: new ones, or those in the folder ``resume``.
+) -> tuple[RunFolder, Journal]:
+    """Return the run's folder and its journal: new ones, or those in the folder ``resume``.
 
     ``stack`` closes them. Raises RunError and FileError.
     """
     fresh = first_event(config, spec, task)
-    if resume is None:
-        with RunFolder.create(Path(config.out), spec.name) as folder:
-            stack.callback(os.close, folder.lock())
-            log = EventLog(folder.events)
-            stack.callback(log.close)
-            log.emit("run", **fresh)
-            notices = keep_spec(folder.path, spec)
-        log.path = folder.events
-        run: Mapping[str, Any] = fresh
-    else:
-        folder = RunFolder.open(resume)
+    notices: list[str] = []
+    with contextlib.ExitStack() as making:
+        if resume is None:
+            folder = making.enter_context(RunFolder.create(Path(config.out), spec.name))
+        else:
+            folder = RunFolder.open(resume)
         stack.callback(os.close, folder.lock())
         log = EventLog(folder.events)
         stack.callback(log.close)
-        run, notices = _recorded(folder, log, spec, fresh)
+        journal = Journal(log)
+        if resume is not None:
+            notices += _check_resumed(folder, journal, spec)
+        if not journal.run.header:
+            journal.append("run", **fresh)
         notices += keep_spec(folder.path, spec)
+    log.path, journal.run.folder = folder.events, folder.path
+    header = journal.run.header
     log.listeners = [*listeners]
     for companion in companions:
-        log.listeners += stack.enter_context(companion(config, folder.path, run, log))
+        log.listeners += stack.enter_context(companion(config, folder.path, header, log))
     now: dict[str, Any] = {"config": config.as_dict(), "isolation": task.isolation}
-    log.emit("run", transient=True, **{**run, **now, "folder": str(folder.path)})
+    journal.tell("run", **{**header, **now, "folder": str(folder.path)})
     if resume is not None:
-        log.emit("resumed", events=len(log.past), **now)
+        journal.append("resumed", events=len(log.past), **now)
     for text in notices:
-        log.emit("notice", text=text)
-    return folder, log, run
+        journal.notice(text)
+    return folder, journal
 
 
-def _recorded(
-    folder: RunFolder, log: EventLog, spec: EnvSpec, fresh: dict[str, Any]
-) -> tuple[Mapping[str, Any], list[str]]:
-    """The first event of a run that goes on, and what the user should know of its files."""
-    notices = [log.notice] if log.notice else []
+def _check_resumed(folder: RunFolder, journal: Journal, spec: EnvSpec) -> list[str]:
+    """Return notices on the files of a run that goes on. Raises RunError where it cannot."""
+    notices = [journal.log.notice] if journal.log.notice else []
     try:
         folder.read_info()
     except RunError as e:
         notices.append(f"{e}: {_set_aside(folder.path / 'run.json')}; it is written anew")
-    run: Mapping[str, Any] = next(log.of_type("run"), {})
-    if not run:
-        log.emit("run", **fresh)
+    if not journal.run.header:
         notices.append("the run's first event is lost: its spec is taken as it is now")
-        return fresh, notices
-    if run["spec"]["sha"] != _fingerprint(spec):
+    elif journal.run.header["spec"]["sha"] != _fingerprint(spec):
         raise RunError(
             f"{spec.where}: the spec has changed since the run began; put it back as it"
             " was, or start a new run"
         )
-    return run, notices
+    return notices
 
 
 def _set_aside(file: Path) -> str:

@@ -4,95 +4,49 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from promptpo.run.services import RunServices
 from promptpo.store.codec import encode, score_data
-from promptpo.store.shapes import FORMAT
-from promptpo.store.tally import Usage
-from promptpo.types import Candidate, Rollout, Round, best_round
-from promptpo.ui import results
-
-Status = Literal["finished", "stopped", "interrupted"]
-
-
-@dataclass(frozen=True, repr=False)
-class Result:
-    """What came out of a run.
-
-    ``status``: "finished" (all rounds, the target or the patience), "stopped" (a limit),
-    "interrupted" (Ctrl-C, SIGTERM, SIGHUP; resume it). ``reason`` says it in a phrase. ``best`` is
-    the winner (None where no candidate ran), ``test`` its held-out episodes (None where the run did
-    not get so far).
-    """
-
-    folder: Path
-    status: Status
-    reason: str
-    best: Candidate | None
-    test: Rollout | None
-    usage: Usage
-    rounds: tuple[Round, ...] = ()
-
-    def __str__(self) -> str:
-        return "\n".join(f"{label:11}  {words}" for label, words in results.rows(self))
-
-    def __repr__(self) -> str:
-        return f"<Result of {results.words(self)}>"
-
-    def _repr_html_(self) -> str:
-        return results.page(self)
+from promptpo.store.events import FORMAT
+from promptpo.types import Candidate, Rollout, best_round
 
 
 @dataclass
 class Outcome:
-    """Writes down how a run stands; ``run`` is the first event of its log."""
+    """Writes down how a run stands."""
 
     services: RunServices
-    run: Mapping[str, Any]
     started: float = field(default_factory=time.time)
 
-    def interrupted(self) -> Result:
-        """What there is of a run that was interrupted."""
-        s = self.services
-        best, test = self.standing()
-        return Result(
-            s.folder.path, "interrupted", "interrupted", best, test, s.ledger.usage, s.rounds
-        )
-
     def standing(self) -> tuple[Candidate | None, Rollout | None]:
-        """The policy in ``best/``: the last with held-out episodes, else the best so far."""
-        s = self.services
-        if s.memo.record.tested is not None:
-            return s.memo.record.tested
-        best = best_round(s.rounds).winner if s.rounds else None
+        """Return the policy in ``best/``: the last with held-out episodes, else the best so far."""
+        run, rounds = self.services.run, self.services.rounds
+        if run.tested is not None:
+            return run.tested
+        best = best_round(rounds).winner if rounds else None
         return (None if best is None or best.score.failed else best), None
 
-    def finish(self, result: Result) -> None:
+    def finish(
+        self, status: str, reason: str, best: Candidate | None, test: Rollout | None
+    ) -> None:
         """Write the best policy and ``run.json``, and tell that the run has ended."""
-        self.services.log.check_kept()
-        if result.best is not None:
-            self.services.write_best(result.best, result.test)
-        self._write(result.status, result.reason, result.best, result.test)
-        self._tell(
-            result.test,
-            status=result.status,
-            reason=result.reason,
-            best=result.best.name if result.best else None,
-            score=score_data(result.best.score) if result.best else None,
-        )
-
-    def _tell(self, test: Rollout | None, **data: object) -> None:
-        """Write down that the run has ended; an interruption is no end."""
-        if data["status"] == "interrupted":
-            known = self.services.memo.record.test
-            held_out = {**encode(test), "digest": known["digest"]} if test and known else None
-            self.services.report("finished", **data, test=held_out)
+        s = self.services
+        s.journal.log.check_kept()
+        if best is not None:
+            s.write_best(best, test)
+        self._write(status, reason, best, test)
+        data: dict[str, Any] = {
+            "status": status,
+            "reason": reason,
+            "best": best.name if best else None,
+            "score": score_data(best.score) if best else None,
+        }
+        if status == "interrupted":  # that is no end
+            s.report("finished", **data, test=encode(test))
         else:
-            self.services.write_down("finished", **data)
+            s.journal.write("finished", **data)
 
     def write(self, status: str, reason: str = "") -> None:
         """Replace ``run.json`` while the run goes on, or where it has failed."""
@@ -100,7 +54,7 @@ class Outcome:
 
     def fail(self, reason: str) -> None:
         """Write down that the run has failed, where anything can still be written."""
-        if not self.services.log.lost:
+        if not self.services.journal.log.lost:
             with contextlib.suppress(OSError):
                 self.write("failed", reason)
         self.services.report("finished", status="failed", reason=reason, best=None, score=None)
@@ -110,7 +64,7 @@ class Outcome:
     ) -> None:
         s = self.services
         info: dict[str, Any] = {
-            **{k: v for k, v in self.run.items() if k != "spec"},
+            **{k: v for k, v in s.run.header.items() if k != "spec"},
             "format": FORMAT,
             "config": s.config.as_dict(),
             "executor": s.executor.about,
@@ -118,10 +72,10 @@ class Outcome:
             "title": s.spec.title,
             "twin_of": s.spec.twin_of,
             "facts": bool(s.spec.facts),
-            "references": self.run["spec"]["references"],
+            "references": s.run.header["spec"]["references"],
             "status": status,
             "reason": reason,
-            "started": _clock(s.log.past[0].time if s.log.past else self.started),
+            "started": _clock(s.run.started or self.started),
             "ended": None if status == "running" else _clock(time.time()),
             "seconds": round(s.ledger.elapsed, 1),
             "usage": encode(s.ledger.usage),
@@ -131,17 +85,18 @@ class Outcome:
         if test is not None:
             info["test"] = test_data(test)
         s.folder.write_info(info)
+        s.run.info = info
 
 
 def test_data(test: Rollout) -> dict[str, Any]:
-    """Held-out episodes with their score and its 95% intervals."""
+    """Return held-out episodes with their score and its 95% intervals, as plain values."""
     data = {**encode(test), "score": score_data(test.score)}
     interval = test.return_interval
     data["mean_return_interval"] = [interval.low, interval.high] if interval else None
     data |= {"life_curve": encode(test.life_curve)} if test.life > 1 else {}
     if test.successes and test.successes[0] is not None:
-        found = test.success_interval
-        data["success_rate_interval"] = [found.low, found.high] if found else None
+        rates = test.success_interval
+        data["success_rate_interval"] = [rates.low, rates.high] if rates else None
     return data
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from promptpo.common.concurrency import all_of
 from promptpo.racing import paired, undecided
 from promptpo.rollout.seeds import episode_seeds
-from promptpo.run.plays import Play
+from promptpo.run.playing import Play
 from promptpo.run.services import RunServices
 from promptpo.store.codec import score_data
 from promptpo.types import Candidate, Rollout, best_of
@@ -27,13 +27,13 @@ async def select(services: RunServices, finalists: Sequence[Candidate]) -> Candi
     different = unique([c for c in finalists if not c.score.failed])
     if len(different) < 2 or not services.config.selection[0]:
         best = best_of(different) if different else None
-        if services.memo.has("selection"):  # of rounds that do not count any more
-            services.write_down("selection", finalists=[], winner=best.name if best else None)
+        if services.journal.has("selection"):  # of rounds that do not count any more
+            services.journal.write("selection", finalists=[], winner=best.name if best else None)
         return best
     services.report("state", state="selecting", finalists=[c.name for c in different])
     runs = await _raced(services, different)
     winner = chosen(different, runs)
-    services.write_down(
+    services.journal.write(
         "selection",
         finalists=[
             {"name": c.name, "score": score_data(runs[c.name].score),
@@ -108,7 +108,7 @@ async def test(services: RunServices, candidate: Candidate) -> Rollout | None:
     seeds = episode_seeds(config.seed, "test", config.held_out, life=config.life)
     play = Play.of(candidate, "test", seeds)
     run = await player.play(play, candidate.key)
-    services.write_down("test", name=candidate.name, digest=player.digest(play))
+    services.journal.write("test", name=candidate.name, digest=player.digest(play))
     return run
 
 

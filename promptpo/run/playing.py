@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from promptpo.config import RunConfig
@@ -12,64 +12,154 @@ from promptpo.errors import RunError
 from promptpo.rollout.evaluation import evaluate
 from promptpo.rollout.executor import Executor, rehearse
 from promptpo.run.limits import Ledger
-from promptpo.run.plays import MARKS, NO_MARK, Gathering, Play
-from promptpo.store.codec import encode
-from promptpo.store.events import EventLog
+from promptpo.store.codec import digest, encode
 from promptpo.store.folder import RunFolder
-from promptpo.store.memo import Memo, digest
-from promptpo.types import Key, Rollout, Trajectory
+from promptpo.store.journal import Journal
+from promptpo.types import Candidate, Episode, Key, Rollout, Stream, Trajectory, identity
+
+#: A part of digests that is empty in all but older runs, which had marked some policies there.
+NO_MARK = ""
+
+#: The marks. The episodes of these policies were played anew, each alone, and those stand.
+_MARKS = ("depends on other episodes", "does not repeat itself")
+
+
+@dataclass(frozen=True)
+class Play:
+    """Some episodes of one policy: all that decides their outcome.
+
+    ``prepared`` is the digest of the values that policies are made with; None: without any.
+    """
+
+    source: str
+    stream: Stream
+    seeds: tuple[int, ...]
+    prepared: str | None = None
+
+    @classmethod
+    def of(cls, candidate: Candidate, stream: Stream, seeds: Sequence[int]) -> Play:
+        """Return episodes of a candidate, which has a source."""
+        return cls(candidate.source or "", stream, tuple(seeds), candidate.prepared)
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """Episodes of a play that ended, in the ``round`` in which they were first asked for.
+
+    ``digest`` names the play, ``key`` is that of the candidate that played.
+    """
+
+    digest: str
+    play: Play
+    key: Key
+    round: int
+    episodes: tuple[Episode, ...]
+
+    @property
+    def name(self) -> tuple[str, str, int, list[int]]:
+        """All that tells it from others, for digests."""
+        return self.digest, self.key.name, self.round, [e.seed for e in self.episodes]
+
+
+@dataclass
+class Gathering:
+    """All that a search has played, recorded or new, in an order that does not depend on chance.
+
+    Resuming is running the method again: the episodes that it has asked for when a round begins are
+    the same in every session.
+    """
+
+    _round: int = 0
+    _by_digest: dict[str, Gathered] = field(default_factory=dict)
+
+    def open_round(self, number: int) -> None:
+        """Begin a round: episodes that are noted from now on belong to it."""
+        self._round = number
+
+    def note(self, of: str, play: Play, key: Key, run: Rollout) -> None:
+        """Add episodes of a candidate; of equal candidates the first one's count."""
+        first = self._by_digest.get(of)
+        if first is None:
+            self._by_digest[of] = Gathered(of, play, key, self._round, run.whole)
+        elif first.round == self._round and key < first.key:
+            self._by_digest[of] = replace(first, key=key)
+
+    def before(self, round_: int, most: int) -> list[Gathered]:
+        """Return the newest whole episodes from before a round, in the order of time.
+
+        They have ``most`` steps at most.
+        """
+        entries = [g for g in self._by_digest.values() if g.round < round_ and g.episodes]
+        entries.sort(key=lambda g: (g.round, g.key, g.play.seeds))
+        newest: list[Gathered] = []
+        left = most
+        for entry in reversed(entries):
+            episodes: list[Episode] = []
+            for episode in reversed(entry.episodes):
+                left -= episode.length
+                if left < 0:
+                    break
+                episodes.append(episode)
+            if episodes:
+                newest.append(replace(entry, episodes=tuple(reversed(episodes))))
+            if left < 0:
+                break
+        return newest[::-1]
 
 
 @dataclass
 class Player:
-    """Plays what is new, and answers the rest from the memo.
+    """Plays what is new, and answers the rest from the journal.
 
-    ``values`` has what policies are made with, by its digest. ``gathered`` is what search has
-    played.
+    ``gathered`` is what search has played.
     """
 
     executor: Executor
-    memo: Memo
+    journal: Journal
     ledger: Ledger
-    log: EventLog
     folder: RunFolder
     config: RunConfig
-    life: int
-    record: Callable[..., None]
-    values: Callable[[str], Awaitable[bytes]]
     gathered: Gathering = field(default_factory=Gathering)
     _met: set[str] = field(default_factory=set)
     _under_way: dict[str, asyncio.Task[Rollout]] = field(default_factory=dict)
 
     def digest(self, play: Play) -> str:
-        """Names a play by its content: equal content, equal digest.
-
-        Of a policy that an older version had marked it is that of the episodes that stand.
-        """
-        c = self.config
+        """Return the name of a play by its content: equal content, equal digest."""
+        c, rollouts = self.config, self.journal.run.rollouts
+        policy = identity(play.source, play.prepared)
         limits = (c.act_timeout, c.episode_timeout, c.policy_seed)
         usual, *marked = (
-            digest(play.identity, play.seeds, self.lived, play.stream, mark, limits)
-            for mark in (NO_MARK, *MARKS)
+            digest(policy, play.seeds, self.lived, play.stream, mark, limits)
+            for mark in (NO_MARK, *_MARKS)
         )
-        return next((name for name in marked if self.memo.rollout(name) is not None), usual)
+        return next((name for name in marked if name in rollouts), usual)
 
     @property
     def lived(self) -> str | int:
-        """How long a policy object lives, as digests have it."""
-        return "episode" if self.life == 1 else self.life
+        """The episodes that a policy object lives, for digests."""
+        return "episode" if self.config.life == 1 else self.config.life
 
-    async def prepared(self, play: Play) -> bytes:
-        """The values that policies of a play are made with; empty where there are none."""
-        return await self.values(play.prepared) if play.prepared else b""
+    def values(self, of: str | None) -> bytes:
+        """Return the values of a digest, which policies are made with; none for None.
+
+        Raises RunError where they are lost.
+        """
+        if of is None:
+            return b""
+        name = self.journal.run.values_in.get(of, "")
+        values = self.folder.read_prepared(name, of) if name else None
+        if values is None:
+            file = self.folder.prepared(name, of)
+            raise RunError(f"{file}: missing or damaged; `promptpo --resume` prepares it again")
+        return values
 
     def is_new(self, play: Play) -> bool:
-        """Whether it has not been played, and is not being played."""
+        """Return whether it neither has been played nor is being played."""
         of = self.digest(play)
-        return self.memo.rollout(of) is None and of not in self._under_way
+        return of not in self.journal.run.rollouts and of not in self._under_way
 
     async def play(self, play: Play, key: Key, keep: Sequence[int] = ()) -> Rollout:
-        """What came of it; ``keep`` are the seeds of the episodes to store as trajectories.
+        """Return the rollout; ``keep`` are the seeds of the episodes to store as trajectories.
 
         Two candidates with the same text are one policy: it is played once, for the first of them.
         """
@@ -87,41 +177,37 @@ class Player:
         return run
 
     async def trajectories(self, play: Play, key: Key, seeds: Sequence[int]) -> list[Trajectory]:
-        """The episodes of these seeds of what has been played; played again where they are lost.
+        """Return the episodes of these seeds of a play; played again where they are lost.
 
         Raises RunError where they cannot be had.
         """
         of = self.digest(play)
-        found = self._stored(of, key, seeds)
-        if not found.keys() >= set(seeds):
+        stored = self._stored(of, key, seeds)
+        if not stored.keys() >= set(seeds):
             await self._again(of, play, key, seeds)
-            found = {e.seed: e for e in self.reader(play, key)(seeds=frozenset(seeds))}
-        if not found.keys() >= set(seeds):
+            stored = {e.seed: e for e in self.reader(play, key)(seeds=frozenset(seeds))}
+        if not stored.keys() >= set(seeds):
             name = self._first(of, key).name
             raise RunError(f"{name}: some episodes are lost, and went otherwise when played again")
-        return [found[seed] for seed in seeds]
+        return [stored[seed] for seed in seeds]
 
     def reader(self, play: Play, key: Key) -> Callable[..., list[Trajectory]]:
-        """What reads the file that has the episodes of a play, and maybe others."""
-        of = self.digest(play)
-        name, failed = self._first(of, key).name, self._failed(of, key)
-        return partial(self.folder.read_episodes, name, failed)
+        """Return what reads the file with the episodes of a play, and maybe others."""
+        return partial(self.folder.read_episodes, *self._place(self.digest(play), key))
 
     async def _play(self, of: str, play: Play, key: Key, keep: Sequence[int]) -> Rollout:
-        run = self.memo.rollout(of)
+        run = self.journal.run.rollouts.get(of)
         new = run is None
         if run is None:
             run = await self._evaluate(of, play, key, keep)
-        elif keep and run.error is None and self._lost(of, key, keep):
+        elif keep and run.error is None and not self._stored(of, key, keep).keys() >= set(keep):
             await self._again(of, play, key, keep)
-        data = {"key": encode(key), "digest": of, **encode(run)}
-        self.log.emit("rollout", transient=not new, **data)
-        if new:
-            self.memo.add("rollout", data)
+        record = self.journal.append if new else self.journal.tell
+        record("rollout", key=encode(key), digest=of, **encode(run))
         if of not in self._met:
             self._met.add(of)
             self.ledger.count_steps(play.stream, run.steps, new=new)
-        self.ledger.report(self.log.emit)
+        self.ledger.report(self.journal.tell)
         return run
 
     async def _evaluate(self, of: str, play: Play, key: Key, keep: Sequence[int]) -> Rollout:
@@ -130,9 +216,9 @@ class Player:
             play.source,
             play.stream,
             play.seeds,
-            life=self.life,
+            life=self.config.life,
             keep=keep,
-            prepared=await self.prepared(play),
+            prepared=self.values(play.prepared),
         )
         if run.error_kind == "environment" and play.stream == "search":
             await rehearse(self.executor, play.seeds)
@@ -143,32 +229,32 @@ class Player:
         return run
 
     async def _again(self, of: str, play: Play, key: Key, keep: Sequence[int]) -> None:
-        """Play what is on record once more, to restore its files; what is on record stands."""
+        """Play recorded episodes once more, to restore their files; the record stands."""
         run = await self._evaluate(of, play, key, keep)
-        recorded = self.memo.rollout(of)
+        recorded = self.journal.run.rollouts.get(of)
         if recorded is not None and run.returns != recorded.returns:
             text = f"{key.name}: its episodes went otherwise when they were played again"
-            self.log.emit("notice", text=f"{text}; its recorded score stands")
+            self.journal.notice(f"{text}; its recorded score stands")
 
     def _first(self, of: str, key: Key) -> Key:
-        """For whom it was first played: that candidate's folder has the trajectories."""
-        return self.memo.record.played_by.get(of, key)
+        """Return the key of the candidate that played first, whose folder has the trajectories."""
+        return self.journal.run.played_by.get(of, key)
 
-    def _failed(self, of: str, key: Key) -> int | None:
-        """The attempt that a play is of, where it failed: the next one plays the same seeds."""
-        run = self.memo.rollout(of)
-        return None if run is None or run.error is None else self._first(of, key).attempt
+    def _place(self, of: str, key: Key) -> tuple[str, int | None]:
+        """Return the candidate whose folder has the episodes, and the attempt where it failed.
+
+        The next attempt plays the same seeds.
+        """
+        run, first = self.journal.run.rollouts.get(of), self._first(of, key)
+        return first.name, None if run is None or run.error is None else first.attempt
 
     def _stored(self, of: str, key: Key, seeds: Sequence[int]) -> dict[int, Trajectory]:
-        """The episodes of these seeds whose file is there and whole."""
-        where = self._first(of, key).name, self._failed(of, key)
-        if not self.folder.episodes(*where).exists():
+        """Return the episodes of these seeds whose file is there and whole."""
+        place = self._place(of, key)
+        if not self.folder.episodes(*place).exists():
             return {}
         try:
-            return {e.seed: e for e in self.folder.read_episodes(*where, seeds=frozenset(seeds))}
+            return {e.seed: e for e in self.folder.read_episodes(*place, seeds=frozenset(seeds))}
         except RunError as e:
-            self.record("notice", text=str(e))
+            self.journal.write("notice", text=str(e))
             return {}
-
-    def _lost(self, of: str, key: Key, seeds: Sequence[int]) -> set[int]:
-        return set(seeds) - self._stored(of, key, seeds).keys()

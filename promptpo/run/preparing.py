@@ -20,11 +20,9 @@ from promptpo.export.learned import Learned
 from promptpo.export.policy_file import PolicyFile
 from promptpo.policies.doing_nothing import PROBES
 from promptpo.rollout.preparing import PrepareJob
-from promptpo.run.playing import Player
-from promptpo.run.plays import Gathered, name_of
+from promptpo.run.playing import Gathered, Player
 from promptpo.spec import EnvSpec, layout
-from promptpo.store.codec import encode
-from promptpo.store.memo import digest
+from promptpo.store.codec import digest, encode
 from promptpo.types import Candidate, Key, Preparation, Trajectory
 
 #: The value by which a program says what it expects of its policy.
@@ -33,7 +31,7 @@ PREDICTED = "predicted_return"
 
 @dataclass(frozen=True)
 class _Data:
-    """What a round's candidates prepare from: the episodes, and what names them."""
+    """What a round's candidates prepare from: the episodes, and the digest that names them."""
 
     round: int
     gathered: Sequence[Gathered]
@@ -50,30 +48,35 @@ class _Data:
 
 @dataclass
 class Preparer:
-    """Runs what is new, and answers the rest from the memo; ``report`` tells who watches."""
+    """Runs each new ``prepare``, and answers the rest from the journal."""
 
     player: Player
     spec: EnvSpec
-    report: Callable[..., None]
     _data: dict[int, _Data] = field(default_factory=dict)
     _files: dict[int, asyncio.Task[Path]] = field(default_factory=dict)
     _under_way: dict[str, asyncio.Task[Preparation]] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        self.config, self.folder = self.player.config, self.player.folder
+        self.journal, self.run = self.player.journal, self.player.journal.run
+
     async def prepare(self, candidate: Candidate) -> Candidate:
-        """The candidate with what came of its ``prepare``; itself where it has none, or may not.
+        """Return the candidate with the result of its ``prepare``, where it has one and may.
 
         Two candidates of a round with the same text are one program: it runs once.
         """
-        source, seconds = candidate.source, self.player.config.prepare_time
-        given = self._given(source, candidate.key) if source is not None else None
+        source, seconds = candidate.source, self.config.prepare_time
+        if source is None:
+            return candidate
+        given = self._given(source, candidate.key)
         if given is not None:
             return replace(candidate, preparation=given)
-        if not seconds or source is None or not sandbox.prepares(source):
+        if not seconds or not sandbox.prepares(source):
             return candidate
-        data = self._of_round(candidate.key.round)
-        of = digest("prepare", source, data.digest, seconds, self.player.config.policy_seed)
+        data = self._data_of(candidate.key.round)
+        of = digest("prepare", source, data.digest, seconds, self.config.policy_seed)
         if of not in self._under_way:
-            work = self._prepared(of, source, candidate.key, data)
+            work = self._prepare(of, source, candidate.key, data)
             self._under_way[of] = asyncio.ensure_future(work)
         try:
             done = await self._under_way[of]
@@ -82,73 +85,69 @@ class Preparer:
         return replace(candidate, preparation=done, error=done.error)
 
     def learned(self, candidate: Candidate) -> Learned | None:
-        """What a candidate's policies are made with, if anything. Raises RunError."""
+        """Return the values that a candidate's policies are made with, if any. Raises RunError."""
         done = candidate.preparation
         if done is None or done.values is None:
             return None
-        return Learned.of(done, self._found(done.values))
-
-    async def values(self, of: str) -> bytes:
-        """The values of a digest, which this run has prepared. Raises RunError."""
-        return self._found(of)
-
-    def _found(self, of: str) -> bytes:
-        values = self._stored(of)
-        if values is None:
-            file = self.player.folder.prepared(self._name(of), of)
-            raise RunError(f"{file}: missing or damaged; `promptpo --resume` prepares it again")
-        return values
+        return Learned.of(done, self.player.values(done.values))
 
     def close(self) -> None:
-        """Remove what is of no use any more."""
+        """Remove what is of use only while the run goes on."""
         for task in self._files.values():
             task.cancel()
-        shutil.rmtree(self.player.folder.temporary, ignore_errors=True)
+        shutil.rmtree(self.folder.temporary, ignore_errors=True)
 
-    async def _prepared(self, of: str, source: str, key: Key, data: _Data) -> Preparation:
-        record = self.player.memo.record
-        known = record.preparations.get(of)
-        lost = known is not None and known.values is not None and not self._stored(known.values)
-        key = record.prepared_by.get(of, key)
-        done = known
-        if done is None or lost:
-            self.report("state", name=key.name, state="preparing")
+    async def _prepare(self, of: str, source: str, key: Key, data: _Data) -> Preparation:
+        recorded = self.run.preparations.get(of)
+        key = self.run.prepared_by.get(of, key)
+        done = recorded
+        if done is None or self._lost(done):
+            self.journal.tell("state", name=key.name, state="preparing")
             done = await self._run(of, source, key, data)
-        return self._written_down(key, done, known)
+        return self._record(key, done, recorded)
 
-    def _written_down(self, key: Key, done: Preparation, known: Preparation | None) -> Preparation:
-        if known is not None and known.values == done.values:
-            done = known  # what is on record stands, its time too
-        new = done is not known
-        event = {"key": encode(key), **encode(done)}
-        self.player.log.emit("prepared", transient=not new, **event)
-        if new:
-            self.player.memo.add("prepared", event)
-        return done
+    def _lost(self, done: Preparation) -> bool:
+        """Return whether there were values, and their file is missing or damaged."""
+        try:
+            self.player.values(done.values)
+        except RunError:
+            return True
+        return False
+
+    def _record(self, key: Key, done: Preparation, recorded: Preparation | None) -> Preparation:
+        """Record a result; one with the values that are recorded already stays as recorded."""
+        new = recorded is None or recorded.values != done.values
+        result = done if new or recorded is None else recorded
+        write = self.journal.append if new else self.journal.tell
+        write("prepared", key=encode(key), **encode(result))
+        return result
 
     def _given(self, source: str, key: Key) -> Preparation | None:
-        """What the policy that is to be tuned comes with: it has learned before."""
-        kind, _, path = (self.player.config.model or "").partition(":")
-        if self.player.config.method != "tune" or kind != "file":
+        """Return what the policy that is to be tuned comes with: it has learned before."""
+        kind, _, path = (self.config.model or "").partition(":")
+        if self.config.method != "tune" or kind != "file":
             return None
         of = digest("given", source)
-        known = done = self.player.memo.record.preparations.get(of)
-        if done is None or not self._stored(done.values or ""):
+        recorded = done = self.run.preparations.get(of)
+        if done is None or done.values is None or self._lost(done):
             learned = PolicyFile.read(Path(path)).learned if Path(path).is_file() else None
             if learned is None:
-                return known
-            done = replace(
-                Preparation(of, seconds=learned.seconds),
-                values=self.player.folder.write_prepared(key.name, learned.values),
+                return recorded
+            done = Preparation(
+                of,
+                seconds=learned.seconds,
+                values=self.folder.write_prepared(key.name, learned.values),
                 predicted=_predicted(learned.values),
                 episodes=learned.episodes,
                 transitions=learned.transitions,
             )
-        return self._written_down(key, done, known)
+        return self._record(key, done, recorded)
 
     async def _run(self, of: str, source: str, key: Key, data: _Data) -> Preparation:
-        file = await self._file(data)
-        job = PrepareJob(source, str(file), self.player.config.prepare_time)
+        if data.round not in self._files:  # written when it is first needed
+            self._files[data.round] = asyncio.ensure_future(self._written(data))
+        file = await asyncio.shield(self._files[data.round])
+        job = PrepareJob(source, str(file), self.config.prepare_time)
         run = await self.player.executor.run(job)
         done = Preparation(
             of,
@@ -161,24 +160,19 @@ class Preparer:
         )
         if run.error is not None:
             return done
-        values = self.player.folder.write_prepared(key.name, run.values)
+        values = self.folder.write_prepared(key.name, run.values)
         return replace(done, values=values, predicted=_predicted(run.values))
 
-    def _of_round(self, number: int) -> _Data:
+    def _data_of(self, number: int) -> _Data:
         if number not in self._data:
-            most = self.player.config.prepare_transitions
-            gathered = self.player.gathered.before(number, most)
-            self._data[number] = _Data(number, gathered, name_of(gathered))
+            gathered = self.player.gathered.before(number, self.config.prepare_transitions)
+            name = digest("gathered", *(g.name for g in gathered))
+            self._data[number] = _Data(number, gathered, name)
         return self._data[number]
 
-    async def _file(self, data: _Data) -> Path:
-        """The file of a round, written when it is first needed."""
-        if data.round not in self._files:
-            self._files[data.round] = asyncio.ensure_future(self._written(data))
-        return await asyncio.shield(self._files[data.round])
-
     async def _written(self, data: _Data) -> Path:
-        folder = self.player.folder.temporary
+        """Write the file that a round's candidates prepare from."""
+        folder = self.folder.temporary
         episodes = _Episodes([place for g in data.gathered for place in await self._places(g)])
         fields = layout(self.spec.observation)
         columns = {f.name: f.slice if f.kind == "array" else f.start for f in fields}
@@ -188,7 +182,7 @@ class Preparer:
             for older in folder.iterdir():
                 older.unlink()
             with file.open("wb") as out:
-                most = self.player.config.prepare_transitions
+                most = self.config.prepare_transitions
                 await asyncio.to_thread(sandbox.write_recorded, out, episodes, columns, most)
         except OSError as e:
             raise file_error(e, file) from None
@@ -201,19 +195,11 @@ class Preparer:
         try:
             await self.player.trajectories(gathered.play, key, seeds)
         except RunError as e:
-            self.player.record("notice", text=f"{e}; policies prepare without them")
+            self.journal.write("notice", text=f"{e}; policies prepare without them")
             return []
         read = self.player.reader(gathered.play, key)
         name = key.name if key.round else list(PROBES)[key.candidate - 1]
         return [_Place(read, seed, name, gathered.round) for seed in seeds]
-
-    def _name(self, of: str) -> str:
-        """The name of the candidate in whose folder the values of a digest are."""
-        return self.player.memo.record.values_in.get(of, "")
-
-    def _stored(self, of: str) -> bytes | None:
-        name = self._name(of)
-        return self.player.folder.read_prepared(name, of) if name else None
 
 
 @dataclass(frozen=True)
@@ -250,14 +236,14 @@ class _Episodes(Sequence["sandbox.RecordedEpisode"]):
         place = self._places[index]
         if self._held[0] is not place.read:
             self._held = place.read, {e.seed: e for e in place.read()}
-        found = self._held[1][place.seed]
+        episode = self._held[1][place.seed]
         return sandbox.RecordedEpisode(
-            observations=found.observations,
-            actions=found.actions,
-            rewards=found.rewards,
-            terminated=found.terminated,
-            truncated=found.truncated,
-            success=found.success,
+            observations=episode.observations,
+            actions=episode.actions,
+            rewards=episode.rewards,
+            terminated=episode.terminated,
+            truncated=episode.truncated,
+            success=episode.success,
             candidate=place.candidate,
             round=place.round,
         )
@@ -265,8 +251,8 @@ class _Episodes(Sequence["sandbox.RecordedEpisode"]):
 
 def _predicted(values: bytes) -> float | None:
     """The return that a program expects of its policy, where it says one."""
-    found = sandbox.unpack(values).get(PREDICTED)
-    if isinstance(found, str | bool) or found is None:
+    value = sandbox.unpack(values).get(PREDICTED)
+    if isinstance(value, str | bool) or value is None:
         return None
-    number = float(found) if isinstance(found, float | int) else float(found.mean())
+    number = float(value) if isinstance(value, float | int) else float(value.mean())
     return number if math.isfinite(number) else None

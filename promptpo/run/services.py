@@ -1,6 +1,6 @@
 """What a method works with, tied to a run: every effect is recorded and done only once.
 
-Resuming is running the method again: what the event log holds is answered from it.
+Resuming is running the method again: what the journal holds is answered from it.
 """
 
 from __future__ import annotations
@@ -10,30 +10,32 @@ from dataclasses import dataclass
 
 from promptpo.common.concurrency import all_of
 from promptpo.config import RunConfig
+from promptpo.errors import LimitReached
 from promptpo.export.learned import BESIDE
 from promptpo.export.policy_module import best_policy_files
-from promptpo.llm.messages import LanguageModel, Message, Reply
+from promptpo.llm import ReplyMissing
+from promptpo.llm.extraction import ReplyRejected, answer_text, policy_source
+from promptpo.llm.messages import LanguageModel, Message, Reply, Request, as_data, prompt_hash
+from promptpo.llm.recording import reply_event
 from promptpo.policies import CoverageRun, Program
 from promptpo.policies.constants import Tunable
 from promptpo.rollout.executor import Executor
 from promptpo.rollout.jobs import CoverageJob, SummaryJob, TaskInfo
 from promptpo.rollout.seeds import episode_seeds
 from promptpo.rollout.summary import built_in_summary
-from promptpo.run.asking import Asker
 from promptpo.run.limits import Ledger, check_optimum
-from promptpo.run.playing import Player
-from promptpo.run.plays import NO_MARK, Play
+from promptpo.run.playing import NO_MARK, Play, Player
 from promptpo.run.preparing import Preparer
+from promptpo.run.spending import Allowance
 from promptpo.run.tuning import Tuning
 from promptpo.spec import EnvSpec
-from promptpo.store.codec import encode, score_data
-from promptpo.store.events import EventLog
+from promptpo.store.codec import digest, encode, score_data
 from promptpo.store.folder import RunFolder
-from promptpo.store.memo import Memo, digest
+from promptpo.store.journal import Journal
 from promptpo.types import (
     Candidate,
     Key,
-    Population,
+    MethodTable,
     Rollout,
     Round,
     SummaryRun,
@@ -42,7 +44,7 @@ from promptpo.types import (
     with_candidate,
 )
 
-#: What an event on a candidate names by its digest, and does not hold.
+#: Fields of a candidate that its event names by their digest.
 _BY_DIGEST = ("rollout", "later", "hard", "preparation")
 
 #: Episodes of a candidate, at most, in which its lines are counted: the first ones.
@@ -51,35 +53,90 @@ _COUNTED = 10
 
 @dataclass
 class RunServices:
-    """The services of one run; see ``methods.base.Services`` for what each part promises."""
+    """The services of one run; ``methods.base.Services`` documents each of them."""
 
     spec: EnvSpec
     config: RunConfig
     task: TaskInfo
     model: LanguageModel
     executor: Executor
-    log: EventLog
+    journal: Journal
     folder: RunFolder
     ledger: Ledger
     rounds: tuple[Round, ...] = ()
 
     def __post_init__(self) -> None:
-        self.memo = Memo(self.log.past)
-        life = self.config.life
-        self.player = Player(
-            self.executor, self.memo, self.ledger, self.log, self.folder, self.config, life,
-            self.write_down, self._values,
-        )  # fmt: skip
-        self.preparer = Preparer(self.player, self.spec, self.report)
-        self._asker = Asker(
-            self.model, self.log, self.folder, self.ledger, self.memo, self.write_down
-        )
+        self.run = self.journal.run
+        self.report = self.journal.tell
+        self.player = Player(self.executor, self.journal, self.ledger, self.folder, self.config)
+        self.preparer = Preparer(self.player, self.spec)
 
     async def ask(
         self, key: Key, messages: Sequence[Message], read: Callable[[Reply], object] | None = None
     ) -> Reply:
-        """The recorded reply to this call, or the model's."""
-        return await self._asker.ask(key, messages, read)
+        """Return the recorded reply to this call, or ask the model.
+
+        ``read`` takes out of a reply what is to be played, and raises ReplyRejected or ValueError.
+        A repair for which a recording has no reply is not made: where the recorded candidate ran,
+        there is none. Raises LimitReached and ModelError.
+        """
+        ledger, journal = self.ledger, self.journal
+        recorded = self.run.replies.get(key)
+        if recorded is not None:
+            if recorded.prompt_sha256 != prompt_hash(messages):
+                journal.notice(f"{key}: the prompt has changed since the run recorded its reply")
+            self.folder.restore_call(key, messages, recorded.reply.text)
+            self._count(recorded.reply, new=False)
+            return recorded.reply
+        allowance = Allowance(ledger.spending, key, messages, ledger.check, journal.append)
+        request = Request(key, tuple(messages), allowance)
+        try:
+            journal.check_allowed(key)
+            if key.candidate:  # a policy that could not be played is not worth its price
+                ledger.check_attempt(key)
+            ledger.reserve_call(key)
+            try:
+                journal.append("prompt", key=encode(key), messages=as_data(messages))
+                self.folder.write_prompt(key, messages)
+                journal.tell("call", key=encode(key), state="sent")
+                reply = await self.model.ask(request)
+                journal.append("reply", **reply_event(request, reply), note=reply.note)
+                ledger.spending.settle(key, reply.usage, reply.cost)
+            finally:
+                ledger.release_call(key)
+        except ReplyMissing as missing:
+            if not key.attempt:
+                raise
+            raise LimitReached(str(missing)) from None
+        except LimitReached as limit:
+            journal.write("refused", key=encode(key), reason=str(limit))
+            raise
+        self.folder.write_reply(key, reply.text)
+        self._count(reply, new=True)
+        self._judge(key, reply, read)
+        return reply
+
+    def _count(self, reply: Reply, *, new: bool) -> None:
+        for notice in self.ledger.count_reply(reply, new=new):
+            self.journal.notice(notice)
+        self.ledger.report(self.report)
+
+    def _judge(self, key: Key, reply: Reply, read: Callable[[Reply], object] | None) -> None:
+        """Count a reply that holds nothing to play; of one that need not, whether it is empty.
+
+        Without ``read`` a policy is looked for where the key's role says that one was asked for.
+        """
+        if read is None and key.role == "policy":
+            read = policy_source
+        if self.model.name.partition(":")[0] == "recorded":
+            return
+        try:
+            (read or answer_text)(reply)
+        except (ReplyRejected, ValueError):
+            self.ledger.count_reading(readable=False)
+        else:
+            if read is not None:
+                self.ledger.count_reading(readable=True)
 
     def seeds(self, first: int, count: int) -> tuple[int, ...]:
         """Search seeds number ``first`` and those after it."""
@@ -120,9 +177,6 @@ class RunServices:
         """The candidate with what came of its ``prepare``, where it has one."""
         return await self.preparer.prepare(candidate)
 
-    async def _values(self, of: str) -> bytes:
-        return await self.preparer.values(of)
-
     async def episodes(self, of: Candidate, seeds: Sequence[int] | None = None) -> list[Trajectory]:
         """The trajectories of a candidate's search episodes of these seeds."""
         assert of.source is not None and of.rollout is not None  # noqa: S101 - it has played
@@ -143,14 +197,14 @@ class RunServices:
         first = of.rollout.seeds if of.rollout else ()
         played = first if seeds is None else tuple(seeds)
         content = digest(by, feedback, of.identity, played, NO_MARK)
-        run = self.memo.record.summaries.get(content)
+        run = self.run.summaries.get(content)
         if run is None:
             episodes = tuple(await self.episodes(of, played))
             if feedback is None:
                 run = SummaryRun(tuple(built_in_summary(self.spec, e) for e in episodes))
             else:
                 run = await self.executor.run(SummaryJob(feedback, episodes))
-            self.write_down(
+            self.journal.write(
                 "feedback",
                 key=encode(of.key),
                 digest=content,
@@ -170,13 +224,13 @@ class RunServices:
         assert of.source is not None and of.rollout is not None  # noqa: S101 - it has played
         played = (of.rollout.seeds if seeds is None else tuple(seeds))[:_COUNTED]
         content = digest("coverage", of.identity, played, NO_MARK, self.player.lived)
-        run = self.memo.record.coverages.get(content)
+        run = self.run.coverages.get(content)
         if run is None:
             episodes = tuple(await self.episodes(of, played))
-            prepared = await self._values(of.prepared) if of.prepared else b""
-            job = CoverageJob(of.source, episodes, self.player.life, prepared)
+            prepared = self.player.values(of.prepared)
+            job = CoverageJob(of.source, episodes, self.config.life, prepared)
             run = await self.executor.run(job)
-            self.write_down(
+            self.journal.write(
                 "coverage",
                 key=encode(of.key),
                 digest=content,
@@ -204,21 +258,21 @@ class RunServices:
             check_optimum(self.spec, best_round(rounds).winner)
         number = len(rounds) + 1
         self.player.gathered.open_round(number)
-        if not self.memo.record.has_begun(number):
+        if not self.run.has_begun(number):
             self.ledger.check_round()
-        begun = self.memo.record.begun(number, self.config.candidates)
+        begun = self.run.begun(number, self.config.candidates)
         return self.ledger.open_round(number, begun, guests)
 
-    def record(self, fact: Candidate | Round | Population) -> None:
+    def record(self, fact: Candidate | Round | MethodTable) -> None:
         """Write down what has become of something, in the log and where people look."""
-        if isinstance(fact, Population):
-            self.write_down("population", **encode(fact))
+        if isinstance(fact, MethodTable):
+            self.journal.write("table", **encode(fact))
             return
         if isinstance(fact, Round):
             self._record_round(fact)
             return
         played = fact.rollout is not None and fact.source is not None
-        self.write_down(
+        self.journal.write(
             "candidate",
             **{k: v for k, v in encode(fact).items() if k not in _BY_DIGEST},
             score=score_data(fact.score),
@@ -239,7 +293,7 @@ class RunServices:
         best = best_round(self.rounds).winner
         if not best.score.failed:
             self.write_best(best, None)
-        self.write_down(
+        self.journal.write(
             "round",
             round=round_.number,
             winner=round_.winner.name,
@@ -253,7 +307,7 @@ class RunServices:
 
         One with held-out episodes gives way only to another with held-out episodes.
         """
-        if test is None and self.memo.record.tested is not None:
+        if test is None and self.run.tested is not None:
             return
         files = best_policy_files(
             self.spec, candidate, test, self.folder.path.name,
@@ -264,14 +318,3 @@ class RunServices:
             self.folder.write(self.folder.path / name, content)
         if beside not in files:
             (self.folder.path / beside).unlink(missing_ok=True)
-
-    def write_down(self, event: str, /, **data: object) -> None:
-        """Write an event down and tell the listeners; a repeated one only told."""
-        known = self.memo.repeats(event, data)
-        self.log.emit(event, transient=known, **data)
-        if not known:
-            self.memo.add(event, data)
-
-    def report(self, event: str, /, **data: object) -> None:
-        """Tell the listeners; nothing is written down."""
-        self.log.emit(event, transient=True, **data)

@@ -21,7 +21,7 @@ from promptpo.llm.providers import is_free
 from promptpo.llm.usage import dollars, tokens_of
 from promptpo.store.codec import decode, encode
 from promptpo.store.events import Event
-from promptpo.store.tally import Tally
+from promptpo.store.trials import Tally
 from promptpo.types import Key
 
 #: Tokens of a reply, at most, where a limit has to hold and none is given; and those below which no

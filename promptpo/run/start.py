@@ -30,16 +30,16 @@ from promptpo.run import phases
 from promptpo.run.limits import Ledger
 from promptpo.run.loop import run_to_end
 from promptpo.run.opening import Companion, open_run
-from promptpo.run.outcome import Outcome, Result, Status
+from promptpo.run.outcome import Outcome
 from promptpo.run.services import RunServices
 from promptpo.run.settings import configure, recording_path
 from promptpo.spec import EnvSpec, layout, load_spec
 from promptpo.spec.validation import PUBLISHED
-from promptpo.store.events import EventLog, Listener
+from promptpo.store.events import Listener
 from promptpo.store.folder import RunFolder
-from promptpo.types import Key
-
-__all__ = ["Result", "carry_out"]
+from promptpo.store.journal import Journal
+from promptpo.store.run import Run
+from promptpo.types import Candidate, Key, Rollout
 
 
 def carry_out(
@@ -48,7 +48,7 @@ def carry_out(
     *,
     listener: Listener | None = None,
     resume: Path | None = None,
-) -> Result:
+) -> Run:
     """Carry out a run, or continue the one in the folder ``resume``.
 
     Every event reaches ``listener``, and what the ``companions`` listen with. Ctrl-C, SIGTERM and
@@ -79,7 +79,7 @@ class _Run:
     listeners: list[Listener]
     resume: Path | None
 
-    async def main(self) -> Result:
+    async def main(self) -> Run:
         needs_model = find_method(self.config.method).needs_model
         if needs_model and self.config.model is None:
             self.config = configure(self.config.as_dict())
@@ -95,17 +95,20 @@ class _Run:
         executor = open_executor(self.config, spec)
         with contextlib.closing(executor), contextlib.ExitStack() as stack:
             task = await executor.describe()
-            folder, log, started = open_run(
+            folder, journal = open_run(
                 self.config, spec, task, self.listeners, self.companions, self.resume, stack
             )
             if note:
-                log.emit("notice", text=note)
-            executor.tell(_in_this_thread(partial(_notice, log)))
-            ledger = Ledger(self.config, spec.horizon, log.past, log.elapsed())
-            model = open_model(_model_settings(self.config, spec, task, folder, log))
-            services = RunServices(spec, self.config, task, model, executor, log, folder, ledger)
+                journal.notice(note)
+            executor.tell(_in_this_thread(partial(_notice, journal)))
+            ledger = Ledger(self.config, spec.horizon, journal.log.past, journal.run.seconds)
+            model = open_model(_model_settings(self.config, spec, task, folder, journal))
+            services = RunServices(
+                spec, self.config, task, model, executor, journal, folder, ledger
+            )
             stack.callback(services.preparer.close)
-            return await _supervised(services, Outcome(services, started))
+            await _supervised(services, Outcome(services))
+            return services.run
 
     def _spec(self) -> tuple[EnvSpec, str]:
         """The spec, or what stands in for that of a run that goes on, and what to say of it."""
@@ -115,42 +118,41 @@ class _Run:
         return load_spec(ref, published=c.published_prompt, limit=c.env_timeout), note
 
 
-async def _supervised(services: RunServices, outcome: Outcome) -> Result:
+async def _supervised(services: RunServices, outcome: Outcome) -> None:
     """Search and finish; whatever ends the run early is written down, as far as that can be."""
     try:
         outcome.write("running")
         try:
-            result = await _search(services)
+            end = await _search(services)
         except asyncio.CancelledError:
-            result = outcome.interrupted()
+            end = "interrupted", "interrupted", *outcome.standing()
         finally:
             # Of a notice; and an interruption that comes now has nothing left to interrupt.
             with contextlib.suppress(FileError, asyncio.CancelledError):
                 await services.model.close()
-        outcome.finish(result)
+        outcome.finish(*end)
     except Exception as e:
         error = known_error(e)
         if error is None:  # a mistake of this program's own: the run does not go on all the same
             outcome.fail(f"{type(e).__name__}: {e}"[:500])
             raise
-        if lost := services.log.lost:
+        if lost := services.journal.log.lost:
             error = FileError(lost)
         elif isinstance(error, FileError):
             command = f"promptpo --resume {shlex.quote(near_path(services.folder.path))}"
             error = FileError(f"{error}; then {command} goes on")
         outcome.fail(str(error))
         raise error from e
-    return result
 
 
-async def _search(services: RunServices) -> Result:
-    found = await find_method(services.config.method)(services).run()
-    best = await phases.select(services, found.finalists)
+async def _search(services: RunServices) -> tuple[str, str, Candidate | None, Rollout | None]:
+    """Return status, reason, best policy and its held-out episodes."""
+    search = await find_method(services.config.method)(services).run()
+    best = await phases.select(services, search.finalists)
     test = await phases.test(services, best) if best else None
-    status: Status = "stopped" if found.limited else "finished"
-    reason = found.reason if best else f"{found.reason}; no candidate got through its episodes"
-    folder, usage = services.folder.path, services.ledger.usage
-    return Result(folder, status, reason, best, test, usage, found.rounds)
+    status = "stopped" if search.limited else "finished"
+    reason = search.reason if best else f"{search.reason}; no candidate got through its episodes"
+    return status, reason, best, test
 
 
 def _policy_seed(config: RunConfig, spec: EnvSpec) -> int:
@@ -160,7 +162,7 @@ def _policy_seed(config: RunConfig, spec: EnvSpec) -> int:
 
 
 def _model_settings(
-    config: RunConfig, spec: EnvSpec, task: TaskInfo, folder: RunFolder, log: EventLog
+    config: RunConfig, spec: EnvSpec, task: TaskInfo, folder: RunFolder, journal: Journal
 ) -> ModelSettings:
     return ModelSettings(
         name=(config.model or "") if find_method(config.method).needs_model else "",
@@ -172,8 +174,8 @@ def _model_settings(
         folder=folder.prompts,
         recording=recording_path(config.model or "", spec.name, config.method),
         write=_writer(config, spec, task),
-        notify=lambda text: log.emit("notice", text=text),
-        check=log.check_kept,
+        notify=journal.notice,
+        check=journal.log.check_kept,
     )
 
 
@@ -192,10 +194,10 @@ def _synthesizer(config: RunConfig, spec: EnvSpec, task: TaskInfo) -> Synthesize
     return Synthesizer(fields, task.actions, config.candidates, declared=declared)
 
 
-def _notice(log: EventLog, text: str, *, passing: bool = False) -> None:
+def _notice(journal: Journal, text: str, *, passing: bool = False) -> None:
     """Tell who watches the run, and have it on record if it is not ``passing``."""
-    if log.is_open:  # a worker that ends with the run may be told of after it
-        log.emit("notice", transient=passing, text=text)
+    if journal.log.is_open:  # a worker that ends with the run may be told of after it
+        (journal.tell if passing else journal.append)("notice", text=text)
 
 
 def _in_this_thread(hear: Callable[..., object]) -> Callable[..., None]:

@@ -15,8 +15,7 @@ from promptpo.rollout.jobs import InstanceRun, InstancesJob
 from promptpo.rollout.seeds import episode_seeds
 from promptpo.rollout.watched import HUNG
 from promptpo.run.playing import Player
-from promptpo.store.codec import encode
-from promptpo.store.memo import digest
+from promptpo.store.codec import digest, encode
 from promptpo.tuning import TuningAccount
 from promptpo.tuning.judging import Bar, Played
 from promptpo.tuning.optimizer import Values
@@ -96,7 +95,7 @@ class Tuning:
             found = replace(self._tuner.result, values=self._tuner.result.history[0].values)
         account = account_of(self.tunable, found)
         data = {"key": encode(self.of.key), "budget": self._budget, **encode(account)}
-        self.player.record("tuned", **data)
+        self.player.journal.write("tuned", **data)
         if not account.kept:
             return self.of, account
         source = self.tunable.written(found.values)
@@ -110,7 +109,7 @@ class Tuning:
         return tuned, account
 
     def _seeds(self, stream: Stream, block: int, count: int) -> tuple[int, ...]:
-        config, life = self.player.config, self.player.life
+        config, life = self.player.config, self.player.config.life
         first = whole(block * (1 + self._block), life) + self._used[stream]
         count = whole(count, life)
         self._used[stream] += count
@@ -126,18 +125,16 @@ class Tuning:
             player.lived, limits,
             player.config.policy_seed, (bar.mean, _number(bar.pace)) if bar else None,
         )  # fmt: skip
-        data = player.memo.record.tunings.get(of)
+        data = player.journal.run.tunings.get(of)
         new = data is None
         if data is None:
             player.ledger.check_tuning(len(values) * len(seeds) * self.horizon)
             data = await self._asked(of, values, seeds, bar)
-        player.log.emit("tuning", transient=not new, **data)
-        if new:
-            player.memo.add("tuning", data)
+        (player.journal.append if new else player.journal.tell)("tuning", **data)
         steps = sum(r["steps"] for r in data["runs"])
         player.ledger.count_steps("tuning", steps, new=new)
         self._new += steps if new else 0
-        player.ledger.report(player.log.emit)
+        player.ledger.report(player.journal.tell)
         self._count_hangs(data["runs"])
         return [_played(run, seeds) for run in data["runs"]]
 
@@ -148,7 +145,7 @@ class Tuning:
         if found and self._hung >= _HANGS and self._tuner.result.history:
             words = f"a call of the environment hung under {self._hung} of its values"
             text = f"{self.of.name}: tuning ends here, for {words}"
-            self.player.log.emit("notice", transient=True, text=text)
+            self.player.journal.tell("notice", text=text)
             raise _Hangs(words)
 
     async def _asked(
@@ -159,10 +156,10 @@ class Tuning:
             self._places,
             tuple(values),
             tuple(seeds),
-            self.player.life,
+            self.player.config.life,
             bar.mean if bar else None,
             bar.pace if bar else math.inf,
-            await self.player.values(self.of.prepared) if self.of.prepared else b"",
+            self.player.values(self.of.prepared),
             alone=bar is None,  # judged, not only searched
         )
         runs = await self.player.executor.run(job)
@@ -175,9 +172,8 @@ class Tuning:
         took = time.monotonic() - self._began  # what is on record takes hardly any of it
         left = max(self._budget - found.steps, 0) * took / max(self._new, 1)
         score = last.run.score
-        self.player.log.emit(
+        self.player.journal.tell(
             "tuning_state",
-            transient=True,
             name=self.of.name,
             steps=found.steps,
             budget=self._budget,

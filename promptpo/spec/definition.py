@@ -94,7 +94,7 @@ class EnvSpec:
         horizon: an episode is truncated after this many steps.
         description: the task in a paragraph; default: the module docstring below its first line.
         facts: the machine's data sheet, as its engineer would know it: lengths, masses, friction,
-            time step; a section of its own in the prompt (``--no-facts`` withholds it).
+            time step; a section of its own in the prompt (``--set facts=false`` withholds it).
         measured_facts: ``measured_facts(env)`` returns what the live environment says of the same,
             line by line; ``promptpo check`` holds ``facts`` against it.
         observe: ``observe(raw, env)`` turns the environment's observation into a flat vector in

@@ -11,6 +11,7 @@ import ast
 import math
 import textwrap
 import typing
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
@@ -199,6 +200,14 @@ def standalone_source(observation: type) -> str:
         text += f"\n\n\n{source.node.name} = Observation"
     imports = ["import math"] if "math" in free_names(source.text) else []
     return "\n".join([*imports, "import numpy as np", "", "", text, ""])
+
+
+@lru_cache(maxsize=256)
+def observation_class(observation: type) -> Callable[[Flat], Any]:
+    """Return the class that policies see, which makes an observation of a flat vector."""
+    space: dict[str, Any] = {}
+    exec(standalone_source(observation), space)  # noqa: S102 - the author's own class
+    return space["Observation"]  # type: ignore[no-any-return]
 
 
 def _check_member(source: Source, node: ast.stmt) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from promptpo.common.plaintext import control_character
 from promptpo.spec.definition import EnvSpec, Reference
-from promptpo.spec.observation import observation_size, standalone_source
+from promptpo.spec.observation import observation_class, observation_size
 from promptpo.spec.source import PartError, free_names, source_of
 
 #: Ends a reference to the published form: ``pointmaze_large@published``.
@@ -190,10 +190,9 @@ def _accepts(function: Callable[..., Any], count: int, partly: bool) -> bool:
 def _check_observation(spec: EnvSpec) -> None:
     """Build the class that policies will see, and fill it once."""
     size = observation_size(spec.observation)
-    space: dict[str, Any] = {}
-    exec(standalone_source(spec.observation), space)  # noqa: S102 - the author's own class
+    see = observation_class(spec.observation)
     try:
-        space["Observation"](np.zeros(size))
+        see(np.zeros(size))
     except Exception as error:
         message = f"the observation class cannot be filled: {type(error).__name__}: {error}"
         raise PartError("observation", message) from error

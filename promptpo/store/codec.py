@@ -1,12 +1,13 @@
-"""Records as JSON has them, and back: one spelling for events, ``run.json`` and ``result.json``."""
+"""Records as JSON has them, and back; digests of plain values."""
 
 from __future__ import annotations
 
-import types
-from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass
-from functools import cache, partial
-from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import msgspec
 
 from promptpo.types import Score
 
@@ -14,54 +15,36 @@ T = TypeVar("T")
 
 
 def encode(record: object) -> Any:  # noqa: ANN401 - JSON of any kind
-    """A record as plain JSON values; a field named ``return_`` is ``return`` there."""
-    if is_dataclass(record):
-        return {f.name.rstrip("_"): encode(getattr(record, f.name)) for f in fields(record)}
-    if isinstance(record, tuple | list):
-        return [encode(item) for item in record]
-    if isinstance(record, Mapping):
-        return {name: encode(value) for name, value in record.items()}
-    return record
+    """Return a record as plain JSON values."""
+    return msgspec.to_builtins(record, enc_hook=_number)
 
 
-def decode(kind: type[T], data: Mapping[str, Any]) -> T:
-    """The record of a type that ``encode`` made of it, or of more; fields left out have defaults.
+def _number(value: Any) -> object:  # noqa: ANN401 - a number of numpy
+    return value.item()
 
-    The data has the shape that ``promptpo.store.shapes`` holds it to.
+
+def decode(kind: type[T], data: object) -> T:
+    """Return the record that ``encode`` made plain; fields left out have their defaults.
+
+    Raises ValueError, which names the place, where the data does not have the record's types.
     """
-    values = {}
-    for name, written, make in _fields(cast("type", kind)):
-        if written in data:
-            value = data[written]
-            values[name] = value if make is None or value is None else make(value)
-    return kind(**values)
-
-
-@cache
-def _fields(kind: type) -> list[tuple[str, str, Callable[[Any], Any] | None]]:
-    """Each field's name, its name as written, and what makes its value (None: it is one)."""
-    hints = get_type_hints(kind)
-    return [(f.name, f.name.rstrip("_"), _maker(hints[f.name])) for f in fields(kind)]
-
-
-def _maker(hint: Any) -> Callable[[Any], Any] | None:  # noqa: ANN401
-    origin, parts = get_origin(hint), get_args(hint)
-    if origin in (Union, types.UnionType):
-        plain = [part for part in parts if part is not type(None)]
-        return _maker(plain[0]) if len(plain) == 1 else None
-    if origin is tuple:
-        make = _maker(parts[0])
-        return tuple if make is None else lambda items: tuple(map(make, items))
-    return partial(decode, hint) if is_dataclass(hint) and isinstance(hint, type) else None
+    return msgspec.convert(data, kind)
 
 
 def score_data(score: Score) -> dict[str, Any] | None:
-    """A score as JSON; None for a failure."""
+    """Return a score as JSON; None for a failure."""
     if score.failed:
         return None
     return {"mean_return": score.mean_return, "success_rate": score.success_rate}
 
 
 def score_of(data: Mapping[str, Any] | None) -> Score:
-    """The inverse of ``score_data``."""
+    """Return the score that ``score_data`` made plain."""
     return Score(data["mean_return"], data.get("success_rate")) if data else Score(failed=True)
+
+
+def digest(*content: object) -> str:
+    """Return a short fingerprint of a text, or of other plain values."""
+    text = content[0] if len(content) == 1 else None
+    whole = text if isinstance(text, str) else json.dumps(content, sort_keys=True, default=list)
+    return hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:16]

@@ -15,7 +15,6 @@ from typing import Any
 
 from promptpo.common.files import write_atomically
 from promptpo.store.codec import decode
-from promptpo.store.shapes import fits, shape_of
 from promptpo.types import Episode, Score
 from promptpo.version import __version__
 
@@ -83,10 +82,7 @@ class KeptEvaluation:
     tests: tuple[PolicyTest, ...]
 
 
-_SHAPE = shape_of(KeptEvaluation)
-
-
-def keep(run: Path, found: Mapping[str, Any]) -> Path:
+def keep(run: Path, results: Mapping[str, Any]) -> Path:
     """Write results, as plain values, into the folder of a run; returns the file."""
     now = time.time()
     stamp = time.strftime("%Y%m%d-%H%M%S", time.localtime(now))
@@ -96,21 +92,17 @@ def keep(run: Path, found: Mapping[str, Any]) -> Path:
         "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now)),
         "promptpo": __version__,
     }
-    write_atomically(file, json.dumps({**about, **found}, indent=2, allow_nan=False) + "\n")
+    write_atomically(file, json.dumps({**about, **results}, indent=2, allow_nan=False) + "\n")
     return file
 
 
 def kept(run: Path) -> tuple[tuple[KeptEvaluation, ...], tuple[str, ...]]:
     """What was kept in the folder of a run, the oldest first, and a line for each damaged file."""
-    found: list[KeptEvaluation] = []
+    results: list[KeptEvaluation] = []
     damaged = []
     for file in sorted((run / FOLDER).glob("*.json")):
         try:
-            data = json.loads(file.read_bytes())
+            results.append(decode(KeptEvaluation, json.loads(file.read_bytes())))
         except (OSError, ValueError, RecursionError):
-            data = None
-        if fits(data, _SHAPE):
-            found.append(decode(KeptEvaluation, data))
-        else:
             damaged.append(f"{file}: not what `promptpo eval --keep` writes there; remove it")
-    return tuple(found), tuple(damaged)
+    return tuple(results), tuple(damaged)

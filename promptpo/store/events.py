@@ -8,14 +8,19 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
+import msgspec
+
 from promptpo.common.files import fate, write_all, write_atomically
 from promptpo.errors import FileError, RunError, file_error
-from promptpo.store.shapes import FORMAT, is_event
+from promptpo.llm.recording import FORMAT
+from promptpo.store.shapes import check_event
+
+__all__ = ["FORMAT", "Event", "EventLog", "Listener", "all_of", "mend", "read_log"]
 
 #: Kept free for replies while a run goes on: on a full disk, those under way still find room.
 _RESERVE = 256 * 1024
@@ -57,10 +62,10 @@ def all_of(listeners: Sequence[Listener]) -> Listener | None:
 
 @dataclass(frozen=True)
 class Contents:
-    """What a log holds: its events, and what cannot be read.
+    """The events of a log, and the lines that cannot be read.
 
-    ``good`` and ``damaged`` are the lines that are events and that are none, by their numbers from
-    1; ``cut`` is what a kill or a full disk left of the last one.
+    ``good`` and ``damaged`` are the lines that are events and the others, by their numbers from 1;
+    ``cut`` is the part of the last line that a kill or a full disk left.
     """
 
     events: list[Event] = field(default_factory=list)
@@ -91,25 +96,28 @@ def read_log(path: Path) -> Contents:
         *lines, last = path.read_bytes().split(b"\n")
     except OSError as e:
         raise file_error(e, path) from None
-    found = Contents()
+    contents = Contents()
     for number, line in enumerate([*lines, last], 1):
-        data = _decoded(line)
-        _check_format(path, data)
-        if is_event(data):
-            found.events.append(Event(data.pop("type"), data, data.pop("time", 0.0)))
-            found.good[number] = line
-        elif number > len(lines):
-            return replace(found, cut=last)
-        elif line.strip():
-            found.damaged[number] = line
-    return found
+        try:
+            data = _decoded(line)
+            _check_format(path, data)
+            check_event(data)
+        except (ValueError, RecursionError):
+            if number > len(lines):
+                return replace(contents, cut=last)
+            if line.strip():
+                contents.damaged[number] = line
+        else:
+            contents.events.append(Event(data.pop("type"), data, data.pop("time", 0.0)))
+            contents.good[number] = line
+    return contents
 
 
 def _decoded(line: bytes) -> Any:  # noqa: ANN401 - JSON of any kind
     try:
+        return msgspec.json.decode(line)
+    except ValueError:  # or numbers that are not finite, and lone surrogates
         return json.loads(line)
-    except (ValueError, RecursionError):
-        return None
 
 
 def _check_format(path: Path, data: object) -> None:
@@ -124,42 +132,31 @@ def _check_format(path: Path, data: object) -> None:
         )
 
 
-def mend(path: Path, found: Contents) -> str:
+def mend(path: Path, contents: Contents) -> str:
     """Set what cannot be read aside, in ``events.jsonl.damaged``; returns a notice, or nothing.
 
     The caller holds the run's lock. Killed at any moment, it can be done again.
     """
-    if not (found.damaged or found.cut):
+    if not (contents.damaged or contents.cut):
         return ""
     aside = path.with_name(path.name + ".damaged")
     try:
         before = aside.read_bytes() if aside.exists() else b""
-        lines = [*found.damaged.values(), *([found.cut] if found.cut else [])]
+        lines = [*contents.damaged.values(), *([contents.cut] if contents.cut else [])]
         new = [line + b"\n" for line in lines if line + b"\n" not in before]
         write_atomically(aside, before + b"".join(new), sync=True)
-        if found.damaged:
+        if contents.damaged:
             write_atomically(
-                path, b"".join(line + b"\n" for line in found.good.values()), sync=True
+                path, b"".join(line + b"\n" for line in contents.good.values()), sync=True
             )
         else:
-            os.truncate(path, path.stat().st_size - len(found.cut))
+            os.truncate(path, path.stat().st_size - len(contents.cut))
     except OSError as e:
         raise file_error(e, aside) from None
-    told = found.words(path.name)
-    half = f"the last event was half-written ({len(found.cut)} bytes)" if found.cut else ""
+    told = contents.words(path.name)
+    half = f"the last event was half-written ({len(contents.cut)} bytes)" if contents.cut else ""
     what = "; ".join(filter(None, (told, half)))
     return f"{what}: set aside in {aside.name}; what is missing now is done again"
-
-
-def elapsed(events: Iterable[Event]) -> float:
-    """Seconds that the sessions of a run took, the pauses between them left out."""
-    total, start, last = 0.0, None, 0.0
-    for event in events:
-        if start is None or event.type in ("run", "resumed"):
-            total += last - start if start is not None else 0.0
-            start = event.time
-        last = event.time
-    return total + (last - start if start is not None else 0.0)
 
 
 @dataclass
@@ -178,8 +175,8 @@ class EventLog:
 
     def __post_init__(self) -> None:
         if self.path.exists():
-            found = read_log(self.path)
-            self.past, self.notice = found.events, mend(self.path, found)
+            contents = read_log(self.path)
+            self.past, self.notice = contents.events, mend(self.path, contents)
         self._file = -1
         try:
             self._file = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
@@ -197,10 +194,10 @@ class EventLog:
     def _reserve(self) -> Path:
         return self.path.with_name(".reserve")  # the folder of a new run is renamed meanwhile
 
-    def emit(self, kind: str, /, *, transient: bool = False, **data: Any) -> None:  # noqa: ANN401
-        """Record an event, unless it is ``transient``, and tell every listener.
+    def emit(self, kind: str, /, *, transient: bool = False, **data: Any) -> Event:  # noqa: ANN401
+        """Record an event, unless it is ``transient``, and hand it to every listener.
 
-        Raises FileError where it cannot be recorded; nobody is told of it then.
+        Raises FileError where it cannot be recorded; then no listener gets it.
         """
         if not transient:
             self.check_kept()
@@ -213,6 +210,7 @@ class EventLog:
                 raise file_error(e, self.path) from None
         for listener in self.listeners:
             listener(event)
+        return event
 
     @property
     def lost(self) -> str:
@@ -271,14 +269,6 @@ class EventLog:
         except OSError:
             self._torn = True
             self._size = os.fstat(self._file).st_size
-
-    def of_type(self, kind: str) -> Iterator[dict[str, Any]]:
-        """The data of past events of one type, in order."""
-        return (dict(e.data) for e in self.past if e.type == kind)
-
-    def elapsed(self) -> float:
-        """Seconds that earlier sessions of this run took, the pauses between them left out."""
-        return elapsed(self.past)
 
     @property
     def is_open(self) -> bool:

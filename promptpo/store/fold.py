@@ -1,4 +1,4 @@
-"""The fold of a run's events: what they are about, the last word on a thing holding."""
+"""The fold of a run's events: the state that each event changes."""
 
 from __future__ import annotations
 
@@ -12,19 +12,11 @@ from promptpo.llm.recording import RecordedReply, reply_from_event
 from promptpo.policies import CoverageRun
 from promptpo.store.codec import decode, score_of
 from promptpo.store.events import Event
-from promptpo.store.tally import Tally, Usage
-from promptpo.store.trials import Call, Feedback, Trial
+from promptpo.store.trials import Call, Feedback, Tally, Trial, Usage
 from promptpo.tuning import TuningAccount
-from promptpo.types import (
-    Candidate,
-    Key,
-    Population,
-    Preparation,
-    Rollout,
-    SummaryRun,
-)
+from promptpo.types import Candidate, Key, MethodTable, Preparation, Rollout, SummaryRun
 
-#: What an event on a candidate names by its digest.
+#: Fields of a candidate that its event names by their digest.
 _BY_DIGEST: Mapping[str, Any] = {"rollout": None, "later": (), "hard": None, "preparation": None}
 
 #: Events after which a run that has ended is still one that has ended.
@@ -32,39 +24,39 @@ _ASIDE = ("run", "resumed", "notice", "usage", "finished")
 
 
 class Fold:
-    """A run's events, folded; ``promptpo.store.record`` reads more out of it.
+    """The events of a run, folded; of two events on the same thing the later one holds.
 
     Attributes:
-        run: the first event: spec, versions, isolation.
+        header: the data of its first event: spec, versions, isolation.
         configs: the settings of each session, the latest last.
-        calls: by their key; ``replies`` and ``refused`` (with the reason) likewise.
+        calls: model calls by their key; ``replies`` and ``refused`` (with the reason) likewise.
         trials: the candidates by name, in the order in which they were begun.
         rollouts: by digest; ``played_by`` is the key of the candidate in whose folder the
             episodes are: what is equal is played once.
-        summaries: what Feedback classes made of episodes, by digest; ``feedback`` is what was last
-            made of each candidate's without failing, by name.
+        summaries: what Feedback classes made of episodes, by digest; ``feedback`` is the last of
+            each candidate that did not fail, by name.
         feedback_classes: how many rounds were done when each was first used, by digest.
-        coverages: which lines of policies ran, by digest; ``coverage_of`` has the last of each
+        coverages: which lines of policies ran, by digest; ``coverage_of`` is the last of each
             candidate that could be counted, by name.
-        tunings: what was played for tuning, by digest, as the events say it; ``tuned`` is what
-            tuning came to, by the name of the candidate that was tuned.
-        preparations: what came of each ``prepare``, by the digest of program and data;
-            ``prepared_by`` is the key of the candidate for which it ran, ``values_in`` its name by
-            the digest of the values.
+        tunings: what was played for tuning, by digest, as in the events; ``tuned`` is the account
+            of each tuning, by the name of the candidate that was tuned.
+        preparations: results of ``prepare``, by the digest of program and data; ``prepared_by`` is
+            the key of the candidate for which it ran, ``values_in`` its name by the digest of the
+            values.
         ends: the events of the rounds that have ended, by number; ``rounds_done`` is the last one.
-        populations: the instructions after each round, by number, of methods that have some.
-        selection, finished: what was decided, as the event says it; None before that, and
-            ``finished`` in a run that goes on after its end.
+        tables: facts of the method's own, by title and round.
+        selection, finished: the data of these events; None before them, and ``finished`` in a run
+            that goes on after its end.
         tested: the last policy with held-out episodes that did not fail, and these.
-        notices: what users were told besides.
-        tally: what the events seen have used; ``reported_usage`` is what a watched run says.
-        defines_success: whether any episode has been a success or none.
+        notices: notices to the user.
+        tally: the usage by the events; ``reported_usage`` is that which a watched run reports.
+        defines_success: whether any episode has been a success or a failure.
         started, latest: the times of the first and the latest event.
-        seconds: what lies between events, the pauses between sessions left out.
+        seconds: the time between events, the pauses between sessions left out.
     """
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
-        self.run: Mapping[str, Any] = {}
+        self.header: Mapping[str, Any] = {}
         self.configs: list[Mapping[str, Any]] = []
         self.calls: dict[Key, Call] = {}
         self.replies: dict[Key, RecordedReply] = {}
@@ -84,7 +76,7 @@ class Fold:
         self.values_in: dict[str, str] = {}
         self.ends: dict[int, Mapping[str, Any]] = {}
         self.rounds_done = 0
-        self.populations: dict[int, Population] = {}
+        self.tables: dict[str, dict[int, MethodTable]] = {}
         self.selection: Mapping[str, Any] | None = None
         self.finished: Mapping[str, Any] | None = None
         self.tested: tuple[Candidate, Rollout] | None = None
@@ -93,43 +85,38 @@ class Fold:
         self.reported_usage: Usage | None = None
         self.defines_success = False
         self.started = self.latest = self.seconds = 0.0
-        self._begun: dict[int, set[int]] = {}
-        self._test: Mapping[str, Any] | None = None
-        self._played: Mapping[str, Any] | None = None
-        self._without: defaultdict[str, list[Trial]] = defaultdict(list)
+        self._begun: defaultdict[int, set[int]] = defaultdict(set)
+        self._test_event: Mapping[str, Any] | None = None
+        self._test_played: Mapping[str, Any] | None = None
+        self._without_rollout: defaultdict[str, list[Trial]] = defaultdict(list)
         for event in events:
             self.apply(event)
 
     def apply(self, event: Event) -> None:
-        """Take note of one event, transient ones included; types that nobody reads are skipped."""
+        """Take note of one event, transient ones included; those of unknown types are skipped."""
         if self.started and event.type not in ("run", "resumed"):
             self.seconds += event.time - self.latest
         self.started = self.started or event.time
         self.latest = event.time
         if event.type not in _ASIDE:
             self.finished = None
-        told = event.data.get("digest")
-        if not (event.transient and (told in self.rollouts or told in self.tunings)):
-            self.tally.apply(event)  # what a resumed run tells of again counts once
+        digest = event.data.get("digest")
+        if not (event.transient and (digest in self.rollouts or digest in self.tunings)):
+            self.tally.apply(event)  # what a resumed run repeats counts once
         handler = getattr(self, f"_on_{event.type}", None)
         if handler is not None:
             handler(event.data)
 
-    @property
-    def test(self) -> Mapping[str, Any] | None:
-        """The candidate that has held-out episodes, by ``name``, and their ``digest``."""
-        return self._test or self._played
-
     def has_begun(self, round_: int) -> bool:
-        """Whether anything was asked or played for a round."""
+        """Return whether anything was asked or played for a round."""
         return round_ in self._begun
 
     def begun(self, round_: int, most: int) -> int:
-        """How many candidates of a round have been asked for or played, of the first ``most``."""
+        """Return the highest number, up to ``most``, of a round's candidates that were begun."""
         return max((n for n in self._begun.get(round_, ()) if n <= most), default=0)
 
     def _on_run(self, data: Mapping[str, Any]) -> None:
-        self.run = data
+        self.header = data
         self.configs.append(data["config"])
 
     def _on_resumed(self, data: Mapping[str, Any]) -> None:
@@ -142,17 +129,17 @@ class Fold:
         self.reported_usage = decode(Usage, data)
 
     def _on_prompt(self, data: Mapping[str, Any]) -> None:
-        messages = tuple(decode(Message, message) for message in data["messages"])
-        self._call(decode(Key, data["key"]), prompt=messages)
+        prompt = decode(tuple[Message, ...], data["messages"])
+        self._call(decode(Key, data["key"]), prompt=prompt)
 
     def _on_reply(self, data: Mapping[str, Any]) -> None:
         key, recorded = reply_from_event(data)
         self.replies[key] = recorded
         self._call(key, reply=recorded.reply)
 
-    def _call(self, key: Key, **what: Any) -> None:  # noqa: ANN401 - fields of a Call
-        self._begin(key)
-        self.calls[key] = call = replace(self.calls.get(key, Call(key)), **what)
+    def _call(self, key: Key, **fields: Any) -> None:  # noqa: ANN401 - fields of a Call
+        self._begun[key.round].add(key.candidate)
+        self.calls[key] = call = replace(self.calls.get(key, Call(key)), **fields)
         if key.candidate:
             self._trial(key).calls[key] = call
 
@@ -160,7 +147,7 @@ class Fold:
         self.refused[decode(Key, data["key"])] = data["reason"]
 
     def _on_state(self, data: Mapping[str, Any]) -> None:
-        """Told of a candidate by its ``name``, or of the phase after the search."""
+        """Of a candidate by its ``name``, or of the phase after the search."""
         if "name" in data:
             self._trial(Key.named(data["name"])).stage = data["state"]
 
@@ -169,23 +156,22 @@ class Fold:
         self.rollouts[digest] = rollout
         self.played_by.setdefault(digest, key)
         self.defines_success |= any(e.success is not None for e in rollout.episodes)
-        for trial in self._without.pop(digest, ()):  # it was lost, and played again
+        for trial in self._without_rollout.pop(digest, ()):  # it was lost, and played again
             trial.candidate = replace(trial.candidate, rollout=rollout)
         if rollout.stream == "search" and key.candidate:
-            self._begin(key)
+            self._begun[key.round].add(key.candidate)
             trial = self._trial(key)
             if not trial.ended and trial.played is None:
                 trial.played, trial.at = rollout, self.tally.usage
             trial.stage = trial.stage and "played"
         elif rollout.stream == "test":
-            self._played = {"name": key.name, "digest": digest}
+            self._test_played = {"name": key.name, "digest": digest}
 
     def _on_candidate(self, data: Mapping[str, Any]) -> None:
         digest = data["rollout"] or ""
-        candidate = decode(Candidate, {**data, **_BY_DIGEST})
         later = (self.rollouts.get(of) for of in data.get("later", ()))
         candidate = replace(
-            candidate,
+            decode(Candidate, {**data, **_BY_DIGEST}),
             rollout=self.rollouts.get(digest),
             later=tuple(run for run in later if run is not None),
             hard=self.rollouts.get(data.get("hard") or ""),
@@ -198,11 +184,11 @@ class Fold:
         if trial.played is None or candidate.rollout is not trial.played:
             trial.at = self.tally.usage
         if digest and digest not in self.rollouts:
-            self._without[digest].append(trial)
+            self._without_rollout[digest].append(trial)
 
     def _on_prepared(self, data: Mapping[str, Any]) -> None:
         key, done = decode(Key, data["key"]), decode(Preparation, data)
-        self._begin(key)
+        self._begun[key.round].add(key.candidate)
         self.preparations[done.digest] = done
         self.prepared_by.setdefault(done.digest, key)
         if done.values is not None:
@@ -238,14 +224,15 @@ class Fold:
         self.ends[data["round"]] = data
         self.rounds_done = max(self.rounds_done, data["round"])
 
-    def _on_population(self, data: Mapping[str, Any]) -> None:
-        self.populations[data["round"]] = decode(Population, data)
+    def _on_table(self, data: Mapping[str, Any]) -> None:
+        table = decode(MethodTable, data)
+        self.tables.setdefault(table.title, {})[table.round] = table
 
     def _on_selection(self, data: Mapping[str, Any]) -> None:
         self.selection = data
 
     def _on_test(self, data: Mapping[str, Any]) -> None:
-        self._test = data
+        self._test_event = data
         rollout, trial = self.rollouts.get(data["digest"]), self.trials.get(data["name"])
         if rollout is None or rollout.error is not None or trial is None:
             return
@@ -253,14 +240,11 @@ class Fold:
             self.tested = trial.candidate, rollout
 
     def _on_finished(self, data: Mapping[str, Any]) -> None:
-        """An interrupted one tells the held-out episodes of an earlier session, if there are."""
+        """Of an interrupted run it has the held-out episodes of an earlier session, if any."""
         self.finished = data
         if test := data.get("test"):
-            self._test = {"name": data["best"], "digest": ""}
+            self._test_event = {"name": data["best"], "digest": ""}
             self.rollouts[""] = decode(Rollout, test)
-
-    def _begin(self, key: Key) -> None:
-        self._begun.setdefault(key.round, set()).add(key.candidate)
 
     def _trial(self, key: Key) -> Trial:
         place = Key(key.round, key.candidate)

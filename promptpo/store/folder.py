@@ -21,8 +21,8 @@ from promptpo.common.files import write_atomically
 from promptpo.errors import RunError, file_error
 from promptpo.llm.manual_model import as_markdown
 from promptpo.llm.messages import Message
-from promptpo.store.codec import encode
-from promptpo.store.shapes import INFO, fits
+from promptpo.store.codec import decode, encode
+from promptpo.store.shapes import Info
 from promptpo.types import Candidate, Key
 
 if TYPE_CHECKING:
@@ -167,8 +167,10 @@ class RunFolder:
             raise RunError(str(file_error(e, file))) from None
         except (ValueError, RecursionError) as e:
             raise RunError(f"{file}: not valid JSON ({e})") from None
-        if not fits(info, INFO):
-            raise RunError(f"{file}: not what promptpo writes there")
+        try:
+            decode(Info, info)
+        except ValueError as e:
+            raise RunError(f"{file}: not what promptpo writes there ({e})") from None
         return cast("dict[str, Any]", info)
 
     def write_prompt(self, key: Key, messages: Sequence[Message]) -> None:

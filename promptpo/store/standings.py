@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from promptpo.llm.extraction import ReplyRejected, extract_code
 from promptpo.racing import Paired, met_before, paired
-from promptpo.store.memo import digest
-from promptpo.store.record import Record
+from promptpo.store.codec import digest
+from promptpo.store.run import Run
 from promptpo.store.trials import Trial
 from promptpo.types import Candidate, Episode, Key
 
@@ -42,7 +42,7 @@ class FeedbackClass:
     since: int
 
 
-def meeting(record: Record, trial: Trial) -> Meeting | None:
+def meeting(record: Run, trial: Trial) -> Meeting | None:
     """How a policy did against the best before it; None where they have not met."""
     candidate = trial.candidate
     incumbent = met_before(candidate, [t.candidate for t in record.policies])
@@ -52,7 +52,7 @@ def meeting(record: Record, trial: Trial) -> Meeting | None:
     return None if told is None else Meeting(incumbent, told)
 
 
-def hard_episodes(record: Record) -> list[HardEpisode]:
+def hard_episodes(record: Run) -> list[HardEpisode]:
     """The episodes that challengers have played because the best so far had failed in them."""
     found: dict[tuple[str, int], list[tuple[str, Episode]]] = {}
     for trial in record.policies:
@@ -66,13 +66,13 @@ def hard_episodes(record: Record) -> list[HardEpisode]:
     ]
 
 
-def _episode(record: Record, name: str, seed: int) -> Episode | None:
+def _episode(record: Run, name: str, seed: int) -> Episode | None:
     trial = record.trials.get(name)
     run = trial.candidate.pooled if trial else None
     return next((e for e in run.whole if e.seed == seed), None) if run else None
 
 
-def feedback_classes(record: Record) -> list[FeedbackClass]:
+def feedback_classes(record: Run) -> list[FeedbackClass]:
     """The Feedback classes that have described episodes, in the order of their first use."""
     sources: dict[str, tuple[Key, str]] = {}
     for key, recorded in record.replies.items():

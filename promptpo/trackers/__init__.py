@@ -20,7 +20,7 @@ from promptpo.errors import UsageError
 from promptpo.spec.calls import one_line
 from promptpo.store.events import Event, EventLog, Listener
 from promptpo.store.folder import RunFolder
-from promptpo.store.reading import read_record
+from promptpo.store.run import load_run
 from promptpo.trackers.base import Delivery, End, Start, Tracker
 from promptpo.trackers.courier import Courier, Memory
 from promptpo.trackers.feed import Feed
@@ -87,8 +87,8 @@ def send(folder: RunFolder, files: Sequence[Path]) -> list[str]:
     """
     if folder.is_running:
         return []
-    record = read_record(folder.path)
-    end, start = End(record.status), _start(folder.path, record.run, record.settings)
+    record = load_run(folder.path)
+    end, start = End(record.status), _start(folder.path, record.header, record.settings)
     problems = []
     for name in dict.fromkeys(listed(str(record.settings.get("track") or ""))):
         try:

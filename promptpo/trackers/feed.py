@@ -20,8 +20,8 @@ from typing import Any
 
 from promptpo.store.codec import score_data, score_of
 from promptpo.store.events import Event
-from promptpo.store.record import Record
-from promptpo.store.tally import searched
+from promptpo.store.run import Run
+from promptpo.store.trials import searched
 from promptpo.trackers.base import Delivery
 from promptpo.types import Key, Rollout, Score
 
@@ -33,7 +33,7 @@ class Feed:
     """
 
     def __init__(self) -> None:
-        self.record = Record()
+        self.record = Run()
         self.summary: dict[str, float] = {}
         self._totals: Mapping[str, Any] = {}
         self._shown = ""
@@ -105,7 +105,7 @@ class Feed:
         yield Delivery(f"round {data['round']}", self._step, values, source)
 
     def _test(self, data: Mapping[str, Any]) -> Iterator[Delivery]:
-        test = self.record.held_out
+        test = self.record.test
         if test is None or test.score.failed:
             return
         values = {**_held_out(test), **self._spent(self._totals)}

@@ -71,7 +71,7 @@ class LiveView:
     ) -> None:
         self._live.stop()
         self._aside.close()
-        if self.progress.record.run:
+        if self.progress.record.header:
             self.console.print()
             self.console.print(rows_of(summary.closing(self.progress)))
 
@@ -118,7 +118,7 @@ def _text(words: str, style: str = "") -> Text:
 
 
 def _head(progress: Progress, now: float) -> RenderableType:
-    record, config = progress.record, progress.record.config
+    record, config = progress.record, progress.record.settings
     total, tuning = config.get("rounds", 0), progress.tuning
     titles = {
         "starting": "starting",
@@ -127,7 +127,7 @@ def _head(progress: Progress, now: float) -> RenderableType:
         "selection": f"choosing among {len(progress.finalists)} {progress.finalists_words}:"
         f" {len(progress.played)} played",
         "test": f"{whole(config.get('test_episodes', 0), life_of(config))} held-out episodes of"
-        f" {record.best}",
+        f" {record.best_name}",
     }
     done = float(len(record.ends))
     if progress.phase == "search" and progress.candidates:
@@ -195,7 +195,7 @@ def _facts(progress: Progress) -> list[Row]:
     asked = [("model", waiting + summary.cost_words(record))] if asks else []
     now = progress.tuning
     tuned = [("tuning", f"{now.name}: {now.words}")] if now else []
-    steps = summary.steps_words(record.usage)
+    steps = text.steps(record.usage.steps)
     return [*tuned, ("best so far", shown), *asked, ("env steps", steps)]
 
 

@@ -69,7 +69,7 @@ class NotebookView:
     def _show(self) -> None:
         """Put the run as it stands into the output; nothing before its first event."""
         with self._lock:
-            if not self.progress.record.run:
+            if not self.progress.record.header:
                 return
             shown = bundle(self._picture())
         display: Any = importlib.import_module("IPython.display").display

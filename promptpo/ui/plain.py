@@ -37,7 +37,7 @@ class PlainView:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self.progress.record.run:
+        if self.progress.record.header:
             self._write("")
             self._rows(summary.closing(self.progress))
 
@@ -162,7 +162,7 @@ def _tuned(data: Mapping[str, Any], progress: Progress) -> list[str]:
 
 
 def _round(data: Mapping[str, Any], progress: Progress) -> list[str]:
-    total = progress.record.config.get("rounds", "?")
+    total = progress.record.settings.get("rounds", "?")
     if not data["score"]:
         return [f"round {data['round']} of {total}: every candidate failed"]
     line = f"round {data['round']} of {total}: {data['winner']} wins, {text.score(data['score'])}"

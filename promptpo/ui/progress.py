@@ -8,7 +8,7 @@ from typing import Any
 
 from promptpo.store.codec import decode
 from promptpo.store.events import Event
-from promptpo.store.record import Record
+from promptpo.store.run import Run
 from promptpo.store.trials import Trial
 from promptpo.types import Key
 from promptpo.ui.tuning import TuningProgress
@@ -33,7 +33,7 @@ class Progress:
         tuning: the candidate whose constants are tuned at the moment; None where none is.
     """
 
-    record: Record = field(default_factory=Record)
+    record: Run = field(default_factory=Run)
     phase: str = "starting"
     round: int = 0
     round_started: float = 0.0
@@ -47,7 +47,7 @@ class Progress:
     @property
     def candidates(self) -> Sequence[Trial]:
         """The candidates of the current round, in their order."""
-        return next((r.trials for r in self.record.rounds if r.number == self.round), ())
+        return next((r.trials for r in self.record.round_records if r.number == self.round), ())
 
     @property
     def settled(self) -> int:
@@ -75,7 +75,7 @@ class Progress:
 
         Selection and the held-out test follow the last round and are not in it.
         """
-        total: int = self.record.config.get("rounds", 0)
+        total: int = self.record.settings.get("rounds", 0)
         if not self.round_seconds or self.phase != "search" or not total:
             return None
         typical = sum(self.round_seconds) / len(self.round_seconds)

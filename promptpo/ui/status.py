@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from types import TracebackType
 from typing import Any, TextIO
 
 from promptpo.common.terminal import say
 from promptpo.store.codec import score_data
 from promptpo.store.events import Event
-from promptpo.store.reading import LIVE, RunRecord
-from promptpo.store.record import Record
-from promptpo.store.tally import searched
+from promptpo.store.run import LIVE, Run
+from promptpo.store.trials import searched
+from promptpo.types import MethodTable
 from promptpo.ui.progress import Progress
 
 _PHASES = {
@@ -38,10 +38,8 @@ class RunStatus:
     the values that stand, and ``seconds_left``.
     ``prepared`` is what policies have computed before they acted, None where none did: how many
     ``programs``, how many of them ``failed``, and the ``seconds`` of processor time that they took.
-    ``population`` is of a method whose policies are written under instructions, None for others. It
-    tells of the ``round`` that ended last: the ``weights`` by name, what each candidate was written
-    under (``draws``), the texts that were ``new`` in it by name, the names of those ``admitted``,
-    ``rejected`` and ``pruned`` after it, and why a proposal ``failed``.
+    ``tables`` are the latest facts of the method's own by title: each with the ``round`` after
+    which they stand, ``text``, ``columns`` and ``rows``.
     """
 
     folder: str = ""
@@ -56,7 +54,7 @@ class RunStatus:
     reason: str = ""
     tuning: Mapping[str, Any] | None = None
     prepared: Mapping[str, Any] | None = None
-    population: Mapping[str, Any] | None = None
+    tables: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def live(cls, progress: Progress) -> RunStatus:
@@ -65,15 +63,15 @@ class RunStatus:
         status = str(finished.get("status", LIVE))
         state = _PHASES.get(progress.phase, status)
         if progress.phase == "search":
-            state = f"round {progress.round} of {record.config.get('rounds', '?')}"
+            state = f"round {progress.round} of {record.settings.get('rounds', '?')}"
             state += ", tuning" if progress.tuning else ""
-        folder, reason = record.run.get("folder", ""), finished.get("reason", "")
+        folder, reason = record.header.get("folder", ""), finished.get("reason", "")
         tuning = progress.tuning.as_dict() if progress.tuning else None
         figures = _figures(record)
         return cls(str(folder), status, state, reason=str(reason), tuning=tuning, **figures)
 
     @classmethod
-    def on_record(cls, record: RunRecord) -> RunStatus:
+    def on_record(cls, record: Run) -> RunStatus:
         """That of a run as its folder tells it."""
         status = record.status
         return cls(str(record.folder), status, status, reason=record.reason, **_figures(record))
@@ -83,8 +81,8 @@ class RunStatus:
         return replace(self, status=status, state=status, reason=reason)
 
 
-def _figures(record: Record) -> dict[str, Any]:
-    score, test, usage = record.best_score, record.held_out, record.usage
+def _figures(record: Run) -> dict[str, Any]:
+    score, test, usage = record.best_score, record.test, record.usage
     return {
         "best": score_data(score) if score and not score.failed else None,
         "held_out": score_data(test.score) if test and not test.score.failed else None,
@@ -93,28 +91,21 @@ def _figures(record: Record) -> dict[str, Any]:
         "calls": usage.calls,
         "cost": usage.cost,
         "prepared": _prepared(record),
-        "population": _population(record),
+        "tables": {title: _latest(by_round) for title, by_round in record.tables.items()},
     }
 
 
-def _population(record: Record) -> dict[str, Any] | None:
-    if not record.populations:
-        return None
-    told = record.populations[max(record.populations)]
-    since = told.round if told.round > 1 else 0
+def _latest(by_round: Mapping[int, MethodTable]) -> dict[str, Any]:
+    table = by_round[max(by_round)]
     return {
-        "round": told.round,
-        "weights": {i.name: i.weight for i in told.of("active")},
-        "draws": [asdict(draw) for draw in told.draws],
-        "new": {i.name: i.text for i in told.instructions if i.since == since},
-        "admitted": list(told.admitted),
-        "rejected": [i.name for i in told.of("rejected")],
-        "pruned": [i.name for i in told.of("pruned")],
-        "failed": told.failed,
+        "round": table.round,
+        "text": table.text,
+        "columns": list(table.columns),
+        "rows": [list(row) for row in table.rows],
     }
 
 
-def _prepared(record: Record) -> dict[str, Any] | None:
+def _prepared(record: Run) -> dict[str, Any] | None:
     found = record.preparations.values()
     if not found:
         return None

@@ -10,9 +10,7 @@ from promptpo.common import text
 from promptpo.common.lives import life_of, whole
 from promptpo.config import AUTO
 from promptpo.store.codec import score_data
-from promptpo.store.record import USUAL_METHOD, Record
-from promptpo.store.tally import Usage
-from promptpo.types import Rollout
+from promptpo.store.run import USUAL_METHOD, Run
 from promptpo.ui.progress import Progress
 
 #: One row: a label and what stands beside it.
@@ -21,7 +19,7 @@ Row = tuple[str, str]
 
 def opening(progress: Progress) -> list[Row]:
     """What the run is about to do."""
-    record, config = progress.record, progress.record.config
+    record, config = progress.record, progress.record.settings
     races = config["episodes"] == AUTO
     episodes = "5 episodes or more" if races else text.plural(config["episodes"], "episode")
     search = (
@@ -39,8 +37,8 @@ def opening(progress: Progress) -> list[Row]:
         ("search", "" if record.given else search),
         ("tuning", _tuning(config)),
         ("score", f"{text.plural(held_out, 'held-out episode')}" if held_out else "search only"),
-        ("sandbox", isolation_words(record.run.get("isolation"))),
-        ("folder", text.near_path(record.run.get("folder", ""))),
+        ("sandbox", isolation_words(record.header.get("isolation"))),
+        ("folder", text.near_path(record.header.get("folder", ""))),
     ]
     return [row for row in rows if row[1]]
 
@@ -57,7 +55,7 @@ def _tuning(config: Mapping[str, Any]) -> str:
 def closing(progress: Progress) -> list[Row]:
     """What came out of the run, whether or not it got to its end."""
     record = progress.record
-    references = record.run.get("spec", {}).get("references") or {}
+    references = record.header.get("spec", {}).get("references") or {}
     rows = [*_result(record), *reference_rows(references), *_price(record)]
     page = _folder(record) / "report.html"
     if page.is_file():
@@ -65,18 +63,18 @@ def closing(progress: Progress) -> list[Row]:
     finished = record.finished or {}
     if finished.get("reason"):
         rows.append(("ended", str(finished["reason"])))
-    if finished.get("status") != "finished" and record.run:
-        command = f"{text.program()} --resume {text.near_path(record.run['folder'])}"
+    if finished.get("status") != "finished" and record.header:
+        command = f"{text.program()} --resume {text.near_path(record.header['folder'])}"
         stopped = finished.get("status") == "stopped"
         rows.append(("resume", f"{command}  (with a higher limit)" if stopped else command))
     return rows
 
 
-def _folder(record: Record) -> Path:
-    return Path(str(record.run.get("folder", "")))
+def _folder(record: Run) -> Path:
+    return Path(str(record.header.get("folder", "")))
 
 
-def model_words(record: Record) -> str:
+def model_words(record: Run) -> str:
     """The model's name; what is no model is called what it is."""
     if record.synthesized:
         return f"{record.model} (a synthesizer of standard structures; no language model)"
@@ -94,7 +92,7 @@ def isolation_words(isolation: Mapping[str, Any] | None) -> str:
     return f"{level} isolation" + (f", without {', '.join(missing)}" if missing else "")
 
 
-def cost_words(record: Record) -> str:
+def cost_words(record: Run) -> str:
     """``12 calls, 34,120 (20,000 cached) + 8,200 tokens, $0.12``."""
     usage = record.usage
     if record.replayed:
@@ -108,15 +106,8 @@ def cost_words(record: Record) -> str:
     return f"{text.plural(usage.calls, 'call')}, {tokens}, {text.money(usage.cost)}"
 
 
-def steps_words(usage: Usage, *, test: str = "test") -> str:
-    """Environment steps by stream, those of size 0 left out; what the last stream is called."""
-    names = {"test": test}
-    parts = [f"{names.get(k, k)} {count:,}" for k, count in usage.steps.items() if count]
-    return ", ".join(parts) or "none"
-
-
-def _result(record: Record) -> list[Row]:
-    best, score, test = record.best, record.best_score, record.held_out
+def _result(record: Run) -> list[Row]:
+    best, score, test = record.best_name, record.best_score, record.test
     if best is None or score is None:
         return [("best policy", "none: no candidate has got through its episodes")]
     file = _folder(record) / "best" / "policy.py"
@@ -126,16 +117,8 @@ def _result(record: Record) -> list[Row]:
         words = text.score(score_data(score))
         rows.append(("search", f"{words}  (no held-out episodes played)"))
     else:
-        rows += held_out_rows(test)
+        rows += text.held_out_rows(test)
     return rows
-
-
-def held_out_rows(test: Rollout) -> list[Row]:
-    """The score of held-out episodes, or why there is none."""
-    if test.error is not None:
-        return [("held-out", f"failed: {text.gist(test.error)}")]
-    words = [text.success_words(test), text.return_words(test), text.life_words(test)]
-    return [("held-out" if i == 0 else "", w) for i, w in enumerate(filter(None, words))]
 
 
 def reference_rows(references: Mapping[str, Any]) -> list[Row]:
@@ -149,20 +132,20 @@ def reference_rows(references: Mapping[str, Any]) -> list[Row]:
     return [("compare" if i == 0 else "", row) for i, row in enumerate(rows)]
 
 
-def _price(record: Record) -> list[Row]:
+def _price(record: Run) -> list[Row]:
     if record.reported_usage is None:  # it ended before it could spend anything
         return []
     asked = record.asks_model and not record.given
     cost = [("cost", cost_words(record))] if asked else []
     return [
         *cost,
-        ("env steps", steps_words(record.usage)),
+        ("env steps", text.steps(record.usage.steps)),
         *_preparing(record),
-        *_instructions(record),
+        *_tables(record),
     ]
 
 
-def _preparing(record: Record) -> list[Row]:
+def _preparing(record: Run) -> list[Row]:
     """What all that policies computed before they acted took."""
     if not record.preparations:
         return []
@@ -171,16 +154,7 @@ def _preparing(record: Record) -> list[Row]:
     return [("prepare", f"{text.plural(len(names), 'candidate')}, {took:.3g} s of computing")]
 
 
-def _instructions(record: Record) -> list[Row]:
-    """How many instructions policies are written under in the end, and what became of others."""
-    if not record.populations:
-        return []
-    told = record.populations.values()
-    active = len(record.populations[max(record.populations)].of("active"))
-    counts = {
-        "admitted": sum(len(p.admitted) for p in told),
-        "rejected": sum(len(p.of("rejected")) for p in told),
-        "pruned": sum(len(p.of("pruned")) for p in told),
-    }
-    rest = [f"{count} {what}" for what, count in counts.items() if count]
-    return [("population", ", ".join([text.plural(active, "active instruction"), *rest]))]
+def _tables(record: Run) -> list[Row]:
+    """Return a row for each table of the method's own that has a summary."""
+    latest = [by_round[max(by_round)] for by_round in record.tables.values()]
+    return [(table.title.lower(), table.text) for table in latest if table.text]

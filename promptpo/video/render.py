@@ -25,11 +25,10 @@ from promptpo.rollout import PlayJob, episode_seeds, open_executor, worker_setti
 from promptpo.rollout.apart import apart
 from promptpo.rollout.jobs import UNPLAYED
 from promptpo.run.loop import run_to_end
-from promptpo.run.options import build, elsewhere
-from promptpo.run.settings import settings_of
+from promptpo.run.settings import build, elsewhere, settings_of
 from promptpo.spec import EnvSpec, Task, load_spec
 from promptpo.store.folder import RunFolder
-from promptpo.store.reading import standing
+from promptpo.store.run import load_run
 from promptpo.types import Episode, Rollout, Score
 from promptpo.video.camera import choose_library, require_pictures
 from promptpo.video.film import WRITERS
@@ -131,7 +130,7 @@ def render_run(
     stored = settings_of(folder)
     config = build(elsewhere(stored), settings or {})
     watcher = watcher or Watcher()
-    record = standing(folder).test
+    record = load_run(folder.path).test
     changing = ("spec", "published_prompt", "policy_lifetime", "evaluation_episodes")
     if any(getattr(config, name) != stored.get(name) for name in changing):
         record = None

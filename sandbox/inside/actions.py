@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -30,12 +29,8 @@ class ActionError(Exception):
 
 
 def converter(space: ActionSpace) -> Converter:
-    """The conversion for one action space; it raises ``ActionError``."""
-    if isinstance(space, Box):
-        return _box_converter(space)
-    if isinstance(space, Discrete):
-        return _discrete_converter(space)
-    return _multi_discrete_converter(space)
+    """Return the conversion for one action space; it raises ``ActionError``."""
+    return _box_converter(space) if isinstance(space, Box) else _integer_converter(space)
 
 
 def shown(value: object, method: str = "act()") -> str:
@@ -82,43 +77,22 @@ def _box_converter(space: Box) -> Converter:
     return convert
 
 
-def _integer(value: object, expected: str) -> int:
-    if type(value) is int:
-        return value
-    array = _numbers(value, expected)
-    if array.size != 1:
-        raise ActionError(f"act() must return {expected}, not {shown(value)}")
-    number = array.item()
-    if isinstance(number, float):
-        if not number.is_integer():
-            raise ActionError(f"act() must return {expected}, not {number!r}")
-        return int(number)
-    return operator.index(number)
-
-
-def _discrete_converter(space: Discrete) -> Converter:
-    low, high = space.start, space.start + space.n
-    expected = expected_action(space)
-
-    def convert(value: object) -> int:
-        number = _integer(value, expected)
-        if not low <= number < high:
-            raise ActionError(f"act() must return {expected}, not {shown(number)}")
-        return number
-
-    return convert
-
-
-def _multi_discrete_converter(space: MultiDiscrete) -> Converter:
+def _integer_converter(space: Discrete | MultiDiscrete) -> Converter:
     low, high = action_bounds(space)
     expected = expected_action(space)
+    one = isinstance(space, Discrete)
+    first, last = int(low[0]), int(high[0])
 
-    def convert(value: object) -> FloatArray:
-        array = _numbers(value, expected).astype(np.float64)
-        if array.shape != low.shape:
+    def convert(value: object) -> int | FloatArray:
+        if one and type(value) is int and first <= value <= last:
+            return value
+        array = _numbers(value, expected)
+        if array.shape != low.shape and not (one and array.size == 1):
             raise ActionError(f"act() must return {expected}, not {shown(value)}")
+        array = array.astype(np.float64).reshape(low.size)
         if not ((array == np.floor(array)) & (array >= low) & (array <= high)).all():
-            raise ActionError(f"act() must return {expected}, not {array.tolist()}")
+            given = array.item() if one else array.tolist()
+            raise ActionError(f"act() must return {expected}, not {given}")
         return array + 0.0  # -0.0 is 0
 
     return convert

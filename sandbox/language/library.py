@@ -19,35 +19,10 @@ from sandbox.language import names, scipy_library
 from sandbox.language.facades import Facade, facade, public_members
 from sandbox.language.guards import BUILTINS, Printer, call, guarded_getattr
 from sandbox.language.randomness import Randomness
-from sandbox.libraries import OFFERED, SCIPY, WHOLE, importable_modules
+from sandbox.libraries import OFFERED, SCIPY, TABLES, WHOLE, importable_modules
 
 #: Absent names of numpy, with the reason.
-_NUMPY_HINTS = names.by_name(
-    {
-        "a policy has no files": """
-            DataSource fromfile fromregex genfromtxt load loadtxt memmap save savetxt savez
-            savez_compressed""",
-        "it reaches into raw memory; use indexing, slicing, astype or np.ndindex": """
-            from_dlpack nested_iters nditer""",
-        "it changes settings for everybody; use `with np.errstate(...)`": """
-            seterrcall setbufsize geterrcall getbufsize""",
-        "it leads out of numpy": """
-            core ctypeslib f2py ma rec char testing dtypes strings emath test info show_config
-            show_runtime get_include record recarray bmat sctypeDict""",
-        # They read the clock, for "now" and "today".
-        "a policy has no calendar; count steps in an attribute of self": """
-            datetime64 datetime_as_string datetime_data busday_count busday_offset busdaycalendar
-            is_busday""",
-        "write float or np.float64": "float_",
-        "write float": "float",
-        "write int": "int",
-        "write np.inf": "Inf",
-        "write np.nan": "NaN",
-        "write np.trapezoid": "trapz",
-        "write np.isin": "in1d",
-        "write np.prod": "product",
-    }
-)
+_NUMPY_HINTS = names.by_name(TABLES["numpy_hints"])
 
 
 @dataclass(frozen=True)

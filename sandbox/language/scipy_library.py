@@ -18,10 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from sandbox.language import scipy_tables as tables
 from sandbox.language.facades import facade
-from sandbox.language.names import readable, words
-from sandbox.libraries import SCIPY
+from sandbox.language.names import by_name, readable, words
+from sandbox.libraries import SCIPY, TABLES
 
 Function = Callable[..., Any]
 
@@ -39,6 +38,17 @@ _LATE = words(
     "scipy._external.pyprima.common.infos scipy._external.pyprima.common.message "
     "scipy.linalg._matfuncs_inv_ssq scipy.optimize.elementwise scipy.sparse._spfuncs"
 )
+#: Attributes of the objects that stand for those of a class, by its name.
+_CLASSES = {
+    kind: words(text) for kinds, text in TABLES["scipy_members"].items() for kind in kinds.split()
+}
+_HINTS = by_name(TABLES["scipy_hints"])
+#: Of a distribution what computes: ``numpy.random`` draws.
+_OF_ONE = words(
+    "cdf entropy fit interval isf logcdf logpdf logpmf logsf mean median pdf pmf ppf sf std "
+    "support var"
+)
+_OF_MANY = words("entropy logpdf pdf")
 #: A root is found where no part of the function is further from zero.
 _FOUND = 1e-6
 
@@ -131,7 +141,7 @@ def _given(value: Any) -> Any:  # noqa: ANN401 - anything at all
         return kind(map(_given, value))
     if kind is _Passed:
         return value.value
-    if kind.__name__ in tables.CLASSES and kind.__module__.startswith("scipy."):
+    if kind.__name__ in _CLASSES and kind.__module__.startswith("scipy."):
         made = object.__new__(stand_in(kind))
         made._real = value
         return made
@@ -168,7 +178,7 @@ def _check_method(where: str, values: Mapping[str, Any]) -> None:
     inner = values.get("minimizer_kwargs")
     if isinstance(inner, dict):
         _check_method("scipy.optimize.minimize", inner)
-    method, known = values.get("method"), words(tables.METHODS.get(where, ""))
+    method, known = values.get("method"), words(TABLES["scipy_methods"].get(where, ""))
     if known and method is not None and str(method).lower() not in map(str.lower, known):
         name = repr(method) if isinstance(method, str) else "of your own"
         raise ValueError(f"{where}: method {name} is not available: use one of {', '.join(known)}")
@@ -184,7 +194,7 @@ def stand_in(real: Any) -> type[Held]:  # noqa: ANN401 - a class of scipy
         "__slots__": (),
         "__new__": lambda cls, *args, **options: make(*args, **options),
     }
-    for name in tables.CLASSES[real.__name__]:
+    for name in _CLASSES[real.__name__]:
         found = getattr(real, name, None)
         if not callable(found):
             contents[name] = _read(name)
@@ -201,7 +211,7 @@ def _read(name: str) -> property:
 
 def _distribution(real: object, where: str) -> object:
     """Return a distribution without what draws."""
-    wanted = tables.OF_MANY if "multivariate" in where else tables.OF_ONE
+    wanted = _OF_MANY if "multivariate" in where else _OF_ONE
     found = {n: offered(getattr(real, n), f"{where}.{n}") for n in wanted if hasattr(real, n)}
     return facade(where, found, {"rvs": "numpy.random draws"})
 
@@ -215,12 +225,12 @@ def members(name: str) -> dict[str, object]:
     """
     module = importlib.import_module(name)
     _prepare()
-    real = {n: getattr(module, n) for n in words(tables.OFFERED[name]) if hasattr(module, n)}
+    real = {n: getattr(module, n) for n in words(TABLES["scipy"][name]) if hasattr(module, n)}
     return {n: _member(value, f"{name}.{n}") for n, value in real.items()}
 
 
 def _member(real: Any, where: str) -> object:  # noqa: ANN401 - of scipy
-    if where.rpartition(".")[2] in tables.CLASSES:
+    if where.rpartition(".")[2] in _CLASSES:
         return stand_in(real)
     if hasattr(real, "rvs"):
         return _distribution(real, where)
@@ -255,7 +265,7 @@ def hints(name: str, offer: Mapping[str, object]) -> dict[str, str]:
         return {}
     rest = f"of {name} there is {', '.join(sorted(offer))}"
     missing = {n for n in dir(importlib.import_module(name)) if n[0] != "_"} - set(offer)
-    return {n: tables.HINTS.get(n, rest) for n in missing}
+    return {n: _HINTS.get(n, rest) for n in missing}
 
 
 def _root(

@@ -3,7 +3,7 @@
 import pytest
 import walk_spec
 
-from promptpo.checks import Effort, check_spec, open_replays
+from promptpo.checks import Effort, Replays, check_spec
 from promptpo.spec import load_spec
 
 SMALL = Effort(transitions=200, reference_steps=200, reference_episodes=(5, 50), start_seeds=10)
@@ -31,7 +31,7 @@ def verdicts(walk):
 
     def check(*replacements):
         path = walk(*replacements)
-        with open_replays([str(path)]) as replays:
-            return {f.check: f for f in check_spec(load_spec(path), SMALL, replays)}
+        with Replays([str(path)]) as replays:
+            return {f.check: f for f in check_spec(load_spec(path), SMALL, replays.next)}
 
     return check

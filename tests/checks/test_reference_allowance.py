@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from promptpo.checks.episodes import _rates, allowance
+from promptpo.checks.episodes import allowance, rate_bounds
 from promptpo.spec import Reference
 from promptpo.spec.baselines import Measured
 
@@ -20,9 +20,9 @@ def test_a_value_of_few_episodes_may_be_further_off():
     assert of_few - 1.0 == pytest.approx((exact - 1.0) * math.hypot(2.0, 4.0) / 2.0)
 
 
-def test_two_rates_of_few_episodes_agree_where_their_intervals_meet():
-    assert _rates(0.5, None) == (0.5, 0.5)
-    low, high = _rates(0.9, 10)
+def test_tworate_bounds_of_few_episodes_agree_where_their_intervals_meet():
+    assert rate_bounds(0.5, None) == (0.5, 0.5)
+    low, high = rate_bounds(0.9, 10)
     assert low < 0.5
     assert high > 0.9
-    assert _rates(1.0, 40)[0] > _rates(0.2, 40)[1], "these do not meet"
+    assert rate_bounds(1.0, 40)[0] > rate_bounds(0.2, 40)[1], "these do not meet"

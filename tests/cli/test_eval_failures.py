@@ -64,7 +64,16 @@ def test_the_line_where_a_policy_hangs_is_named(tmp_path, capsys):
     path.write_text(
         "class Policy:\n    def act(self, obs):\n        while True:\n            pass\n"
     )
-    arguments = ["--spec", "cartpole", "--episodes", "1", "--workers", "1", "--act-timeout", "0.5"]
+    arguments = [
+        "--spec",
+        "cartpole",
+        "--episodes",
+        "1",
+        "--workers",
+        "1",
+        "--set",
+        "act_timeout=0.5",
+    ]
     assert main(["eval", str(path), *arguments]) == 1
     err = capsys.readouterr().err
     assert "did not return in time" in err

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from promptpo.checks import QUICK, check_spec, open_replays
+from promptpo.checks import QUICK, Replays, check_spec
 from promptpo.cli import main
 from promptpo.spec import load_spec
 from promptpo.spec.catalog import SHIPPED_FOLDER
@@ -21,8 +21,8 @@ def test_the_file_is_whole_and_true(here):
     assert main(["new", "night_shift", "--own"]) == 0
     spec = load_spec("night_shift.py")
     assert spec.title.startswith("Night shift: ")
-    with open_replays([spec.ref]) as replays:
-        findings = list(check_spec(spec, QUICK, replays))
+    with Replays([spec.ref]) as replays:
+        findings = list(check_spec(spec, QUICK, replays.next))
     assert [f for f in findings if f.failed] == []
     expert = next(f.detail for f in findings if f.check == "reference: expert")
     assert "success 1.00" in expert, "what it begins with can be done"

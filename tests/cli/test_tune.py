@@ -52,8 +52,8 @@ def test_what_cannot_be_tuned_is_said_in_a_line(leaning, capsys, change, argumen
 def test_a_policy_without_numbers_is_said_to_have_none(tmp_path, capsys):
     file = tmp_path / "plain.py"
     file.write_text("class Policy:\n    K = 2.5\n    def act(self, obs):\n        return 0\n")
-    assert main(["tune", str(file), "cartpole", "--constants", "declared"]) == 2
-    assert "--constants auto takes all" in capsys.readouterr().err
+    assert main(["tune", str(file), "cartpole", "--set", "constants=declared"]) == 2
+    assert "--set constants=auto takes all" in capsys.readouterr().err
     file.write_text("class Policy:\n    def act(self, obs):\n        return 0\n")
     assert main(["tune", str(file), "cartpole"]) == 2
     assert "no number is assigned" in capsys.readouterr().err
@@ -72,7 +72,7 @@ class Policy:
 def test_constants_are_listed_with_line_value_and_range(tmp_path, capsys):
     file = tmp_path / "policy.py"
     file.write_text(LISTED)
-    assert main(["tune", str(file), "--list", "--constants", "auto"]) == 0
+    assert main(["tune", str(file), "--list", "--set", "constants=auto"]) == 0
     head, *rows = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert head == ["line", "constant", "value", "from", "to", "kind"]
     assert rows == [

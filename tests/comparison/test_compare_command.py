@@ -101,7 +101,7 @@ def test_a_run_given_twice_counts_once(runs, capsys):
 
 
 def test_csv_files_hold_the_numbers(runs, tmp_path, capsys):
-    compare(capsys, *runs, "--to", tmp_path / "to", "--csv")
+    compare(capsys, *runs, "--to", tmp_path / "to", "--format", "csv")
     assert sorted(p.name for p in (tmp_path / "to").iterdir()) == [
         "curves.csv", "scores.csv", "tests.csv",
     ]  # fmt: skip
@@ -124,7 +124,7 @@ def test_csv_files_hold_the_numbers(runs, tmp_path, capsys):
 @pytest.mark.slow
 def test_figures_are_one_column_wide_with_text_as_text(runs, tmp_path, capsys):
     pytest.importorskip("matplotlib", reason="pip install 'promptpo[plots]'")
-    compare(capsys, *runs, "--to", tmp_path, "--png", "--svg")
+    compare(capsys, *runs, "--to", tmp_path, "--format", "png,svg")
     for axis in ("steps", "cost"):
         png = (tmp_path / f"curves_{axis}.png").read_bytes()
         assert struct.unpack(">I", png[16:20]) == (round(3.25 * 300),)
@@ -142,7 +142,7 @@ def test_figures_are_one_column_wide_with_text_as_text(runs, tmp_path, capsys):
 def test_the_same_runs_give_the_same_svg(runs, tmp_path, capsys):
     pytest.importorskip("matplotlib", reason="pip install 'promptpo[plots]'")
     for name in ("a", "b"):
-        compare(capsys, *runs, "--to", tmp_path / name, "--svg")
+        compare(capsys, *runs, "--to", tmp_path / name, "--format", "svg")
     a, b = ((tmp_path / name / "curves_steps.svg").read_bytes() for name in ("a", "b"))
     assert a == b
 
@@ -150,7 +150,7 @@ def test_the_same_runs_give_the_same_svg(runs, tmp_path, capsys):
 def test_where_nothing_cost_anything_there_is_no_figure_over_cost(tmp_path, capsys):
     pytest.importorskip("matplotlib", reason="pip install 'promptpo[plots]'")
     folder = written_run(tmp_path / "runs", cost=0.0)
-    compare(capsys, folder, "--to", tmp_path / "to", "--png")
+    compare(capsys, folder, "--to", tmp_path / "to", "--format", "png")
     assert [p.name for p in (tmp_path / "to").iterdir()] == ["curves_steps.png"]
 
 
@@ -184,7 +184,7 @@ def test_without_matplotlib_the_remedy_is_named(runs, tmp_path):
         "from promptpo.cli import main\nsys.exit(main(sys.argv[1:]))"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, "compare", *runs, "--to", tmp_path / "to", "--svg"],
+        [sys.executable, "-c", code, "compare", *runs, "--to", tmp_path / "to", "--format", "svg"],
         check=False, cwd=ROOT, capture_output=True, text=True, timeout=120,
         env={**os.environ, "MPLBACKEND": "agg"},
     )  # fmt: skip
@@ -195,5 +195,8 @@ def test_without_matplotlib_the_remedy_is_named(runs, tmp_path):
 
 def test_a_folder_that_cannot_be_written_is_named(runs, tmp_path, capsys):
     (tmp_path / "file").touch()
-    assert main(["compare", str(runs[0]), "--to", str(tmp_path / "file" / "x"), "--csv"]) == 2
+    assert (
+        main(["compare", str(runs[0]), "--to", str(tmp_path / "file" / "x"), "--format", "csv"])
+        == 2
+    )
     assert "give --to a folder that can be written" in capsys.readouterr().err

@@ -3,6 +3,7 @@
 import pytest
 from written_runs import written_run
 
+from promptpo.common import text
 from promptpo.comparison.groups import panels
 from promptpo.comparison.history import read_history
 from promptpo.comparison.records import score_records
@@ -15,10 +16,9 @@ from promptpo.run.limits import Ledger
 from promptpo.store.codec import encode
 from promptpo.store.events import Event, read_log
 from promptpo.store.summary import Summary
-from promptpo.store.tally import Usage
+from promptpo.store.trials import Usage
 from promptpo.trackers.feed import Feed
 from promptpo.ui.status import RunStatus
-from promptpo.ui.summary import steps_words
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def history(tmp_path):
 
 
 def test_the_streams_are_told_apart(history):
-    assert steps_words(history.run.usage) == "search 200, tuning 800, test 200"
+    assert text.steps(history.run.usage.steps) == "search 200, tuning 800, test 200"
     [tile] = [fact for fact in facts(history.run) if fact.label == "Environment steps"]
     assert (tile.figure, tile.note) == ("1,200", "search 200, tuning 800, held-out 200")
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from promptpo.checks.play import observation_class
 from promptpo.spec import Task, layout, load_spec
+from promptpo.spec.observation import observation_class
 
 ANT_LEGS = {  # joint of the hip -> x and y towards which the leg points
     0: (1, 1),
@@ -28,7 +28,7 @@ def opened(name: str) -> Task:
 
 def seen(task: Task):
     """What a policy sees of the state in which the simulator is now."""
-    return observation_class(task.spec)(task._flat(task.env._get_obs()))
+    return observation_class(task.spec.observation)(task._flat(task.env._get_obs()))
 
 
 def place(task: Task, position: dict[int, float], velocity: dict[int, float] | None = None):
@@ -88,7 +88,7 @@ def test_the_observation_holds_what_gymnasium_observes_and_bodies_of_the_simulat
 
 def test_the_reward_follows_the_bodies_where_positions_alone_would_not_do(task):
     rng = np.random.default_rng(4)
-    see, scale = observation_class(task.spec), float(task.env.action_space.high[0])
+    see, scale = observation_class(task.spec.observation), float(task.env.action_space.high[0])
     worst, by_position = 0.0, 0.0
     before = see(task.reset(7))
     for _ in range(12):
@@ -171,7 +171,7 @@ def test_the_action_of_the_ant_drives_the_joint_that_the_formula_says(joint):
     action = np.roll(torques, 2)
     assert action[(joint + 2) % 8] == 0.5
     before = place(task, {8: 0.9, 10: -0.9, 12: -0.9, 14: 0.9}).joint_angles
-    moved = observation_class(task.spec)(task.step(action)[0]).joint_angles - before
+    moved = observation_class(task.spec.observation)(task.step(action)[0]).joint_angles - before
     assert np.argmax(np.abs(moved)) == joint
     assert moved[joint] > 0.01
     assert (task.env.model.actuator_gear[:, 0] == 150).all()
@@ -245,7 +245,7 @@ def test_the_action_of_the_humanoid_drives_the_joint_described(joint):
     place(task, {})
     action = np.zeros(17)
     action[{0: 1, 1: 0}.get(joint, joint)] = 0.4
-    torques = observation_class(task.spec)(task.step(action)[0]).joint_torques
+    torques = observation_class(task.spec.observation)(task.step(action)[0]).joint_torques
     gears = [100] * 5 + [300, 200, 100, 100, 300, 200] + [25] * 6
     assert np.flatnonzero(torques).tolist() == [joint]
     assert torques[joint] == pytest.approx(0.4 * gears[joint])

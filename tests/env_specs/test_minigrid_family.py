@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from promptpo.checks import QUICK, check_spec, open_replays
+from promptpo.checks import QUICK, Replays, check_spec
 from promptpo.spec import Task, layout, load_spec
 
 pytest.importorskip("minigrid")
@@ -24,8 +24,8 @@ def fields_of(task, flat):
 @pytest.mark.parametrize("member", ["MiniGrid-Empty-5x5-v0", "MiniGrid-GoToDoor-5x5-v0"])
 def test_a_member_passes_the_quick_check(member):
     spec = load_spec(f"minigrid:{member}")
-    with open_replays([spec.ref]) as replays:
-        findings = list(check_spec(spec, QUICK, replays))
+    with Replays([spec.ref]) as replays:
+        findings = list(check_spec(spec, QUICK, replays.next))
     assert [f for f in findings if f.failed] == []
 
 

@@ -11,7 +11,7 @@ from env_specs._noise_world.board import Label
 from env_specs._noise_world.unknown import KINDS, SIDE, UnknownLabels
 from promptpo.prompts.task import task_text
 from promptpo.rollout import LocalExecutor, Settings, episode_seeds, evaluate
-from promptpo.run.options import build
+from promptpo.run.settings import build
 from promptpo.spec import Task, load_spec
 
 SPEC = load_spec("noise_world_unknown")

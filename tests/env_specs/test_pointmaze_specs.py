@@ -9,8 +9,8 @@ import pytest
 from shipped import checked_without
 
 from env_specs._pointmaze import world as family
-from promptpo.checks.play import observation_class
 from promptpo.spec import Task, load_spec
+from promptpo.spec.observation import observation_class
 
 pytestmark = pytest.mark.slow
 
@@ -61,7 +61,7 @@ def test_walls_stand_where_the_map_shows_them(task):
 
 
 def test_cells_and_coordinates_are_those_of_the_environment(task):
-    observation = observation_class(task.spec)(task.reset(0))
+    observation = observation_class(task.spec.observation)(task.reset(0))
     maze = observation.MAZE
     for row, line in enumerate(maze):
         for column, _ in enumerate(line):
@@ -84,7 +84,7 @@ def test_the_diverse_maze_is_the_published_one():
 
 
 def test_ball_and_goal_begin_in_the_cells_described(task):
-    see, maze = observation_class(task.spec), task.spec.observation.MAZE
+    see, maze = observation_class(task.spec.observation), task.spec.observation.MAZE
     goals = set()
     for seed in range(150):
         first = see(task.reset(seed))
@@ -101,7 +101,7 @@ def test_ball_and_goal_begin_in_the_cells_described(task):
 
 
 def test_a_push_moves_the_ball_along_its_axis(task):
-    see = observation_class(task.spec)
+    see = observation_class(task.spec.observation)
     for axis, sign in ((0, 1), (0, -1), (1, 1), (1, -1)):
         before = see(task.reset(3))
         push = np.zeros(2)
@@ -120,7 +120,7 @@ def test_an_episode_ends_with_reward_1_at_0_45_m(task, distance, met):
     center = family.center_of(maze, family.cell_of(maze, *goal))
     place(task, np.add(goal, [distance * np.sign(center[0] - goal[0]), 0.0]))
     flat, reward, terminated, truncated, success = task.step(np.zeros(2))
-    see = observation_class(task.spec)
+    see = observation_class(task.spec.observation)
     assert (reward, terminated, success, truncated) == (float(met), met, met, False)
     assert task.spec.reward(None, np.zeros(2), see(flat)) == reward
 

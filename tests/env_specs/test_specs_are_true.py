@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from promptpo.checks import QUICK, check_spec, open_replays
+from promptpo.checks import QUICK, Replays, check_spec
 from promptpo.checks.description import check_observation
 from promptpo.checks.play import play
 from promptpo.checks.reward import check_reward
@@ -19,8 +19,8 @@ LONG = ["noise_world_board_1", "mujoco_halfcheetah"]
 @pytest.mark.parametrize("name", ["cartpole", "mujoco_halfcheetah"])  # CI checks every spec
 def test_a_shipped_spec_passes_the_quick_check(name):
     spec = load_spec(name)
-    with open_replays([name]) as replays:
-        findings = list(check_spec(spec, QUICK, replays))
+    with Replays([name]) as replays:
+        findings = list(check_spec(spec, QUICK, replays.next))
     assert [f for f in findings if f.failed] == []
     assert len(findings) >= 13
 

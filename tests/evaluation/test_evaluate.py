@@ -9,7 +9,7 @@ from scripted import BAD, GOOD, replies, run
 
 import promptpo
 from promptpo.errors import RunError, SpecError, UsageError
-from promptpo.run.options import PLAYING
+from promptpo.run.settings import PLAYING
 
 SMALL = {"episodes": 6, "workers": 1}
 

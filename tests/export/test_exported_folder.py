@@ -12,7 +12,7 @@ from scripted import GOOD, policy
 
 from promptpo.errors import RunError, UsageError
 from promptpo.export import write_folder
-from promptpo.store.reading import read_record
+from promptpo.store.run import load_run
 
 
 @pytest.fixture(scope="module")
@@ -26,26 +26,26 @@ def cartpole(tmp_path_factory):
 def test_the_folder_plays_the_measured_episodes_without_promptpo(spec, tmp_path):
     result = finished_run(tmp_path / "runs", spec)
     to = tmp_path / "taken away"
-    write_folder(read_record(result.folder), to)
+    write_folder(load_run(result.folder), to)
     assert lines_of(to / "run.py", *REFUSED) == measured_lines(result)
 
 
 def test_a_task_that_lives_in_its_spec_is_opened_through_promptpo(tmp_path):
     result = finished_run(tmp_path / "runs", "noise_world_board_1")
-    write_folder(read_record(result.folder), tmp_path / "to")
+    write_folder(load_run(result.folder), tmp_path / "to")
     assert "needs promptpo" in (tmp_path / "to" / "README.md").read_text()
     assert lines_of(tmp_path / "to" / "run.py") == measured_lines(result)
 
 
 def test_the_policy_is_the_run_s_own_file(cartpole, tmp_path):
-    write_folder(read_record(cartpole.folder), tmp_path)
+    write_folder(load_run(cartpole.folder), tmp_path)
     assert (tmp_path / "policy.py").read_bytes() == (
         cartpole.folder / "best" / "policy.py"
     ).read_bytes()
 
 
 def test_the_readme_says_what_it_is_and_where_it_came_from(cartpole, tmp_path):
-    write_folder(read_record(cartpole.folder), tmp_path)
+    write_folder(load_run(cartpole.folder), tmp_path)
     text = (tmp_path / "README.md").read_text()
     assert "mean return 500 in every one of 3 episodes" in text
     assert "optimum, return 500" in text
@@ -55,7 +55,7 @@ def test_the_readme_says_what_it_is_and_where_it_came_from(cartpole, tmp_path):
 
 
 def test_the_notice_tells_whose_terms_apply(cartpole, tmp_path):
-    write_folder(read_record(cartpole.folder), tmp_path)
+    write_folder(load_run(cartpole.folder), tmp_path)
     text = (tmp_path / "NOTICE.md").read_text()
     root = Path(__file__).parents[2]
     assert (root / "LICENSE").read_text() in text
@@ -63,7 +63,7 @@ def test_the_notice_tells_whose_terms_apply(cartpole, tmp_path):
 
 
 def test_files_with_other_content_are_kept(cartpole, tmp_path):
-    run = read_record(cartpole.folder)
+    run = load_run(cartpole.folder)
     write_folder(run, tmp_path)
     write_folder(run, tmp_path, force=True)
     (tmp_path / "run.py").write_text("mine")
@@ -75,20 +75,20 @@ def test_files_with_other_content_are_kept(cartpole, tmp_path):
 
 
 def test_the_same_export_twice_is_no_trouble(cartpole, tmp_path):
-    run = read_record(cartpole.folder)
+    run = load_run(cartpole.folder)
     assert write_folder(run, tmp_path) == write_folder(run, tmp_path)
 
 
 def test_a_folder_that_cannot_be_written_is_named(cartpole, tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(UsageError, match="give --to a folder that can be written"):
-        write_folder(read_record(cartpole.folder), tmp_path / "file" / "to")
+        write_folder(load_run(cartpole.folder), tmp_path / "file" / "to")
 
 
 def test_a_run_without_a_policy_cannot_be_exported(tmp_path):
     result = finished_run(tmp_path / "runs", "cartpole", policy("return None"))
     with pytest.raises(RunError, match="no best policy in it"):
-        write_folder(read_record(result.folder), tmp_path / "to")
+        write_folder(load_run(result.folder), tmp_path / "to")
 
 
 def test_a_policy_that_is_not_the_one_on_record_is_not_given_its_score(cartpole, tmp_path):
@@ -97,19 +97,19 @@ def test_a_policy_that_is_not_the_one_on_record_is_not_given_its_score(cartpole,
     file = copy / "best" / "policy.py"
     file.write_text(file.read_text().replace("candidate r01_c01", "candidate r09_c09"))
     with pytest.raises(RunError, match="not that of r01_c01, the best candidate on record"):
-        write_folder(read_record(copy), tmp_path / "to")
+        write_folder(load_run(copy), tmp_path / "to")
 
 
 def test_a_spec_that_has_changed_and_of_which_there_is_no_copy_is_refused(tmp_path):
     own = tmp_path / "my_cartpole.py"
     own.write_text(own_cartpole())
     result = finished_run(tmp_path / "runs", str(own), GOOD)
-    write_folder(read_record(result.folder), tmp_path / "to")
+    write_folder(load_run(result.folder), tmp_path / "to")
     own.write_text(own_cartpole() + "# changed\n")
-    write_folder(read_record(result.folder), tmp_path / "again")
+    write_folder(load_run(result.folder), tmp_path / "again")
     shutil.rmtree(result.folder / "spec")
     with pytest.raises(RunError, match=r"my_cartpole\.py: the spec has changed"):
-        write_folder(read_record(result.folder), tmp_path / "to")
+        write_folder(load_run(result.folder), tmp_path / "to")
 
 
 def test_the_command_writes_into_the_run_by_default(cartpole, capsys):
@@ -134,7 +134,7 @@ def test_a_run_that_is_none_is_one_line(tmp_path, capsys):
 
 
 def test_the_policy_needs_numpy_alone(cartpole, tmp_path):
-    write_folder(read_record(cartpole.folder), tmp_path)
+    write_folder(load_run(cartpole.folder), tmp_path)
     tree = ast.parse((tmp_path / "policy.py").read_text())
     names = {a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names}
     names |= {n.module.split(".")[0] for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)}

@@ -14,7 +14,7 @@ from scripted import GOOD
 from promptpo.errors import RunError, UsageError
 from promptpo.export.minari_dataset import write_dataset
 from promptpo.store.folder import RunFolder
-from promptpo.store.reading import read_record
+from promptpo.store.run import load_run
 
 pytestmark = pytest.mark.slow
 
@@ -37,7 +37,7 @@ def loaded(dataset, monkeypatch):
 @pytest.mark.parametrize("spec", [name for name in SOURCES if name != "metaworld_reach"])
 def test_minari_loads_the_recorded_arrays(spec, tmp_path, monkeypatch):
     result = finished_run(tmp_path / "runs", spec)
-    found = loaded(write_dataset(read_record(result.folder), tmp_path / "data"), monkeypatch)
+    found = loaded(write_dataset(load_run(result.folder), tmp_path / "data"), monkeypatch)
     recorded = RunFolder(result.folder).read_episodes("r01_c01")
     assert found.total_episodes == len(recorded) == 2
     assert found.total_steps == sum(len(e.rewards) for e in recorded)
@@ -59,14 +59,14 @@ def test_minari_loads_the_recorded_arrays(spec, tmp_path, monkeypatch):
 
 def test_seeds_and_successes_are_the_episodes_metadata(tmp_path, monkeypatch):
     result = finished_run(tmp_path / "runs", "noise_world_board_1")
-    found = loaded(write_dataset(read_record(result.folder), tmp_path / "data"), monkeypatch)
+    found = loaded(write_dataset(load_run(result.folder), tmp_path / "data"), monkeypatch)
     about = list(found.storage.get_episode_metadata([0, 1]))
     recorded = RunFolder(result.folder).read_episodes("r01_c01")
     assert [(a["seed"], a["success"]) for a in about] == [(e.seed, e.success) for e in recorded]
 
 
 def test_the_metadata_tell_the_origin(cartpole, tmp_path, monkeypatch):
-    written = write_dataset(read_record(cartpole.folder), tmp_path, author="Ada")
+    written = write_dataset(load_run(cartpole.folder), tmp_path, author="Ada")
     about = loaded(written, monkeypatch).storage.metadata
     assert about["author"] == {"Ada"}
     assert about["algorithm_name"] == "promptpo (method promptpo, model recorded)"
@@ -75,7 +75,7 @@ def test_the_metadata_tell_the_origin(cartpole, tmp_path, monkeypatch):
 
 
 def test_the_environment_comes_back_with_the_task_s_horizon(cartpole, tmp_path, monkeypatch):
-    found = loaded(write_dataset(read_record(cartpole.folder), tmp_path), monkeypatch)
+    found = loaded(write_dataset(load_run(cartpole.folder), tmp_path), monkeypatch)
     env = found.recover_environment(eval_env=True)
     assert env.spec.id == "CartPole-v1"
     assert env.spec.max_episode_steps == 500
@@ -87,14 +87,14 @@ def test_what_is_no_observation_of_an_environment_names_none(tmp_path, monkeypat
     seen = "    horizon=500,\n    observe=lambda raw, env: raw,\n"
     spec.write_text(own_cartpole(("    horizon=500,\n", seen)))
     result = finished_run(tmp_path / "runs", str(spec), GOOD)
-    found = loaded(write_dataset(read_record(result.folder), tmp_path / "data"), monkeypatch)
+    found = loaded(write_dataset(load_run(result.folder), tmp_path / "data"), monkeypatch)
     assert found.env_spec is None
     assert isinstance(found.observation_space, spaces.Box)
     assert "Observations are the fields of the spec: " in found.storage.metadata["description"]
 
 
 def test_a_dataset_that_is_there_is_kept_unless_forced(cartpole, tmp_path):
-    run = read_record(cartpole.folder)
+    run = load_run(cartpole.folder)
     write_dataset(run, tmp_path)
     with pytest.raises(UsageError, match="there is such a dataset already; give --force"):
         write_dataset(run, tmp_path)
@@ -105,7 +105,7 @@ def test_a_run_without_its_episodes_is_refused(tmp_path):
     result = finished_run(tmp_path / "runs", "cartpole")
     (result.folder / "candidates" / "r01_c01" / "episodes.npz").unlink()
     with pytest.raises(RunError, match=r"episodes\.npz: the episodes are missing"):
-        write_dataset(read_record(result.folder), tmp_path / "data")
+        write_dataset(load_run(result.folder), tmp_path / "data")
 
 
 def test_without_to_it_goes_where_minari_looks(cartpole, tmp_path, monkeypatch, capsys):

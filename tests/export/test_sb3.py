@@ -4,7 +4,7 @@ import pytest
 from exported_runs import finished_run
 
 from promptpo.export import SB3Policy, spec_of
-from promptpo.store.reading import read_record
+from promptpo.store.run import load_run
 
 pytest.importorskip("stable_baselines3", reason="Stable-Baselines3 brings PyTorch: no extra has it")
 
@@ -20,7 +20,7 @@ def run(request, tmp_path_factory):
 
 def policy_and_env(result, count):
     """A DummyVecEnv of the run's task, and the run's policy for it."""
-    record = read_record(result.folder)
+    record = load_run(result.folder)
     spec = spec_of(record)
     env = DummyVecEnv([lambda: Monitor(spec.make())] * count)
     return SB3Policy.load(record.folder / "best" / "policy.py", spec, env), env
@@ -39,7 +39,7 @@ def test_episode_after_episode_begins_with_a_new_policy(run):
     policy, env = policy_and_env(run, 1)
     env.seed(7)
     returns, _ = evaluate_policy(policy, env, n_eval_episodes=2, return_episode_rewards=True)
-    alone = spec_of(read_record(run.folder)).make()
+    alone = spec_of(load_run(run.folder)).make()
     expected, seed = [], 7
     for _ in range(2):
         policy.reset()

@@ -8,14 +8,14 @@ from gymnasium import spaces
 
 from promptpo.export import SB3Policy, spec_of, write_folder
 from promptpo.spec import load_spec
-from promptpo.store.reading import read_record
+from promptpo.store.run import load_run
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("spec", ["cartpole", "mujoco_halfcheetah"])
 def test_a_loop_of_one_s_own_returns_what_the_run_measured(spec, tmp_path):
     run = finished_run(tmp_path, spec)
-    spec = spec_of(read_record(run.folder))
+    spec = spec_of(load_run(run.folder))
     env = spec.make()
     policy = SB3Policy.load(run.folder / "best" / "policy.py", spec, env)
     for seed, measured in zip(run.test.seeds, run.test.returns, strict=True):
@@ -186,7 +186,7 @@ def test_an_observe_that_cannot_be_copied_comes_from_the_spec(tmp_path):
     path.write_text(CLOSURE_SPEC)
     run = finished_run(tmp_path / "runs", str(path), LEAN)
     folder = tmp_path / "to"
-    write_folder(read_record(run.folder), folder)
+    write_folder(load_run(run.folder), folder)
     assert lines_of(folder / "run.py") == measured_lines(run)
     task = load_spec(str(folder / "spec"))
     env = gymnasium.make("CartPole-v1", max_episode_steps=50)

@@ -13,7 +13,7 @@ from promptpo.errors import UsageError
 from promptpo.export import SB3Policy, write_folder
 from promptpo.export.policy_file import PolicyFile
 from promptpo.spec import load_spec
-from promptpo.store.reading import read_record
+from promptpo.store.run import load_run
 
 pytestmark = pytest.mark.slow
 
@@ -59,7 +59,7 @@ def learned(request, tmp_path_factory):
 @pytest.fixture(scope="module")
 def taken(learned, tmp_path_factory):
     to = tmp_path_factory.mktemp("taken") / "away"
-    write_folder(read_record(learned.folder), to)
+    write_folder(load_run(learned.folder), to)
     return to
 
 
@@ -120,8 +120,28 @@ def test_tuning_chooses_its_constants_and_leaves_what_it_has_learned(
     learned, taken, tmp_path, capsys
 ):
     to = tmp_path / "to" / "tuned.py"
-    arguments = ("tune", taken / "policy.py", "cartpole", "--constants", "auto", "--steps", 2000)
-    fixed = ("--out", tmp_path, "--test-episodes", 2, "--workers", 1, "--to", to, "--json")
+    arguments = (
+        "tune",
+        taken / "policy.py",
+        "cartpole",
+        "--set",
+        "constants=auto",
+        "--steps",
+        2000,
+    )
+    fixed = (
+        "--steps",
+        2000,
+        "--out",
+        tmp_path,
+        "--test-episodes",
+        2,
+        "--workers",
+        1,
+        "--to",
+        to,
+        "--json",
+    )
     assert exit_code(*arguments, *fixed) == 0
     run = promptpo.load_run(json.loads(capsys.readouterr().out.splitlines()[-1])["folder"])
     (written, *_), before = run.rounds[0].candidates, PolicyFile.read(taken / "policy.py")
@@ -142,7 +162,7 @@ def test_a_file_without_values_is_refused_in_a_line_that_tells_the_remedy(
 ):
     file = tmp_path / "bare.py"
     file.write_text(FEW)
-    more = ("--constants", "auto") if command == "tune" else ()
+    more = ("--set", "constants=auto") if command == "tune" else ()
     assert exit_code(command, file, "--spec", "cartpole", *more) == 2
     error = capsys.readouterr().err
     assert f"{file}: its Policy is made with what prepare(data) returns" in error

@@ -320,13 +320,13 @@ def test_calls_that_fail_together_do_not_come_back_together():
         (Answer(status=404), "check --model and --api-base"),
         (Answer(status=400), "check --model"),
         (Answer(status=422), "check --model"),
-        (Answer(status=413), "--history-tokens"),
+        (Answer(status=413), "--set history_tokens"),
         (
             Answer(
                 status=400,
                 error={"message": "This model's maximum context length is 8192 tokens."},
             ),
-            "--history-tokens",
+            "--set history_tokens",
         ),
         (
             Answer(status=429, error={"message": "quota", "code": "insufficient_quota"}),

@@ -20,13 +20,13 @@ from promptpo.methods.base import Messages
 from promptpo.policies import Actions, CoverageRun, Program
 from promptpo.policies.constants import Tunable
 from promptpo.rollout.jobs import TaskInfo
-from promptpo.run.options import build
+from promptpo.run.settings import build
 from promptpo.spec import load_spec
 from promptpo.tuning import ConstantFound, TuningAccount
 from promptpo.types import (
     Candidate,
     Key,
-    Population,
+    MethodTable,
     Preparation,
     Rollout,
     Round,
@@ -168,7 +168,7 @@ class FakeServices:
         self.prompts: dict[Key, Messages] = {}
         self.played: list[tuple[str, tuple[int, ...], bool]] = []
         self.guests: dict[int, tuple[Key, ...]] = {}
-        self.recorded: list[Candidate | Round | Population] = []
+        self.recorded: list[Candidate | Round | MethodTable] = []
         self.reported: list[tuple[str, dict[str, object]]] = []
         self.prepared: dict[str, Preparation] = {}
         self._rollouts: dict[tuple[str, tuple[int, ...]], Rollout] = {}
@@ -266,7 +266,7 @@ class FakeServices:
             raise self.ends[number]
         return self.allowed.get(number, self.config.candidates)
 
-    def record(self, fact: Candidate | Round | Population) -> None:
+    def record(self, fact: Candidate | Round | MethodTable) -> None:
         self.recorded.append(fact)
 
     def report(self, event: str, /, **data: object) -> None:

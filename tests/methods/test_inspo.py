@@ -7,9 +7,9 @@ from promptpo.errors import GoalReached, LimitReached, ModelError
 from promptpo.methods.inspo import Inspo
 from promptpo.prompts import inspo as prompts
 from promptpo.prompts.promptpo import Memory
-from promptpo.run.options import build
+from promptpo.run.settings import build
 from promptpo.spec import load_spec
-from promptpo.types import Candidate, Key, Population, Round
+from promptpo.types import Candidate, Key, MethodTable, Round
 
 LIMIT = LimitReached("the limit of 7 model calls is reached")
 FIRST = prompts.first_instructions()
@@ -30,21 +30,34 @@ def services(*rounds, **settings):
     return FakeServices("inspo", replies, **{**small, "probe": 0, **settings})
 
 
-def populations(fake):
-    return [fact for fact in fake.recorded if isinstance(fact, Population)]
+def tables(fake, title):
+    """Return the rows of a table as dicts, round by round."""
+    facts = [f for f in fake.recorded if isinstance(f, MethodTable) and f.title == title]
+    return [[dict(zip(f.columns, row, strict=True)) for row in f.rows] for f in facts]
+
+
+def instructions(fake):
+    return tables(fake, "Instructions")
+
+
+def draws(fake):
+    return tables(fake, "Policies by instruction")
+
+
+def changes(fake):
+    return [row["Changes"] for (row,) in tables(fake, "Weights of instructions")]
 
 
 def test_every_candidate_is_told_the_instruction_that_it_drew():
     fake = services([plays(1), plays(2), plays(3)])
     fake.search()
-    (population,) = populations(fake)
-    texts = {i.name: i.text for i in population.instructions}
-    assert list(texts.values()) == FIRST
-    for draw in population.draws:
-        prompt = fake.prompt(1, int(draw.candidate[-2:]), role="policy")
-        assert f"> {texts[draw.instruction]}\n" in prompt
-        assert draw.chance == pytest.approx(1 / len(FIRST))
-    assert [d.score for d in population.draws] == [-1.0, 0.0, 1.0]
+    texts = {row["Instruction"]: row["Text"] for row in instructions(fake)[0]}
+    assert sorted(texts.values()) == sorted(FIRST)
+    for draw in draws(fake)[0]:
+        prompt = fake.prompt(1, int(draw["Policy"][-2:]), role="policy")
+        assert f"> {texts[draw['Instruction']]}\n" in prompt
+        assert draw["Drawn with"] == pytest.approx(1 / len(FIRST))
+    assert [draw["Standing"] for draw in draws(fake)[0]] == [-1.0, 0.0, 1.0]
 
 
 def test_a_reflection_is_shown_failures_and_its_instruction_is_on_trial():
@@ -57,9 +70,9 @@ def test_a_reflection_is_shown_failures_and_its_instruction_is_on_trial():
     assert all(text in shown for text in FIRST)
     assert "> Way 2.\n" in fake.prompt(2, 2, role="policy")
     assert "> Way 2.\n" not in fake.prompt(2, 1, role="policy")
-    latest = populations(fake)[-1]
-    assert latest.draws[-1].chance is None
-    assert [(i.text, i.state) for i in latest.instructions][-1] == ("Way 2.", "active")
+    assert draws(fake)[-1][-1]["Drawn with"] is None
+    assert ("Way 2.", "active") in [(row["Text"], row["State"]) for row in instructions(fake)[-1]]
+    assert changes(fake) == ["", "i06 admitted"]
 
 
 def test_what_the_history_does_not_tell_in_full_is_told_with_the_replay():
@@ -78,7 +91,8 @@ def test_what_the_history_does_not_tell_in_full_is_told_with_the_replay():
 def test_a_new_instruction_that_does_worse_is_rejected_and_told_of():
     fake = services([plays(5), plays(5)], [plays(5), plays(1)], [plays(5), plays(5)])
     fake.search()
-    assert [i.text for i in populations(fake)[1].of("rejected")] == ["Way 2."]
+    assert [r["Text"] for r in instructions(fake)[1] if r["State"] == "rejected"] == ["Way 2."]
+    assert changes(fake)[1] == "i06 rejected"
     assert "rejected (return -4 against the population's mean): Way 2." in (
         fake.prompt(3, role="reflection")
     )
@@ -88,7 +102,7 @@ def test_the_best_so_far_plays_every_round_and_its_challengers_are_held_against_
     fake = services([plays(5), plays(1)], [plays(3), plays(4)], proposals=0)
     search = fake.search()
     assert fake.guests[2] == (Key(1, 1),)
-    assert [d.score for d in populations(fake)[1].draws] == [-1.0, 0.0]
+    assert [draw["Standing"] for draw in draws(fake)[1]] == [-1.0, 0.0]
     best = search.rounds[0].winner
     assert (best.name, len(best.later)) == ("r01_c01", 1)
 
@@ -107,12 +121,9 @@ def test_a_reply_without_an_instruction_is_asked_again_and_then_a_failed_proposa
     assert [m.role for m in again] == ["system", "user", "assistant", "user"]
     assert "it holds no fenced block with an instruction" in again[-1].content
     assert "has 601 characters" in fake.prompts[Key(2, 0, 2, "reflection")][-1].content
-    latest = populations(fake)[-1]
-    assert (latest.failed, len(latest.instructions)) == (
-        "what it proposes is known already",
-        len(FIRST),
-    )
-    assert all(draw.chance is not None for draw in latest.draws)
+    assert changes(fake)[-1] == "none proposed: what it proposes is known already"
+    assert len(instructions(fake)[-1]) == len(FIRST)
+    assert all(draw["Drawn with"] is not None for draw in draws(fake)[-1])
 
 
 def test_a_second_reflection_may_bring_the_instruction():
@@ -121,7 +132,7 @@ def test_a_second_reflection_may_bring_the_instruction():
     fake.replies[Key(2, 0, 1, "reflection")] = proposal("Swing.")
     fake.search()
     assert "> Swing.\n" in fake.prompt(2, 2, role="policy")
-    assert populations(fake)[-1].failed == ""
+    assert changes(fake)[-1] == "i06 admitted"
 
 
 def test_a_candidate_that_fails_or_has_no_policy_is_sent_back():
@@ -139,7 +150,7 @@ def test_the_instruction_of_a_candidate_that_a_limit_stopped_is_not_to_blame():
     fake.ends[Key(1, 1, role="policy")] = LIMIT
     fake.ends["r01_c02_0"] = LIMIT
     fake.search()
-    assert [d.score for d in populations(fake)[0].draws] == [None, None, 0.0]
+    assert [draw["Standing"] for draw in draws(fake)[0]] == [None, None, 0.0]
     errors = {c.name: c.error for c in fake.candidates()}
     assert errors["r01_c01"] == f"not written: {LIMIT}"
     assert errors["r01_c02"] == f"not played: {LIMIT}"
@@ -156,19 +167,19 @@ def test_what_is_recorded_of_a_round_and_in_which_order():
     fake = services([plays(1), plays(2)], [plays(3), plays(4)])
     search = fake.search()
     kinds = [type(fact) for fact in fake.recorded]
-    assert kinds[-2:] == [Population, Round]
-    assert set(kinds) == {Candidate, Population, Round}
+    assert kinds[-4:] == [MethodTable, MethodTable, MethodTable, Round]
+    assert set(kinds) == {Candidate, MethodTable, Round}
     assert [c.name for c in search.finalists] == ["r01_c02", "r02_c02"]
     assert [n.text for n in search.rounds[1].notes] == ["They fall."]
 
 
 def test_the_same_replies_resume_to_the_same_search_and_population():
     fake = services([plays(5), fails("a")], [plays(3), plays(4)], [plays(7), plays(6)])
-    first, told = fake.search(), populations(fake)
+    first, before = fake.search(), [instructions(fake), draws(fake), changes(fake)]
     asked, played = list(fake.asked), list(fake.played)
     fake.recorded.clear()
     assert fake.search() == first
-    assert populations(fake) == told
+    assert [instructions(fake), draws(fake), changes(fake)] == before
     assert (fake.asked, fake.played) == (asked, played)
 
 
@@ -176,7 +187,7 @@ def test_the_seed_decides_what_is_drawn_and_rounds_do_not_depend_on_each_other()
     def drawn(**settings):
         fake = services([plays(1)] * 6, [plays(2)] * 6, proposals=0, **settings)
         fake.search()
-        return [[d.instruction for d in p.draws] for p in populations(fake)]
+        return [[draw["Instruction"] for draw in rows] for rows in draws(fake)]
 
     assert drawn() == drawn()
     assert drawn() != drawn(seed=1)

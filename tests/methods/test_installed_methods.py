@@ -82,8 +82,8 @@ def complaint(done) -> str:
 
 @pytest.mark.slow
 def test_its_options_stand_in_the_help_once_it_is_chosen(site, promptpo):
-    assert "--digits N" in promptpo(site, "--method", "one-by-one", "--help").stdout
-    assert "--digits" not in promptpo(site, "--help").stdout
+    assert "digits=N" in promptpo(site, "help", "settings", "--method", "one-by-one").stdout
+    assert "digits" not in promptpo(site, "help", "settings").stdout
 
 
 @pytest.mark.slow
@@ -91,13 +91,13 @@ def test_it_is_known_by_its_name(site, promptpo):
     line = complaint(promptpo(site, "cartpole", "--method", "one-by-on"))
     assert line.endswith("unknown method 'one-by-on'; did you mean 'one-by-one'?")
     line = complaint(promptpo(site, "cartpole", "--digits", "3"))
-    assert "unknown option '--digits'; it is an option of --method " in line
+    assert "unknown option '--digits'; write --set digits=VALUE, with --method " in line
     assert "one-by-one" in line.rpartition("--method")[2].split(", ")
 
 
 @pytest.mark.slow
 def test_a_value_that_does_not_fit_is_named(site, promptpo):
-    line = complaint(promptpo(site, "nim", "--method", "one-by-one", "--digits", "10"))
+    line = complaint(promptpo(site, "nim", "--method", "one-by-one", "--set", "digits=10"))
     assert line.endswith("digits must be at most 9, not 10")
 
 
@@ -219,7 +219,7 @@ def test_a_method_from_a_file_is_run_and_resumed(tmp_path, monkeypatch, capsys):
     small = ("--episodes", "2", "--test-episodes", "2", "--selection-episodes", "0")
     model = script.write(tmp_path / "replies.jsonl")
     chosen = ("cartpole", "--method", "mine.py:OneByOne", "--model", model)
-    assert main([*chosen, *small, "--rounds", "1", "--digits", "2", "--workers", "1"]) == 0
+    assert main([*chosen, *small, "--rounds", "1", "--set", "digits=2", "--workers", "1"]) == 0
     assert main(["--resume", "latest", "--rounds", "2"]) == 0
     (folder,) = (tmp_path / "runs" / "cartpole").iterdir()
     info = json.loads((folder / "run.json").read_text())

@@ -5,11 +5,16 @@ import random
 import pytest
 from rollouts import rollout
 
-from promptpo.methods.inspo import Options
-from promptpo.methods.instructions import Instructions, less_mean, standings
-from promptpo.methods.replay import ReplayBuffer
+from promptpo.methods.inspo import (
+    Draw,
+    Instructions,
+    Options,
+    ReplayBuffer,
+    less_mean,
+    standings,
+)
 from promptpo.outcomes import Rollout, Score
-from promptpo.types import Candidate, Draw, Key, Note, Round
+from promptpo.types import Candidate, Key, Note, Round
 
 
 def population(*texts, **options):
@@ -55,10 +60,10 @@ def test_an_instruction_that_was_not_drawn_or_not_played_keeps_its_weight():
     one = population()
     runs = {"a": played(2, 2), "b": played(1, 1)}
     draws = [Draw("a", "i01", 0.3), Draw("b", "i01", 0.3), Draw("c", "i02", 0.3)]
-    told = one.settle(1, draws, runs, None)
+    settled = one.settle(1, draws, runs, None)
     assert weights(one) == {"i01": 0.0, "i02": 0.0, "i03": 0.0}
-    assert [d.score for d in told.draws] == [1.0, -1.0, None]
-    assert [i.written for i in told.instructions] == [2, 0, 0]
+    assert [d.score for d in settled] == [1.0, -1.0, None]
+    assert [i.written for i in one.standing.values()] == [2, 0, 0]
 
 
 def test_what_is_proposed_is_on_trial_and_no_text_is_taken_twice():
@@ -98,11 +103,10 @@ def test_a_trial_admits_what_is_not_worse_beyond_noise(own, others, state, why):
     one.propose(["guess"], 2)
     draws = [Draw(f"c{n}", "i01", 1.0) for n in range(len(others))]
     runs = dict(zip([d.candidate for d in draws], others, strict=True))
-    told = one.settle(2, [*draws, Draw("t", "i02")], {**runs, "t": own}, None)
-    found = told.instructions[-1]
-    assert (found.name, found.state) == ("i02", state)
-    assert why in found.why
-    assert ("i02" in one.standing) == (state == "active")
+    one.settle(2, [*draws, Draw("t", "i02")], {**runs, "t": own}, None)
+    decided = (one.standing if state == "active" else one.ended)["i02"]
+    assert decided.state == state
+    assert why in decided.why
     assert not one.on_trial
 
 
@@ -110,8 +114,8 @@ def test_a_trial_that_a_limit_stopped_goes_on():
     one = population("plan")
     one.propose(["guess"], 2)
     draws = [Draw("a", "i01", 1.0), Draw("t", "i02")]
-    told = one.settle(2, draws, {"a": played(1, 1)}, None)
-    assert [i.state for i in told.instructions] == ["active", "on trial"]
+    one.settle(2, draws, {"a": played(1, 1)}, None)
+    assert [i.state for i in one.standing.values()] == ["active", "on trial"]
     assert [i.name for i in one.on_trial] == ["i02"]
 
 
@@ -128,11 +132,14 @@ def test_the_worst_that_was_drawn_is_pruned_every_few_rounds():
     one = population(prune_every=2, fewest=2)
     draws = [Draw("a", "i01", 0.3), Draw("b", "i02", 0.3)]
     runs = {"a": played(1, 1), "b": played(2, 2)}
-    assert not one.settle(1, draws, runs, None).of("pruned")
-    (gone,) = one.settle(2, draws, runs, None).of("pruned")
+    one.settle(1, draws, runs, None)
+    assert not one.ended
+    one.settle(2, draws, runs, None)
+    (gone,) = one.ended.values()
     assert (gone.name, gone.why) == ("i01", "the lowest weight of 3 active ones")
     assert list(one.standing) == ["i02", "i03"]
-    assert not one.settle(4, draws[1:], runs, None).of("pruned")  # the fewest are left
+    one.settle(4, draws[1:], runs, None)
+    assert list(one.ended) == ["i01"]  # the fewest are left
     assert one.propose([gone.text], 5) == []
 
 
@@ -141,8 +148,8 @@ def test_beyond_the_most_the_worst_goes_at_once_and_not_the_new_one():
     one.propose(["guess"], 2)
     draws = [Draw("a", "i01", 0.5), Draw("b", "i02", 0.5), Draw("t", "i03")]
     runs = {"a": played(3, 1), "b": played(3, 2), "t": played(1, 2)}
-    told = one.settle(2, draws, runs, None)
-    assert [i.state for i in told.instructions] == ["pruned", "active", "active"]
+    one.settle(2, draws, runs, None)
+    assert (list(one.ended), list(one.standing)) == (["i01"], ["i02", "i03"])
 
 
 def test_lives_are_the_pairs_where_a_policy_lives_through_several_episodes():

@@ -8,7 +8,7 @@ from promptpo.methods import Search
 from promptpo.policies import Actions
 from promptpo.policies.doing_nothing import random_policy, zero_policy
 from promptpo.prompts.promptpo import probes_of
-from promptpo.run.options import build
+from promptpo.run.settings import build
 from promptpo.types import Key
 
 FIRST = 100 + (1 << 28)

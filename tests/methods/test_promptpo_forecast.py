@@ -4,7 +4,7 @@ import pytest
 from fake_services import plays, services
 
 from promptpo.methods.promptpo import PromptPO
-from promptpo.run.options import build
+from promptpo.run.settings import build
 from promptpo.spec import load_spec
 
 

@@ -8,7 +8,7 @@ from fake_services import FakeServices
 from promptpo.errors import GoalReached, LimitReached, UsageError
 from promptpo.methods.props import ProPS
 from promptpo.policies import Actions
-from promptpo.run.options import build
+from promptpo.run.settings import build
 from promptpo.spec import load_spec
 from promptpo.types import Key, Round
 

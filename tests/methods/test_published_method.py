@@ -2,7 +2,7 @@
 
 from fake_services import fails, fenced, plays, services
 
-from promptpo.run.options import build
+from promptpo.run.settings import build
 from promptpo.types import Key, Note
 
 

@@ -9,7 +9,7 @@ from fake_services import FakeServices, mean_returns
 from promptpo.errors import GoalReached, LimitReached
 from promptpo.methods.random_search import RandomSearch
 from promptpo.policies import Actions
-from promptpo.run.options import build
+from promptpo.run.settings import build
 from promptpo.spec import load_spec
 from promptpo.types import Round
 

@@ -63,7 +63,7 @@ def need_versions(name):
 
 #: Events that say what a run asked, played and decided; the others tell of its machine.
 EVENTS = (
-    *("prompt", "reply", "rollout", "candidate", "feedback", "coverage", "round", "population"),
+    *("prompt", "reply", "rollout", "candidate", "feedback", "coverage", "round", "table"),
     *("tuning", "tuned", "prepared", "selection", "test", "finished"),
 )
 

@@ -2,7 +2,7 @@
 
 ``tuned``: PromptPO on CartPole, two rounds of two scripted candidates, ``--tune``. ``r2po``: its
 shipped recording. ``killed``: PromptPO's recording, killed in round 2. All with ``--seed 3
---policy-seed 7 --selection-episodes 2 --test-episodes 3``.
+--set policy_seed=7 --selection-episodes 2 --test-episodes 3``.
 """
 
 import gzip

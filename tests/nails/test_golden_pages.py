@@ -10,15 +10,12 @@ from stored import STORED, unpacked
 from written_runs import written_run
 
 import promptpo
-from promptpo.bench.aggregates import aggregates, notes
-from promptpo.bench.cells import read_cells
-from promptpo.bench.page import PageView
-from promptpo.bench.results import comparison, curve_records
-from promptpo.bench.suite import Cell
 from promptpo.common.blocks import Details, Entries, Figure, Group, Items, Prose, Table, Text
+from promptpo.matrix.page import PageView
+from promptpo.matrix.results import BenchRun, read_results
 from promptpo.report.code import Diff, Source
 from promptpo.report.page import run_view
-from promptpo.store.reading import read_record
+from promptpo.store.run import load_run
 
 
 def rows(table):
@@ -55,7 +52,7 @@ def plain_block(block):  # noqa: PLR0911 - one for each class
 
 
 def report_data(folder):
-    view = run_view(read_record(folder))
+    view = run_view(load_run(folder))
     return {
         "facts": figures(view.facts),
         "held out": figures(view.held_out),
@@ -93,21 +90,19 @@ def test_a_benchmark_with_missing_runs_says_the_same(tmp_path):
     cells = [c for c in whole(tmp_path, suite) if (c.label, c.spec) != ("beta", "reach")]
     cells += [
         cell(tmp_path, "beta", "reach", 0, search=(6,), test=None, status="failed"),
-        *(Cell("beta", "reach", seed) for seed in (1, 2)),
+        *(BenchRun("beta", "reach", seed) for seed in (1, 2)),
     ]
-    played = read_cells(tmp_path, suite, cells)
-    found = aggregates(played)
-    remarks = notes(played, found)
-    view = PageView(played, found, tuple(remarks), ())
-    told = comparison(played, found, remarks)
+    results = read_results(tmp_path, suite, cells)
+    view = PageView(results, tuple(results.notes), ())
+    told = results.as_dict(results.notes)
     for row in told["cells"]:
         row["seconds"] = row["seconds"] and 0.0  # as long as a loaded machine took to write the run
     hold("bench", {
         **{name: told[name] for name in ("aggregates", "cells", "notes", "scores")},
         "page facts": view.facts,
-        "page matrix": [[row.spec, row.unit, *map(astuple, row.cells)] for row in view.matrix],
+        "page matrix": [[row.name, row.unit, *map(astuple, row.cells)] for row in view.specs],
         "page odds": [[name, *map(astuple, cells)] for name, cells in view.odds],
         "page cells": rows(view.cells),
         "page specs": [[v.words, v.missing, *map(astuple, v.published)] for v in view.specs],
-        "curves": [list(row.values()) for row in curve_records(played)],
+        "curves": [list(row.values()) for row in results.curve_records()],
     })  # fmt: skip

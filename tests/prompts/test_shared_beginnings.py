@@ -4,7 +4,7 @@ import pytest
 
 from promptpo.prompts import promptpo as prompts
 from promptpo.prompts.task import task_text
-from promptpo.run.options import build
+from promptpo.run.settings import build
 from promptpo.spec import load_spec
 
 

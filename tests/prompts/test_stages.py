@@ -13,7 +13,7 @@ from promptpo.prompts.promptpo import (
     repair_messages,
 )
 from promptpo.prompts.promptpo.focused import LOSER
-from promptpo.run.options import build
+from promptpo.run.settings import build
 from promptpo.spec import load_spec, prompt_parts, shipped_specs
 from promptpo.types import Candidate, Key, Note, Round
 

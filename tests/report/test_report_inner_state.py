@@ -14,7 +14,7 @@ from promptpo.report.page import render_report
 from promptpo.report.traces import MOST_LEVELS, traced
 from promptpo.store.codec import encode
 from promptpo.store.episodes import packed, read
-from promptpo.store.reading import read_record
+from promptpo.store.run import load_run
 from promptpo.types import Trajectory
 
 
@@ -104,7 +104,7 @@ def test_counts_that_cannot_be_are_shown_as_if_they_could():
 
 
 def test_a_page_shows_traces_and_counts_and_nothing_of_them_is_markup(copied):
-    winner = read_record(copied).rounds[1].winner
+    winner = load_run(copied).rounds[1].winner
     where = copied / "candidates" / winner.name / "episodes.npz"
     texts = ("<b>", "</svg>")
     episodes = [
@@ -117,7 +117,7 @@ def test_a_page_shows_traces_and_counts_and_nothing_of_them_is_markup(copied):
     with (copied / "events.jsonl").open("a") as log:
         log.write(json.dumps(event) + "\n")
 
-    html = render_report([read_record(copied)])
+    html = render_report([load_run(copied)])
 
     assert "What the policy traced of itself" in html
     assert "<li>&lt;/svg&gt;</li><li>&lt;b&gt;</li>" in html
@@ -132,6 +132,6 @@ def test_a_page_without_either_says_nothing_of_them(copied):
     kept = [line for line in lines if json.loads(line)["type"] != "coverage"]
     assert len(kept) < len(lines)
     log.write_text("".join(kept))
-    html = render_report([read_record(copied)])
+    html = render_report([load_run(copied)])
     assert "traced of itself" not in html
     assert 'class="ran' not in html

@@ -15,7 +15,7 @@ from promptpo.errors import RunError, UsageError
 from promptpo.report import write_report
 from promptpo.report.page import render_report
 from promptpo.store.folder import RunFolder
-from promptpo.store.reading import read_record
+from promptpo.store.run import load_run
 
 
 def text_of(html):
@@ -140,7 +140,7 @@ def test_a_run_that_is_going_on(copied, rounds):
     cut_after(copied, rounds)
     lock = RunFolder(copied).lock()
     try:
-        html = render_report([read_record(copied)])
+        html = render_report([load_run(copied)])
     finally:
         os.close(lock)
     assert 'class="status is-running"' in html
@@ -152,26 +152,26 @@ def test_a_candidate_that_is_waited_for(copied):
     with (copied / "events.jsonl").open("a") as log:
         key = {"role": "policy", "round": 2, "candidate": 1, "attempt": 0}
         log.write(json.dumps({"type": "prompt", "key": key, "messages": []}) + "\n")
-    html = render_report([read_record(copied)])
+    html = render_report([load_run(copied)])
     assert "under way: 0 of 1 candidates are done" in html
     assert "waiting for a reply" in html
 
 
 def test_a_run_that_was_killed_says_how_to_go_on(copied):
     cut_after(copied, 1)
-    words = text_of(render_report([read_record(copied)]))
+    words = text_of(render_report([load_run(copied)]))
     assert "Killed: no process is carrying this run on; promptpo --resume" in words
 
 
 def test_time_goes_on_until_a_run_has_ended_or_was_killed(copied):
-    ended = read_record(copied)
+    ended = load_run(copied)
     assert ended.elapsed == ended.info["seconds"]
     cut_after(copied, 1)
     began_ago(copied, 4000)
-    killed = read_record(copied)
+    killed = load_run(copied)
     assert killed.elapsed <= ended.elapsed + 0.1
     lock = RunFolder(copied).lock()
-    running = read_record(copied)
+    running = load_run(copied)
     assert 4000 <= running.elapsed < 4060
     os.close(lock)
 
@@ -180,7 +180,7 @@ def test_a_half_written_last_line_is_left_out(copied):
     cut_after(copied, 1)
     with (copied / "events.jsonl").open("ab") as log:
         log.write(b'{"type": "candi')
-    assert len(read_record(copied).rounds) == 1
+    assert len(load_run(copied).rounds) == 1
 
 
 @pytest.mark.parametrize("log", [b"", b'{"type": "ru'])
@@ -191,13 +191,13 @@ def test_a_run_killed_before_its_first_line_is_one_clear_line(tmp_path, log):
 
 
 def test_what_cannot_be_read_is_left_out_and_said(copied):
-    before = read_record(copied)
+    before = load_run(copied)
     with (copied / "events.jsonl").open("a") as log:
         log.write('{"type": "rollout", "digest": "1"}\n')
     (copied / "run.json").write_text("{")
-    found = read_record(copied)
-    assert (found.rounds, found.best, found.held_out) == (
-        before.rounds, before.best, before.held_out,
+    found = load_run(copied)
+    assert (found.round_records, found.best, found.test) == (
+        before.round_records, before.best, before.test,
     )  # fmt: skip
     html = write_report([copied]).read_text()
     assert "of events.jsonl cannot be read; <code>promptpo --resume" in html

@@ -12,7 +12,7 @@ from promptpo.common.blocks import Details
 from promptpo.report import write_report
 from promptpo.report.page import render_report
 from promptpo.report.preparing import preparing_section
-from promptpo.store.reading import read_record
+from promptpo.store.run import load_run
 
 LQR = (Path(__file__).parents[1] / "data" / "cartpole_lqr.txt").read_text()
 
@@ -61,7 +61,7 @@ def learned(tmp_path_factory):
 
 @pytest.fixture
 def section(learned):
-    return preparing_section(read_record(learned))
+    return preparing_section(load_run(learned))
 
 
 def rows(table):
@@ -134,13 +134,13 @@ def test_damaged_values_are_said_to_be(learned, tmp_path):
     copied = Path(shutil.copytree(learned, tmp_path / "run"))
     for file in copied.glob("candidates/*/prepared_*"):
         file.write_bytes(b"nonsense")
-    html = render_report([read_record(copied)])
+    html = render_report([load_run(copied)])
     assert html.count("computes them again") == 2
     assert "<caption>What it returned" not in html
 
 
 def test_hostile_names_and_outputs_are_no_markup(learned):
-    html = render_report([read_record(learned)])
+    html = render_report([load_run(learned)])
     assert HOSTILE not in html
     assert html.count("<script>") == 1
 

@@ -14,7 +14,7 @@ from promptpo.report.figures import tuning_figures, tuning_lines
 from promptpo.report.page import render_report
 from promptpo.report.tuning import constants_table, tuning_section
 from promptpo.store.codec import encode
-from promptpo.store.reading import read_record
+from promptpo.store.run import load_run
 from promptpo.tuning import ConstantFound, Standpoint, TuningAccount
 
 GAIN = ConstantFound("self.gain", 9, 0.01, 100.0, 1.0, 10.0, log=True, declared=True, matters=0.4)
@@ -48,7 +48,7 @@ def written(folder, *events):
     time = json.loads(found[at - 1])["time"]
     more = [json.dumps({"type": kind, "time": time, **data}) + "\n" for kind, data in events]
     log.write_text("".join([*found[:at], *more, *found[at:]]))
-    return read_record(folder)
+    return load_run(folder)
 
 
 def key(candidate):

@@ -80,7 +80,7 @@ def test_a_call_that_stands_still_is_told_with_its_line(tmp_path):
     line = 1 + spec.read_text().splitlines().index("        ctypes.PyDLL(None).sleep(1000)")
     with opened(spec) as executor, pytest.raises(SpecError) as caught:
         asyncio.run(executor.describe())
-    words = "reset did not return within 1.5 s (--env-timeout)"
+    words = "reset did not return within 1.5 s (--set env_timeout)"
     assert str(caught.value) == f"{spec}: {words} at {spec}:{line}"
 
 

@@ -13,7 +13,7 @@ from promptpo.export import write_folder
 from promptpo.export.policy_module import BUILTIN_MARKER, policy_part
 from promptpo.policies.constants import tunable
 from promptpo.run.settings import configure
-from promptpo.store.reading import read_record
+from promptpo.store.run import load_run
 
 SMALL = {"model": "builtin", "episodes": 1, "test_episodes": 2, "probe": 0, "seed": 3,
          "tune": False, "workers": 1}  # fmt: skip
@@ -34,7 +34,7 @@ def test_a_run_needs_no_key_and_costs_nothing(finished):
 
 
 def test_candidates_are_the_structures_in_their_order(finished):
-    record = read_record(finished.folder)
+    record = load_run(finished.folder)
     sources = [trial.candidate.source for trial in record.policies]
     found = [re.search('"""([A-Z][a-z-]+)', source).group(1) for source in sources]
     assert found == ["Linear"] * 6
@@ -48,7 +48,7 @@ def test_page_policy_and_notice_say_that_no_language_model_had_a_part(finished, 
     assert BUILTIN_MARKER in module
     assert "as the language model wrote it" not in module
     assert tunable(policy_part(module), auto=True).constants
-    write_folder(read_record(finished.folder), tmp_path)
+    write_folder(load_run(finished.folder), tmp_path)
     assert "no language model had a part in it" in (tmp_path / "NOTICE.md").read_text()
     assert "the builtin synthesizer" in (tmp_path / "README.md").read_text()
 

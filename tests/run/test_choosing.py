@@ -5,6 +5,7 @@ from collections import Counter
 from dataclasses import replace
 from types import SimpleNamespace
 
+import msgspec
 from rollouts import rollout
 
 from promptpo.config import RunConfig
@@ -74,7 +75,10 @@ class AlwaysSucceeds:
         self.played[key.name] += len(play.seeds)
         count = len(play.seeds)
         run = rollout((float(key.round),) * count, stream="selection", successes=[True] * count)
-        episodes = tuple(replace(e, seed=s) for e, s in zip(run.episodes, play.seeds, strict=True))
+        episodes = tuple(
+            msgspec.structs.replace(e, seed=s)
+            for e, s in zip(run.episodes, play.seeds, strict=True)
+        )
         return replace(run, seeds=tuple(play.seeds), episodes=episodes)
 
 

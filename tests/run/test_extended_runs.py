@@ -8,7 +8,7 @@ import pytest
 from scripted import BAD, GOOD, data_of, policy, replies, run
 
 import promptpo
-from promptpo.store.reading import read_record
+from promptpo.store.run import load_run
 
 #: Plays some steps, then raises: a failure that costs steps.
 LATE = policy("self.t += 1\n        return 0 if self.t < 6 else 1 / 0", setup="self.t = 0")
@@ -80,8 +80,8 @@ def test_with_fewer_rounds_the_new_decisions_are_on_record(shortened):
 @pytest.mark.slow
 def test_readers_go_by_the_latest_decisions(shortened):
     folder, result, _ = shortened
-    record = read_record(folder)
-    assert (record.best, record.held_out) == ("r01_c01", result.test)
+    record = load_run(folder)
+    assert (record.best_name, record.test) == ("r01_c01", result.test)
     assert record.selection["finalists"] == []
     assert record.usage == result.usage
 

@@ -9,7 +9,7 @@ from llm_server import Answer, ScriptedServer
 
 from promptpo.cli import main
 
-SMALL = ("--workers", "1", "--rounds", "2", "--candidates", "3", "--max-concurrency", "1",
+SMALL = ("--workers", "1", "--rounds", "2", "--candidates", "3", "--set", "max_concurrency=1",
          "--episodes", "2", "--test-episodes", "2", "--selection-episodes", "2")  # fmt: skip
 
 

@@ -10,7 +10,7 @@ import promptpo
 from promptpo.policies import CoverageRun
 from promptpo.run.services import RunServices
 from promptpo.store.episodes import read
-from promptpo.store.reading import read_record
+from promptpo.store.run import load_run
 
 TRACED = GOOD.replace("def act", 'TRACE = ("lean",)\n\n    def act').replace(
     "lean = ", "lean = self.lean = "
@@ -57,7 +57,7 @@ def test_lines_are_counted_once_and_recorded(counted):
     line = GOOD[1:].split("\n").index("        lean = obs.pole_angle + 0.3 * obs.pole_velocity") + 1
     assert event["steps"] == hits[line] == 1000
     assert event["error"] is None
-    record = read_record(result.folder)
+    record = load_run(result.folder)
     assert record.coverage_of["r01_c01"] == CoverageRun(tuple(hits.items()), 1000)
 
 
@@ -80,7 +80,7 @@ def test_resuming_answers_it_from_the_log(counted, monkeypatch):
 
 def test_a_damaged_event_is_no_coverage(counted):
     """Lists of different lengths are read as far as both go."""
-    record = read_record(counted[0].folder)
+    record = load_run(counted[0].folder)
     run_ = next(iter(record.coverages.values()))
     data = {"key": {"round": 1, "candidate": 1, "attempt": 0, "role": ""}, "digest": "x",
             "lines": [1, 2], "hits": [5], "steps": 5, "error": None}  # fmt: skip

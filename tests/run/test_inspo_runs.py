@@ -9,7 +9,7 @@ from scripted import BAD, FEEDBACK, GOOD, data_of, fenced, policy, run_small
 
 import promptpo
 from promptpo.report.page import render_report
-from promptpo.store.reading import read_record
+from promptpo.store.run import load_run
 from promptpo.ui.status import RunStatus
 
 WAY = "Look at how fast it turns, whatever came of the others in {}."
@@ -76,49 +76,46 @@ def test_a_new_instruction_is_asked_for_tried_and_admitted(spec, started):
     assert "Look at" in (result.folder / "prompts" / "r02_c03_policy.prompt.md").read_text()
     assert tried.error is None
     assert tried.source.strip() == SPECS[spec][1].strip()
-    first, second = data_of(events, "population")
-    assert [len(first["draws"]), len(first["instructions"])] == [3, 5]
-    assert second["admitted"] == ["i06"]
-    assert second["draws"][-1]["chance"] is None
+    tables = data_of(events, "table")
+    assert [(t["round"], t["title"]) for t in tables] == [
+        (number, title)
+        for number in (1, 2)
+        for title in ("Instructions", "Weights of instructions", "Policies by instruction")
+    ]
+    assert [len(t["rows"]) for t in tables] == [5, 1, 3, 6, 1, 3]
+    assert tables[4]["rows"][0][-1] == "i06 admitted"
+    assert tables[5]["rows"][-1][:3] == ["r02_c03", "i06", None]
 
 
 @pytest.mark.slow
 def test_it_is_shown_on_the_page_and_in_json_and_ends_the_same_wherever_it_is_cut_off(started):
-    result, events, _ = started(rounds=3)
-    record = read_record(result.folder)
-    assert sorted(record.populations) == [1, 2, 3]
+    result, _, _ = started(rounds=3)
+    record = load_run(result.folder)
 
     page = (result.folder / "report.html").read_text()
-    section = page[page.index('id="population"') : page.index('id="round-1"')]
+    section = page[page.index('id="method"') : page.index('id="round-1"')]
     assert WAY.format("r02_reflection1") in section
-    assert "none proposed" not in section
-    for name in ("i01", "i06"):
-        assert f'href="#instruction-{name}"' in section
-        assert f'id="instruction-{name}"' in section
-    assert "admitted" in section
+    assert "i06 admitted" in section
+    assert 'href="#r01_c01"' in section
     assert set(re.findall(r'href="#([^"]+)"', page)) <= set(re.findall(r' id="([^"]+)"', page))
 
-    told = RunStatus.on_record(record).population
-    assert json.loads(json.dumps(told))["round"] == 3
-    assert [draw["candidate"] for draw in told["draws"]] == ["r03_c01", "r03_c02", "r03_c03"]
-    assert list(told["new"].values()) == [WAY.format("r03_reflection")]
+    table = json.loads(json.dumps(RunStatus.on_record(record).tables))["Policies by instruction"]
+    assert table["round"] == 3
+    assert [row[0] for row in table["rows"]] == ["r03_c01", "r03_c02", "r03_c03"]
 
     log = (result.folder / "events.jsonl").read_text().splitlines(keepends=True)
-    populations = data_of(events, "population")
     for place in range(5, len(log), len(log) // 3):
         (result.folder / "events.jsonl").write_text("".join(log[:place]))
         with ScriptedServer(script_of("cartpole")) as server:
             again = promptpo.optimize(resume=result.folder, api_base=server.url)
         assert again.rounds == result.rounds, place
         assert again.best.name == result.best.name
-        found = read_record(result.folder).populations
-        assert [found[n].admitted for n in found] == [tuple(p["admitted"]) for p in populations]
-        assert found == record.populations
+        assert load_run(result.folder).tables == record.tables
 
 
 @pytest.mark.slow
 def test_a_page_of_a_run_without_instructions_says_nothing_of_them(tmp_path):
     result, _ = run_small(tmp_path, method="random-search", rounds=1, candidates=1)
-    record = read_record(result.folder)
-    assert RunStatus.on_record(record).population is None
-    assert 'id="population"' not in render_report([record])
+    record = load_run(result.folder)
+    assert RunStatus.on_record(record).tables == {}
+    assert 'id="method"' not in render_report([record])

@@ -29,24 +29,40 @@ LEARNING = Path(__file__).parents[1] / "data" / "cartpole_lqr.txt"
 KINDS = ("candidate", "rollout", "feedback", "round", "selection", "finished", "tuning",
          "tuned", "prepared", "population")  # fmt: skip
 SMALL = (
-    *("--spec", "cartpole", "--workers", "1", "--policy-seed", "7"),
+    *("--spec", "cartpole", "--workers", "1", "--set", "policy_seed=7"),
     *("--rounds", "2", "--candidates", "2", "--episodes", "3"),
     *("--test-episodes", "3", "--selection-episodes", "2"),
 )
 METHODS = {
     "promptpo": (),
     "racing": ("--episodes", "auto", "--selection-episodes", "auto"),
-    "best-of-n": ("--method", "best-of-n", "--finalists", "3"),
+    "best-of-n": ("--method", "best-of-n", "--set", "finalists=3"),
     "random-search": ("--method", "random-search"),
-    "r2po": ("--method", "r2po", "--warm-up", "3", "--episodes", "5", "--rounds", "3"),
+    "r2po": ("--method", "r2po", "--set", "warm_up=3", "--episodes", "5", "--rounds", "3"),
     "props+": (
-        *("--method", "props+", "--warm-up", "3", "--candidates", "1"),
+        *("--method", "props+", "--set", "warm_up=3", "--candidates", "1"),
         *("--episodes", "5", "--rounds", "3"),
     ),
-    "inspo": ("--method", "inspo", "--max-repairs", "1", "--probe", "1", "--prune-every", "1"),
+    "inspo": (
+        "--method",
+        "inspo",
+        "--set",
+        "max_repairs=1",
+        "--set",
+        "probe=1",
+        "--set",
+        "prune_every=1",
+    ),
     "tune": ("--method", "tune", "--model", f"file:{LEANING}", "--tune", "--tune-steps", "4000"),
     "tuning": ("--tune", "--tune-steps", "12000"),
-    "preparing": ("--prepare-time", "20", "--max-repairs", "1", "--no-early-stop"),
+    "preparing": (
+        "--set",
+        "prepare_time=20",
+        "--set",
+        "max_repairs=1",
+        "--set",
+        "early_stop=false",
+    ),
 }
 
 #: Pushes left, and fails where an episode lasts for more than nine steps: shorter ones are kept.

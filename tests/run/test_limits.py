@@ -10,7 +10,7 @@ from promptpo.llm.usage import dollars, tokens_of
 from promptpo.run.limits import Ledger
 from promptpo.store.codec import encode
 from promptpo.store.events import Event
-from promptpo.store.tally import Usage
+from promptpo.store.trials import Usage
 from promptpo.types import Candidate, Key, Round
 
 CALLS = [Key(1, index, role="policy") for index in (1, 2, 3)]

@@ -7,7 +7,7 @@ import scripted
 
 import promptpo
 from promptpo.cli import main
-from promptpo.store.reading import read_record
+from promptpo.store.run import load_run
 from promptpo.video import Options, Watcher, render_run
 
 pytestmark = pytest.mark.slow
@@ -65,7 +65,7 @@ def test_the_record_has_the_curve(finished):
     assert told["life"] == 4
     assert [p["episode"] for p in told["life_curve"]] == [1, 2, 3, 4]
     assert told["life_curve"][0]["interval"]["low"] > 5
-    assert read_record(finished.folder).held_out == finished.test
+    assert load_run(finished.folder).test == finished.test
 
 
 def test_the_page_shows_the_curve(finished):

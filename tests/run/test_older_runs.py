@@ -45,7 +45,7 @@ def test_a_run_may_state_options_that_are_gone(tmp_path):
 def test_one_that_used_them_is_shown_and_not_resumed(tmp_path, options, message):
     result, _ = run_small(tmp_path, rounds=1)
     stating(result.folder, **options)
-    assert promptpo.load_run(result.folder).config.options.history == "focused"
+    assert promptpo.load_run(result.folder).config.rounds == 1
     assert settings_of(RunFolder(result.folder))["rounds"] == 1
     header = load_header(result.folder)
     replayed = configure({"spec": "cartpole", "model": f"recorded:{result.folder}"})

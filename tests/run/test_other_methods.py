@@ -107,7 +107,7 @@ def test_more_batches_continue_a_finished_run(tmp_path):
 def test_a_method_cannot_change_when_a_run_is_resumed(best_of_n):
     with pytest.raises(UsageError, match=r"--method cannot change .* \(it was best-of-n\)"):
         promptpo.optimize(resume=best_of_n[0].folder, method="promptpo")
-    with pytest.raises(UsageError, match=r"--finalists cannot change .* \(it was 3\)"):
+    with pytest.raises(UsageError, match=r"--set finalists cannot change .* \(it was 3\)"):
         promptpo.optimize(resume=best_of_n[0].folder, finalists=4)
 
 

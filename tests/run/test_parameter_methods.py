@@ -10,7 +10,7 @@ from scripted import data_of, run_small
 
 import promptpo
 from promptpo.errors import UsageError
-from promptpo.store.reading import read_record
+from promptpo.store.run import load_run
 
 SPECS = ("cartpole", "noise_world_board_0", "mountain_car_continuous", "frozen_lake")
 SMALL = {"model": "openai/scripted", "rounds": 2, "warm_up": 2}
@@ -53,7 +53,7 @@ def test_it_runs_to_its_end(tmp_path, server, method, spec):
     candidates = [c for c in data_of(events, "candidate") if c["key"]["round"]]
     assert all(c["notes"][0]["title"] == "Parameters" for c in candidates)
     assert all(c["error"] is None for c in candidates)
-    told = read_record(result.folder).trials["r01_c01"].candidate
+    told = load_run(result.folder).trials["r01_c01"].candidate
     assert told.notes[0].text.startswith("params = [")
     page = (result.folder / "report.html").read_text()
     assert told.notes[0].text in page

@@ -10,7 +10,7 @@ from scripted import BAD, GOOD, data_of, replies, run, run_small
 
 from promptpo import load_run, optimize
 from promptpo.export.policy_file import PolicyFile
-from promptpo.run.options import build
+from promptpo.run.settings import build
 from promptpo.store.codec import decode
 from promptpo.types import Key
 

@@ -10,7 +10,7 @@ from company import counted_cartpole
 import promptpo
 from promptpo.report.page import render_report
 from promptpo.store.events import read_log
-from promptpo.store.reading import read_record
+from promptpo.store.run import load_run
 
 DATA = Path(__file__).parents[1] / "data" / "format_2"
 
@@ -32,7 +32,7 @@ def lines_of(folder):
 def scores(record):
     """The search score of each candidate, and the held-out returns."""
     found = {t.name: t.score.mean_return for t in record.trials.values()}
-    return found | {record.best: record.held_out.returns}
+    return found | {record.best_name: record.test.returns}
 
 
 SCORES = {
@@ -44,21 +44,21 @@ SCORES = {
 def test_it_is_read_with_the_last_scores(folder):
     found = read_log(folder / "events.jsonl")
     assert (found.damaged, found.cut) == ({}, b"")
-    assert scores(read_record(folder)) == SCORES[folder.name]
+    assert scores(load_run(folder)) == SCORES[folder.name]
 
 
 def test_it_has_a_page(folder):
-    record = read_record(folder)
+    record = load_run(folder)
     page = render_report([record])
-    assert record.best in page
+    assert record.best_name in page
     assert "proof" not in page.lower()
 
 
 def test_resumed_it_plays_nothing_and_asks_nothing(folder):
-    before = read_record(folder)
+    before = load_run(folder)
     played = [line for line in lines_of(folder) if line["type"] in ("rollout", "reply")]
     result = promptpo.optimize(resume=folder)
-    after = read_record(folder)
+    after = load_run(folder)
     assert [line for line in lines_of(folder) if line["type"] in ("rollout", "reply")] == played
-    assert (result.best.name, result.test) == (before.best, before.held_out)
+    assert (result.best.name, result.test) == (before.best_name, before.test)
     assert after.usage == before.usage

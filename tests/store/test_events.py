@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from promptpo.errors import FileError
-from promptpo.store.events import Event, EventLog, elapsed, read_log
-from promptpo.store.shapes import EVENTS, FORMAT
+from promptpo.store.events import FORMAT, EventLog, read_log
+from promptpo.store.shapes import EVENTS
 
 REPLY = {"key": {"role": "policy", "round": 1, "candidate": 1, "attempt": 0}, "text": "x"}
 
@@ -80,6 +80,9 @@ DAMAGE = {
     "a long number": b'{"type": "notice", "text": "b", "time": ' + b"9" * 5000 + b"}",
     "a rollout without steps": b'{"type": "rollout", "stream": "search", "round": 1}',
     "a key of another kind": b'{"type": "reply", "key": "r01", "text": "x"}',
+    "a rollout of unknown length": b'{"type": "rollout", "key": {}, "digest": "a", "seeds": [],'
+    b' "stream": "search"}',
+    "a number below 0": b'{"type": "unbilled", "key": {"round": -1}}',
     "a stream of another name": json.dumps({"type": "rollout", "stream": "exam"}).encode(),
 }
 
@@ -126,12 +129,6 @@ def test_transient_events_reach_listeners_only(path):
     log.emit("notice", text="a")
     assert [(e.type, e.transient) for e in heard] == [("state", True), ("notice", False)]
     assert [e.type for e in read_log(path).events] == ["notice"]
-
-
-def test_elapsed_leaves_out_the_pauses_between_sessions():
-    times = [("run", 100.0), ("reply", 110.0), ("resumed", 500.0), ("reply", 505.0)]
-    assert elapsed([Event(kind, {}, time) for kind, time in times]) == 15.0
-    assert elapsed([Event(kind, {}, time) for kind, time in times[1:]]) == 5.0
 
 
 def test_writes_that_take_a_part_at_a_time_are_carried_on(path, monkeypatch):

@@ -1,10 +1,9 @@
 """Who met whom, what was hard, and which class described it, from written events."""
 
 import pytest
-from test_record import Log, rollout
+from test_run_fold import Log, rollout
 
-from promptpo.store.codec import encode
-from promptpo.store.memo import digest
+from promptpo.store.codec import digest, encode
 from promptpo.store.standings import feedback_classes, hard_episodes, meeting
 from promptpo.types import Candidate, Key
 
@@ -67,7 +66,7 @@ def test_probes_are_no_round(log):
     play(log, Key(0, 1), "p", [1.0], [99])
     data = encode(Candidate(Key(0, 1), "zero", kind="probe")) | {"rollout": "p"}
     log.add("candidate", **data, score={"mean_return": 1.0})
-    assert [r.number for r in log.record.rounds] == [1, 2]
+    assert [r.number for r in log.record.round_records] == [1, 2]
     assert [t.name for t in log.record.probes] == ["r00_c01"]
     assert "r00_c01" not in [t.name for t in log.record.policies]
 

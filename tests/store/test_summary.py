@@ -8,7 +8,7 @@ from written_runs import written_run
 
 from promptpo.store.events import EventLog
 from promptpo.store.folder import RunFolder
-from promptpo.store.summary import FILE, line_of, remember, summary_of
+from promptpo.store.summary import FILE, remember, summary_of
 
 
 @pytest.fixture
@@ -71,30 +71,30 @@ def test_what_is_no_file_holds_nothing_up(run, plant):
 def test_nothing_is_remembered_of_a_run_that_goes_on(run):
     lock = RunFolder(run).lock()
     summary_of(run)
-    line_of(run)
+    summary_of(run)
     os.close(lock)
     assert not (run / FILE).exists()
 
 
 def test_nothing_is_written_where_the_folder_is_read_only(run):
     run.chmod(0o555)
-    line_of(run)
+    summary_of(run)
     run.chmod(0o755)
     assert not (run / FILE).exists()
 
 
 def test_a_killed_run_that_goes_on_is_not_told_as_killed(tmp_path):
     run = written_run(tmp_path, status="running")
-    assert line_of(run).status == "killed"
+    assert summary_of(run).status == "killed"
     lock = RunFolder(run).lock()
     log = EventLog(run / "events.jsonl")
-    assert (line_of(run).status, summary_of(run).status) == ("running", "running")
+    assert (summary_of(run).status, summary_of(run).status) == ("running", "running")
     log.close()
     os.close(lock)
 
 
 def test_a_path_is_not_remembered(run):
     (run / "run.json").write_text("torn")
-    assert str(run) in line_of(run).problem
+    assert str(run) in summary_of(run).problem
     moved = run.rename(run.with_name("20270101-000000"))
-    assert str(moved) in line_of(moved).problem
+    assert str(moved) in summary_of(moved).problem

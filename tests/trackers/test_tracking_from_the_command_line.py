@@ -13,8 +13,7 @@ from scripted import BAD, GOOD, policy, replies, run
 from promptpo.cli import main
 from promptpo.cli.run import parser
 from promptpo.config import RunConfig
-from promptpo.run.config_file import load_toml
-from promptpo.run.options import build
+from promptpo.run.settings import build, load_toml
 
 pytestmark = pytest.mark.slow
 
@@ -111,7 +110,7 @@ def test_wandb_offline_has_the_run_and_no_tracker_wants_to_get_out(tmp_path):
     model = replies([BAD, GOOD], [FAIR, FAIR.replace("0.0", "0.1")]).write(
         tmp_path / "replies.jsonl"
     )
-    few = ("--candidates", "2", "--episodes", "2", "--probe", "0", "--model", model)
+    few = ("--candidates", "2", "--episodes", "2", "--set", "probe=0", "--model", model)
     first = promptpo(tmp_path, *SMALL, *few, "--track", names, **outside)
     assert first.returncode == 0, first.stderr
     assert "wandb" not in first.stderr

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec.structs import replace as replaced
 
 from promptpo.outcomes import Episode, Rollout
 from promptpo.policies.constants import tunable
@@ -165,7 +166,7 @@ def test_where_the_incumbent_does_not_always_succeed_nobody_is_given_up():
     class Half(World):
         def rollout(self, values, seeds):
             run = super().rollout(values, seeds)
-            episodes = tuple(replace(e, success=e.seed % 2 == 0) for e in run.episodes)
+            episodes = tuple(replaced(e, success=e.seed % 2 == 0) for e in run.episodes)
             return replace(run, episodes=episodes)
 
     world = Half(bowl)

@@ -6,8 +6,7 @@ from typing import Any
 
 from promptpo.config import RunConfig
 from promptpo.store.codec import encode
-from promptpo.store.events import Event
-from promptpo.store.shapes import FORMAT
+from promptpo.store.events import FORMAT, Event
 from promptpo.types import Episode, Rollout, Stream
 
 START = 1_000_000.0

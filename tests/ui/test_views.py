@@ -210,7 +210,7 @@ def test_rounds_that_a_resumed_run_repeats_say_nothing_of_time() -> None:
     repeated = Event(end.type, end.data, end.time, transient=True)
     progress = progress_of(run("runs/x"), repeated, state(2, 1, "asked", 0.2))
     assert progress.seconds_left(START + 1) is None
-    assert progress.record.best == "r01_c01"
+    assert progress.record.best_name == "r01_c01"
 
 
 def test_selection_and_test_have_their_title() -> None:

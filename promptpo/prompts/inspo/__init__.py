@@ -5,7 +5,9 @@ The first instructions are ours.
 
 from promptpo.prompts.inspo.stages import (
     LONGEST,
+    Instruction,
     Shown,
+    State,
     first_instructions,
     instructions_in,
     instructions_text,
@@ -17,7 +19,9 @@ from promptpo.prompts.inspo.stages import (
 
 __all__ = [
     "LONGEST",
+    "Instruction",
     "Shown",
+    "State",
     "first_instructions",
     "instructions_in",
     "instructions_text",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from promptpo.common import bounds
 from promptpo.common.plaintext import clean, clean_line, shortened
@@ -14,7 +14,6 @@ from promptpo.prompts import promptpo
 from promptpo.prompts.promptpo import Memory
 from promptpo.prompts.quoting import quoted
 from promptpo.prompts.task import filled, task_text, template
-from promptpo.types import Instruction
 
 if TYPE_CHECKING:
     from promptpo.config import RunConfig
@@ -40,6 +39,34 @@ class Shown:
     instruction: str
     title: str
     text: str
+
+
+State = Literal["active", "on trial", "rejected", "pruned"]
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """A strategy hint that policies are written under, as it stands after a round.
+
+    Attributes:
+        state: "active", "on trial", "rejected" or "pruned".
+        weight: decides how often it is drawn.
+        written: how many candidates that were written under it have moved the weight.
+        since: the round before which it was proposed; 0 for those of the start.
+        admitted: the round after which it passed its trial; 0 for others.
+        ended: the round after which it was rejected or pruned; 0 while it stands.
+        why: what its admission, rejection or pruning rests on.
+    """
+
+    name: str
+    text: str
+    state: State = "active"
+    weight: float = 0.0
+    written: int = 0
+    since: int = 0
+    admitted: int = 0
+    ended: int = 0
+    why: str = ""
 
 
 def first_instructions() -> list[str]:

@@ -3,7 +3,7 @@
     cd tests/env_specs/data
     promptpo eval learns_labels.py --spec noise_world_unknown --episodes 1000
     promptpo eval learns_labels.py --spec noise_world_unknown --episodes 1000 \\
-        --policy-lifetime episode
+        --set policy_lifetime=episode
 
 The last line makes a new object for every episode, which then knows nothing.
 """

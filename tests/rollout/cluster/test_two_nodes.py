@@ -241,8 +241,8 @@ def test_a_node_is_lost_and_another_joins(cluster, undisturbed):
 
 
 SMALL = (
-    *("--spec", "cartpole", "--policy-seed", "7"),
-    *("--rounds", "1", "--candidates", "2", "--episodes", "3", "--probe", "0"),
+    *("--spec", "cartpole", "--set", "policy_seed=7"),
+    *("--rounds", "1", "--candidates", "2", "--episodes", "3", "--set", "probe=0"),
     *("--test-episodes", "3", "--selection-episodes", "2"),
 )
 

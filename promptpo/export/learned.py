@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 import sandbox
 from promptpo.common.text import plural
 from promptpo.export.arrays import npz
-from promptpo.policies.acting import takes_prepared
+from promptpo.policies.sources import takes_prepared
 from promptpo.types import Preparation
 
 #: The file beside the policy, where there is one.

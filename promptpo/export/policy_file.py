@@ -13,7 +13,7 @@ from promptpo.common.plaintext import fenced
 from promptpo.errors import RunError, UsageError
 from promptpo.export.learned import Learned
 from promptpo.export.stored_values import values_in
-from promptpo.policies.acting import takes_prepared
+from promptpo.policies.sources import takes_prepared
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class PolicyFile:
 
         Raises UsageError for a declaration that is refused.
         """
-        from promptpo.policies.declared import TunableError, without_declarations
+        from promptpo.policies.constants import TunableError, without_declarations
 
         try:
             return without_declarations(self.source)[0]

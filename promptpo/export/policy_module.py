@@ -14,8 +14,7 @@ from promptpo.export.inline import Inlined, NotInlinable, inline
 from promptpo.export.learned import BESIDE, Learned, Maker, block, imports, name_in
 from promptpo.export.readme import run_readme, score_lines
 from promptpo.llm.settings import BUILTIN
-from promptpo.policies.acting import bound_by, names_in_use
-from promptpo.policies.literals import Source, lines_of
+from promptpo.policies.sources import Source, bound_by, lines_of, names_in_use
 from promptpo.spec import EnvSpec, layout, standalone_source
 from promptpo.types import Candidate, Rollout
 from promptpo.version import __version__

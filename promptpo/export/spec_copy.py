@@ -9,8 +9,8 @@ from promptpo.common.files import write_atomically
 from promptpo.common.text import near_path
 from promptpo.errors import SpecError
 from promptpo.spec import EnvSpec, spec_text
-from promptpo.spec.bundle import bundle_of
-from promptpo.spec.importing import MANIFEST, Bundle, check_intact, read_manifest
+from promptpo.spec.bundle import Bundle, bundle_of, check_intact
+from promptpo.spec.importing import MANIFEST, read_manifest
 from promptpo.spec.validation import PUBLISHED
 
 #: The folder in a run's folder, and in an exported one.

@@ -23,10 +23,9 @@ from promptpo.rollout.executor import Executor
 from promptpo.rollout.jobs import CoverageJob, SummaryJob, TaskInfo
 from promptpo.rollout.seeds import episode_seeds
 from promptpo.rollout.summary import built_in_summary
-from promptpo.run.limits import Ledger, check_optimum
+from promptpo.run.limits import Allowance, Ledger, check_optimum
 from promptpo.run.playing import NO_MARK, Play, Player
 from promptpo.run.preparing import Preparer
-from promptpo.run.spending import Allowance
 from promptpo.run.tuning import Tuning
 from promptpo.spec import EnvSpec
 from promptpo.store.codec import digest, encode, score_data

@@ -13,7 +13,7 @@ from promptpo.report.code import Source
 from promptpo.report.page import render_report
 from promptpo.report.traces import MOST_LEVELS, traced
 from promptpo.store.codec import encode
-from promptpo.store.episodes import packed, read
+from promptpo.store.folder import pack_episodes, read_episodes
 from promptpo.store.run import load_run
 from promptpo.types import Trajectory
 
@@ -108,9 +108,10 @@ def test_a_page_shows_traces_and_counts_and_nothing_of_them_is_markup(copied):
     where = copied / "candidates" / winner.name / "episodes.npz"
     texts = ("<b>", "</svg>")
     episodes = [
-        replace(e, trace={"phase": (*texts, *(None,) * (len(e.rewards) - 2))}) for e in read(where)
+        replace(e, trace={"phase": (*texts, *(None,) * (len(e.rewards) - 2))})
+        for e in read_episodes(where)
     ]
-    where.write_bytes(packed(episodes))
+    where.write_bytes(pack_episodes(episodes))
     key = encode(winner.key)
     event = {"type": "coverage", "key": key, "digest": "x", "lines": [1, 2], "hits": [0, 7],
              "steps": 10, "error": None, "time": 0.0}  # fmt: skip

@@ -73,7 +73,7 @@ class RayExecutor(Sharing):
             alike["code"] = ""  # it is this machine's: a worker may begin after an edit
         else:
             found = find(settings.spec.removesuffix(PUBLISHED))
-            entry = found.family.entry if isinstance(found, Member) else found
+            entry = found.family if isinstance(found, Member) else found
             if entry.path.parent == SHIPPED_FOLDER:
                 sent = replace(settings, spec=found.ref + suffix)
             else:

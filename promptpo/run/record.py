@@ -1,10 +1,11 @@
-"""Opens a run: a new one with its first event, or one that goes on."""
+"""The records at the start and the end of a run: its first event, ``run.json`` and the last."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
@@ -15,17 +16,20 @@ from promptpo.config import RunConfig
 from promptpo.errors import RunError, file_error
 from promptpo.export.spec_copy import keep_spec
 from promptpo.rollout import TaskInfo
+from promptpo.run.services import RunServices
 from promptpo.spec import EnvSpec, layout, spec_text
-from promptpo.store.codec import digest
+from promptpo.store.codec import digest, encode, score_data
 from promptpo.store.events import FORMAT, EventLog, Listener
 from promptpo.store.folder import RunFolder
 from promptpo.store.journal import Journal
+from promptpo.types import Candidate, Rollout, best_round
 from promptpo.version import __version__
 
 _PACKAGES = ("numpy", "gymnasium", "mujoco", "metaworld", "litellm", "RestrictedPython")
 
-#: What goes along with a run: given its settings, its folder, the data of its first event and its
-#: log, it is entered before anything else is told and left when all is done; it may listen.
+#: A companion of a run, such as its trackers or its report: a function of its settings, folder,
+#: first event's data and log. Its context is entered before any event is handed on and left at the
+#: very end, and gives listeners.
 Companion: TypeAlias = Callable[
     [RunConfig, Path, Mapping[str, Any], EventLog],
     contextlib.AbstractContextManager[Sequence[Listener]],
@@ -93,7 +97,7 @@ def _check_resumed(folder: RunFolder, journal: Journal, spec: EnvSpec) -> list[s
 
 
 def _set_aside(file: Path) -> str:
-    """Rename a file that cannot be read, so that its bytes are kept; returns a notice."""
+    """Rename a file that cannot be read, so that its bytes are kept; return a notice."""
     aside = file.with_name(f"{file.name}.damaged")
     try:
         file.replace(aside)
@@ -103,7 +107,7 @@ def _set_aside(file: Path) -> str:
 
 
 def first_event(config: RunConfig, spec: EnvSpec, task: TaskInfo) -> dict[str, Any]:
-    """What a run is, as its log begins."""
+    """Return the data of a run's first event."""
     references = {name: asdict(value) for name, value in spec.reference_scores.items()}
     return {
         "format": FORMAT,
@@ -137,3 +141,85 @@ def _versions() -> dict[str, str]:
         with contextlib.suppress(PackageNotFoundError):
             versions[name] = version(name)
     return versions
+
+
+def standing(services: RunServices) -> tuple[Candidate | None, Rollout | None]:
+    """Return the policy in ``best/``: the last with held-out episodes, else the best so far."""
+    if services.run.tested is not None:
+        return services.run.tested
+    best = best_round(services.rounds).winner if services.rounds else None
+    return (None if best is None or best.score.failed else best), None
+
+
+def finish(
+    s: RunServices, status: str, reason: str, best: Candidate | None, test: Rollout | None
+) -> None:
+    """Write the best policy and ``run.json``, and record that the run has ended."""
+    s.journal.log.check_kept()
+    if best is not None:
+        s.write_best(best, test)
+    write_info(s, status, reason, best, test)
+    data: dict[str, Any] = {
+        "status": status,
+        "reason": reason,
+        "best": best.name if best else None,
+        "score": score_data(best.score) if best else None,
+    }
+    if status == "interrupted":  # that is no end
+        s.report("finished", **data, test=encode(test))
+    else:
+        s.journal.write("finished", **data)
+
+
+def fail(services: RunServices, reason: str) -> None:
+    """Record that the run has failed, where anything can still be written."""
+    if not services.journal.log.lost:
+        with contextlib.suppress(OSError):
+            write_info(services, "failed", reason, *standing(services))
+    services.report("finished", status="failed", reason=reason, best=None, score=None)
+
+
+def write_info(
+    s: RunServices, status: str, reason: str, best: Candidate | None, test: Rollout | None
+) -> None:
+    """Replace ``run.json``."""
+    header = s.run.header
+    info: dict[str, Any] = {
+        **{k: v for k, v in header.items() if k != "spec"},
+        "format": FORMAT,
+        "config": s.config.as_dict(),
+        "executor": s.executor.about,
+        "spec": s.spec.name,
+        "title": s.spec.title,
+        "twin_of": s.spec.twin_of,
+        "facts": bool(s.spec.facts),
+        "references": header["spec"]["references"],
+        "status": status,
+        "reason": reason,
+        "started": _clock(s.run.started),
+        "ended": None if status == "running" else _clock(time.time()),
+        "seconds": round(s.ledger.elapsed, 1),
+        "usage": encode(s.ledger.usage),
+    }
+    if best is not None:
+        info["best"] = {"name": best.name, "search": score_data(best.score)}
+    if test is not None:
+        info["test"] = _test_data(test)
+    s.folder.write_info(info)
+    s.run.info = info
+
+
+def _test_data(test: Rollout) -> dict[str, Any]:
+    """Return held-out episodes with their score and its 95% intervals, as plain values."""
+    data = {**encode(test), "score": score_data(test.score)}
+    interval = test.return_interval
+    data["mean_return_interval"] = [interval.low, interval.high] if interval else None
+    data |= {"life_curve": encode(test.life_curve)} if test.life > 1 else {}
+    if test.successes and test.successes[0] is not None:
+        rates = test.success_interval
+        data["success_rate_interval"] = [rates.low, rates.high] if rates else None
+    return data
+
+
+def _clock(seconds: float) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))

@@ -1,4 +1,4 @@
-"""Numbers that stand in a source as text: where they are, and which of them are no structure."""
+"""A policy's source as its syntax tree has it: numbers, what they are for, and names in use."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from promptpo.common.python_text import parsed, short
+from promptpo.common.python_text import parsed, reading, short
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 #: Calls that take an array as it is written: their first argument is looked into.
 _ARRAYS = frozenset({"array", "asarray", "diag", "float32", "float64", "tuple", "list"})
@@ -76,13 +78,12 @@ class Source:
         )
 
     def without(self, statements: Iterable[ast.stmt]) -> str:
-        """The text without these, in their order, and the semicolons after them."""
-        kept, at = [], 0
+        """Return the text without these, in their order, and the semicolons after them."""
+        spans = []
         for start, end in map(self.span, statements):
-            kept.append(self.text[at:start])
             more = _NEXT.match(self.text, end)
-            at = more.end() if more else end
-        return "".join([*kept, self.text[at:]])
+            spans.append((start, more.end() if more else end))
+        return cut(self.text, spans)
 
     def _at(self, line: int, column: int) -> int:
         text = self._lines[line - 1]
@@ -102,6 +103,13 @@ class Source:
         where = (node.lineno, node.col_offset, node.end_lineno, node.end_col_offset)
         return Literal(*self.span(node), node.lineno, value, where)
 
+    def numbers(self) -> Iterator[tuple[Place, str, Literal]]:
+        """Yield each number of each place, with its name."""
+        for place in self.places():
+            for name, part in elements(place.value, place.name):
+                if (literal := self.literal(part)) is not None:
+                    yield place, name, literal
+
     def places(self) -> Iterator[Place]:
         """What modules, classes and ``__init__`` assign, and defaults of parameters."""
         yield from self._of_body(self.tree.body, "")
@@ -118,6 +126,15 @@ class Source:
                             yield from _assigned(inner, "")
                 case _:
                     yield from _assigned(statement, within)
+
+
+def cut(text: str, spans: Iterable[tuple[int, int]]) -> str:
+    """Return a text without these parts of it, which are in order."""
+    parts, at = [], 0
+    for start, end in spans:
+        parts.append(text[at:start])
+        at = end
+    return "".join([*parts, text[at:]])
 
 
 def lines_of(source: str) -> list[str]:
@@ -293,3 +310,96 @@ def _read(tree: ast.AST, marked: Callable[[ast.AST], Iterable[ast.AST]]) -> set[
             found.add(node.id if isinstance(node, ast.Name) else node.attr)
         waiting += [(child, within) for child in ast.iter_child_nodes(node)]
     return found
+
+
+def names_in_use(tree: ast.Module, policy: str = "Policy") -> set[str]:
+    """Names that are read when the module is executed, or by what its policy reaches by name.
+
+    All names where there is no such class.
+    """
+    known = {n.name: n for n in tree.body if isinstance(n, (*_FUNCTIONS, ast.ClassDef))}
+    if policy not in known:
+        return _names([tree])
+    found = {policy, *_names(_executed(tree.body))}
+    waiting = [*found]
+    while waiting:
+        if (name := waiting.pop()) in known:
+            new = _names([known[name]]) - found
+            found |= new
+            waiting += new
+    return found
+
+
+def idle_names(tree: ast.Module) -> set[str]:
+    """What a program that prepares defines or assigns, and its policy never reads.
+
+    Other numbers for these change nothing once it has prepared. Empty for one without ``prepare``.
+    """
+    if not any(isinstance(n, ast.FunctionDef) and n.name == "prepare" for n in tree.body):
+        return set()
+    bound = {n.name for n in tree.body if isinstance(n, (*_FUNCTIONS, ast.ClassDef))}
+    for node in tree.body:
+        if not isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
+            bound |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and _is_set(n)}
+    return bound - names_in_use(tree)
+
+
+@reading()
+def takes_prepared(source: str) -> bool:
+    """Whether policies of a source are made with an argument, as far as its text tells.
+
+    Raises SyntaxError.
+    """
+    classes = {n.name: n for n in parsed(source).body if isinstance(n, ast.ClassDef)}
+    waiting = ["Policy"]
+    while waiting:
+        node = classes.pop(waiting.pop(), None)
+        if node is None:
+            continue
+        takes = _takes_one(node)
+        if takes:
+            return True
+        if takes is None:
+            waiting += [b.id for b in reversed(node.bases) if isinstance(b, ast.Name)]
+    return False
+
+
+def bound_by(alias: ast.alias) -> str:
+    """The name that an import defines."""
+    return (alias.asname or alias.name).split(".")[0]
+
+
+def _takes_one(node: ast.ClassDef) -> bool | None:
+    """Whether objects of a class are made with an argument; None: its bases say so."""
+    for inner in node.body:
+        if isinstance(inner, ast.FunctionDef) and inner.name == "__init__":
+            found = inner.args
+            return len(found.posonlyargs) + len(found.args) > 1 or found.vararg is not None
+    words = (n for d in node.decorator_list for n in ast.walk(d))
+    if any("dataclass" in getattr(n, "id", getattr(n, "attr", "")) for n in words):
+        return any(isinstance(inner, ast.AnnAssign) for inner in node.body)
+    return None
+
+
+def _executed(body: Iterable[ast.stmt]) -> Iterator[ast.AST]:
+    """What runs when a body is executed: of functions their defaults and decorators."""
+    for node in body:
+        if isinstance(node, _FUNCTIONS):
+            yield from node.decorator_list
+            yield from node.args.defaults
+            yield from (default for default in node.args.kw_defaults if default)
+        elif isinstance(node, ast.ClassDef):
+            yield from (*node.decorator_list, *node.bases, *node.keywords)
+            yield from _executed(node.body)
+        elif not isinstance(node, ast.Import | ast.ImportFrom):
+            yield node
+
+
+def _names(nodes: Iterable[ast.AST]) -> set[str]:
+    """Names that are read in them."""
+    inner = (n for node in nodes for n in ast.walk(node))
+    return {n.id for n in inner if isinstance(n, ast.Name) and not _is_set(n)}
+
+
+def _is_set(node: ast.Name) -> bool:
+    return isinstance(node.ctx, ast.Store)

@@ -11,28 +11,15 @@ from promptpo.common.text import plural
 from promptpo.config import RunConfig
 from promptpo.llm.messages import Message
 from promptpo.policies import Entry, Vectors
-from promptpo.prompts.task import filled, task_text, template
+from promptpo.prompts.task import Messages, filled, task_text, template
 
 if TYPE_CHECKING:
     from promptpo.spec import EnvSpec
-
-Messages = tuple[Message, ...]
 
 #: Stands for the history where there is none to show.
 SOME_HISTORY = (
     "<a line for each set of parameters that has played: params = [...]: mean ... of ...>"
 )
-
-__all__ = [
-    "SOME_HISTORY",
-    "Messages",
-    "again_messages",
-    "history_lines",
-    "optimum_line",
-    "result_words",
-    "search_messages",
-    "step_words",
-]
 
 
 def search_messages(

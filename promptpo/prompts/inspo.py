@@ -1,4 +1,7 @@
-"""The messages of every kind of model call."""
+"""INSPO's prompts: PromptPO's, with an instruction at the end, and the reflection on instructions.
+
+The first instructions are ours.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +14,12 @@ from promptpo.common.plaintext import clean, clean_line, shortened
 from promptpo.llm.extraction import ReplyRejected, extract_blocks
 from promptpo.llm.messages import Message, Reply
 from promptpo.prompts import promptpo
-from promptpo.prompts.promptpo import Memory
-from promptpo.prompts.quoting import quoted
-from promptpo.prompts.task import filled, task_text, template
+from promptpo.prompts.history import Memory, render_memory
+from promptpo.prompts.task import Messages, filled, quoted, task_text, template
 
 if TYPE_CHECKING:
     from promptpo.config import RunConfig
     from promptpo.spec import EnvSpec
-
-Messages = tuple[Message, ...]
 
 #: Characters of an instruction, at most.
 LONGEST = 600
@@ -93,7 +93,7 @@ def reflection_messages(
 
     ``population`` is what ``instructions_text`` makes of the instructions so far.
     """
-    history = promptpo.render_memory(memory, spec.horizon, config.options.history_tokens)
+    history = render_memory(memory, spec.horizon, config.options.history_tokens)
     episodes = [
         f"**{e.candidate}**, written under {e.instruction}. {e.title}: {_told(e.text, history)}"
         for e in shown

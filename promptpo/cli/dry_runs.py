@@ -18,7 +18,7 @@ from promptpo.methods import Demand, find_method
 
 def of_run(settings: RunConfig, folder: Path | None) -> int:
     """Print what one run may take: a new one, or the one that is to go on in a folder."""
-    from promptpo.export.spec_copy import spec_of_run
+    from promptpo.export.folder import spec_of_run
     from promptpo.run.phases import forecast
 
     if folder is not None:

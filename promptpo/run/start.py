@@ -14,10 +14,11 @@ from promptpo.builtin import Synthesizer
 from promptpo.common.text import near_path
 from promptpo.config import RunConfig
 from promptpo.errors import FileError, known_error
+from promptpo.export.folder import spec_of_run
 from promptpo.export.policy_file import PolicyFile
-from promptpo.export.spec_copy import spec_of_run
-from promptpo.llm import ModelSettings, check_configured, load_recording, open_model
+from promptpo.llm import ModelSettings, check_configured, open_model
 from promptpo.llm.providers import check_priced
+from promptpo.llm.recording import load_recording
 from promptpo.methods import find_method, tunes
 from promptpo.rollout import TaskInfo, open_executor
 from promptpo.run import phases

@@ -12,8 +12,7 @@ from promptpo.config import RunConfig
 from promptpo.errors import LimitReached, ModelUnavailable, UsageError
 from promptpo.llm.messages import Message
 from promptpo.llm.prices import dearest_price, price_of
-from promptpo.run.limits import Ledger
-from promptpo.run.spending import LEAST, REPLY, Allowance, prompt_bound
+from promptpo.run.limits import LEAST, REPLY, Allowance, Ledger, prompt_bound
 from promptpo.store.events import Event
 from promptpo.types import Key
 

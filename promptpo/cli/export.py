@@ -70,7 +70,7 @@ def main(arguments: argparse.Namespace) -> int:
         _write_recording(arguments)
         return 0
     from promptpo.export import write_folder
-    from promptpo.export.spec_copy import spec_of_run
+    from promptpo.export.folder import spec_of_run
     from promptpo.store.run import load_run
 
     run = load_run(runs.find(arguments.run, arguments.out))

@@ -102,7 +102,7 @@ def family_rows() -> list[tuple[str, ...]]:
 
     rows: list[tuple[str, ...]] = []
     for family in families():
-        origin = family.entry.origin
+        origin = family.origin
         try:
             row = (str(len(family.members())), family.example, origin, family.title)
         except PromptPOError as e:

@@ -398,10 +398,8 @@ class BenchResults:
                 " of the episodes, not of the model."
             )
         for spec in self.suite.specs:
-            if (
-                len({r.header.get("spec", {}).get("sha") for run, r in read if run.spec == spec})
-                > 1
-            ):
+            files = {r.header.get("spec", {}).get("sha") for run, r in read if run.spec == spec}
+            if len(files) > 1:
                 yield (
                     f"{spec}: its file has changed between the runs; they are not on the same task."
                 )

@@ -22,8 +22,8 @@ from promptpo.llm.extraction import ReplyRejected, answer_text
 from promptpo.llm.messages import Reply
 from promptpo.methods.base import Demand, Messages, Services
 from promptpo.policies import Actions, Entry, Program, Vector, Vectors, parametric_policy
-from promptpo.prompts import count_tokens
 from promptpo.prompts.props import again_messages
+from promptpo.prompts.task import count_tokens
 from promptpo.types import Candidate, Key, Kind, Note
 
 if TYPE_CHECKING:

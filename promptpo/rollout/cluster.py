@@ -102,7 +102,7 @@ class RayExecutor(Executor):
         else:
             entry = find(settings.spec.removesuffix(PUBLISHED))
             ref = entry.ref
-            entry = entry.family.entry if isinstance(entry, Member) else entry
+            entry = entry.family if isinstance(entry, Member) else entry
             if entry.path.parent == SHIPPED_FOLDER:
                 sent = replace(settings, spec=ref + suffix)
             else:

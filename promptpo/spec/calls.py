@@ -36,7 +36,7 @@ SIZE = mmap.PAGESIZE
 
 
 class Stepping(Protocol):
-    """What counts its steps: a task."""
+    """A task that counts its steps."""
 
     steps: int
 
@@ -93,16 +93,16 @@ _TICK = 0.25
 
 
 class ProcessExit(BaseException):
-    """What would have ended the command without a word, or as if by Ctrl-C, was done."""
+    """A call that would have ended the command without a word, or as if by Ctrl-C."""
 
 
 class TookTooLong(BaseException):
-    """What was to be run within a limit is still running."""
+    """A call that has not returned within its limit."""
 
 
 @contextlib.contextmanager
 def exit_raises() -> Iterator[None]:
-    """``os._exit`` raises ProcessExit meanwhile, in this thread of this process."""
+    """Let ``os._exit`` raise ProcessExit meanwhile, in this thread of this process."""
     real, here = os._exit, (os.getpid(), threading.get_ident())
     meanwhile = True
 
@@ -175,7 +175,10 @@ def reraise_interrupt(error: BaseException) -> None:
         raise error
 
 
-#: What brings a missing module, where the name on PyPI is another or an extra is needed.
+#: Begins the name of a package that stands for a folder of specs.
+FOLDER_PACKAGE = "promptpo_specs_"
+
+#: Arguments of pip for a missing module, where its name on PyPI is another, or an extra is needed.
 _PIP_NAMES = {
     "mujoco": "gymnasium[mujoco]",
     "Box2D": "gymnasium[box2d]",
@@ -204,7 +207,7 @@ def one_line(error: BaseException, limit: int = 300) -> str:
 
 
 def line_in(error: BaseException, path: Path) -> int | None:
-    """Line of ``path`` at which an exception arose, the innermost one; None if not in the file."""
+    """Return the innermost line of ``path`` at which an exception arose; None if there is none."""
     if isinstance(error, SyntaxError) and error.filename == str(path):
         return error.lineno
     frames = traceback.extract_tb(error.__traceback__)
@@ -218,25 +221,20 @@ def explain(error: BaseException, path: Path, install: str = "") -> tuple[str, s
     ``install`` is what the spec itself says brings its packages.
     """
     line = line_in(error, path)
-    where = f"{path}:{line}" if line else str(path)
+    where, words = f"{path}:{line}" if line else str(path), one_line(error)
     if isinstance(error, SyntaxError):
         where = f"{error.filename or path}:{error.lineno or 1}"
-        return where, f"{type(error).__name__}: {error.msg}; correct the line"
-    if isinstance(error, ModuleNotFoundError) and error.name:
-        return where, _missing(error.name, path, install)
-    if install and type(error).__name__ == "DependencyNotInstalled":
-        return where, f"{one_line(error)}; run: pip install '{install}'"
-    return where, one_line(error)
-
-
-def _missing(module: str, path: Path, install: str) -> str:
-    """Return problem and remedy for a module that cannot be imported."""
-    if module.startswith("promptpo_specs_"):
-        helper = module.rpartition(".")[2]
-        return f"there is no module {helper!r} beside this spec; put {helper}.py in {path.parent}"
-    top = module.partition(".")[0]
-    name = install or _PIP_NAMES.get(top, top)
-    return f"the package {top!r} is not installed; run: pip install '{name}'"
+        words = f"{type(error).__name__}: {error.msg}; correct the line"
+    elif isinstance(error, ModuleNotFoundError) and (error.name or "").startswith(FOLDER_PACKAGE):
+        helper = (error.name or "").rpartition(".")[2]
+        words = f"there is no module {helper!r} beside this spec; put {helper}.py in {path.parent}"
+    elif isinstance(error, ModuleNotFoundError) and error.name:
+        top = error.name.partition(".")[0]
+        name = install or _PIP_NAMES.get(top, top)
+        words = f"the package {top!r} is not installed; run: pip install '{name}'"
+    elif install and type(error).__name__ == "DependencyNotInstalled":
+        words += f"; run: pip install '{install}'"
+    return where, words
 
 
 class EnvironmentFault(SpecError):
@@ -253,7 +251,7 @@ class EnvironmentFault(SpecError):
         self.where, self.problem, self.remedy = where, problem, remedy
 
     def at(self, place: str) -> EnvironmentFault:
-        """The same, with where in an episode it happened."""
+        """Return the same fault with a place in the episode."""
         return EnvironmentFault(self.where, f"{self.problem} ({place})", self.remedy)
 
     def __str__(self) -> str:
@@ -266,8 +264,20 @@ class UnsupportedSpace(Exception):
 
 
 def raised(spec: EnvSpec, problem: str, error: BaseException) -> EnvironmentFault:
-    """The fault for an exception, with the spec's line where it passed through one."""
+    """Return the fault for an exception, with the spec's line where it passed through one."""
     if isinstance(error, EnvironmentFault):
         return error
     where, reason = explain(error, spec.path or Path(spec.where), spec.install)
     return EnvironmentFault(where, f"{problem}: {reason}")
+
+
+@contextlib.contextmanager
+def raising_faults(spec: EnvSpec, problem: str) -> Iterator[None]:
+    """Raise what a spec's code raises as a fault; a SpecError and an interrupt as they are."""
+    try:
+        yield
+    except SpecError:
+        raise
+    except BaseException as error:
+        reraise_interrupt(error)
+        raise raised(spec, problem, error) from error

@@ -24,21 +24,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
-from promptpo.common.foreign import foreign
 from promptpo.common.plugins import Plugin, plugins
 from promptpo.errors import SpecError
-from promptpo.spec.calls import (
-    IMPORT,
-    activity,
-    exit_raises,
-    explain,
-    reraise_interrupt,
-    time_limit,
-)
+from promptpo.spec.calls import explain, reraise_interrupt
 from promptpo.spec.definition import UnknownMember, Unsuitable
-from promptpo.spec.importing import LIMIT, home_of, import_named, package_of, read_manifest
+from promptpo.spec.importing import executing, home_of, import_named, package_of, read_manifest
 
 #: The package of shipped specs lies beside ``promptpo``, in a clone as in an installed wheel.
 SHIPPED_FOLDER = Path(__file__).resolve().parents[2] / "env_specs"
@@ -49,17 +41,19 @@ GROUP = "promptpo.env_specs"
 #: Begins the name of a module that is a family.
 FAMILY_PREFIX = "family_"
 
+_E = TypeVar("_E", bound="Entry")
+
 
 @dataclass(frozen=True)
 class Entry:
-    """A spec or a family by name.
+    """A spec by name.
 
     Attributes:
-        name: what ``--spec`` calls it.
+        name: the argument of ``--spec`` for it.
         path: its file.
-        module: what an installed one is imported as; empty for a shipped one.
+        module: the name under which an installed one is imported; empty for a shipped one.
         origin: the package that it comes from, with its version; empty for a shipped one.
-        listed: whether its name finds it; otherwise only its path does.
+        listed: True where its name finds it; otherwise only its path does.
     """
 
     name: str
@@ -70,7 +64,7 @@ class Entry:
 
     @property
     def ref(self) -> str:
-        """What finds it again, from any folder."""
+        """A reference that finds it again from any folder."""
         return self.name if self.listed else str(self.path)
 
     @property
@@ -79,145 +73,19 @@ class Entry:
         return self.module.rpartition(".")[0] or package_of(self.path.parent)
 
 
-@dataclass
-class Catalog:
-    """Specs and families, sorted by name, and a line for each package that is broken."""
-
-    specs: list[Entry] = field(default_factory=list)
-    families: list[Entry] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)
-
-
-def shipped() -> Catalog:
-    """What comes with promptpo."""
-    found = Catalog()
-    _add_folder(SHIPPED_FOLDER, found)
-    return found
-
-
-def installed() -> Catalog:
-    """What installed packages add."""
-    found = Catalog()
-    for plugin in plugins(GROUP):
-        try:
-            _add_plugin(plugin, found)
-        except (ImportError, OSError, ValueError, AttributeError) as error:
-            _add_problem(plugin, f"cannot be read ({error})", found)
-    ours = shipped()
-    found.specs = _unlike(ours.specs, found.specs, found.problems)
-    found.families = _unlike(ours.families, found.families, found.problems)
-    return found
-
-
-def shipped_specs() -> list[str]:
-    """Names of the specs that come with the package, sorted; imports none of them."""
-    return [entry.name for entry in shipped().specs]
-
-
-def known_specs() -> list[str]:
-    """Names of all specs that a name finds, the shipped ones first; imports none of them."""
-    return [*shipped_specs(), *dict.fromkeys(entry.name for entry in installed().specs)]
-
-
-def _add_folder(folder: Path, found: Catalog, package: str = "", origin: str = "") -> None:
-    """Add the modules of a package that are specs or families."""
-    for path in sorted(folder.glob("*.py")):
-        if path.stem == "__init__":
-            continue
-        module = f"{package}.{path.stem}" if package else ""
-        if path.stem.startswith(FAMILY_PREFIX):
-            name = path.stem.removeprefix(FAMILY_PREFIX)
-            found.families.append(Entry(name, path, module, origin))
-        elif _defines_spec(path):
-            found.specs.append(Entry(path.stem, path, module, origin))
-
-
-def _add_plugin(plugin: Plugin, found: Catalog) -> None:
-    if plugin.attribute not in ("", "SPEC"):
-        _add_problem(plugin, f"names {plugin.attribute!r}; it has to name a module only", found)
-        return
-    places = list(_candidate_paths(plugin.module))
-    if not places:
-        _add_problem(plugin, f"names the module {plugin.module!r}, which is not there", found)
-        return
-    place = places[0]
-    file = place / "__init__.py" if place.is_dir() else place
-    before = len(found.specs) + len(found.families)
-    if file.is_file() and _defines_spec(file):
-        found.specs.append(Entry(plugin.name, file, plugin.module, plugin.origin))
-    elif file.stem.startswith(FAMILY_PREFIX):
-        found.families.append(Entry(plugin.name, file, plugin.module, plugin.origin))
-    if place.is_dir():
-        _add_folder(place, found, plugin.module, plugin.origin)
-    if before == len(found.specs) + len(found.families):
-        _add_problem(plugin, f"names {plugin.module!r}, in which there is no SPEC", found)
-
-
-def _unlike(ours: list[Entry], theirs: list[Entry], problems: list[str]) -> list[Entry]:
-    """Theirs, sorted by name, without those that are called as ours are: these cannot be meant."""
-    names = {entry.name for entry in ours}
-    for entry in theirs:
-        if entry.name in names:
-            hidden = f"{entry.name!r} is the name of a shipped one; give the file {entry.path}"
-            problems.append(f"{entry.origin}: {hidden}")
-    return sorted((e for e in theirs if e.name not in names), key=lambda e: (e.name, e.origin))
-
-
-def _add_problem(plugin: Plugin, problem: str, found: Catalog) -> None:
-    found.problems.append(
-        f"{plugin.origin}: its entry point {plugin.name!r} ({GROUP}) {problem}; update the"
-        " package, or uninstall it"
-    )
-
-
-def _candidate_paths(module: str) -> Iterator[Path]:
-    """Files of a module, or folders where it is a package, the right one first."""
-    top, *rest = module.split(".")
-    spec = importlib.util.find_spec(top)
-    if spec is None:
-        return
-    if spec.submodule_search_locations is None:
-        if not rest and spec.origin and Path(spec.origin).is_file():
-            yield Path(spec.origin)
-        return
-    folders = [Path(folder) for folder in spec.submodule_search_locations]
-    for part in rest[:-1]:
-        folders = [folder / part for folder in folders]
-    if rest:
-        name = rest[-1]
-        yield from (f / name for f in folders if (f / name / "__init__.py").is_file())
-        yield from (f / f"{name}.py" for f in folders if (f / f"{name}.py").is_file())
-        folders = [folder / name for folder in folders]
-    yield from (folder for folder in folders if folder.is_dir())
-
-
-def _defines_spec(path: Path) -> bool:
-    text = path.read_text(encoding="utf-8", errors="replace")
-    return re.search(r"^SPEC\b", text, re.MULTILINE) is not None
-
-
-@dataclass(frozen=True)
-class Family:
-    """One family; its module is imported when it is first needed, and may then raise SpecError."""
-
-    entry: Entry
+class Family(Entry):
+    """A family; its module is imported when it is first needed, and may then raise SpecError."""
 
     @property
-    def name(self) -> str:
-        """What stands before the colon."""
-        return self.entry.name
-
-    @property
-    def module(self) -> ModuleType:
+    def imported(self) -> ModuleType:
         """The module that is the family."""
-        entry = self.entry
-        name = entry.module or f"{entry.package}.{entry.path.stem}"
-        return import_named(name, entry.path, entry.name)
+        name = self.module or f"{self.package}.{self.path.stem}"
+        return import_named(name, self.path, self.name)
 
     @property
     def title(self) -> str:
         """One line."""
-        return inspect.cleandoc(self.module.__doc__ or "").partition("\n")[0]
+        return inspect.cleandoc(self.imported.__doc__ or "").partition("\n")[0]
 
     @property
     def example(self) -> str:
@@ -225,7 +93,7 @@ class Family:
         return f"{self.name}:{self._part('EXAMPLE')}"
 
     def members(self) -> Sequence[str]:
-        """Names of the members, sorted. Raises SpecError where a package is missing."""
+        """Return the names of the members, sorted. Raises SpecError where a package is missing."""
         members = self._part("members")
         try:
             return sorted(members())
@@ -234,16 +102,16 @@ class Family:
             raise SpecError(self._explained(self.name, error)) from error
 
     def own_file(self, member: str) -> Path | None:
-        """The spec file that a member has of its own, if it has one."""
-        name: str | None = getattr(self.module, "SHIPPED", {}).get(member)
-        return self.entry.path.with_name(f"{name}.py") if name else None
+        """Return the spec file that a member has of its own, if it has one."""
+        name: str | None = getattr(self.imported, "SHIPPED", {}).get(member)
+        return self.path.with_name(f"{name}.py") if name else None
 
     def source(self, member: str) -> str:
-        """Text of a member's spec module. Raises SpecError."""
+        """Return the text of a member's spec module. Raises SpecError."""
         ref = f"{self.name}:{member}"
         source = self._part("source")
         try:
-            with activity.call(IMPORT), foreign(ref), exit_raises(), time_limit(LIMIT):
+            with executing(ref):
                 text: str = source(member)
         except UnknownMember:
             members = self.members()
@@ -260,59 +128,15 @@ class Family:
         return text
 
     def _part(self, name: str) -> Any:  # noqa: ANN401 - whatever the module holds
-        """What the module has to hold. Raises SpecError where it does not."""
+        """Return what the module has to hold. Raises SpecError where it does not."""
         try:
-            return getattr(self.module, name)
+            return getattr(self.imported, name)
         except AttributeError:
             words = f"a family without {name}; `promptpo/spec/catalog.py` says what it holds"
-            raise SpecError(f"{self.entry.path}: {words}") from None
+            raise SpecError(f"{self.path}: {words}") from None
 
     def _explained(self, ref: str, error: BaseException) -> str:
-        return ": ".join(explain(error, Path(ref), getattr(self.module, "INSTALL", "")))
-
-
-def families() -> list[Family]:
-    """The families by name, the shipped ones first; imports none of them."""
-    return [Family(entry) for entry in shipped().families + installed().families]
-
-
-def split(ref: str) -> tuple[Family, str] | None:
-    """Family and member that ``family:member`` names; None where a reference is of another form.
-
-    Raises SpecError where there is no such family.
-    """
-    name, colon, member = ref.partition(":")
-    if not colon or not re.fullmatch(r"[A-Za-z_][\w-]*", name):
-        return None
-    return family(name, f":{member}"), member
-
-
-def family(name: str, rest: str = "") -> Family:
-    """The family of a name. Raises SpecError; ``rest`` is what followed the name."""
-    known = {found.name: found for found in reversed(families())}
-    if name not in known:
-        near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-        hint = f"did you mean {near[0]}{rest}?" if near else f"families: {', '.join(sorted(known))}"
-        raise SpecError(f"{name}{rest}: no such family of specs; {hint}")
-    return known[name]
-
-
-def expanded(refs: Iterable[str]) -> Iterator[str]:
-    """What was named; ``family:`` stands for its members without a file of their own.
-
-    Raises SpecError where there is no such family, or its package is missing.
-    """
-    for ref in refs:
-        found = split(ref) if ref.endswith(":") else None
-        if found is None:
-            yield ref
-        else:
-            yield from (f"{ref}{m}" for m in found[0].members() if not found[0].own_file(m))
-
-
-def name_of(ref: str) -> str:
-    """Name of the spec ``family:member``: as in folder names, without ``:`` and ``/``."""
-    return re.sub(r"[^\w.-]+", "_", ref)
+        return ": ".join(explain(error, Path(ref), getattr(self.imported, "INSTALL", "")))
 
 
 @dataclass(frozen=True)
@@ -328,8 +152,158 @@ class Member:
         return f"{self.family.name}:{self.name}"
 
 
+@dataclass
+class Catalog:
+    """Specs and families, sorted by name, and a line for each package that is broken."""
+
+    specs: list[Entry] = field(default_factory=list)
+    families: list[Family] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+    def add_folder(self, folder: Path, package: str = "", origin: str = "") -> None:
+        """Add the modules of a package that are specs or families."""
+        for path in sorted(folder.glob("*.py")):
+            name = path.stem.removeprefix(FAMILY_PREFIX)
+            module = f"{package}.{path.stem}" if package else ""
+            if name != path.stem:
+                self.families.append(Family(name, path, module, origin))
+            elif name != "__init__" and _defines_spec(path):
+                self.specs.append(Entry(name, path, module, origin))
+
+    def add_plugin(self, plugin: Plugin) -> str:
+        """Add what an entry point names; return a problem, or an empty text."""
+        if plugin.attribute not in ("", "SPEC"):
+            return f"names {plugin.attribute!r}; it has to name a module only"
+        place = _place_of(plugin.module)
+        if place is None:
+            return f"names the module {plugin.module!r}, which is not there"
+        file = place / "__init__.py" if place.is_dir() else place
+        before = len(self.specs) + len(self.families)
+        if file.is_file() and _defines_spec(file):
+            self.specs.append(Entry(plugin.name, file, plugin.module, plugin.origin))
+        elif file.stem.startswith(FAMILY_PREFIX):
+            self.families.append(Family(plugin.name, file, plugin.module, plugin.origin))
+        if place.is_dir():
+            self.add_folder(place, plugin.module, plugin.origin)
+        same = before == len(self.specs) + len(self.families)
+        return f"names {plugin.module!r}, in which there is no SPEC" if same else ""
+
+
+def shipped() -> Catalog:
+    """Return what comes with promptpo."""
+    catalog = Catalog()
+    catalog.add_folder(SHIPPED_FOLDER)
+    return catalog
+
+
+def installed() -> Catalog:
+    """Return what installed packages add; a shipped name cannot mean one of theirs."""
+    catalog, ours = Catalog(), shipped()
+    for plugin in plugins(GROUP):
+        try:
+            problem = catalog.add_plugin(plugin)
+        except (ImportError, OSError, ValueError, AttributeError) as error:
+            problem = f"cannot be read ({error})"
+        if problem:
+            catalog.problems.append(
+                f"{plugin.origin}: its entry point {plugin.name!r} ({GROUP}) {problem}; update the"
+                " package, or uninstall it"
+            )
+    catalog.specs = _allowed(catalog.specs, ours.specs, catalog.problems)
+    catalog.families = _allowed(catalog.families, ours.families, catalog.problems)
+    return catalog
+
+
+def _allowed(theirs: list[_E], ours: Sequence[Entry], problems: list[str]) -> list[_E]:
+    """Return theirs, sorted by name, without those that have a name of ours."""
+    names = {entry.name for entry in ours}
+    for entry in theirs:
+        if entry.name in names:
+            hidden = f"{entry.name!r} is the name of a shipped one; give the file {entry.path}"
+            problems.append(f"{entry.origin}: {hidden}")
+    return sorted((e for e in theirs if e.name not in names), key=lambda e: (e.name, e.origin))
+
+
+def shipped_specs() -> list[str]:
+    """Return the names of the specs that come with the package, sorted; imports none of them."""
+    return [entry.name for entry in shipped().specs]
+
+
+def known_specs() -> list[str]:
+    """Return the names that find a spec, the shipped ones first; imports none of them."""
+    return [*shipped_specs(), *dict.fromkeys(entry.name for entry in installed().specs)]
+
+
+def _place_of(module: str) -> Path | None:
+    """Return the file of a module, or its folder where it is a package; imports nothing."""
+    top, *inner = module.split(".")
+    spec = importlib.util.find_spec(top)
+    if spec is None:
+        return None
+    if spec.submodule_search_locations is None:
+        file = Path(spec.origin or "")
+        return file if file.is_file() and not inner else None
+    places = [Path(folder, *inner) for folder in spec.submodule_search_locations]
+    files = [place.with_suffix(".py") for place in places if inner]
+    packages = [place for place in places if (place / "__init__.py").is_file()]
+    ordered = [*packages, *filter(Path.is_file, files), *filter(Path.is_dir, places)]
+    return next(iter(ordered), None)
+
+
+def _defines_spec(path: Path) -> bool:
+    text = path.read_text(encoding="utf-8", errors="replace")
+    return re.search(r"^SPEC\b", text, re.MULTILINE) is not None
+
+
+# --- References -----------------------------------------------------------------------------------
+
+
+def families() -> list[Family]:
+    """Return the families by name, the shipped ones first; imports none of them."""
+    return shipped().families + installed().families
+
+
+def family(name: str, rest: str = "") -> Family:
+    """Return the family of a name. Raises SpecError; ``rest`` is what followed the name."""
+    named = {each.name: each for each in reversed(families())}
+    if name not in named:
+        near = difflib.get_close_matches(name, named, n=1, cutoff=0.5)
+        hint = f"did you mean {near[0]}{rest}?" if near else f"families: {', '.join(sorted(named))}"
+        raise SpecError(f"{name}{rest}: no such family of specs; {hint}")
+    return named[name]
+
+
+def split(ref: str) -> tuple[Family, str] | None:
+    """Return family and member of ``family:member``; None for a reference of another form.
+
+    Raises SpecError where there is no such family.
+    """
+    name, colon, member = ref.partition(":")
+    if not colon or not re.fullmatch(r"[A-Za-z_][\w-]*", name):
+        return None
+    return family(name, f":{member}"), member
+
+
+def expanded(refs: Iterable[str]) -> Iterator[str]:
+    """Yield references; in place of ``family:``, its members without a file of their own.
+
+    Raises SpecError where there is no such family, or its package is missing.
+    """
+    for ref in refs:
+        parts = split(ref) if ref.endswith(":") else None
+        if parts is None:
+            yield ref
+        else:
+            yield from (f"{ref}{m}" for m in parts[0].members() if not parts[0].own_file(m))
+
+
+def name_of(ref: str) -> str:
+    """Return the name of the spec ``family:member`` as in folder names: without ``:`` and ``/``."""
+    return re.sub(r"[^\w.-]+", "_", ref)
+
+
 def find(ref: str) -> Entry | Member:
-    """What a reference names. Raises SpecError where that is nothing, or more than one thing.
+    """Return what a reference names. Raises SpecError where that is nothing, or several things.
 
     In this order: a file, or a folder in which a run or an export keeps a spec; a shipped spec;
     ``family:member``; a spec of an installed package; the file ``REF.py``.
@@ -339,24 +313,25 @@ def find(ref: str) -> Entry | Member:
     ours = {entry.name: entry for entry in shipped().specs}
     if ref in ours:
         return ours[ref]
-    if found := split(ref):
-        family, member = found
-        own = family.own_file(member)
-        return _at(own) if own else Member(family, member)
+    if parts := split(ref):
+        own = parts[0].own_file(parts[1])
+        return _at(own) if own else Member(*parts)
     theirs = installed()
-    if entry := _only([entry for entry in theirs.specs if entry.name == ref]):
+    entries = [entry for entry in theirs.specs if entry.name == ref]
+    if len({entry.path for entry in entries}) > 1:
+        several = " and ".join(f"{entry.origin} ({entry.path})" for entry in entries)
+        raise SpecError(f"{ref}: several installed packages have it: {several}; give the file")
+    if entry := entries[0] if entries else _file(f"{ref}.py"):
         return entry
-    if file := _file(f"{ref}.py"):
-        return file
-    raise SpecError(_unknown(ref, [*ours, *(e.name for e in theirs.specs)], theirs))
+    raise SpecError(_unknown(ref, {*ours, *(e.name for e in theirs.specs)}, theirs.problems))
 
 
 def _file(ref: str) -> Entry | None:
-    """The file of that path, if there is one."""
+    """Return the file of that path, if there is one."""
     try:
         path = Path(ref).expanduser()
-        if path.is_dir() and (kept := read_manifest(path)):
-            path /= kept.module
+        if path.is_dir() and (manifest := read_manifest(path)):
+            path /= manifest.module
         if not path.is_file():
             return None
         if path.suffix != ".py":
@@ -367,38 +342,29 @@ def _file(ref: str) -> Entry | None:
     if path.parent == SHIPPED_FOLDER:
         return _at(path)
     home = home_of(path)
-    kept = read_manifest(home.root)
-    name = kept.name if kept and kept.module == home.module else path.stem
+    manifest = read_manifest(home.root)
+    name = manifest.name if manifest and manifest.module == home.module else path.stem
     return Entry(name, path, listed=False)
 
 
 def _at(path: Path) -> Entry:
-    """The spec in a file that a name may find, too."""
+    """Return the spec in a file that a name may find, too."""
     listed = [*shipped().specs, *installed().specs]
     unlisted = Entry(path.stem, path, listed=False)
     return next((entry for entry in listed if entry.path == path), unlisted)
 
 
-def _only(entries: list[Entry]) -> Entry | None:
-    """The one of installed specs with equal names. Raises SpecError where there are several."""
-    if len({entry.path for entry in entries}) > 1:
-        several = " and ".join(f"{entry.origin} ({entry.path})" for entry in entries)
-        name = entries[0].name
-        raise SpecError(f"{name}: several installed packages have it: {several}; give the file")
-    return entries[0] if entries else None
-
-
-def _unknown(ref: str, known: list[str], theirs: Catalog) -> str:
-    """Why nothing is found, and what was perhaps meant."""
+def _unknown(ref: str, names: set[str], problems: list[str]) -> str:
+    """Return why nothing is found, and what was perhaps meant."""
     path = Path(ref)
     if path.is_dir():
         return f"{ref}: is a folder; name one spec file in it (`promptpo list` shows other specs)"
     here = {file.stem: file for file in path.parent.glob("*.py")}
     near = [
-        name if name in known else str(here[name])
-        for name in difflib.get_close_matches(path.stem, {*known, *here}, n=3, cutoff=0.5)
+        name if name in names else str(here[name])
+        for name in difflib.get_close_matches(path.stem, {*names, *here}, n=3, cutoff=0.5)
     ]
     kind = "file" if path.suffix or len(path.parts) > 1 else "spec"
     hint = f"did you mean {', '.join(near)}?" if near else "`promptpo list` shows those with names"
-    broken = "".join(f" ({problem})" for problem in theirs.problems)
+    broken = "".join(f" ({problem})" for problem in problems)
     return f"{ref}: no such {kind}; {hint}{broken}"

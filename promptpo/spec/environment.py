@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -82,16 +82,13 @@ def truth(value: Any, name: str) -> bool:  # noqa: ANN401
         flag = flag.item()
     if isinstance(flag, bool | int | float) and flag in (0, 1):
         return bool(flag)
-    shown = f"{type(value).__name__} {_shown(value)}"
-    raise BadValue(name, f"{shown} as {name}, not True or False", f"make it bool({name})")
-
-
-def _shown(value: object) -> str:
     try:
         text = " ".join(repr(value).split())
     except Exception:
-        return ""
-    return text if len(text) <= 40 else f"{text[:40]}..."
+        text = ""
+    text = text if len(text) <= 40 else f"{text[:40]}..."
+    problem = f"{type(value).__name__} {text} as {name}, not True or False"
+    raise BadValue(name, problem, f"make it bool({name})")
 
 
 _PLAIN = (float, int, np.floating, np.integer)
@@ -105,7 +102,7 @@ def flat_function(spec: EnvSpec, env: Env) -> Callable[[Raw], Flat]:
     """
     observe = spec.observe
     if observe is None:
-        return flattener(env.observation_space)
+        return _flattener(env.observation_space)
     fields = layout(spec.observation)
     size = observation_size(spec.observation)
     names = {item.name for item in fields}
@@ -115,7 +112,12 @@ def flat_function(spec: EnvSpec, env: Env) -> Callable[[Raw], Flat]:
         if not isinstance(seen, dict):
             return vector(seen).reshape(-1)
         if seen.keys() != names:
-            _name_difference(names, seen.keys())
+            returned = set(map(str, seen))
+            missing, unknown = sorted(names - returned), sorted(returned - names)
+            parts = [f"lacks {', '.join(missing)}"] if missing else []
+            parts += [f"has no field for {', '.join(unknown)}"] if unknown else []
+            problem = f"a mapping that {' and '.join(parts)}"
+            raise BadValue("observation", problem, "return every field by its name")
         flat = np.empty(size)
         for item in fields:
             value = seen[item.name]
@@ -126,18 +128,6 @@ def flat_function(spec: EnvSpec, env: Env) -> Callable[[Raw], Flat]:
         return flat
 
     return fill
-
-
-def nonfinite(spec: EnvSpec, flat: Flat) -> str:
-    """The first field that is not finite, with its index and value: ``'speed'[1] is nan``."""
-    for item in layout(spec.observation):
-        part = flat[item.slice]
-        if np.isfinite(part).all():
-            continue
-        at = int(np.isfinite(part).argmin())
-        index = [int(i) for i in np.unravel_index(at, item.shape)] if item.shape else ""
-        return f"{item.name!r}{index} is {part[at]:g}"
-    return ""
 
 
 def _of_size(item: LayoutField, value: Any) -> Flat:  # noqa: ANN401 - whatever observe returned
@@ -153,16 +143,18 @@ def _of_size(item: LayoutField, value: Any) -> Flat:  # noqa: ANN401 - whatever 
     return numbers.reshape(-1)
 
 
-def _name_difference(names: set[str], given: Iterable[object]) -> None:
-    found = set(map(str, given))
-    missing, unknown = sorted(names - found), sorted(found - names)
-    parts = [f"lacks {', '.join(missing)}"] if missing else []
-    parts += [f"has no field for {', '.join(unknown)}"] if unknown else []
-    problem = f"a mapping that {' and '.join(parts)}"
-    raise BadValue("observation", problem, "return every field by its name")
+def nonfinite(spec: EnvSpec, flat: Flat) -> str:
+    """Return the first field that is not finite, as ``'speed'[1] is nan``; empty without any."""
+    for item in layout(spec.observation):
+        part = flat[item.slice]
+        if not np.isfinite(part).all():
+            at = int(np.isfinite(part).argmin())
+            index = [int(i) for i in np.unravel_index(at, item.shape)] if item.shape else ""
+            return f"{item.name!r}{index} is {part[at]:g}"
+    return ""
 
 
-def flattener(space: Space) -> Callable[[Raw], Flat]:
+def _flattener(space: Space) -> Callable[[Raw], Flat]:
     """Return a function from a raw observation of ``space`` to a fresh flat float64 vector.
 
     Arrays are raveled, numbers give one element, Dict and Tuple their parts in order.
@@ -172,40 +164,33 @@ def flattener(space: Space) -> Callable[[Raw], Flat]:
     """
     from gymnasium import spaces
 
-    if isinstance(space, spaces.Discrete):
-        return _one_number
-    if isinstance(space, spaces.Box | spaces.MultiBinary | spaces.MultiDiscrete):
-        return _line_of(space.dtype)
     if isinstance(space, spaces.Dict):
-        named = [(key, flattener(part)) for key, part in space.spaces.items()]
+        named = [(key, _flattener(part)) for key, part in space.spaces.items()]
         return lambda raw: np.concatenate([flat(raw[key]) for key, flat in named])
     if isinstance(space, spaces.Tuple):
-        parts = [flattener(part) for part in space.spaces]
+        parts = [_flattener(part) for part in space.spaces]
         return lambda raw: np.concatenate(
             [flat(value) for flat, value in zip(parts, raw, strict=True)]
         )
-    raise UnsupportedSpace(
-        f"observation space {type(space).__name__} has no fixed size; "
-        "give EnvSpec an observe(raw, env) that returns the fields"
-    )
+    flat = spaces.Discrete | spaces.Box | spaces.MultiBinary | spaces.MultiDiscrete
+    if not isinstance(space, flat):
+        raise UnsupportedSpace(
+            f"observation space {type(space).__name__} has no fixed size; "
+            "give EnvSpec an observe(raw, env) that returns the fields"
+        )
+    array, wide = np.ndarray, np.dtype(np.float64)
+    own = space.dtype if space.dtype.kind in _KINDS else wide
 
-
-def _line_of(dtype: np.dtype[Any]) -> Callable[[Raw], Flat]:
-    """The numbers of an observation in a line, at once where they have the space's own type."""
-    wide, array = np.dtype(np.float64), np.ndarray
-    kept = dtype if dtype.kind in "fiub" else wide
-
-    def line(raw: Raw) -> Flat:
-        flat = raw.astype(wide) if type(raw) is array and raw.dtype is kept else vector(raw)
+    def flatten(raw: Raw) -> Flat:
+        if type(raw) is array and raw.dtype is own:  # converted at once
+            flat = raw.astype(wide)
+        elif isinstance(raw, int | np.integer):
+            return np.array([raw], dtype=wide)
+        else:
+            flat = vector(raw)
         return flat if flat.ndim == 1 else flat.reshape(-1)
 
-    return line
-
-
-def _one_number(raw: Raw) -> Flat:
-    if isinstance(raw, int | np.integer):
-        return np.array([raw], dtype=np.float64)
-    return vector(raw).reshape(-1)
+    return flatten
 
 
 #: What is needed of an environment, and how it may be written.
@@ -252,40 +237,34 @@ def observation_of_reset(spec: EnvSpec, env: Env, seed: int) -> Raw:
 
     Raises SpecError where the answer has the wrong form; what ``reset`` raises passes through.
     """
-    if spec.reset is not None:
-        return _of_own_reset(spec, env, spec.reset(env, seed))
+    own = spec.reset
     try:
-        answer = env.reset(seed=seed)
+        answer = own(env, seed) if own else env.reset(seed=seed)
     except TypeError as error:
-        if "keyword argument 'seed'" not in str(error):
+        if own or "keyword argument 'seed'" not in str(error):
             raise
         where = method_location(spec, env, "reset")
         raise SpecError(
             f"{where}: reset takes no seed; write def reset(self, *, seed=None, options=None), "
             "and draw all chance from a generator of that seed"
         ) from error
-    if isinstance(answer, tuple) and len(answer) == 2 and isinstance(answer[1], Mapping):
-        return answer[0]
-    got = f"{len(answer)} values" if isinstance(answer, tuple) else type(answer).__name__
-    problem = f"reset returns {got}, not an observation and a dict"
-    raise EnvironmentFault(
-        method_location(spec, env, "reset"), problem, "end it with: return observation, {}"
-    )
-
-
-def _of_own_reset(spec: EnvSpec, env: Env, raw: Raw) -> Raw:
-    """What the spec's ``reset`` returned, unless it is all that the environment's returns."""
-    pair = isinstance(raw, tuple) and len(raw) == 2 and isinstance(raw[1], Mapping)
-    if not pair or spec.observe is not None:
-        return raw
+    pair = isinstance(answer, tuple) and len(answer) == 2 and isinstance(answer[1], Mapping)
+    if own is None:
+        if pair:
+            return answer[0]
+        got = f"{len(answer)} values" if isinstance(answer, tuple) else type(answer).__name__
+        where = method_location(spec, env, "reset")
+        problem = f"reset returns {got}, not an observation and a dict"
+        raise EnvironmentFault(where, problem, "end it with: return observation, {}")
     from gymnasium.spaces import Tuple
 
-    if not isinstance(env.observation_space, Tuple):
+    # All that the environment's reset returns is an observation only of a space of pairs.
+    if pair and spec.observe is None and not isinstance(env.observation_space, Tuple):
         raise SpecError(
-            f"{function_location(spec, spec.reset)}: reset(env, seed) returns an observation and a"
+            f"{function_location(spec, own)}: reset(env, seed) returns an observation and a"
             " dict; return the observation only: env.reset(seed=seed)[0]"
         )
-    return raw
+    return answer
 
 
 def step_fault(spec: EnvSpec, env: Env, answer: object) -> EnvironmentFault | None:

@@ -14,6 +14,7 @@ A run or an export keeps a spec with its own files in one folder, a bundle:
 from __future__ import annotations
 
 import ast
+import contextlib
 import difflib
 import hashlib
 import importlib
@@ -23,7 +24,7 @@ import json
 import linecache
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from importlib.abc import MetaPathFinder
@@ -33,9 +34,9 @@ from types import ModuleType
 
 from promptpo.common.files import NotText, read_source
 from promptpo.common.foreign import foreign
-from promptpo.common.plaintext import clean_line
 from promptpo.errors import SpecError, file_error
 from promptpo.spec.calls import (
+    FOLDER_PACKAGE,
     IMPORT,
     TookTooLong,
     activity,
@@ -47,13 +48,22 @@ from promptpo.spec.calls import (
 )
 from promptpo.spec.definition import EnvSpec
 
+#: Seconds that a spec may take to be imported, where nothing else is said.
+LIMIT = 60.0
+
+#: Where the specs lie that were imported, with the modules that a bundle imports by bare names.
+_HOMES: dict[Home, tuple[str, ...]] = {}
+
+#: The file of a bundle that says what it is.
+MANIFEST = "manifest.json"
+
 #: Packages that are no spec's own, wherever it lies.
 _PROMPTPO = Path(__file__).resolve().parents[1]
 _NOT_OWN = (_PROMPTPO, _PROMPTPO.with_name("sandbox"))
 
 
 #: Folders of specs that were put at the end of ``sys.path``, so that helpers beside them are found.
-APPENDED: set[str] = set()
+_APPENDED: set[str] = set()
 
 
 @dataclass(frozen=True)
@@ -74,33 +84,32 @@ class Home:
         return (self.root / self.module).parent
 
     def holds(self, path: Path) -> bool:
-        """Whether a file or folder, under its own name, is one of the spec's own."""
+        """Return whether a file or folder, under its own name, is one of the spec's own."""
         if not path.is_relative_to(self.root) or any(path.is_relative_to(p) for p in _NOT_OWN):
             return False
         top = self.module.partition("/")[0]
         return not _holds_packages(self.root) or path.relative_to(self.root).parts[:1] == (top,)
 
     def folder_of(self, name: str) -> Path | None:
-        """Where ``import name`` finds one of the spec's own modules; None for any other."""
+        """Return where ``import name`` finds one of the spec's own modules; None for others."""
         if name in sys.stdlib_module_names:
             return None
         inside = {str(folder / name): folder for folder in (self.folder, self.root)}
         # As in a process that has loaded this spec alone: another's helpers hide none of its own.
         own = {str(self.folder), str(self.root)}
-        places = [p for p in sys.path if p in own or p not in APPENDED]
-        found = PathFinder.find_spec(name, places)
-        if found is None:  # by an importer of its own, as editable installs have it
-            known_places = [Path(place) for place in inside]
-        else:
-            locations = map(Path, [*(found.submodule_search_locations or ()), found.origin or ""])
-            known = (p.parent.resolve() / p.stem for p in locations if p.suffix in ("", ".py"))
-            known_places = [p for p in known if str(p) in inside]
-        there = [p for p in known_places if p.is_dir() or p.with_suffix(".py").is_file()]
+        places = [p for p in sys.path if p in own or p not in _APPENDED]
+        spec = PathFinder.find_spec(name, places)
+        there = [Path(place) for place in inside]
+        if spec is not None:  # else by an importer of its own, as editable installs have it
+            locations = map(Path, [*(spec.submodule_search_locations or ()), spec.origin or ""])
+            modules = (p.parent.resolve() / p.stem for p in locations if p.suffix in ("", ".py"))
+            there = [module for module in modules if str(module) in inside]
+        there = [p for p in there if p.is_dir() or p.with_suffix(".py").is_file()]
         return next((inside[str(p)] for p in there if self.holds(p)), None)
 
 
 def home_of(path: Path, module: str = "") -> Home:
-    """The home of a spec's file; ``module`` is the name of an installed one."""
+    """Return the home of a spec's file; ``module`` is the name of an installed one."""
     if module:
         depth = module.count(".") + (path.name == "__init__.py")
         root = path.parents[depth]
@@ -110,7 +119,7 @@ def home_of(path: Path, module: str = "") -> Home:
 
 
 def root_of(folder: Path) -> Path:
-    """The folder above the outermost package that a folder is in, or the folder itself."""
+    """Return the folder above the outermost package of a folder, or the folder itself."""
     while (folder / "__init__.py").is_file() and folder.name.isidentifier():
         folder = folder.parent
     return folder
@@ -118,16 +127,13 @@ def root_of(folder: Path) -> Path:
 
 @lru_cache(maxsize=64)
 def _holds_packages(folder: Path) -> bool:
-    """Whether pip installs packages into a folder: then most of it is nobody's own."""
+    """Return whether pip installs packages into a folder: most of it is then nobody's own."""
     return folder.name in ("site-packages", "dist-packages") or any(folder.glob("*.dist-info"))
-
-
-MANIFEST = "manifest.json"
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a bundle is, without the contents of its files.
+    """A bundle without the contents of its files.
 
     Attributes:
         name: the spec's name.
@@ -145,33 +151,12 @@ class Manifest:
 
     @property
     def text(self) -> str:
-        """What stands in ``manifest.json``."""
+        """The text of ``manifest.json``."""
         return json.dumps(vars(self), indent=2) + "\n"
 
 
-@dataclass(frozen=True)
-class Bundle:
-    """A manifest and the contents of its files."""
-
-    manifest: Manifest
-    contents: dict[str, bytes]
-
-    def difference(self, other: Manifest) -> str:
-        """A file in which it differs from another; empty where it does not."""
-        ours, theirs = self.manifest.files, other.files
-        differing = [f for f in sorted({*ours, *theirs}) if ours.get(f) != theirs.get(f)]
-        if self.manifest.module != other.module:
-            return self.manifest.module
-        return differing[0] if differing else ""
-
-
-def digest(content: bytes) -> str:
-    """What tells a file's content from any other."""
-    return hashlib.sha256(content).hexdigest()
-
-
 def read_manifest(folder: Path) -> Manifest | None:
-    """What a folder holds as a bundle; None where it is none.
+    """Return the manifest of a folder; None where it is no bundle.
 
     Raises SpecError where its manifest cannot be read, or is not what promptpo writes.
     """
@@ -199,29 +184,28 @@ def read_manifest(folder: Path) -> Manifest | None:
     return manifest
 
 
-def check_intact(folder: Path, manifest: Manifest) -> None:
-    """Raise SpecError where a file of a bundle is not what its manifest says."""
-    for name, expected in manifest.files.items():
-        file = folder / name
-        try:
-            content = file.read_bytes()
-        except OSError as error:
-            raise SpecError(str(file_error(error, file))) from None
-        if digest(content) != expected:
-            raise SpecError(
-                f"{clean_line(str(file))}: has been edited since it was kept; put it back as it"
-                " was, or copy the folder elsewhere and name that copy as the spec"
-            )
+# --- Import ---------------------------------------------------------------------------------------
 
 
-#: Seconds that a spec may take to be imported, where nothing else is said.
-LIMIT = 60.0
+@contextlib.contextmanager
+def executing(ref: str, limit: float = LIMIT) -> Iterator[None]:
+    """Run a spec's own statements within so many seconds; what they print is shown as of ``ref``.
 
-#: Begins the name of a package that stands for a folder.
-_STANDS_FOR_FOLDER = "promptpo_specs_"
+    What would hang or end the process raises an exception.
+    """
+    with activity.call(IMPORT), foreign(ref), exit_raises(), time_limit(limit):
+        yield
 
-#: Where the specs lie that were imported, with what is imported from a bundle by its bare name.
-_HOMES: dict[Home, tuple[str, ...]] = {}
+
+@contextlib.contextmanager
+def _importing(ref: str, where: str, text: Callable[[], str], limit: float) -> Iterator[None]:
+    """As ``executing``; raises SpecError with the line of ``where`` in which something failed."""
+    try:
+        with executing(ref, limit):
+            yield
+    except BaseException as error:
+        reraise_interrupt(error)
+        raise SpecError(_message(where, text(), error)) from error
 
 
 def import_file(path: Path, limit: float = LIMIT, module: str = "") -> ModuleType:
@@ -230,109 +214,105 @@ def import_file(path: Path, limit: float = LIMIT, module: str = "") -> ModuleTyp
     ``module`` is the name of a module of an installed package.
     """
     home = home_of(path, module)
-    kept = read_manifest(home.root)
-    _HOMES[home] = kept.imports if kept else ()
+    manifest = read_manifest(home.root)
+    _HOMES[home] = manifest.imports if manifest else ()
     package, name = module.rpartition(".")[0], module
     if not module:
         package = package_of(path.parent)
         name = f"{package}.{path.stem.replace('.', '_')}"
     inner = [str(path.parent)] if path.name == "__init__.py" else None
-    found = importlib.util.spec_from_file_location(name, path, submodule_search_locations=inner)
-    if found is None or found.loader is None:
+    spec = importlib.util.spec_from_file_location(name, path, submodule_search_locations=inner)
+    if spec is None or spec.loader is None:
         raise SpecError(f"{path}: cannot be imported as a Python module")
-    fresh = importlib.util.module_from_spec(found)
-    try:
-        with activity.call(IMPORT), foreign(path.stem), exit_raises(), time_limit(limit):
-            if package:
-                importlib.import_module(package)
-            sys.modules[name] = fresh
-            found.loader.exec_module(fresh)
-    except BaseException as error:
-        sys.modules.pop(name, None)
-        reraise_interrupt(error)
-        raise SpecError(import_message(str(path), read_source(path), error)) from error
+    fresh = importlib.util.module_from_spec(spec)
+    with _importing(path.stem, str(path), lambda: read_source(path), limit):
+        if package:
+            importlib.import_module(package)
+        with _registered(name, fresh):
+            spec.loader.exec_module(fresh)
     return fresh
 
 
 def import_named(name: str, path: Path, ref: str) -> ModuleType:
     """Import the module of a family, once. Raises SpecError."""
-    try:
-        with activity.call(IMPORT), foreign(ref), exit_raises(), time_limit(LIMIT):
-            return importlib.import_module(name)
-    except BaseException as error:
-        reraise_interrupt(error)
-        raise SpecError(import_message(str(path), read_source(path), error)) from error
+    with _importing(ref, str(path), lambda: read_source(path), LIMIT):
+        return importlib.import_module(name)
 
 
 def import_text(text: str, ref: str, name: str, package: str) -> ModuleType:
-    """Execute source text as a fresh module that lies, as it were, in a package.
+    """Execute source text as a fresh module in a package, as if a file of it lay there.
 
     ``ref`` stands for the file's name in error messages. Raises SpecError.
     """
     filename = text_file(ref)
-    module = ModuleType(f"{package}.{name}")
-    module.__file__, module.__package__ = filename, package
+    fresh = ModuleType(f"{package}.{name}")
+    fresh.__file__, fresh.__package__ = filename, package
     # Sources of the module's classes and functions are read through linecache.
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
-    sys.modules[module.__name__] = module
+    with _importing(ref, ref, lambda: text, LIMIT), _registered(fresh.__name__, fresh):
+        exec(compile(text, filename, "exec"), vars(fresh))  # noqa: S102 - written by a family
+    return fresh
+
+
+@contextlib.contextmanager
+def _registered(name: str, module: ModuleType) -> Iterator[None]:
+    """Register a module; withdraw it where it cannot be executed."""
+    sys.modules[name] = module
     try:
-        with activity.call(IMPORT), foreign(ref):
-            exec(compile(text, filename, "exec"), vars(module))  # noqa: S102 - written by a family
-    except BaseException as error:
-        sys.modules.pop(module.__name__, None)
-        reraise_interrupt(error)
-        raise SpecError(import_message(ref, text, error)) from error
-    return module
+        yield
+    except BaseException:
+        sys.modules.pop(name, None)
+        raise
 
 
 def text_file(ref: str) -> str:
-    """The file name under which a module that was imported from a text is known to Python."""
+    """Return the file name that Python has of a module which was imported from a text."""
     return f"<{ref}>"
 
 
 def is_own(module: str) -> bool:
-    """Whether a module is a spec that was imported here, or one of its own modules."""
+    """Return whether a module is a spec that was imported here, or one of its own modules."""
     top = module.partition(".")[0]
-    return top.startswith(_STANDS_FOR_FOLDER) or any(
-        top in kept or home.folder_of(top) for home, kept in _HOMES.items()
+    return top.startswith(FOLDER_PACKAGE) or any(
+        top in imports or home.folder_of(top) for home, imports in _HOMES.items()
     )
 
 
 def package_of(folder: Path) -> str:
-    """Name of the package that stands for a folder.
+    """Return the name of the package that stands for a folder.
 
     A folder with an ``__init__.py`` is a package within one that stands for the folder above.
     """
     root = root_of(folder)
     # Not a secret: the digest only keeps the packages of different folders apart.
     digest = hashlib.sha1(str(root).encode(), usedforsecurity=False).hexdigest()[:10]
-    package = f"{_STANDS_FOR_FOLDER}{digest}"
+    package = f"{FOLDER_PACKAGE}{digest}"
     if package not in sys.modules:
         parent = ModuleType(package, f"Specs and helpers in {root}")
         parent.__path__ = [str(root)]
         sys.modules[package] = parent
-        _prefer_kept(root, folder)
+        _prefer_bundle(root, folder)
     for place in (folder, root):
         if str(place) not in sys.path:
             sys.path.append(str(place))
-            APPENDED.add(str(place))
+            _APPENDED.add(str(place))
     return ".".join([package, *folder.relative_to(root).parts])
 
 
-def _prefer_kept(root: Path, folder: Path) -> None:
-    """Let ``import helper`` find the modules that a bundle holds before any others of the name."""
-    kept = read_manifest(root)
-    if kept is None or not kept.imports:
+def _prefer_bundle(root: Path, folder: Path) -> None:
+    """Let ``import helper`` find the modules of a bundle before any others of the name."""
+    manifest = read_manifest(root)
+    if manifest is None or not manifest.imports:
         return
-    sys.meta_path.insert(0, _Kept(frozenset(kept.imports), [str(folder), str(root)]))
+    sys.meta_path.insert(0, _BundleFinder(frozenset(manifest.imports), [str(folder), str(root)]))
     for name, module in list(sys.modules.items()):
-        file = getattr(module, "__file__", None)
-        if name.partition(".")[0] in kept.imports and not (file or "").startswith(f"{root}/"):
+        file = getattr(module, "__file__", None) or ""
+        if name.partition(".")[0] in manifest.imports and not file.startswith(f"{root}/"):
             del sys.modules[name]  # the original's, from before
 
 
 @dataclass(frozen=True)
-class _Kept(MetaPathFinder):
+class _BundleFinder(MetaPathFinder):
     """Finds some modules in some folders only."""
 
     names: frozenset[str]
@@ -341,55 +321,58 @@ class _Kept(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """What the import system asks."""
+        """Answer the import system."""
         return PathFinder.find_spec(fullname, self.folders) if fullname in self.names else None
 
 
-def import_message(where: str, text: str, error: BaseException) -> str:
+# --- Errors ---------------------------------------------------------------------------------------
+
+
+def _message(where: str, text: str, error: BaseException) -> str:
     """Return the line for a spec that raised while it was imported."""
-    words = one_line(error)
-    if isinstance(error, TypeError) and "EnvSpec.__init__()" in words:
-        where = f"{where}:{line_of(text, '')}"
-        if missing := re.findall(r"'(\w+)'", words.partition("missing")[2]):
-            return f"{where}: EnvSpec lacks {', '.join(missing)}; {_meaning(missing[0])}"
-        if unknown := re.search(r"unexpected keyword argument '(\w+)'", words):
-            names = [item.name for item in fields(EnvSpec)]
-            near = difflib.get_close_matches(unknown[1], names, n=1, cutoff=0.0)
-            return f"{where}: EnvSpec has no argument {unknown[1]!r}; did you mean {near[0]!r}?"
-        return f"{where}: EnvSpec takes keyword arguments only; write EnvSpec(make=make, ...)"
+    if isinstance(error, TypeError) and "EnvSpec.__init__()" in str(error):
+        return f"{where}:{line_of(text, '')}: {_wrong_call(one_line(error))}"
     if isinstance(error, SyntaxError | ValueError | UnicodeError):
-        for helper in _helpers(text, Path(where).parent):
+        words = set(re.findall(r"\w+", text))
+        for helper in sorted(Path(where).parent.glob("*.py")):
             try:
-                read_source(helper)
-            except NotText as e:
-                return str(e)
+                if helper.stem in words:  # a module beside the spec that it names
+                    read_source(helper)
+            except NotText as not_text:
+                return str(not_text)
     if isinstance(error, TookTooLong):
         return f"{where}: the import {error}; import what is heavy inside make()"
     return ": ".join(explain(error, Path(where)))
 
 
-def _helpers(text: str, folder: Path) -> Iterator[Path]:
-    """The modules beside a spec that it names."""
-    words = set(re.findall(r"\w+", text))
-    yield from (path for path in sorted(folder.glob("*.py")) if path.stem in words)
+def _wrong_call(words: str) -> str:
+    """Return problem and remedy for a TypeError of the call of EnvSpec."""
+    if missing := re.findall(r"'(\w+)'", words.partition("missing")[2]):
+        part = missing[0]
+        document = inspect.getdoc(EnvSpec) or ""
+        meaning = re.search(rf"^\s*{part}: (.+?)(?:\.\s|$)", document, re.MULTILINE)
+        remedy = f"add {part}=...: {meaning[1].strip()}" if meaning else f"add {part}=..."
+        return f"EnvSpec lacks {', '.join(missing)}; {remedy}"
+    if unknown := re.search(r"unexpected keyword argument '(\w+)'", words):
+        names = [item.name for item in fields(EnvSpec)]
+        near = difflib.get_close_matches(unknown[1], names, n=1, cutoff=0.0)
+        return f"EnvSpec has no argument {unknown[1]!r}; did you mean {near[0]!r}?"
+    return "EnvSpec takes keyword arguments only; write EnvSpec(make=make, ...)"
 
 
-def _meaning(part: str) -> str:
-    """Return the remedy for an argument that is missing: what it is, from the documentation."""
-    found = re.search(rf"^\s*{part}: (.+?)(?:\.\s|$)", inspect.getdoc(EnvSpec) or "", re.MULTILINE)
-    return f"add {part}=...: {found[1].strip()}" if found else f"add {part}=..."
+def spec_assignment(text: str) -> ast.Assign | ast.AnnAssign | None:
+    """Return the statement of a module that assigns SPEC, if there is one."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            if any(isinstance(item, ast.Name) and item.id == "SPEC" for item in targets):
+                return node
+    return None
 
 
 def line_of(text: str, part: str) -> int:
-    """Line of an argument in the assignment of SPEC, else of the assignment, else 1."""
-    for node in ast.parse(text).body:
-        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-        if not any(isinstance(item, ast.Name) and item.id == "SPEC" for item in targets):
-            continue
-        value = getattr(node, "value", None)
-        if isinstance(value, ast.Call):
-            for keyword in value.keywords:
-                if keyword.arg == part:
-                    return keyword.value.lineno
-        return node.lineno
-    return 1
+    """Return the line of an argument in the assignment of SPEC; else of the assignment; else 1."""
+    node = spec_assignment(text)
+    keywords = node.value.keywords if node and isinstance(node.value, ast.Call) else []
+    lines = [keyword.value.lineno for keyword in keywords if keyword.arg == part]
+    return lines[0] if lines else node.lineno if node else 1

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ast
-import contextlib
 import dataclasses
 import inspect
 import itertools
 import linecache
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from os import PathLike, fspath
@@ -21,13 +20,14 @@ from promptpo.common.files import NotText, read_source
 from promptpo.common.plaintext import clean_line, control_character
 from promptpo.errors import SpecError
 from promptpo.spec.calls import CALL, IMPORT, activity
-from promptpo.spec.catalog import Entry, Member, find, name_of
+from promptpo.spec.catalog import Member, find, name_of
 from promptpo.spec.definition import EnvSpec, Field
 from promptpo.spec.importing import (
     LIMIT,
     import_file,
     import_text,
     line_of,
+    spec_assignment,
     text_file,
 )
 from promptpo.spec.source import PartError
@@ -46,61 +46,32 @@ def load_spec(ref: str | Path, *, published: bool = False, limit: float = LIMIT)
         SpecError: no such spec, it cannot be imported, or one of its parts is missing or wrong.
     """
     plain = str(ref).removesuffix(PUBLISHED)
-    spec = _loaded(plain, limit)
+    entry = find(plain)
+    try:
+        if isinstance(entry, Member):
+            path, name, origin, where = None, name_of(entry.ref), entry.family.origin, entry.ref
+            text = entry.family.source(entry.name)
+            module = import_text(text, entry.ref, name, entry.family.package)
+        else:
+            path, name, origin, where = entry.path, entry.name, entry.origin, str(entry.path)
+            text = _text_of(entry.path)
+            _check_visible(entry.path, text)
+            module = import_file(entry.path, limit, entry.module)
+        spec = _checked(module, where, text)
+    except SpecError as error:
+        if not origin:
+            raise
+        raise SpecError(f"{error} (installed by {origin})") from error
+    title = spec.title or spec.name or name
+    spec = replace(spec, name=spec.name or name, title=title, path=path, ref=entry.ref)
     return published_form(spec) if published or plain != str(ref) else spec
 
 
-def _loaded(ref: str, limit: float) -> EnvSpec:
-    """The spec as its file has it."""
-    found = find(ref)
-    if isinstance(found, Member):
-        return _of_member(found)
-    text = _text_of(found.path)
-    _check_visible(found.path, text)
-    with _naming(found):
-        spec = _checked(import_file(found.path, limit, found.module), str(found.path), text)
-    return replace(_named(spec, found.name), path=found.path, ref=found.ref)
-
-
-def _of_member(found: Member) -> EnvSpec:
-    """The spec of a family's member, from the text that the family writes."""
-    ref, entry = found.ref, found.family.entry
-    with _naming(entry):
-        text = found.family.source(found.name)
-        module = import_text(text, ref, name_of(ref), entry.package)
-        spec = _checked(module, ref, text)
-    return replace(_named(spec, name_of(ref)), ref=ref)
-
-
-@contextlib.contextmanager
-def _naming(entry: Entry) -> Iterator[None]:
-    """What is wrong with a spec of an installed package is said with the package's name."""
-    try:
-        yield
-    except SpecError as error:
-        if not entry.origin:
-            raise
-        raise SpecError(f"{error} (installed by {entry.origin})") from error
-
-
 def spec_text(spec: EnvSpec) -> str:
-    """Text of the module that a loaded spec came from."""
+    """Return the text of the module that a loaded spec came from."""
     if spec.path is not None:
         return _text_of(spec.path)
     return "".join(linecache.getlines(text_file(spec.ref.removesuffix(PUBLISHED))))
-
-
-def _check_visible(path: Path, text: str) -> None:
-    """Raise SpecError where a reader of the file, or of its name, does not see what it holds."""
-    name = clean_line(path.name)
-    if name != path.name:
-        raise SpecError(f"{name}: the file's name holds a control character; rename it")
-    if found := control_character(text):
-        line, character = found
-        raise SpecError(
-            f"{path}:{line}: the control character {character}, which a reader does not see; leave"
-            " it out, or write it as an escape in a string"
-        )
 
 
 def _text_of(path: Path) -> str:
@@ -110,6 +81,18 @@ def _text_of(path: Path) -> str:
         raise SpecError(str(error)) from None
     except OSError as error:
         raise SpecError(f"{path}: cannot be read ({error.strerror})") from None
+
+
+def _check_visible(path: Path, text: str) -> None:
+    """Raise SpecError where a reader of the file, or of its name, does not see what it holds."""
+    name = clean_line(path.name)
+    if name != path.name:
+        raise SpecError(f"{name}: the file's name holds a control character; rename it")
+    if character := control_character(text):
+        raise SpecError(
+            f"{path}:{character[0]}: the control character {character[1]}, which a reader does not"
+            " see; leave it out, or write it as an escape in a string"
+        )
 
 
 def _checked(module: ModuleType, where: str, text: str) -> EnvSpec:
@@ -140,9 +123,7 @@ def _checked(module: ModuleType, where: str, text: str) -> EnvSpec:
     )
 
 
-def _named(spec: EnvSpec, name: str) -> EnvSpec:
-    return replace(spec, name=spec.name or name, title=spec.title or name)
-
+# --- Objects --------------------------------------------------------------------------------------
 
 #: A spec as callers may give it: a file, a name, ``family:member``, or the object.
 SpecLike: TypeAlias = str | PathLike[str] | EnvSpec
@@ -158,7 +139,7 @@ _WRAPPED = ("func", "args", "keywords", "fget", "fset", "__func__", "__self__")
 
 
 def loaded_spec(spec: SpecLike, *, published: bool = False, limit: float = LIMIT) -> EnvSpec:
-    """The loaded spec that a file, a name or an object stands for.
+    """Return the loaded spec that a file, a name or an object stands for.
 
     Environments run in processes of their own, which import the spec from its file. An object
     therefore has to be the ``SPEC`` of a file: one that ``load_spec`` returned, or one of a module
@@ -202,15 +183,10 @@ def _file_of(spec: EnvSpec) -> str:
 def _makes_spec(file: str) -> bool:
     """Return whether a module assigns SPEC; others import it, or give it one more name."""
     try:
-        tree = ast.parse(read_source(Path(file)))
+        node = spec_assignment(read_source(Path(file)))
     except (OSError, NotText, SyntaxError):
         return False
-    return any(
-        isinstance(node, ast.Assign | ast.AnnAssign)
-        and not isinstance(node.value, ast.Name | ast.Attribute)
-        and "SPEC" in {getattr(t, "id", "") for t in getattr(node, "targets", [node])[:1]}
-        for node in ast.walk(tree)
-    )
+    return node is not None and not isinstance(node.value, ast.Name | ast.Attribute)
 
 
 def _difference(a: EnvSpec, b: EnvSpec) -> str:
@@ -250,14 +226,10 @@ def _state(value: object) -> object:
         return (value.__code__, value.__defaults__, value.__kwdefaults__, cells)
     if isinstance(value, type):
         own = {k: v for k, v in vars(value).items() if isinstance(v, _WRITTEN)}
-        return (value.__qualname__, value.__bases__, _without_module(own))
+        return (value.__qualname__, value.__bases__, {**own, "__module__": ""})
     if isinstance(value, partial | property | MethodType | staticmethod | classmethod):
         return [getattr(value, name, None) for name in _WRAPPED]
+    # The module's name is left out: it differs with the way in which it was imported.
     if attributes := getattr(value, "__dict__", None):
-        return _without_module(attributes)
+        return {**attributes, "__module__": ""}
     return "" if type(value).__repr__ is object.__repr__ else repr(value)
-
-
-def _without_module(own: Mapping[str, object]) -> dict[str, object]:
-    """Return attributes without the module's name, which is another for each way to import."""
-    return {name: value for name, value in own.items() if name != "__module__"}

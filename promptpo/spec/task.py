@@ -18,6 +18,7 @@ from promptpo.spec.calls import (
     UnsupportedSpace,
     activity,
     raised,
+    raising_faults,
     reraise_interrupt,
 )
 from promptpo.spec.definition import Env, EnvSpec, Flat, Raw, Space
@@ -42,56 +43,6 @@ if TYPE_CHECKING:
     SandboxAction: TypeAlias = sandbox.Box | sandbox.Discrete | sandbox.MultiDiscrete
 
 
-class ActionCodec:
-    """Turns rows of float64 into actions of a Gymnasium space; ``size`` is the length of a row."""
-
-    def __init__(self, space: Space) -> None:
-        from gymnasium import spaces
-
-        self.size = int(np.prod(space.shape or ()))
-        self._space = space
-        self._is_number = isinstance(space, spaces.Discrete)
-        # Integers need no clipping: the sandbox lets no other through.
-        self._low, self._high = np.full(self.size, -np.inf), np.full(self.size, np.inf)
-        if isinstance(space, spaces.Box):
-            self._low = space.low.astype(np.float64).reshape(-1)
-            self._high = space.high.astype(np.float64).reshape(-1)
-        elif not isinstance(space, spaces.Discrete | spaces.MultiDiscrete | spaces.MultiBinary):
-            raise UnsupportedSpace(
-                f"action space {type(space).__name__} is not supported; let make() wrap the "
-                "environment so that its actions are Discrete, MultiDiscrete or Box"
-            )
-
-    @property
-    def description(self) -> SandboxAction:
-        """The space as the sandbox checks actions against it."""
-        from gymnasium import spaces
-
-        import sandbox
-
-        space = self._space
-        if isinstance(space, spaces.Discrete):
-            return sandbox.Discrete(int(space.n), int(space.start))
-        if isinstance(space, spaces.Box):
-            return sandbox.Box(tuple(space.shape))
-        if isinstance(space, spaces.MultiBinary):
-            return sandbox.MultiDiscrete((2,) * self.size)
-        starts = tuple(int(start) for start in np.ravel(space.start))
-        return sandbox.MultiDiscrete(tuple(int(n) for n in np.ravel(space.nvec)), starts)
-
-    def received(self, row: Flat) -> Flat:
-        """Return the row that the environment gets: a copy, clipped to the bounds of a Box."""
-        return np.asarray(np.minimum(np.maximum(row, self._low), self._high))
-
-    def decode(self, rows: Flat) -> tuple[list[Any], list[int]]:
-        """The actions of some rows, shape ``(k, size)``, and which rows a Box has clipped."""
-        if self._is_number:
-            return rows[:, 0].astype(np.int64).tolist(), []
-        inside = np.minimum(np.maximum(rows, self._low), self._high)
-        clipped = (inside != rows).any(axis=1).nonzero()[0].tolist()
-        return list(inside.reshape(-1, *self._space.shape).astype(self._space.dtype)), clipped
-
-
 class Task:
     """One environment instance; lives in a trusted worker, is used by one thread at a time.
 
@@ -102,6 +53,7 @@ class Task:
         info: the latest step's ``info``.
         steps: steps of the episode so far, the one under way included.
         observation_size: length of the flat observations.
+        action_size: length of an action row.
         horizon: steps after which an episode is truncated.
     """
 
@@ -111,14 +63,16 @@ class Task:
         self.raw: Raw = None
         self.info: Mapping[str, Any] = {}
         self.observation_size = observation_size(spec.observation)
+        self.action_size = int(np.prod(env.action_space.shape or ()))
         self.horizon = spec.horizon
+        self.steps = 0
         self._owner = env
-        self._codec = ActionCodec(env.action_space)
+        self._space = env.action_space
+        self._is_number, self._low, self._high = _action_bounds(self._space, self.action_size)
         self._flat = flat_function(spec, self.env)
         self._zeros = np.zeros(self.observation_size)
         self._step = self.env.step
         self._success = spec.success
-        self.steps = 0
         activity.add(self)
 
     @classmethod
@@ -129,32 +83,46 @@ class Task:
             SpecError: it does not construct, a package or a member of the environment is
                 missing, or a space is not supported.
         """
-        with activity.call(MAKE):
+        words = "the environment does not construct"
+        with activity.call(MAKE), raising_faults(spec, words):
             try:
                 env = spec.make()
                 require_members(spec, env)
                 return cls(spec, env)
-            except SpecError:
-                raise
             except UnsupportedSpace as error:
                 raise SpecError(f"{spec.where}: {error}") from error
-            except BaseException as error:
-                reraise_interrupt(error)
-                raise raised(spec, "the environment does not construct", error) from error
 
     @property
     def action(self) -> SandboxAction:
         """The action space, as ``Box``, ``Discrete`` or ``MultiDiscrete`` of ``sandbox``."""
-        return self._codec.description
+        from gymnasium import spaces
 
-    @property
-    def action_size(self) -> int:
-        """Length of an action row."""
-        return self._codec.size
+        import sandbox
+
+        space = self._space
+        if isinstance(space, spaces.Discrete):
+            return sandbox.Discrete(int(space.n), int(space.start))
+        if isinstance(space, spaces.Box):
+            return sandbox.Box(tuple(space.shape))
+        if isinstance(space, spaces.MultiBinary):
+            return sandbox.MultiDiscrete((2,) * self.action_size)
+        starts = tuple(int(start) for start in np.ravel(space.start))
+        return sandbox.MultiDiscrete(tuple(int(n) for n in np.ravel(space.nvec)), starts)
 
     def received(self, action: Flat) -> Flat:
-        """The action row as the environment receives it: a copy, clipped to the bounds."""
-        return self._codec.received(action)
+        """Return the action row as the environment receives it: a copy, clipped to the bounds."""
+        return np.asarray(np.minimum(np.maximum(action, self._low), self._high))
+
+    def decoded(self, actions: Flat) -> tuple[list[Any], list[int]]:
+        """Return actions as ``advance`` takes them, of rows of shape ``(k, action_size)``.
+
+        With them come the numbers of the rows that lay outside a Box, and were clipped to it.
+        """
+        if self._is_number:
+            return actions[:, 0].astype(np.int64).tolist(), []
+        inside = np.minimum(np.maximum(actions, self._low), self._high)
+        clipped = (inside != actions).any(axis=1).nonzero()[0].tolist()
+        return list(inside.reshape(-1, *self._space.shape).astype(self._space.dtype)), clipped
 
     def reset(self, seed: int, life: int | None = None) -> Flat:
         """Start the episode of a seed (0 or more); the same seed gives the same episode.
@@ -169,18 +137,14 @@ class Task:
         """
         activity.begin(RESET)
         self.steps = 0
-        try:
+        with raising_faults(self.spec, "the environment cannot be reset"):
             if self.spec.new_life is not None:
                 self.spec.new_life(self.env, life_seed(seed, life or self.spec.life))
             self.raw = observation_of_reset(self.spec, self.env, seed)
-            flat = self._flat(self.raw)
-        except SpecError:
-            raise
-        except BadValue as error:
-            raise self._misfilled("reset", error) from error
-        except BaseException as error:
-            reraise_interrupt(error)
-            raise raised(self.spec, "the environment cannot be reset", error) from error
+            try:
+                flat = self._flat(self.raw)
+            except BadValue as error:
+                raise self._misfilled("reset", error) from error
         activity.begin(STEP)
         if len(flat) != self.observation_size:
             raise self._missized(flat)
@@ -200,17 +164,10 @@ class Task:
                 Gymnasium's form, or the reward is not finite.
         """
         try:
-            (decoded,), _ = self._codec.decode(np.reshape(action, (1, self.action_size)))
+            (decoded,), _ = self.decoded(np.reshape(action, (1, self.action_size)))
         except ValueError as error:  # a row of another size
             raise raised(self.spec, "step failed", error) from error
         return self.advance(decoded)
-
-    def decoded(self, actions: Flat) -> tuple[list[Any], list[int]]:
-        """Rows of actions, shape ``(k, action_size)``, as ``advance`` takes them.
-
-        With them come the numbers of the rows that lay outside a Box, and were clipped to it.
-        """
-        return self._codec.decode(actions)
 
     def advance(self, action: object) -> tuple[Flat, float, bool, bool, bool | None]:
         """As ``step``, with an action as the environment takes it."""
@@ -267,14 +224,10 @@ class Task:
         Raises:
             SpecError: the environment raised.
         """
-        with activity.call(CLOSE):
-            try:
-                close = getattr(self._owner, "close", None)
-                if close is not None:
-                    close()
-            except BaseException as error:
-                reraise_interrupt(error)
-                raise raised(self.spec, "the environment cannot be closed", error) from error
+        with activity.call(CLOSE), raising_faults(self.spec, "the environment cannot be closed"):
+            close = getattr(self._owner, "close", None)
+            if close is not None:
+                close()
 
     def _require_sound(self, flat: Flat, reward: float) -> None:
         if len(flat) != self.observation_size:
@@ -315,6 +268,25 @@ class Task:
 
     def _location(self, method: str) -> str:
         return method_location(self.spec, self.env, method)
+
+
+def _action_bounds(space: Space, size: int) -> tuple[bool, Flat, Flat]:
+    """Return whether actions are numbers, and the bounds of each element of a row.
+
+    Only a Box has any: integers need no clipping, as the sandbox lets no others through.
+    """
+    from gymnasium import spaces
+
+    if isinstance(space, spaces.Box):
+        low, high = (end.astype(np.float64).reshape(-1) for end in (space.low, space.high))
+        return False, low, high
+    if not isinstance(space, spaces.Discrete | spaces.MultiDiscrete | spaces.MultiBinary):
+        raise UnsupportedSpace(
+            f"action space {type(space).__name__} is not supported; let make() wrap the "
+            "environment so that its actions are Discrete, MultiDiscrete or Box"
+        )
+    discrete = isinstance(space, spaces.Discrete)
+    return discrete, np.full(size, -np.inf), np.full(size, np.inf)
 
 
 def _without_idle_wrappers(env: Env, horizon: int) -> Env:

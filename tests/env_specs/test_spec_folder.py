@@ -5,7 +5,7 @@ from pathlib import Path
 
 import env_specs
 from promptpo.spec import EnvSpec, load_spec
-from promptpo.spec.catalog import Family, shipped
+from promptpo.spec.catalog import shipped
 
 FOLDER = Path(env_specs.__file__).parent
 
@@ -17,8 +17,8 @@ def test_every_module_at_the_top_is_a_spec_or_a_family():
     for entry in found.specs:
         assert isinstance(load_spec(entry.name), EnvSpec), entry.name
     for entry in found.families:
-        assert Family(entry).title, entry.name
-        assert callable(Family(entry).module.members), entry.name
+        assert entry.title, entry.name
+        assert callable(entry.members), entry.name
 
 
 def test_every_folder_at_the_top_is_a_package_that_says_what_it_holds():

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from promptpo.export.spec_copy import bundle_files
+from promptpo.export.folder import bundle_files
 from promptpo.spec import SpecError, bundle, load_spec, shipped_specs, spec_text
-from promptpo.spec.bundle import bundle_of
-from promptpo.spec.importing import MANIFEST, check_intact, read_manifest
+from promptpo.spec.bundle import bundle_of, check_intact
+from promptpo.spec.importing import MANIFEST, read_manifest
 
 HORIZON = ("horizon=50", "horizon=STEPS")
 

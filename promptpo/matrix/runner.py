@@ -18,7 +18,7 @@ from typing import IO, Any, TextIO
 
 from promptpo.common.interrupts import heard_by
 from promptpo.errors import EXIT_INTERRUPTED
-from promptpo.llm.turns import TURNS
+from promptpo.llm.waiting import TURNS
 from promptpo.matrix.overview import Overview, Statuses, open_overview
 from promptpo.matrix.plan import Plan, PlanFolder, PlannedRun, as_flags
 from promptpo.rollout.cores import available_cores

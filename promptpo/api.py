@@ -168,7 +168,7 @@ def evaluate(
     from promptpo.evaluation import score, settings_for
 
     players = [_player_of(policy)]
-    configs = settings_for(players, given, tell=partial(warnings.warn, stacklevel=3))
+    configs = settings_for(players, given, notify=partial(warnings.warn, stacklevel=3))
     (evaluation,) = run_to_end(score(players, configs))
     return evaluation
 

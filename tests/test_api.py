@@ -4,21 +4,18 @@ import inspect
 import os
 import subprocess
 import sys
-import types
 from pathlib import Path
-from typing import Literal, get_args, get_origin, get_type_hints
 
 import pytest
 from own_cartpole import own_cartpole
 from scripted import BAD, GOOD, replies, run
 
 import promptpo
+from promptpo.config import PRESETS
 from promptpo.errors import RunError, SpecError, UsageError
-from promptpo.run import settings as options
+from promptpo.run.settings import fields
 
 ROOT = Path(promptpo.__file__).parents[1]
-#: The settings of every run, and the options of the default method.
-SETTINGS = options.fields()
 
 
 def test_all_public_names_are_listed_and_there():
@@ -46,27 +43,17 @@ def test_an_unknown_name_is_an_attribute_error():
         promptpo.optimise  # noqa: B018 - the attribute is what is tested
 
 
-@pytest.mark.parametrize("name", sorted(SETTINGS.keys() - {"spec"}))
-def test_every_setting_is_a_typed_argument_of_optimize(name):
-    parameter = inspect.signature(promptpo.optimize).parameters[name]
-    assert parameter.kind is inspect.Parameter.KEYWORD_ONLY
-    assert parameter.default is None
-    hint = get_type_hints(promptpo.optimize)[name]
-    kinds = set(get_args(hint)) - {types.NoneType}
-    choices = SETTINGS[name].metadata["choices"]
-    literals = {v for kind in kinds if get_origin(kind) is Literal for v in get_args(kind)}
-    words = {"auto"} if SETTINGS[name].metadata["auto"] else set()
-    if literals - words:
-        assert literals == set(choices)
-    else:
-        assert literals == words
-        assert options.value_type(name) in kinds
-
-
-def test_the_presets_are_named_in_the_signature():
-    hint = get_type_hints(promptpo.optimize)["preset"]
-    literals = {v for kind in get_args(hint) for v in get_args(kind)}
-    assert literals == set(options.PRESETS)
+def test_the_settings_are_arguments_by_name():
+    arguments = inspect.signature(promptpo.optimize).parameters
+    assert next(iter(arguments)) == "spec"
+    assert fields().keys() | {"resume", "on_event", "progress", "preset", "options"} == {*arguments}
+    assert arguments["rounds"].default == 5
+    assert all(repr(name) in arguments["preset"].annotation for name in PRESETS)
+    arguments = inspect.signature(promptpo.evaluate).parameters
+    assert list(arguments)[:2] == ["policy", "spec"]
+    assert {"episodes", "seed", "workers", "act_timeout"} <= {*arguments}
+    with pytest.raises(TypeError, match="unexpected argument 'rounds'"):
+        promptpo.evaluate("zero", "cartpole", rounds=3)
 
 
 @pytest.mark.parametrize(

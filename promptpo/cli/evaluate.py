@@ -8,7 +8,7 @@ import re
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from promptpo.cli import runs
 from promptpo.cli.parser import PLAYING_NOTE, Parser, add_out, add_playing
@@ -20,7 +20,7 @@ from promptpo.errors import PromptPOError, UsageError
 from promptpo.ui.tables import console_of
 
 if TYPE_CHECKING:
-    from promptpo.evaluation import Player, PolicyComparison
+    from promptpo.evaluation import PolicyComparison, Transfer
 
 NOTE = f"""\
 expert, random and zero are what every task has: its expert, if it has one, random actions and zero
@@ -35,7 +35,7 @@ score was not the body that it was written for.
 
 
 def parser() -> Parser:
-    """The policies, and how they are evaluated."""
+    """Return a parser of the policies, and of how they are evaluated."""
     p = Parser("eval", epilog=NOTE)
     p.add_argument(
         "policies",
@@ -73,7 +73,7 @@ def main(arguments: argparse.Namespace) -> int:
         given["spec"] = ref
     if on is not None and (kept or len(words) > 1):
         raise UsageError("--on: takes one policy, and keeps nothing; leave out the rest")
-    from promptpo.evaluation import PolicyComparison, find_player, keep, score, settings_for
+    from promptpo.evaluation import PolicyComparison, find_player, score, settings_for, transfer
     from promptpo.run.loop import run_to_end
 
     find_run = partial(runs.find, out=out)
@@ -81,51 +81,36 @@ def main(arguments: argparse.Namespace) -> int:
     if kept and not any(player.run for player in players):
         raise UsageError("--keep: none of these is the best policy of a run; leave it out")
     if on is not None:
-        return _transfer(players[0], on, given, as_json=as_json)
+        transferred = run_to_end(transfer(players[0], on, given, _note))
+        say(_json(transferred) if as_json else transferred)
+        return 1 if transferred.error else 0
     settings = settings_for(players, given, _note)
     evaluations = run_to_end(score(players, settings))
-    found = PolicyComparison(tuple(evaluations))
+    comparison = PolicyComparison(tuple(evaluations))
     if as_json:
-        say(json.dumps(found.as_dict(), indent=2, allow_nan=False))
+        say(_json(comparison))
+    elif len(evaluations) > 1:
+        with named(output()):
+            comparison.print(console_of(output()))
+    elif error := evaluations[0].error:
+        raise PromptPOError(error)
     else:
-        _print(found)
-    for file in keep(found) if kept else ():
+        say(evaluations[0])
+    for file in comparison.keep() if kept else ():
         say(f"{'kept':11}  {text.near_path(file)}", sys.stderr if as_json else output())
     return 1 if any(evaluation.error for evaluation in evaluations) else 0
 
 
-def _transfer(player: Player, on: str, given: dict[str, Any], *, as_json: bool) -> int:
-    """Score one policy on its own task and on a twin's world; return the exit code."""
-    from promptpo.evaluation.transfer import transfer
-    from promptpo.run.loop import run_to_end
-
-    found = run_to_end(transfer(player, on, given, _note))
-    if as_json:
-        say(json.dumps(found.as_dict(), indent=2, allow_nan=False))
-    else:
-        for label, words in found.rows():
-            say(f"{label:11}  {words}")
-    return 1 if found.error else 0
+def _json(result: PolicyComparison | Transfer) -> str:
+    return json.dumps(result.as_dict(), indent=2, allow_nan=False)
 
 
 def _note(words: str) -> None:
     say(f"promptpo: {words}", sys.stderr)
 
 
-def _print(found: PolicyComparison) -> None:
-    """Print one policy's score as lines, several as tables."""
-    if len(found.evaluations) > 1:
-        with named(output()):
-            found.print(console_of(output()))
-        return
-    (evaluation,) = found.evaluations
-    if evaluation.error:
-        raise PromptPOError(evaluation.error)
-    say(evaluation)
-
-
 def _is_task(word: str) -> bool:
-    """Whether the last of several words is a spec: no policy, and no run by a path of its own."""
+    """Return whether the last of several words is a spec: no policy, and no path of a run."""
     from promptpo.spec import shipped_specs
 
     for path in (Path(word), Path(f"{word}.py")):

@@ -146,10 +146,10 @@ class Parser(argparse.ArgumentParser):
         name = word if word in settings else word.removeprefix("no_")
         own = config.fields(RunConfig)
         if "--set" in self._option_string_actions and (
-            (name in own and name not in config.OPTIONS) or owners_of(name)
+            (name in own and (name not in config.OPTIONS or name != word)) or owners_of(name)
         ):
-            on = "true" if settings[name].kind is bool else "VALUE"
-            value = on if name == word else "false"
+            switch = name in settings and settings[name].kind is bool
+            value = "false" if name != word else "true" if switch else "VALUE"
             where = "" if name in own else f", with --method {owners_of(name)}"
             return f"unknown option '{option}'; write --set {name}={value}{where}"
         # Without their dashes, which would make any two short options look alike.

@@ -14,10 +14,8 @@ import numpy as np
 
 from promptpo.common import text
 from promptpo.comparison.curves import AXES, Axis, Curve, curve
-from promptpo.comparison.groups import Group, Panel
-from promptpo.comparison.history import History, read_history
-from promptpo.comparison.measures import Measure, value
-from promptpo.comparison.scores import SampleScore, sample_score
+from promptpo.comparison.groups import Group, History, Panel, read_history
+from promptpo.comparison.scores import Measure, SampleScore, sample_score, value
 from promptpo.errors import PromptPOError
 from promptpo.matrix.statistics import (
     AGGREGATES,
@@ -398,10 +396,8 @@ class BenchResults:
                 " of the episodes, not of the model."
             )
         for spec in self.suite.specs:
-            if (
-                len({r.header.get("spec", {}).get("sha") for run, r in read if run.spec == spec})
-                > 1
-            ):
+            files = {r.header.get("spec", {}).get("sha") for run, r in read if run.spec == spec}
+            if len(files) > 1:
                 yield (
                     f"{spec}: its file has changed between the runs; they are not on the same task."
                 )

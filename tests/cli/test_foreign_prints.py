@@ -51,7 +51,9 @@ def test_every_line_of_a_run_that_is_followed_is_json(tmp_path):
     spec = write(tmp_path / "room.py", in_step=PRINTS["a descriptor"], **noise)
     few = {"rounds": 1, "candidates": 1, "episodes": 2, "test-episodes": 2, "workers": 1}
     options = [f"--{name}={value}" for name, value in few.items()]
-    done = promptpo(spec, "--model", "builtin", *options, "--no-tune", "--json", "--out", tmp_path)
+    done = promptpo(
+        spec, "--model", "builtin", *options, "--set", "tune=false", "--json", "--out", tmp_path
+    )
     assert done.returncode == 0
     assert len([json.loads(line) for line in done.stdout.splitlines()]) > 5
     assert "room: NOISE 3" in done.stderr

@@ -73,6 +73,7 @@ def test_every_setting_is_an_option_or_given_by_set() -> None:
         (["--set", "fact=true", "cartpole"], "unknown setting 'fact'; did you mean 'facts'?"),
         (["--set", "methods=1"], "unknown setting 'methods'; did you mean 'method'?"),
         (["eval", "x", "--set", "facts=true"], "unknown setting 'facts'; known settings: spec, "),
+        (["--no-tune"], "unknown option '--no-tune'; write --set tune=false"),
         (["--no-facts"], "unknown option '--no-facts'; write --set facts=false"),
         (["eval", "x", "--policy-seed", "1"], "write --set policy_seed=VALUE"),
         (["--spec", "a\nb.py"], "spec must not hold control characters (a line break): 'a\\nb.py'"),

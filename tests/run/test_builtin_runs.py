@@ -60,7 +60,7 @@ def test_the_list_of_runs_says_so(finished):
 
 def test_the_terminal_says_so_too(tmp_path, capsys):
     few = ("--rounds", "1", "--candidates", "1", "--episodes", "1", "--test-episodes", "1")
-    how = ("--no-tune", "--workers", "1", "--out", str(tmp_path))
+    how = ("--set", "tune=false", "--workers", "1", "--out", str(tmp_path))
     assert main(["nim", "--model", "builtin", *few, *how]) == 0
     said = capsys.readouterr().out
     assert "builtin (a synthesizer of standard structures; no language model)" in said

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def parser() -> Parser:
-    """The specs, and how much is played."""
+    """Return the parser: the specs, and how much is played."""
     p = Parser("check")
     words = "spec files, names of shipped specs, family:member; 'family:' is all of its members"
     add_specs(p, words, several=True)

@@ -15,7 +15,7 @@ from promptpo.errors import SpecError, UsageError
 
 
 def parser() -> Parser:
-    """The environment, and where the file goes."""
+    """Return the parser: the environment, and the file."""
     p = Parser("new")
     p.add_argument(
         "name",
@@ -57,7 +57,7 @@ def main(arguments: argparse.Namespace) -> int:
 
 
 def own_of(name: str, file: Path) -> str:
-    """The text of a file with an environment called ``name``. Raises UsageError."""
+    """Return the text of a file with an environment called ``name``. Raises UsageError."""
     from promptpo.spec.drafts import own_source
 
     if _is_known(file.stem):
@@ -75,15 +75,15 @@ def own_of(name: str, file: Path) -> str:
 
 
 def _is_known(module: str) -> bool:
-    """Whether Python or an installed package has a module of this name."""
+    """Return whether Python or an installed package has a module of this name."""
     if module in sys.stdlib_module_names:
         return True
-    found = importlib.util.find_spec(module) if module.isidentifier() else None
-    return bool(found and found.origin and "site-packages" in Path(found.origin).parts)
+    spec = importlib.util.find_spec(module) if module.isidentifier() else None
+    return bool(spec and spec.origin and "site-packages" in Path(spec.origin).parts)
 
 
 def draft_of(env_id: str) -> str:
-    """The text of the file. Raises SpecError where the environment cannot be a spec."""
+    """Return the text of the file. Raises SpecError where the environment cannot be a spec."""
     import difflib
 
     from promptpo.spec import UnknownMember, Unsuitable
@@ -101,7 +101,7 @@ def draft_of(env_id: str) -> str:
 
 
 def next_steps(file: Path, *, own: bool) -> str:
-    """What to do with the file."""
+    """Return the steps that follow, one a line."""
     unfinished = "the reward is to be filled in; say better what the fields mean"
     edit = "make it your task" if own else unfinished
     steps = [

@@ -27,7 +27,7 @@ _SHOWN = (
 
 
 def parser() -> Parser:
-    """The spec, and the settings that show in a prompt."""
+    """Return the parser: the spec, and the settings that show in a prompt."""
     p = Parser("prompt")
     add_specs(p)
     add_settings(p, ("spec", *_SHOWN), methods=True)

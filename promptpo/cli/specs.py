@@ -24,8 +24,8 @@ def add_specs(to: argparse._ActionsContainer, words: str = "", *, several: bool 
 
 def given_specs(arguments: argparse.Namespace) -> list[str]:
     """Take the specs out of the arguments. Raises UsageError where both ways name one."""
-    found: list[str] | str | None = vars(arguments).pop("specs")
-    words = [found] if isinstance(found, str) else found or []
+    named: list[str] | str | None = vars(arguments).pop("specs")
+    words = [named] if isinstance(named, str) else named or []
     option: str | None = vars(arguments).pop("spec", None)
     if option is None:
         return words
@@ -35,12 +35,12 @@ def given_specs(arguments: argparse.Namespace) -> list[str]:
 
 
 def given_spec(arguments: argparse.Namespace) -> str:
-    """The one spec of a command that takes no more; empty where none is given."""
+    """Return the one spec of a command that takes no more; empty where there is none."""
     return "".join(given_specs(arguments))
 
 
 def is_spec(word: str) -> bool:
-    """Whether a word that is no command can be meant as a spec: a file, a member or a name."""
+    """Return whether a word that is no command can be a spec: a file, a member or a name."""
     from promptpo.spec import known_specs
 
     like_one = word.endswith(".py") or "/" in word or ":" in word
@@ -48,13 +48,13 @@ def is_spec(word: str) -> bool:
 
 
 def neither(word: str) -> UsageError:
-    """The complaint of a word that is no command and no spec, with the nearest of both."""
+    """Return the error for a word that is no command and no spec, with the nearest of both."""
     from promptpo.spec import known_specs
 
-    known = {**dict.fromkeys(known_specs(), "the spec "), **dict.fromkeys(COMMANDS, "")}
-    near = difflib.get_close_matches(word, known, 1, 0.6)
+    kinds = {**dict.fromkeys(known_specs(), "the spec "), **dict.fromkeys(COMMANDS, "")}
+    near = difflib.get_close_matches(word, kinds, 1, 0.6)
     hint = (
-        f"did you mean {known[near[0]]}'{near[0]}'?"
+        f"did you mean {kinds[near[0]]}'{near[0]}'?"
         if near
         else "`promptpo help` shows the commands, `promptpo list` the specs"
     )

@@ -68,7 +68,7 @@ _APPENDED: set[str] = set()
 
 @dataclass(frozen=True)
 class Home:
-    """Where the modules of one spec are looked for.
+    """The folders of one spec's modules.
 
     Attributes:
         root: the folder above the outermost package of the spec, or the spec's own folder.
@@ -162,13 +162,13 @@ def read_manifest(folder: Path) -> Manifest | None:
     """
     file = folder / MANIFEST
     try:
-        found = json.loads(file.read_bytes())
+        data = json.loads(file.read_bytes())
         manifest = Manifest(
-            name=str(found["name"]),
-            module=str(found["module"]),
-            imports=tuple(map(str, found["imports"])),
-            files={str(name): str(value) for name, value in found["files"].items()},
-            left_out=tuple(map(str, found["left_out"])),
+            name=str(data["name"]),
+            module=str(data["module"]),
+            imports=tuple(map(str, data["imports"])),
+            files={str(name): str(value) for name, value in data["files"].items()},
+            left_out=tuple(map(str, data["left_out"])),
         )
     except (FileNotFoundError, NotADirectoryError):
         return None
@@ -199,7 +199,7 @@ def executing(ref: str, limit: float = LIMIT) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _importing(ref: str, where: str, text: Callable[[], str], limit: float) -> Iterator[None]:
-    """As ``executing``; raises SpecError with the line of ``where`` in which something failed."""
+    """Execute as above; raises SpecError with the line of ``where`` in which something failed."""
     try:
         with executing(ref, limit):
             yield

@@ -2,47 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from markupsafe import escape
 
+from promptpo.common.blocks import Cell, Table
 from promptpo.common.plaintext import clean_line
-from promptpo.ui.tables import NUMBERS, Row, Table
 
 
 def heading(text: str) -> str:
-    """A line above a table."""
+    """Return a line above a table."""
     return f"<p><b>{_words(text)}</b></p>"
 
 
 def table(shown: Table) -> str:
-    """A table, without the columns in which no row has anything."""
-    styles = ["right" if shown.header[i] in NUMBERS else "left" for i in shown.used]
+    """Return a table, without the columns in which no row has anything."""
+    used = shown.trimmed()
+    styles = ["right" if numeric else "left" for numeric in used.numeric]
 
-    def line(tag: str, row: Row) -> str:
-        cells = zip((row[i] for i in shown.used), styles, strict=True)
-        return "".join(
-            f'<{tag} style="text-align: {side}">{_words(cell)}</{tag}>' for cell, side in cells
+    def line(tag: str, texts: Iterable[str]) -> str:
+        cells = (
+            f'<{tag} style="text-align: {side}">{_words(text)}</{tag}>'
+            for text, side in zip(texts, styles, strict=True)
         )
+        return f"<tr>{''.join(cells)}</tr>"
 
-    head = f"<thead><tr>{line('th', shown.header)}</tr></thead>" if any(shown.header) else ""
-    rows = "".join(f"<tr>{line('td', row)}</tr>" for row in [*shown.rows, *shown.more])
+    head = f"<thead>{line('th', used.columns)}</thead>" if any(used.columns) else ""
+    rows = "".join(line("td", (cell.text for cell in row)) for row in used.rows)
     return f"<table>{head}<tbody>{rows}</tbody></table>"
 
 
 def facts(rows: Sequence[tuple[str, str]]) -> str:
-    """Labelled lines, as commands print them, as a table without a head."""
-    return table(Table(("", ""), rows))
+    """Return labelled lines, as commands print them, as a table without a head."""
+    return table(Table("", ("", ""), tuple((Cell(name), Cell(words)) for name, words in rows)))
 
 
 def remarks(texts: Sequence[str]) -> str:
-    """A list of remarks; nothing where there are none."""
+    """Return a list of remarks; nothing where there are none."""
     items = "".join(f"<li>{_words(text)}</li>" for text in texts)
     return f"<ul>{items}</ul>" if items else ""
 
 
 def source(code: str, title: str) -> str:
-    """Source code that unfolds."""
+    """Return source code that unfolds."""
     return (
         f"<details><summary>{_words(title)}</summary><pre><code>{escape(code)}</code></pre>"
         "</details>"
@@ -50,5 +52,5 @@ def source(code: str, title: str) -> str:
 
 
 def _words(text: str) -> str:
-    """Words from outside: never markup, and without control characters."""
+    """Return words from outside: never markup, and without control characters."""
     return str(escape(clean_line(text)))

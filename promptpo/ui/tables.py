@@ -3,39 +3,18 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TextIO
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TextIO
 
+from promptpo.common.blocks import Table
 from promptpo.common.plaintext import clean_line
 from promptpo.common.terminal import columns
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-Row = tuple[str, ...]
-
-#: Columns of numbers, by their heads: they are aligned to the right.
-NUMBERS = {
-    *("runs", "seed", "success", "return", "steps", "cost"),
-    *("a - b, 95% interval", "p", "p (Holm)"),
-}
-
 #: Columns of a table as text, where no terminal says otherwise.
 WIDTH = 120
-
-
-class Table(NamedTuple):
-    """Rows under a header; ``more`` are rows of another kind, which are shown faintly."""
-
-    header: Row
-    rows: Sequence[Row]
-    more: Sequence[Row] = ()
-
-    @property
-    def used(self) -> list[int]:
-        """The columns in which some row has something."""
-        rows = [*self.rows, *self.more]
-        return [i for i in range(len(self.header)) if any(row[i] for row in rows)]
 
 
 def console_of(stream: TextIO) -> Console:
@@ -56,7 +35,10 @@ def printed(printer: Callable[[Console], None]) -> str:
 
 
 def print_table(console: Console, table: Table) -> None:
-    """Print the columns of a table that are used, and an empty line."""
+    """Print a table without the columns in which no row has anything, and an empty line.
+
+    Rows whose first cell is of the kind "faint" are dim.
+    """
     from rich import box
     from rich import table as rich_table
 
@@ -64,11 +46,11 @@ def print_table(console: Console, table: Table) -> None:
         box=box.SIMPLE_HEAD, header_style="dim", padding=(0, 1, 0, 0), pad_edge=False,
         show_edge=False,
     )  # fmt: skip
-    for i in table.used:
-        right = table.header[i] in NUMBERS
-        grid.add_column(table.header[i], justify="right" if right else "left", overflow="fold")
-    for number, row in enumerate([*table.rows, *table.more]):
-        style = "dim" if number >= len(table.rows) else None
-        grid.add_row(*(clean_line(row[i]) for i in table.used), style=style)
+    used = table.trimmed()
+    for name, right in zip(used.columns, used.numeric, strict=True):
+        grid.add_column(name, justify="right" if right else "left", overflow="fold")
+    for row, whole in zip(used.rows, table.rows, strict=True):
+        style = "dim" if whole[0].kind == "faint" else None
+        grid.add_row(*(clean_line(cell.text) for cell in row), style=style)
     console.print(grid)
     console.print()

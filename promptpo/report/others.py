@@ -60,7 +60,7 @@ def _view(run: Run, trial: Trial, base: Trial, room: int) -> OtherView:
     met = meeting(run, trial)
     words = headline(trial)
     if met is not None:
-        words += f"; against {met.incumbent.name}: {paired_words(met.told)}"
+        words += f"; against {met.incumbent.name}: {paired_words(met.difference)}"
     old, new = base.candidate.source or "", trial.candidate.source or ""
     diff: tuple[DiffRow, ...] = ()
     apart, cut = "", 0

@@ -252,7 +252,7 @@ def _change(run: Run, winner: Trial, before: Trial | None) -> str:
     if winner.candidate.parents and winner.candidate.kind == "policy":
         return f"; the same text as {winner.candidate.parents[0]}"
     if (met := meeting(run, winner)) is not None:
-        return f"; against {met.incumbent.name}: {paired_words(met.told)}"
+        return f"; against {met.incumbent.name}: {paired_words(met.difference)}"
     if before is None:
         return ""
     new, old = winner.score, before.score

@@ -45,8 +45,8 @@ def against_cell(found: Meeting | None) -> Cell:
     """A policy against the best before it."""
     if found is None:
         return blank()
-    kind = {1: "won", -1: "failed", 0: ""}[found.told.sign]
-    return Cell(paired_words(found.told), found.told.returns.mean, kind=kind)
+    kind = {1: "won", -1: "failed", 0: ""}[found.difference.sign]
+    return Cell(paired_words(found.difference), found.difference.returns.mean, kind=kind)
 
 
 def with_error(run: Rollout | None) -> str:
@@ -79,8 +79,8 @@ def _round_row(run: Run, record: RoundRecord) -> tuple[Cell, ...] | None:
     pooled = best.candidate.pooled
     winner = record.winner
     found = meeting(run, winner) if winner else None
-    told = f"{winner.name}: {paired_words(found.told)}" if winner and found else ""
-    kind = {1: "won", -1: "failed", 0: ""}[found.told.sign] if found else ""
+    told = f"{winner.name}: {paired_words(found.difference)}" if winner and found else ""
+    kind = {1: "won", -1: "failed", 0: ""}[found.difference.sign] if found else ""
     rates, returns = _intervals(pooled)
     count = len(pooled.whole) if pooled else 0
     return (

@@ -10,15 +10,15 @@ from typing import Any
 from promptpo.common import text
 from promptpo.common.terminal import say
 from promptpo.config import RunConfig
-from promptpo.llm.prices import Price, price_of
-from promptpo.llm.settings import BUILTIN
+from promptpo.llm.messages import BUILTIN
+from promptpo.llm.providers import Price, price_of
 from promptpo.matrix.plan import Plan, limits_of
 from promptpo.methods import Demand, find_method
 
 
 def of_run(settings: RunConfig, folder: Path | None) -> int:
     """Print what one run may take: a new one, or the one that is to go on in a folder."""
-    from promptpo.export.spec_copy import spec_of_run
+    from promptpo.export.folder import spec_of_run
     from promptpo.run.phases import forecast
 
     if folder is not None:

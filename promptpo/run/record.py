@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from promptpo.config import RunConfig
 from promptpo.errors import RunError, file_error
-from promptpo.export.spec_copy import keep_spec
+from promptpo.export.folder import keep_spec
 from promptpo.rollout import TaskInfo
 from promptpo.run.services import RunServices
 from promptpo.spec import EnvSpec, layout, spec_text

@@ -82,7 +82,7 @@ def _headline(run: Run, record: RoundRecord, before: Trial | None) -> str:
     if winner.candidate.parents and winner.candidate.kind == "policy":
         words += f"; the same text as {winner.candidate.parents[0]}"
     elif (met := meeting(run, winner)) is not None:
-        words += f"; against {met.incumbent.name}: {paired_words(met.told)}"
+        words += f"; against {met.incumbent.name}: {paired_words(met.difference)}"
     elif before is not None and winner.score == before.score:
         words += f"; the same score as {before.name}"
     elif before is not None:
@@ -158,7 +158,7 @@ def _others(run: Run, record: RoundRecord) -> Iterator[Block]:
 def _difference(run: Run, trial: Trial, base: Trial) -> Iterator[Block]:
     met, words = meeting(run, trial), headline(trial)
     if met is not None:
-        words += f"; against {met.incumbent.name}: {paired_words(met.told)}"
+        words += f"; against {met.incumbent.name}: {paired_words(met.difference)}"
     yield Prose(words, "meta")
     if trial.candidate.notes:
         yield _entries(trial.candidate.notes)
@@ -230,20 +230,6 @@ def _group(trial: Trial, record: RoundRecord) -> Group:
     return Group(trial.name, trial.name, tuple(texts), words)
 
 
-<<<<<<< HEAD
-def _change(run: Run, winner: Trial, before: Trial | None) -> str:
-    """How a winner compares with the best before it where they have met, else with the last."""
-    if winner.candidate.parents and winner.candidate.kind == "policy":
-        return f"; the same text as {winner.candidate.parents[0]}"
-    if (met := meeting(run, winner)) is not None:
-        return f"; against {met.incumbent.name}: {paired_words(met.difference)}"
-    if before is None:
-        return ""
-    new, old = winner.score, before.score
-    if new == old:
-        return f"; the same score as {before.name}"
-    return f"; {'higher' if new > old else 'lower'} than {before.name}, on its own episodes"
-=======
 def call_texts(call: Call, *, prompt: bool = True) -> Iterator[Text]:
     """Yield the last message that was sent, if wanted, and the reply to it."""
     words = call.key.role.replace("_", " ")
@@ -255,4 +241,3 @@ def call_texts(call: Call, *, prompt: bool = True) -> Iterator[Text]:
         reason = call.reply.finish_reason
         ended = "" if reason == "stop" else f" (ended by: {reason})"
         yield Text(f"Reply: {words}{ended}", call.reply.text, f"prompts/{call.key}.reply.md")
->>>>>>> main

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.common import text
 from promptpo.common.blocks import Chart, Mark
-from promptpo.comparison.curves import AXES
-from promptpo.comparison.plot import COLOURS, MARKERS, STYLES, paper_style, saved
+from promptpo.comparison.curves import AXES, COLOURS, MARKERS, STYLES, paper_style, saved
 from promptpo.errors import UsageError
 from promptpo.matrix.page import PageView, number_words, published_tables
 from promptpo.matrix.results import BenchResults

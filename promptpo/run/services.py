@@ -13,10 +13,9 @@ from promptpo.config import RunConfig
 from promptpo.errors import LimitReached
 from promptpo.export.learned import BESIDE
 from promptpo.export.policy_module import BestPolicy
-from promptpo.llm import ReplyMissing
 from promptpo.llm.extraction import ReplyRejected, answer_text, policy_source
 from promptpo.llm.messages import LanguageModel, Message, Reply, Request, as_data, prompt_hash
-from promptpo.llm.recording import reply_event
+from promptpo.llm.recording import ReplyMissing, reply_event
 from promptpo.policies import CoverageRun, Program
 from promptpo.policies.constants import Tunable
 from promptpo.rollout.executor import Executor

@@ -20,8 +20,7 @@ from typing import Any, cast
 
 from promptpo.common.files import write_atomically
 from promptpo.errors import RunError, file_error
-from promptpo.llm.manual_model import as_markdown
-from promptpo.llm.messages import Message
+from promptpo.llm.messages import Message, as_markdown
 from promptpo.store.codec import decode, encode
 from promptpo.store.shapes import Info
 from promptpo.types import Candidate, Key, Trajectory

@@ -11,9 +11,8 @@ from urllib.parse import quote
 
 from promptpo.common import text
 from promptpo.common.blocks import Cell, Chart, Figure, Line, Mark, Scores, Table, num
-from promptpo.comparison.curves import AXES
-from promptpo.comparison.measures import Measure, value
-from promptpo.comparison.plot import AXIS_WORDS
+from promptpo.comparison.curves import AXES, AXIS_WORDS
+from promptpo.comparison.scores import Measure, value
 from promptpo.matrix.results import BenchResults, BenchRun
 from promptpo.matrix.statistics import Estimate
 from promptpo.matrix.suite import Scale, Suite

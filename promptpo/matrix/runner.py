@@ -139,7 +139,7 @@ def _machines(
     if not on_ray(settings):
         yield None, environ
         return
-    from promptpo.rollout.cluster.connection import connect
+    from promptpo.rollout.cluster import connect
 
     address, workers = settings.get("ray_address") or "", settings.get("workers")
     with contextlib.closing(connect(address, workers)) as connection:

@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from promptpo.report.standings import method_tables
 from run_events import START, candidate, digest, rollout, round_end, run, usage
 
-from promptpo.report.tables import method_tables
 from promptpo.store.codec import encode
 from promptpo.store.events import Event
 from promptpo.store.shapes import check_event
@@ -69,9 +69,9 @@ def test_a_page_replaces_a_table_or_adds_its_rows() -> None:
         progress = Progress()
         for one in (FIRST, SECOND):
             progress.apply(event(replace(one, adds=adds)))
-        ((table, words),) = method_tables(progress.record)
+        ((table, words),) = method_tables(progress.record, "")
         assert [row[0].text for row in table.rows] == rows
-        assert (table.columns, table.numeric[0]) == (("Guess", "Odds", "Policy"), False)
+        assert table.columns == (("Guess", False), ("Odds", True), ("Policy", False))
         assert words == "2 guesses"
 
 

@@ -10,8 +10,8 @@ from typing import Any
 from promptpo.common import text
 from promptpo.common.terminal import say
 from promptpo.config import RunConfig
-from promptpo.llm.prices import Price, price_of
-from promptpo.llm.settings import BUILTIN
+from promptpo.llm.messages import BUILTIN
+from promptpo.llm.providers import Price, price_of
 from promptpo.matrix.plan import Plan, limits_of
 from promptpo.methods import Demand, find_method
 

@@ -81,7 +81,7 @@ def main(arguments: argparse.Namespace) -> int:
         say(text.near_path(file))
     if arguments.minari:
         from promptpo.export.minari_dataset import require_minari
-        from promptpo.rollout.apart import apart
+        from promptpo.rollout.watched import apart
 
         require_minari()
         root = arguments.to / "minari" if arguments.to else None

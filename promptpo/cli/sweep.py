@@ -44,8 +44,7 @@ def settings_of_runs(
 
 def begin(specs: Sequence[str], seeds: Sequence[int], layers: Sequence[Mapping[str, Any]]) -> int:
     """Start a run for each spec and seed; return an exit code."""
-    from promptpo.llm.prices import check_priced
-    from promptpo.llm.providers import check_configured
+    from promptpo.llm.providers import check_configured, check_priced
     from promptpo.trackers import check_ready
 
     planned = settings_of_runs(specs, seeds, layers)

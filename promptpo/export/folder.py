@@ -12,7 +12,7 @@ from promptpo.errors import RunError, SpecError, UsageError
 from promptpo.export.learned import BESIDE
 from promptpo.export.policy_file import PolicyFile
 from promptpo.export.policy_module import FILE_MARKER, FOUND_MARKER, MARKER, BestPolicy, template
-from promptpo.llm import find_recording, load_header
+from promptpo.llm.recording import find_recording, load_header
 from promptpo.spec import EnvSpec, load_spec, spec_text
 from promptpo.spec.bundle import Bundle, bundle_of, check_intact
 from promptpo.spec.importing import MANIFEST, read_manifest

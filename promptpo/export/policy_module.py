@@ -15,7 +15,7 @@ from promptpo.common import text
 from promptpo.common.python_text import docstring, parsed
 from promptpo.export.inline import Inlined, NotInlinable, inline
 from promptpo.export.learned import BESIDE, Learned, argument, name_in
-from promptpo.llm.settings import BUILTIN
+from promptpo.llm.messages import BUILTIN
 from promptpo.policies.sources import Source, bound_by, lines_of, names_in_use
 from promptpo.spec import EnvSpec, layout, standalone_source
 from promptpo.spec.validation import PUBLISHED

@@ -182,7 +182,7 @@ def space_of(spec: EnvSpec, actions: Actions, config: RunConfig) -> Vectors:
 
 def live_space(spec: EnvSpec, config: RunConfig) -> Vectors:
     """The same without a run: the environment is opened for it."""
-    from promptpo.rollout.action_space import actions_of
+    from promptpo.rollout.worker import actions_of
     from promptpo.spec import Task
 
     with closing(Task.open(spec)) as task:

@@ -11,10 +11,8 @@ from dataclasses import asdict, dataclass
 from promptpo.common.text import plural
 from promptpo.config import RunConfig
 from promptpo.errors import GoalReached, LimitReached
-from promptpo.llm.messages import Message, Reply
-from promptpo.llm.prices import dearest_price, longest_reply
-from promptpo.llm.providers import is_free
-from promptpo.llm.usage import dollars, tokens_of
+from promptpo.llm.messages import Message, Reply, dollars, tokens_of
+from promptpo.llm.providers import dearest_price, is_free, longest_reply
 from promptpo.racing import standard_error
 from promptpo.spec import EnvSpec
 from promptpo.store.codec import decode, encode

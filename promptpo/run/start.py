@@ -11,23 +11,19 @@ from dataclasses import replace
 from pathlib import Path
 
 from promptpo.builtin import Synthesizer
+from promptpo.common.interrupts import run_to_end
 from promptpo.common.text import near_path
 from promptpo.config import RunConfig
 from promptpo.errors import FileError, known_error
 from promptpo.export.folder import spec_of_run
 from promptpo.export.policy_file import PolicyFile
-from promptpo.llm import (
-    ModelSettings,
-    check_configured,
-    open_model,
-    recorded_policy_seed,
-)
-from promptpo.llm.prices import check_priced
+from promptpo.llm import ModelSettings, check_configured, open_model
+from promptpo.llm.providers import check_priced
+from promptpo.llm.recording import load_recording
 from promptpo.methods import find_method, tunes
 from promptpo.rollout import TaskInfo, open_executor
 from promptpo.run import phases
 from promptpo.run.limits import Ledger
-from promptpo.run.loop import run_to_end
 from promptpo.run.record import Companion, fail, finish, open_run, standing, write_info
 from promptpo.run.services import RunServices
 from promptpo.run.settings import configure, recording_path
@@ -78,8 +74,7 @@ async def _carried_out(
     config = config.for_spec(spec)
     if resume is None:
         config = with_ref(config, spec)
-        if config.policy_seed is None:
-            config = replace(config, policy_seed=_policy_seed(config, spec))
+        config = replace(config, policy_seed=_policy_seed(config, spec))
     executor = open_executor(config, spec)
     with contextlib.closing(executor), contextlib.ExitStack() as stack:
         task = await executor.describe()
@@ -140,9 +135,17 @@ async def _search(services: RunServices) -> tuple[str, str, Candidate | None, Ro
 
 
 def _policy_seed(config: RunConfig, spec: EnvSpec) -> int:
-    """Return that of the recording; else draw one: no policy can compute with it."""
+    """Return the given seed, else that of the recording, else one that no policy can know.
+
+    Raises ModelError for a recording that cannot be read.
+    """
     recording = recording_path(config.model or "", spec.name, config.method)
-    return recorded_policy_seed(recording) if recording else secrets.randbits(53)
+    header = load_recording(recording).header if recording else None
+    if config.policy_seed is not None:
+        return config.policy_seed
+    if recording:
+        return header.policy_seed if header else 0
+    return secrets.randbits(53)
 
 
 def _model_settings(

@@ -4,8 +4,7 @@ import pytest
 from written_runs import written_run
 
 from promptpo.common import text
-from promptpo.comparison.groups import panels
-from promptpo.comparison.history import read_history
+from promptpo.comparison.groups import panels, read_history
 from promptpo.comparison.records import score_records
 from promptpo.comparison.tables import run_rows, score_rows
 from promptpo.config import RunConfig

@@ -1,12 +1,14 @@
-"""Tables of text, for terminals and for notebooks."""
+"""Tables of text, for terminals and, as HTML in the notebook's own style, for notebooks."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, TextIO
 
-from promptpo.common.blocks import Table
+from markupsafe import escape
+
+from promptpo.common.blocks import Cell, Table
 from promptpo.common.plaintext import clean_line
 from promptpo.common.terminal import columns
 
@@ -18,7 +20,7 @@ WIDTH = 120
 
 
 def console_of(stream: TextIO) -> Console:
-    """A console for tables, as wide as the terminal: words from outside are never markup."""
+    """Return a console for tables, as wide as the terminal: words from outside are never markup."""
     from rich.console import Console
 
     width = columns(WIDTH) if stream.isatty() else WIDTH
@@ -28,7 +30,7 @@ def console_of(stream: TextIO) -> Console:
 
 
 def printed(printer: Callable[[Console], None]) -> str:
-    """What is printed, as plain text."""
+    """Return what a function prints, as plain text."""
     stream = io.StringIO()
     printer(console_of(stream))
     return "\n".join(line.rstrip() for line in stream.getvalue().splitlines())
@@ -54,3 +56,47 @@ def print_table(console: Console, table: Table) -> None:
         grid.add_row(*(clean_line(cell.text) for cell in row), style=style)
     console.print(grid)
     console.print()
+
+
+def html_heading(text: str) -> str:
+    """Return a line above a table."""
+    return f"<p><b>{_words(text)}</b></p>"
+
+
+def html_table(table: Table) -> str:
+    """Return a table as HTML, without the columns in which no row has anything."""
+    used = table.trimmed()
+    sides = ["right" if numeric else "left" for numeric in used.numeric]
+
+    def line(tag: str, texts: Iterable[str]) -> str:
+        cells = (
+            f'<{tag} style="text-align: {side}">{_words(text)}</{tag}>'
+            for text, side in zip(texts, sides, strict=True)
+        )
+        return f"<tr>{''.join(cells)}</tr>"
+
+    head = f"<thead>{line('th', used.columns)}</thead>" if any(used.columns) else ""
+    rows = "".join(line("td", (cell.text for cell in row)) for row in used.rows)
+    return f"<table>{head}<tbody>{rows}</tbody></table>"
+
+
+def html_facts(rows: Sequence[tuple[str, str]]) -> str:
+    """Return labelled lines, as commands print them, as a table without a head."""
+    return html_table(Table("", ("", ""), tuple((Cell(name), Cell(words)) for name, words in rows)))
+
+
+def html_remarks(texts: Sequence[str]) -> str:
+    """Return a list of remarks; nothing where there are none."""
+    items = "".join(f"<li>{_words(text)}</li>" for text in texts)
+    return f"<ul>{items}</ul>" if items else ""
+
+
+def html_source(code: str, title: str) -> str:
+    """Return source code that unfolds."""
+    block = f"<pre><code>{escape(code)}</code></pre>"
+    return f"<details><summary>{_words(title)}</summary>{block}</details>"
+
+
+def _words(text: str) -> str:
+    """Return words from outside: never markup, and without control characters."""
+    return str(escape(clean_line(text)))

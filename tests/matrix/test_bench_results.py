@@ -124,7 +124,7 @@ def test_missing_runs_are_told_everywhere(holes):
     assert "3 of 12 runs" in page
     assert "beta, seed 1: not begun" in page
     table = latex_table(holes)
-    assert "3 runs of 12 without a score" in table
+    assert "% 3 of 12 runs without a held-out score" in table
     assert re.search(r"reach \(success\) & \s*\S+ \[\S+, \S+\] & +-- ", table)
 
 

@@ -16,13 +16,11 @@ from promptpo.export.policy_module import MARKER, policy_part, split_imports, st
 from promptpo.llm.extraction import ReplyRejected, extract_code
 from promptpo.llm.messages import Reply
 from promptpo.policies import line_hits, unreached
-from promptpo.policies.acting import takes_prepared
-from promptpo.policies.constants import tunable, with_ranges_of
-from promptpo.policies.declared import MOST, TunableError
-from promptpo.prompts.promptpo.words import source_difference, strategy_line, what_differs
-from promptpo.prompts.quoting import quoted
-from promptpo.report.code import highlighted, side_by_side
-from promptpo.report.texts import strategy
+from promptpo.policies.constants import MOST, TunableError, tunable, with_ranges_of
+from promptpo.policies.sources import takes_prepared
+from promptpo.prompts.task import quoted
+from promptpo.prompts.words import source_difference, strategy_line, what_differs
+from promptpo.report.code import highlighted, side_by_side, strategy
 from promptpo.tuning.optimizer import Optimizer
 
 #: Times as long as Python itself parses the slowest of the texts: what is not linear takes minutes.

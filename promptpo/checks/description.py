@@ -242,8 +242,8 @@ def _lines(words: str) -> list[str]:
 
 def check_prompt(spec: EnvSpec) -> Iterator[Finding]:
     """The size of the first prompt; it says what the task is, and nothing that is private."""
-    from promptpo.prompts import count_tokens
     from promptpo.prompts.promptpo import policy_messages
+    from promptpo.prompts.task import count_tokens
     from promptpo.run.settings import build
 
     messages = policy_messages(spec, build())

@@ -336,7 +336,7 @@ def export(arguments: argparse.Namespace) -> int:
         _write_recording(arguments)
         return 0
     from promptpo.export import write_folder
-    from promptpo.export.spec_copy import spec_of_run
+    from promptpo.export.folder import spec_of_run
     from promptpo.store.run import load_run
 
     run = load_run(runs.find(arguments.run, arguments.out))
@@ -346,7 +346,7 @@ def export(arguments: argparse.Namespace) -> int:
         say(text.near_path(file))
     if arguments.minari:
         from promptpo.export.minari_dataset import require_minari
-        from promptpo.rollout.apart import apart
+        from promptpo.rollout.watched import apart
 
         require_minari()
         root = arguments.to / "minari" if arguments.to else None

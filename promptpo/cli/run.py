@@ -103,7 +103,7 @@ def main(arguments: argparse.Namespace) -> int:
     else:
         settings, folder = _resumed(resume, layers)
     if dry_run:
-        from promptpo.export.spec_copy import spec_of_run
+        from promptpo.export.folder import spec_of_run
 
         if folder is not None:
             settings = replace(settings, spec=spec_of_run(folder, settings.spec)[0])
@@ -207,8 +207,7 @@ def _planned(
 
 def _sweep(planned: Mapping[PlannedRun, RunConfig], layers: Layers) -> int:
     """Start several runs side by side; return an exit code."""
-    from promptpo.llm.prices import check_priced
-    from promptpo.llm.providers import check_configured
+    from promptpo.llm.providers import check_configured, check_priced
     from promptpo.trackers import check_ready
 
     for settings in planned.values():
@@ -290,7 +289,7 @@ def _compare(folder: PlanFolder) -> None:
 
 def _print_forecast(planned: Sequence[RunConfig]) -> int:
     """Print what a run, or several together, may take."""
-    from promptpo.run.forecast import forecast
+    from promptpo.run.phases import forecast
 
     forecasts: dict[tuple[str, str | None], Any] = {}
     for settings in planned:  # the seed makes no difference
@@ -347,7 +346,7 @@ def _tokens(planned: Sequence[RunConfig], searches: Sequence[Demand]) -> str:
 
 def _cost(planned: Sequence[RunConfig], searches: Sequence[Demand]) -> str:
     """Return the dollars to expect, or why they are unknown."""
-    from promptpo.llm.prices import price_of
+    from promptpo.llm.providers import price_of
 
     cost = 0.0
     paid = [each for each in zip(planned, searches, strict=True) if not _free(each[0])]

@@ -11,8 +11,7 @@ from promptpo.common import text
 from promptpo.common.files import write_atomically
 from promptpo.common.plaintext import clean_line
 from promptpo.common.twins import task_words
-from promptpo.comparison.groups import Panel, panels
-from promptpo.comparison.history import read_history
+from promptpo.comparison.groups import Panel, panels, read_history
 from promptpo.comparison.records import (
     Record,
     contrast_records,
@@ -83,7 +82,7 @@ class Comparison:
         if "csv" in formats:
             contents |= csv_files(self.panels)
         if drawn := [name for name in formats if name != "csv"]:
-            from promptpo.comparison.plot import figures
+            from promptpo.comparison.curves import figures
 
             contents |= figures(self.panels, drawn)
         return contents

@@ -7,10 +7,9 @@ import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from promptpo.comparison.contrasts import Contrast, contrasts
 from promptpo.comparison.curves import Axis, curve
-from promptpo.comparison.groups import Group, Panel
-from promptpo.comparison.history import History
+from promptpo.comparison.groups import Group, History, Panel
+from promptpo.comparison.scores import Contrast, contrasts
 from promptpo.stats import Interval
 from promptpo.types import Score, Stream
 

@@ -6,11 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from promptpo.common import text
-from promptpo.comparison.contrasts import Contrast, contrasts
-from promptpo.comparison.groups import Panel
-from promptpo.comparison.history import History
-from promptpo.comparison.measures import Measure, Sample
-from promptpo.comparison.scores import sample_score
+from promptpo.comparison.groups import History, Panel
+from promptpo.comparison.scores import Contrast, Measure, Sample, contrasts, sample_score
 from promptpo.stats import Interval
 from promptpo.store.codec import score_data
 from promptpo.store.run import Run

@@ -9,10 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpo.common import text
-from promptpo.comparison.contrasts import Contrast, contrasts
-from promptpo.comparison.measures import Measure, episode_values
 from promptpo.comparison.records import Record, contrast_record
-from promptpo.comparison.scores import sample_score
+from promptpo.comparison.scores import Contrast, Measure, contrasts, episode_values, sample_score
 from promptpo.comparison.tables import CONTRASTS, contrast_rows, letter, mean_words
 from promptpo.errors import UsageError
 from promptpo.spec import EnvSpec, Reference

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from promptpo.export.learned import Maker
+from promptpo.export.learned import argument
 from promptpo.export.policy_file import PolicyFile
 from promptpo.spec import Env, EnvSpec, Flat, Raw, Space, layout
 
@@ -67,7 +67,7 @@ class SB3Policy:
         """
         read = PolicyFile.read(Path(file))
         names = runpy.run_path(str(file))
-        values = Maker.of(read.played, read.learned).values
+        values = argument(read.played, read.learned)
         policy = partial(names["Policy"], names[values]) if values else names["Policy"]
         observe = names.get("observe") or _flat_observe(spec)
         return cls(env, policy, names["Observation"], observe, spec.policy_lifetime)

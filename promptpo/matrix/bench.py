@@ -17,8 +17,8 @@ from promptpo.common.files import write_atomically
 from promptpo.comparison.records import csv_text
 from promptpo.config import RunConfig, fields
 from promptpo.errors import FileError, ModelError, UsageError, file_error
+from promptpo.llm.messages import BUILTIN
 from promptpo.llm.providers import EXAMPLES, check_configured
-from promptpo.llm.settings import BUILTIN
 from promptpo.matrix.overview import Statuses
 from promptpo.matrix.plan import BENCHMARKS, SUITE_FILE, Plan, PlanFolder, PlannedRun
 from promptpo.matrix.results import CELLS, CURVES, BenchRun, read_results

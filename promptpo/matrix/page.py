@@ -10,15 +10,14 @@ from functools import cached_property
 from urllib.parse import quote
 
 from promptpo.common import text
-from promptpo.common.blocks import Chart, Figure, Line, Mark, Scores
-from promptpo.comparison.curves import AXES
-from promptpo.comparison.measures import Measure, value
-from promptpo.comparison.plot import AXIS_WORDS
+from promptpo.common.blocks import Cell, Chart, Figure, Line, Mark, Scores, Table, num
+from promptpo.comparison.curves import AXES, AXIS_WORDS
+from promptpo.comparison.scores import Measure, value
 from promptpo.matrix.results import BenchResults, BenchRun
 from promptpo.matrix.statistics import Estimate
 from promptpo.matrix.suite import Scale, Suite
 from promptpo.report.page import render
-from promptpo.report.tables import Cell, Table, blank, cost_cell
+from promptpo.report.tables import cost_cell
 from promptpo.stats import Interval
 
 #: Limits of a run in words, by the names of settings.
@@ -229,11 +228,10 @@ class PageView:
     @property
     def cells(self) -> Table:
         """A table of all runs, with or without a score."""
-        columns = [("Run", False), ("Held-out", True), ("95% interval", True)]
-        columns += [("Normalized", True), ("Search steps", True), ("Calls", True), ("Cost", True)]
-        columns += [("How it ended", False)]
+        columns = ("Run", "Held-out", "95% interval", "Normalized", "Search steps", "Calls",
+                   "Cost", "How it ended")  # fmt: skip
         caption = "Method, spec and seed of every run; the interval is over its held-out episodes"
-        return Table(caption, tuple(columns), tuple(map(_row, self.results.runs)))
+        return Table(caption, columns, tuple(map(_row, self.results.runs)))
 
 
 def _line(name: str, css: str, arrays: Iterable[Iterable[float]], end: float) -> Line:
@@ -254,20 +252,20 @@ def _odds(estimate: Estimate | None) -> MatrixCell:
 def _row(run: BenchRun) -> tuple[Cell, ...]:
     """Return the row of a run."""
     name = f"{run.label} · {run.spec} · {run.seed}"
-    score = interval = scaled = steps = calls = cost = blank()
+    score = interval = scaled = steps = calls = cost = Cell()
     if held_out := run.held_out:
-        score = Cell(number_words(held_out.mean, run.measure), held_out.mean)
+        score = num(held_out.mean, number_words(held_out.mean, run.measure))
         if bounds := held_out.interval:
-            interval = Cell(interval_words(bounds, run.measure), bounds.low)
+            interval = num(bounds.low, interval_words(bounds, run.measure))
     if run.normalized is not None:
-        scaled = Cell(f"{run.normalized:.2f}", run.normalized)
+        scaled = num(run.normalized, f"{run.normalized:.2f}")
     if run.history is not None:
         usage = run.history.run.usage
-        steps = Cell(f"{usage.searched:,}", usage.searched)
+        steps = num(usage.searched)
         if run.history.run.asks_model:
-            calls, cost = Cell(str(usage.calls), usage.calls), cost_cell(usage.cost)
+            calls, cost = num(usage.calls), cost_cell(usage.cost)
     return (
-        Cell(name, name, href=f"{quote(run.run)}/report.html" if run.history else ""),
+        Cell(name, href=f"{quote(run.run)}/report.html" if run.history else ""),
         score, interval, scaled, steps, calls, cost,
         Cell(text.gist(run.ended), run.ended, kind="" if held_out else "failed"),
     )  # fmt: skip

@@ -9,8 +9,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from promptpo.common import text
-from promptpo.comparison.curves import AXES, Axis, Curve
-from promptpo.comparison.plot import AXIS_WORDS, COLOURS, MARKERS, STYLES, paper_style, saved
+from promptpo.comparison.curves import (
+    AXES,
+    AXIS_WORDS,
+    COLOURS,
+    MARKERS,
+    STYLES,
+    Axis,
+    Curve,
+    paper_style,
+    saved,
+)
 from promptpo.errors import UsageError
 from promptpo.matrix.page import number_words, published_tables
 from promptpo.matrix.results import BenchResults

@@ -14,10 +14,8 @@ import numpy as np
 
 from promptpo.common import text
 from promptpo.comparison.curves import AXES, Axis, Curve, curve
-from promptpo.comparison.groups import Group, Panel
-from promptpo.comparison.history import History, read_history
-from promptpo.comparison.measures import Measure, value
-from promptpo.comparison.scores import SampleScore, sample_score
+from promptpo.comparison.groups import Group, History, Panel, read_history
+from promptpo.comparison.scores import Measure, SampleScore, sample_score, value
 from promptpo.errors import PromptPOError
 from promptpo.matrix.statistics import (
     AGGREGATES,

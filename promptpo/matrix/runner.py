@@ -18,7 +18,7 @@ from typing import IO, Any, TextIO
 
 from promptpo.common.interrupts import heard_by
 from promptpo.errors import EXIT_INTERRUPTED
-from promptpo.llm.turns import TURNS
+from promptpo.llm.waiting import TURNS
 from promptpo.matrix.overview import Overview, Statuses, open_overview
 from promptpo.matrix.plan import Plan, PlanFolder, PlannedRun, as_flags
 from promptpo.rollout.cores import available_cores
@@ -139,7 +139,7 @@ def _machines(
     if not on_ray(settings):
         yield None, environ
         return
-    from promptpo.rollout.cluster.connection import connect
+    from promptpo.rollout.cluster import connect
 
     address, workers = settings.get("ray_address") or "", settings.get("workers")
     with contextlib.closing(connect(address, workers)) as connection:

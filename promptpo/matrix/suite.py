@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from promptpo.common.values import shown, unknown_name
-from promptpo.comparison.measures import Measure
+from promptpo.comparison.scores import Measure
 from promptpo.config import RunConfig
 from promptpo.errors import PromptPOError, SpecError, UsageError
 from promptpo.matrix.plan import read_seeds

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from promptpo.errors import LimitReached, SearchEnd
 from promptpo.llm.messages import Message, Reply
-from promptpo.policies.program import Program
+from promptpo.policies.parametric import Program
 from promptpo.types import Candidate, Key, MethodTable, Rollout, Round, by_score
 
 if TYPE_CHECKING:

@@ -22,8 +22,8 @@ from promptpo.methods.base import (
     best_of_all,
 )
 from promptpo.policies import Program
-from promptpo.prompts import count_tokens
 from promptpo.prompts.promptpo import policy_messages
+from promptpo.prompts.task import count_tokens
 from promptpo.types import Candidate, Key, Round, best_of
 
 if TYPE_CHECKING:

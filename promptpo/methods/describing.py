@@ -13,16 +13,7 @@ from promptpo.methods.feedback import Feedback
 from promptpo.methods.lines import most_different, promising
 from promptpo.policies import unreached
 from promptpo.prompts import promptpo as prompts
-from promptpo.prompts.promptpo.memory import (
-    BEST,
-    FAILED,
-    HARD,
-    MEDIAN,
-    NEVER,
-    SECOND,
-    WORST,
-    Memory,
-)
+from promptpo.prompts.history import BEST, FAILED, HARD, MEDIAN, NEVER, SECOND, WORST, Memory
 from promptpo.types import Candidate, Note, Rollout, Round, best_round, with_candidate
 
 #: Policies of all rounds among which the second line of attack is looked for, at most.

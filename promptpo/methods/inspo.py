@@ -45,8 +45,9 @@ from promptpo.methods.probing import probe
 from promptpo.methods.tuning import TuningStage
 from promptpo.methods.writing import Author
 from promptpo.prompts import inspo as prompts
+from promptpo.prompts.history import REFLECTION, Memory
 from promptpo.prompts.inspo import Instruction, State
-from promptpo.prompts.promptpo import REFLECTION, Memory, prompt_tokens, reflection_text
+from promptpo.prompts.promptpo import prompt_tokens, reflection_text
 from promptpo.racing import Difference, Paired, standard_error
 from promptpo.types import (
     Candidate,

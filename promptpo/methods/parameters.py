@@ -22,8 +22,8 @@ from promptpo.llm.extraction import ReplyRejected, answer_text
 from promptpo.llm.messages import Reply
 from promptpo.methods.base import Demand, Messages, Services
 from promptpo.policies import Actions, Entry, Program, Vector, Vectors, parametric_policy
-from promptpo.prompts import count_tokens
 from promptpo.prompts.props import again_messages
+from promptpo.prompts.task import count_tokens
 from promptpo.types import Candidate, Key, Kind, Note
 
 if TYPE_CHECKING:
@@ -182,7 +182,7 @@ def space_of(spec: EnvSpec, actions: Actions, config: RunConfig) -> Vectors:
 
 def live_space(spec: EnvSpec, config: RunConfig) -> Vectors:
     """The same without a run: the environment is opened for it."""
-    from promptpo.rollout.action_space import actions_of
+    from promptpo.rollout.worker import actions_of
     from promptpo.spec import Task
 
     with closing(Task.open(spec)) as task:

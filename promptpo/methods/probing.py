@@ -6,7 +6,7 @@ from promptpo.errors import LimitReached
 from promptpo.methods.base import Services
 from promptpo.methods.describing import Describer
 from promptpo.policies import Program
-from promptpo.policies.doing_nothing import PROBES
+from promptpo.policies.parametric import PROBES
 from promptpo.types import Candidate, Key
 
 #: The first of the search episodes that probes play, far from those of any round.

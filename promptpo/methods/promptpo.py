@@ -38,7 +38,7 @@ from promptpo.methods.probing import probe
 from promptpo.methods.tuning import ENTRANTS, TuningStage
 from promptpo.methods.writing import Author
 from promptpo.prompts import promptpo as prompts
-from promptpo.prompts.promptpo import Memory
+from promptpo.prompts.history import REFLECTION, Memory
 from promptpo.types import Candidate, Key, Note, Round, best_round
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ class PromptPO(Method):
             self.memory = await self.describer.revised(reply, self.memory)
         text = prompts.reflection_text(reply.text)
         self.memory = replace(self.memory, reflection=text)
-        return (Note(prompts.REFLECTION, text),) if text else ()
+        return (Note(REFLECTION, text),) if text else ()
 
     @staticmethod
     def forecast(spec: EnvSpec, config: RunConfig) -> Demand:

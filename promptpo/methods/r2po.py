@@ -32,7 +32,7 @@ from promptpo.methods.parameters import (
 )
 from promptpo.policies import Entry, Vectors
 from promptpo.prompts import r2po as prompts
-from promptpo.prompts.props import SOME_HISTORY
+from promptpo.prompts.props import SOME_HISTORY, history_lines, search_messages
 from promptpo.types import Candidate, Key, Rollout, Round, best_of
 
 if TYPE_CHECKING:
@@ -135,13 +135,13 @@ class R2PO(Method):
     async def _searched(self, key: Key, part: int, first: Candidate | None = None) -> Candidate:
         """What a Search proposes, played; ``first`` is the proposal before it, if there is one."""
         space = self.proposals.space
-        told = prompts.history_lines(space, self.history)
+        told = history_lines(space, self.history)
         entries = self.proposals.entries([first]) if first is not None else []
         what = (self.services.spec, self.config, space, told, key.round)
         if entries and self.options.second_search == "informed":
             prompt = prompts.informed_messages(*what, prompts.first_words(space, entries[0]))
         else:
-            prompt = prompts.search_messages(*what)
+            prompt = search_messages(*what)
         proposal = await self.proposals.propose(
             Key(key.round, key.candidate, role="search"), prompt
         )
@@ -153,7 +153,7 @@ class R2PO(Method):
         spec, config, space = self.services.spec, self.config, self.proposals.space
         assert of.rollout is not None  # noqa: S101 - it has got through its episodes
         prompt = prompts.critic_messages(
-            spec, config, space, prompts.history_lines(space, self.history),
+            spec, config, space, history_lines(space, self.history),
             space.shown(self.proposals.values(of)),
             prompts.statistics_words(spec, of.rollout),
             prompts.shown_words(spec, config, await self._shown(of, of.rollout)),
@@ -211,7 +211,7 @@ def chosen(run: Rollout, shown: str) -> dict[str, int]:
 def _asked(spec: EnvSpec, config: RunConfig, space: Vectors) -> list[tuple[str, Messages]]:
     """The prompts of an iteration, what only a run knows in <brackets>."""
     options = config.options
-    search = prompts.search_messages(spec, config, space, SOME_HISTORY, "<k>")
+    search = search_messages(spec, config, space, SOME_HISTORY, "<k>")
     critic = ("critic", prompts.critic_example(spec, config, space))
     if options.critic_only:
         return [critic]

@@ -14,8 +14,8 @@ from promptpo.llm.extraction import ReplyRejected, policy_source
 from promptpo.methods.base import REPLY_TOKENS, Demand, Messages, Method, Services
 from promptpo.methods.tuning import TuningStage
 from promptpo.policies import Program
-from promptpo.prompts import count_tokens
 from promptpo.prompts.promptpo import policy_messages
+from promptpo.prompts.task import count_tokens
 from promptpo.types import Candidate, Key, Round, best_of
 
 if TYPE_CHECKING:

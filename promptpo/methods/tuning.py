@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from promptpo.errors import LimitReached
 from promptpo.methods.base import Services, Tuning
-from promptpo.prompts.promptpo.tuned import tuning_words
+from promptpo.prompts.words import tuning_words
 from promptpo.types import Candidate, Key, Note
 
 if TYPE_CHECKING:
@@ -51,8 +51,11 @@ class TuningStage:
         if not self.config.tune or candidate.source is None:
             return candidate
         from promptpo.common.python_text import Unreadable
-        from promptpo.policies.constants import chosen  # here: the help of a command comes by
-        from promptpo.policies.declared import WORD, TunableError
+        from promptpo.policies.constants import (
+            WORD,
+            TunableError,
+            chosen,  # here: the help of a command comes by
+        )
 
         try:
             found = chosen(candidate.source, self.config.constants)
@@ -131,8 +134,7 @@ class TuningStage:
 
     def _known(self, source: str) -> Tunable:
         """A policy's constants; those of one that this run has not written are found, if any."""
-        from promptpo.policies.constants import Tunable, chosen
-        from promptpo.policies.declared import TunableError
+        from promptpo.policies.constants import Tunable, TunableError, chosen
 
         if source not in self._constants:
             try:

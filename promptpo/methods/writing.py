@@ -12,6 +12,7 @@ from promptpo.methods.contest import Contest
 from promptpo.methods.tuning import TuningStage
 from promptpo.policies import Program
 from promptpo.prompts import promptpo as prompts
+from promptpo.prompts.words import printed
 from promptpo.types import Candidate, Key
 
 
@@ -51,8 +52,10 @@ class Author:
                 break
             if candidate.error is None or not self._can_be_repaired(candidate, insists):
                 break
-            printed = prompts.printed(candidate)
-            messages = prompts.repair_policy_messages(prompt, reply.text, candidate.error, printed)
+            output = printed(candidate)
+            messages = prompts.repair_messages(
+                prompt, reply.text, "policy", candidate.error, output
+            )
         state = "failed" if candidate.score.failed else "scored"
         self.services.report("state", name=key.name, state=state)
         return candidate

@@ -7,43 +7,64 @@ defaults of parameters; those are *found*, and each gets a range from its magnit
 
 from __future__ import annotations
 
+import ast
 import math
 import re
 import tokenize
-from collections.abc import Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
-from promptpo.common.python_text import decorating, reading
+from promptpo.common.plaintext import clean_line
+from promptpo.common.python_text import decorating, reading, short
 from promptpo.errors import UsageError
-from promptpo.policies.acting import idle_names
-from promptpo.policies.declared import MOST, Declared, TunableError, without_declarations
-from promptpo.policies.literals import (
+from promptpo.policies.parametric import Program
+from promptpo.policies.sources import (
     LARGEST,
     Literal,
     Source,
+    called,
     changed,
+    cut,
     elements,
+    idle_names,
     lines_of,
     measured,
+    number,
     structural,
 )
-from promptpo.policies.program import Program
 
-#: What an earlier tuning left in a comment.
+#: The word by which a policy declares a constant; it never runs.
+WORD = "tunable"
+
+#: Constants of one program, at most: no optimizer here finds more.
+MOST = 1000
+
+#: The comment of an earlier tuning.
 _WAS = re.compile(r"(?:; *)?\bwas [-+.,\de ]+$")
+
+
+class TunableError(Exception):
+    """A declaration that is refused: its ``line``, and ``why`` with what to write instead."""
+
+    def __init__(self, line: int, why: str) -> None:
+        self.line = line
+        self.why = f"{why}; write for example kp = {WORD}(1.5, 0.1, 10, log=True)"
+        super().__init__(f"line {line}: {self.why}")
 
 
 @dataclass(frozen=True)
 class Constant:
-    """One number of a source: its name, what it is, and what it may be.
+    """One number of a source: its name, its value, and its range.
 
     Attributes:
         name: where it stands: ``LIMIT``, ``Policy.GAINS[2]``, ``self.kp``, ``act(speed)``.
         value: as written, from -1e100 to 1e100; an int where ``integer``.
         low, high: the range, which holds the value, within the same bounds.
-        log: whether the logarithm is searched; then ``low`` is above 0.
-        integer: whether it is a whole number.
-        declared: whether the source says so itself.
+        log: the logarithm is searched; then ``low`` is above 0.
+        integer: it is a whole number.
+        declared: the source says so itself.
         literal: the text in the source that is the number.
     """
 
@@ -58,7 +79,7 @@ class Constant:
 
     @property
     def place(self) -> tuple[int, int, int, int, bool]:
-        """Where it stands, as ``sandbox.Place`` has it."""
+        """The place in the source, as ``sandbox.Place`` has it."""
         return (*self.literal.where, self.integer)
 
     @property
@@ -67,36 +88,17 @@ class Constant:
         return self.literal.line
 
     def clipped(self, value: float) -> float:
-        """A number within the range; whole where the constant is."""
+        """Return a number within the range; a whole one where the constant is."""
         inside = min(max(value, self.low), self.high)
         return round(inside) if self.integer else inside
 
 
 def range_of(value: float) -> tuple[float, float]:
-    """The range of a number that says nothing of it: a third to three times, on its side of 0.
-
-    0 itself may be from -1 to 1.
-    """
+    """Return the range of a found number: a third to three times; of 0 it is -1 to 1."""
     if value == 0:
         return -1.0, 1.0
     low, high = sorted((value / 3, value * 3))
     return low, high
-
-
-def program_of(source: str, constants: Sequence[Constant]) -> Program:
-    """The source with a place for each of these constants, in the order in which they stand."""
-    parts, at = [], 0
-    for constant in constants:
-        parts.append(source[at : constant.literal.start])
-        at = constant.literal.end
-    return Program((*parts, source[at:]))
-
-
-def significant(value: float, digits: int = 6) -> float:
-    """A number as people write it; whole ones stay whole."""
-    if isinstance(value, int) or not math.isfinite(value):
-        return value
-    return float(f"{value:.{digits}g}")
 
 
 @dataclass(frozen=True)
@@ -109,79 +111,73 @@ class Tunable:
     @property
     def program(self) -> Program:
         """The source with a place for every constant."""
-        return program_of(self.source, self.constants)
+        ends = [0, *(c.literal.end for c in self.constants)]
+        starts = [*(c.literal.start for c in self.constants), len(self.source)]
+        return Program(tuple(self.source[i:j] for i, j in zip(ends, starts, strict=True)))
 
     def written(self, values: Sequence[float]) -> str:
-        """The source with these values as plain literals, the old ones in comments beside them.
+        """Return the source with these values as plain literals, the old ones in comments.
 
         Numbers are written with six significant digits. Raises ValueError for another number of
         values than there are constants.
         """
-        pairs = list(zip(self.constants, values, strict=True))
-        new = [
-            c.literal.value if significant(v) == significant(c.value) else significant(v)
-            for c, v in pairs
-        ]
-        told: dict[int, list[str]] = {}
-        for constant, value in zip(self.constants, new, strict=True):
-            if value != constant.value:
-                told.setdefault(constant.line, []).append(f"{constant.value:.6g}")
+        new, comments = [], dict[int, list[str]]()
+        for constant, value in zip(self.constants, values, strict=True):
+            same = _significant(value) == _significant(constant.value)
+            new.append(constant.literal.value if same else _significant(value))
+            if new[-1] != constant.value:
+                comments.setdefault(constant.line, []).append(f"{constant.value:.6g}")
         plain = self.program.source(new)
-        return commented(plain, {k: ", ".join(v) for k, v in told.items()}) or plain
+        return _commented(plain, {k: ", ".join(v) for k, v in comments.items()}) or plain
 
 
 @reading(TunableError)
 def tunable(source: str, *, auto: bool = False) -> Tunable:
-    """A policy's constants: those that it declares, and with ``auto`` all others, too.
+    """Return a policy's constants: those that it declares, and with ``auto`` all others, too.
 
     Not those that its ``prepare`` alone reads: it has run when they are chosen; and of more than
     1,000 the first ones alone. Raises SyntaxError, and TunableError for a declaration that is
     refused.
     """
     plain, declared = without_declarations(source)
-    said = {d.literal.start: d for d in declared}
     parsed = Source(plain)
     idle = idle_names(parsed.tree)
     fixed = structural(parsed.tree) | changed(parsed.tree) if auto else set()
-    reckoned = measured(parsed.tree) if auto else set()
-    found = []
-    for place in parsed.places():
+    quantities = measured(parsed.tree) if auto else set()
+    constants = []
+    for place, name, literal in parsed.numbers():
         if re.split(r"[.(]", place.name)[0] in idle:
             continue
-        for name, part in elements(place.value, place.name):
-            literal = parsed.literal(part)
-            if literal is None:
-                continue
-            if stated := said.get(literal.start):
-                found.append(_stated(name, literal, stated))
-            elif auto and place.key not in fixed:
-                low, high = range_of(literal.value)
-                if max(-low, high) > LARGEST:
-                    continue
-                whole = isinstance(literal.value, int)
-                if whole and (place.key not in reckoned or _is_switch(literal.value)):
-                    continue
-                found.append(Constant(name, literal.value, low, high, literal, integer=whole))
-    stated_first = sorted(found, key=lambda c: (not c.declared, c.literal.start))[:MOST]
-    return Tunable(plain, tuple(sorted(stated_first, key=lambda c: c.literal.start)))
+        if stated := declared.get(literal.start):
+            constants.append(replace(stated, name=name, literal=literal))
+        elif auto and place.key not in fixed:
+            value, (low, high) = literal.value, range_of(literal.value)
+            whole = isinstance(value, int)
+            # Whole numbers from -1 to 1 are signs, switches and first counts more often than gains.
+            gain = not whole or (place.key in quantities and not -1 <= value <= 1)
+            if gain and max(-low, high) <= LARGEST:
+                constants.append(Constant(name, value, low, high, literal, integer=whole))
+    first = sorted(constants, key=lambda c: (not c.declared, c.literal.start))[:MOST]
+    return Tunable(plain, tuple(sorted(first, key=lambda c: c.literal.start)))
 
 
 def chosen(source: str, which: str) -> Tunable:
-    """The constants of a policy that a setting speaks of: "declared", "auto" or "either".
+    """Return the constants of a policy by a setting: "declared", "auto" or "either".
 
     "either": those that it declares, or all that are found where it declares none. Raises
     SyntaxError and TunableError.
     """
-    if which == "auto":
+    declared = tunable(source, auto=which == "auto")
+    if which == "either" and not declared.constants:
         return tunable(source, auto=True)
-    declared = tunable(source)
-    if which == "declared" or declared.constants:
-        return declared
-    return tunable(source, auto=True)
+    return declared
 
 
 def listed(source: str, which: str, label: str) -> tuple[Constant, ...]:
-    """The constants that ``chosen`` gives, of a policy that a user names. Raises UsageError."""
+    """Return the constants that ``chosen`` gives, of a policy that a user names.
+
+    Raises UsageError.
+    """
     try:
         return chosen(source, which).constants
     except SyntaxError as e:
@@ -191,45 +187,121 @@ def listed(source: str, which: str, label: str) -> tuple[Constant, ...]:
 
 
 def with_ranges_of(source: str, other: Tunable) -> Tunable:
-    """The constants of a source that are of the same names as another's, in the same ranges.
+    """Return the constants of a source that have the names of another's, in the same ranges.
 
     None of one that cannot be read.
     """
-    known = {c.name: c for c in other.constants}
-    same = [(known[name], literal) for name, literal in _every(source) if name in known]
-    found = [replace(c, value=c.clipped(its.value), literal=its) for c, its in same[:MOST]]
-    return Tunable(source, tuple(sorted(found, key=lambda c: c.literal.start)))
+    ranges = {c.name: c for c in other.constants}
+    same = [
+        replace(ranges[name], value=ranges[name].clipped(literal.value), literal=literal)
+        for name, literal in _numbers(source)
+        if name in ranges
+    ]
+    return Tunable(source, tuple(sorted(same[:MOST], key=lambda c: c.literal.start)))
 
 
 @decorating(list[tuple[str, Literal]])
-def _every(source: str) -> list[tuple[str, Literal]]:
-    """All numbers of a source that are assigned, structural ones included, by their names."""
-    parsed = Source(source)
-    found = []
-    for place in parsed.places():
-        for name, part in elements(place.value, place.name):
-            literal = parsed.literal(part)
-            if literal is not None:
-                found.append((name, literal))
-    return found
+def _numbers(source: str) -> list[tuple[str, Literal]]:
+    return [(name, literal) for _, name, literal in Source(source).numbers()]
 
 
-def _stated(name: str, literal: Literal, stated: Declared) -> Constant:
-    whole = all(isinstance(v, int) for v in (literal.value, stated.low, stated.high))
-    return Constant(
-        name, literal.value, stated.low, stated.high, literal,
-        log=stated.log, integer=whole and not stated.log, declared=True,
-    )  # fmt: skip
+@reading(TunableError)
+def without_declarations(text: str) -> tuple[str, dict[int, Constant]]:
+    """Return the source with plain values in place of declarations, and what these declare.
+
+    The constants are by the places of their values in the source that is returned; they have no
+    names, and their literals are of ``text``. Raises SyntaxError, and TunableError for a
+    declaration that is not written out, or stands where no constant does.
+    """
+    if WORD not in text:
+        return text, {}
+    source = Source(text)
+    allowed = {
+        id(part)
+        for place in source.places()
+        for _, part in elements(place.value, "")
+        if isinstance(part, ast.Call)
+    }
+    cuts: list[tuple[int, int]] = []
+    constants: list[Constant] = []
+    for node in ast.walk(source.tree):
+        match node:
+            case ast.Call() if called(node) == WORD:
+                if id(node) not in allowed:
+                    raise TunableError(
+                        node.lineno,
+                        f"{WORD} stands for a constant of the module, of a class, of __init__ or of"
+                        " a parameter's default, and nowhere else",
+                    )
+                constants += _declared(source, node)
+                if len(constants) > MOST:
+                    raise TunableError(node.lineno, f"a program declares at most {MOST:,} numbers")
+                (start, end), (first, last) = source.span(node), source.span(node.args[0])
+                cuts += [(start, first), (last, end)]
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name) if name == WORD:
+                raise TunableError(node.lineno, f"{WORD} is a word of its own, not to be defined")
+    cuts.sort()
+    gone = [0, *accumulate(end - start for start, end in cuts)]
+    ends = [end for _, end in cuts]
+    starts = [c.literal.start for c in constants]
+    places = [start - gone[bisect_right(ends, start)] for start in starts]
+    return cut(text, cuts), dict(zip(places, constants, strict=True))
 
 
-def _is_switch(value: float) -> bool:
-    """Whole numbers from -1 to 1 are signs, switches and first counts more often than gains."""
-    return isinstance(value, int) and -1 <= value <= 1
+def _declared(source: Source, call: ast.Call) -> Iterator[Constant]:
+    def refused(why: str) -> TunableError:
+        return TunableError(call.lineno, f"{WORD}(value, low, high): {why}")
+
+    words = {keyword.arg: keyword.value for keyword in call.keywords}
+    arguments = dict(zip(("value", "low", "high", "log"), call.args, strict=False)) | words
+    if len(call.args) not in (1, 2, 3, 4) or len(call.args) + len(words) != len(arguments):
+        raise refused("the value comes first, then its bounds")
+    if unknown := set(words) - {"low", "high", "log"}:
+        raise refused(f"{clean_line(short(min(map(str, unknown))))} is not known to it")
+    if not {"low", "high"} <= set(arguments):
+        raise refused("the bounds are missing")
+    log = arguments.get("log", ast.Constant(value=False))
+    if not isinstance(log, ast.Constant) or not isinstance(log.value, bool):
+        raise refused("log is True or False")
+    values = [source.literal(part) for _, part in elements(arguments["value"], "")]
+    lows, highs = (_bounds(arguments[name], len(values)) for name in ("low", "high"))
+    if not values or None in values or lows is None or highs is None:
+        raise refused(
+            f"value and bounds are numbers, written out, from {-LARGEST:g} to {LARGEST:g}, or lists"
+            " of as many"
+        )
+    for literal, low, high in zip(values, lows, highs, strict=True):
+        assert literal is not None  # noqa: S101 - looked at above
+        if not low < high or not low <= literal.value <= high:
+            raise refused(f"{literal.value:g} is not from {low:g} to {high:g}")
+        if log.value and low < 1 / LARGEST:
+            least = "above 0" if low <= 0 else f"at {1 / LARGEST:g} or more"
+            raise refused(f"with log=True the range begins {least}, not at {low:g}")
+        if not (high / low > 1 if log.value else float(high) - float(low) > 0):
+            raise refused(f"from {low!r} to {high!r} there is nothing to choose")
+        whole = not log.value and all(isinstance(v, int) for v in (literal.value, low, high))
+        yield Constant("", literal.value, low, high, literal, log.value, whole, declared=True)
+
+
+def _bounds(node: ast.expr, count: int) -> list[float] | None:
+    """Return a bound for each value; None where they are no numbers, or not as many."""
+    parts = [number(part) for _, part in elements(node, "")]
+    bounds = [part for part in parts if part is not None]
+    if len(bounds) != len(parts) or len(parts) not in (1, count):
+        return None
+    return bounds * (count if len(bounds) == 1 else 1)
+
+
+def _significant(value: float) -> float:
+    """Return a number with six digits, as people write it; whole ones stay whole."""
+    if isinstance(value, int) or not math.isfinite(value):
+        return value
+    return float(f"{value:.6g}")
 
 
 @decorating(str)
-def commented(source: str, notes: Mapping[int, str]) -> str:
-    """A source with ``was ...`` at the ends of lines, where a comment may stand.
+def _commented(source: str, notes: Mapping[int, str]) -> str:
+    """Return a source with ``was ...`` at the ends of lines, where a comment may stand.
 
     Empty for one that cannot be read.
     """
@@ -243,12 +315,10 @@ def commented(source: str, notes: Mapping[int, str]) -> str:
             ends.add(token.start[0])
     for line in ends & set(notes):
         text = lines[line - 1].rstrip("\r\n")
-        after = lines[line - 1][len(text) :]
+        after, note = lines[line - 1][len(text) :], f"was {notes[line]}"
         if line in comments:
             at = comments[line]
             before = _WAS.sub("", text[at:].removeprefix("#").strip())
-            text, note = text[:at].rstrip(), f"{before}; " if before else ""
-        else:
-            note = ""
-        lines[line - 1] = f"{text}  # {note}was {notes[line]}{after}"
+            text, note = text[:at].rstrip(), f"{before}; {note}" if before else note
+        lines[line - 1] = f"{text}  # {note}{after}"
     return "".join(lines)

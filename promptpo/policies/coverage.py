@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from promptpo.common.python_text import decorating, short, tree_of
-from promptpo.policies.literals import lines_of
+from promptpo.policies.sources import lines_of
 
 #: How much is said of what never ran, at most.
 MOST = 5

@@ -1,18 +1,27 @@
-"""What every prompt says of a task, and how a template becomes messages."""
+"""The parts that prompts of all methods share: the task, templates, and quoted text.
+
+Text of programs and of replies stands in a fence that is longer than any row of backticks in it, or
+it stands in a paragraph, and there a line of it that could pass for a heading, a fence or the score
+of a policy is marked as quoted, with ``> `` before it.
+"""
 
 from __future__ import annotations
 
+import re
 import textwrap
 from functools import cache
 from importlib.resources import files
 from string import Template
 from typing import TYPE_CHECKING
 
+from promptpo.common.plaintext import clean
 from promptpo.llm.messages import Message
 
 if TYPE_CHECKING:
     from promptpo.config import RunConfig
     from promptpo.spec import EnvSpec
+
+Messages = tuple[Message, ...]
 
 #: Characters per token, on average, for English and Python. A rule of thumb: tokenizers differ
 #: between providers, and a budget needs no better.
@@ -33,12 +42,17 @@ _LIFETIME = {
 
 
 def count_tokens(text: str) -> int:
-    """About how many tokens a text has."""
+    """Return about how many tokens a text has."""
     return len(text) // CHARS_PER_TOKEN + 1
 
 
+def message_tokens(messages: Messages) -> int:
+    """Return about how many tokens the messages of a call have."""
+    return sum(count_tokens(m.content) for m in messages)
+
+
 def task_text(spec: EnvSpec, config: RunConfig) -> str:
-    """The task as a model may see it: observation, action, facts, reward, horizon, scoring."""
+    """Return the task as a model may see it: observation, action, facts, reward, scoring."""
     from promptpo.spec import layout, prompt_parts
 
     parts = prompt_parts(spec)
@@ -50,7 +64,7 @@ def task_text(spec: EnvSpec, config: RunConfig) -> str:
         else "A policy is scored by its mean return; an episode's return is the sum of its rewards."
     )
     return (
-        template("templates/task")
+        template("task")
         .substitute(
             title=parts.title,
             description=parts.description,
@@ -72,7 +86,7 @@ def task_text(spec: EnvSpec, config: RunConfig) -> str:
 
 
 def _best_possible(spec: EnvSpec) -> str:
-    """What can be reached at most, where the spec states its optimum."""
+    """Return what can be reached at most, where the spec states its optimum."""
     optimum = spec.reference_scores.get("optimum")
     if optimum is None:
         return ""
@@ -83,15 +97,15 @@ def _best_possible(spec: EnvSpec) -> str:
 
 
 def imports_text(spec: EnvSpec) -> str:
-    """The line that names what a policy may import."""
+    """Return the line that names what a policy may import."""
     import sandbox
 
     names = ", ".join(f"`{name}`" for name in (*sandbox.ALLOWED_IMPORTS, *spec.extra_imports))
     return textwrap.fill(f"- Available: {names}.", 96, subsequent_indent="  ")
 
 
-def filled(name: str, system: str = "templates/system", /, **values: object) -> tuple[Message, ...]:
-    """The message ``system``, and the template ``FOLDER/STAGE`` with its values as the user's.
+def filled(name: str, system: str = "system", /, **values: object) -> Messages:
+    """Return the message ``system``, and a template with its values as the user's.
 
     All that are asked about a task share it (``task``), which comes first; those that are asked of
     a round share what has been found before it, too (``history``), and those that are asked at once
@@ -116,6 +130,26 @@ def filled(name: str, system: str = "templates/system", /, **values: object) -> 
 
 @cache
 def template(name: str) -> Template:
-    """A template file of this package, by its path without ``.md``."""
-    path = files("promptpo.prompts").joinpath(f"{name}.md")
+    """Return a template, by its path below ``templates`` without ``.md``."""
+    path = files("promptpo.prompts").joinpath(f"templates/{name}.md")
     return Template(path.read_text(encoding="utf-8"))
+
+
+_NAMED = r"(?:r\d+_c\d+|candidate[ ]\d+)"
+
+_FORGING = re.compile(
+    rf"""^(?=[ \t]*(?:
+        [#]{{1,6}}(?:[ \t]|$) | `{{3}} | ~{{3}} | [=-]{{3,}}[ \t]*$
+        | (?:[-*+][ \t]+)?[*]{{0,2}}{_NAMED}[*]{{0,2}}[ \t]*(?:\([^()\n]*\)[ \t]*)?[:,][ \t]*
+          (?:success|return|mean[ ]return|failed)\b
+        | [*]{{2}}{_NAMED}[*]{{2}}
+        | score:[ \t]*(?:success|return|failed)\b | winner:[ \t]*{_NAMED}
+        | best[ ]so[ ]far:[ \t]*the[ ]winner | the[ ]best[ ]so[ ]far[ ]is[ ]{_NAMED}
+    ))""",
+    re.MULTILINE | re.VERBOSE | re.IGNORECASE,
+)
+
+
+def quoted(text: str) -> str:
+    """Return text for a paragraph without control characters, what could pass for ours marked."""
+    return _FORGING.sub("> ", clean(text))

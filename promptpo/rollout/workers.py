@@ -10,7 +10,6 @@ from typing import Any
 
 from promptpo.common.aside import speaker
 from promptpo.errors import PromptPOError, SpecError
-from promptpo.rollout.division import of_instances
 from promptpo.rollout.jobs import (
     DescribeJob,
     InstanceRun,
@@ -21,10 +20,11 @@ from promptpo.rollout.jobs import (
     RehearsalJob,
     Settings,
     TaskInfo,
+    of_instances,
     unplayed,
 )
-from promptpo.rollout.serving import serve
 from promptpo.rollout.watched import HUNG, Lost, Watched, say_aside
+from promptpo.rollout.worker import serve
 
 
 class Workers:

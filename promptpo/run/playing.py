@@ -9,8 +9,8 @@ from functools import partial
 
 from promptpo.config import RunConfig
 from promptpo.errors import RunError
-from promptpo.rollout.evaluation import evaluate
-from promptpo.rollout.executor import Executor, rehearse
+from promptpo.rollout.evaluation import evaluate, rehearse
+from promptpo.rollout.executor import Executor
 from promptpo.run.limits import Ledger
 from promptpo.store.codec import digest, encode
 from promptpo.store.folder import RunFolder

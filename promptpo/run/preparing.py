@@ -18,8 +18,8 @@ import sandbox
 from promptpo.errors import RunError, file_error
 from promptpo.export.learned import Learned
 from promptpo.export.policy_file import PolicyFile
-from promptpo.policies.doing_nothing import PROBES
-from promptpo.rollout.preparing import PrepareJob
+from promptpo.policies.parametric import PROBES
+from promptpo.rollout.jobs import PrepareJob
 from promptpo.run.playing import Gathered, Player
 from promptpo.spec import EnvSpec, layout
 from promptpo.store.codec import digest, encode

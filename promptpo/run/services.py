@@ -12,21 +12,19 @@ from promptpo.common.concurrency import all_of
 from promptpo.config import RunConfig
 from promptpo.errors import LimitReached
 from promptpo.export.learned import BESIDE
-from promptpo.export.policy_module import best_policy_files
-from promptpo.llm import ReplyMissing
+from promptpo.export.policy_module import BestPolicy
 from promptpo.llm.extraction import ReplyRejected, answer_text, policy_source
 from promptpo.llm.messages import LanguageModel, Message, Reply, Request, as_data, prompt_hash
-from promptpo.llm.recording import reply_event
+from promptpo.llm.recording import ReplyMissing, reply_event
 from promptpo.policies import CoverageRun, Program
 from promptpo.policies.constants import Tunable
 from promptpo.rollout.executor import Executor
 from promptpo.rollout.jobs import CoverageJob, SummaryJob, TaskInfo
 from promptpo.rollout.seeds import episode_seeds
 from promptpo.rollout.summary import built_in_summary
-from promptpo.run.limits import Ledger, check_optimum
+from promptpo.run.limits import Allowance, Ledger, check_optimum
 from promptpo.run.playing import NO_MARK, Play, Player
 from promptpo.run.preparing import Preparer
-from promptpo.run.spending import Allowance
 from promptpo.run.tuning import Tuning
 from promptpo.spec import EnvSpec
 from promptpo.store.codec import digest, encode, score_data
@@ -309,10 +307,10 @@ class RunServices:
         """
         if test is None and self.run.tested is not None:
             return
-        files = best_policy_files(
+        files = BestPolicy(
             self.spec, candidate, test, self.folder.path.name,
             model=self.config.model or "", learned=self.preparer.learned(candidate),
-        )  # fmt: skip
+        ).files  # fmt: skip
         beside = f"best/{BESIDE}"
         for name, content in files.items():
             self.folder.write(self.folder.path / name, content)

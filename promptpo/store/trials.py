@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from promptpo.llm.messages import Message, Reply
-from promptpo.llm.usage import cached_of, dollars, tokens_of
+from promptpo.llm.messages import Message, Reply, cached_of, dollars, tokens_of
 from promptpo.store.events import Event
 from promptpo.types import Candidate, Key, Note, Rollout, Score, Stream
 

@@ -19,11 +19,11 @@ from promptpo.common.text import gist, number, plural
 from promptpo.common.values import shown
 from promptpo.config import RunConfig
 from promptpo.errors import PromptPOError, RunError, UsageError
+from promptpo.export.folder import spec_of_run
 from promptpo.export.policy_file import PolicyFile
-from promptpo.export.spec_copy import spec_of_run
 from promptpo.rollout import PlayJob, episode_seeds, open_executor, worker_settings
-from promptpo.rollout.apart import apart
 from promptpo.rollout.jobs import UNPLAYED
+from promptpo.rollout.watched import apart
 from promptpo.run.loop import run_to_end
 from promptpo.run.settings import build, elsewhere, settings_of
 from promptpo.spec import EnvSpec, Task, load_spec

@@ -14,8 +14,8 @@ def test_the_runs_of_a_twin_stand_after_those_of_its_original(tmp_path):
     started = [("toy", ""), ("twin_toy", "toy"), ("other", ""), ("toy", ""), ("twin_toy", "toy")]
     for number, (name, twin_of) in enumerate(started):
         folder = written_run(tmp_path, spec=name, twin_of=twin_of)
-        folder.rename(folder.with_name(f"20260101-00000{number}"))
-    rows = [row[0].rpartition("/20260101-00000")[::2] for row in run_rows(tmp_path)]
+        folder.rename(folder.with_name(f"20260102-00000{number}"))
+    rows = [row[0].rpartition("/20260102-00000")[::2] for row in run_rows(tmp_path)]
     order = [(folder.rpartition("/")[2], int(number)) for folder, number in rows]
     assert order == [("toy", 3), ("toy", 0), ("twin_toy", 4), ("twin_toy", 1), ("other", 2)]
 

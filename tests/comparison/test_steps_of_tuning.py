@@ -4,13 +4,12 @@ import pytest
 from written_runs import written_run
 
 from promptpo.common import text
-from promptpo.comparison.groups import panels
-from promptpo.comparison.history import read_history
+from promptpo.comparison.groups import panels, read_history
 from promptpo.comparison.records import score_records
 from promptpo.comparison.tables import run_rows, score_rows
 from promptpo.config import RunConfig
 from promptpo.errors import LimitReached
-from promptpo.report.facts import facts
+from promptpo.report.overview import facts
 from promptpo.report.tables import runs_table
 from promptpo.run.limits import Ledger
 from promptpo.store.codec import encode

@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 from rollouts import rollout as played
 
+from promptpo.export.folder import bundle_files
 from promptpo.export.inline import NotInlinable, inline, without_annotations
 from promptpo.export.policy_module import (
     MARKER,
-    best_policy_files,
+    BestPolicy,
     policy_part,
     split_imports,
     strategy_of,
 )
-from promptpo.export.spec_copy import bundle_files
 from promptpo.rollout import LocalExecutor, Settings, evaluate
 from promptpo.spec import load_spec
 from promptpo.spec.bundle import bundle_of
@@ -99,10 +99,9 @@ def measured(spec: str, source: str, seeds: tuple[int, ...]) -> Rollout:
 
 
 def exported(spec: str, source: str, rollout: Rollout | None, folder: Path) -> Path:
-    files = best_policy_files(
-        load_spec(spec), Candidate(Key(1, 2), source, rollout), rollout, "20260101-000000"
-    )
-    for name, content in files.items():
+    candidate = Candidate(Key(1, 2), source, rollout)
+    best = BestPolicy(load_spec(spec), candidate, rollout, "20260101-000000")
+    for name, content in best.files.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(content, encoding="utf-8")
     return folder
@@ -187,7 +186,7 @@ def test_the_header_says_where_it_comes_from_and_what_it_scored(tmp_path: Path) 
 def test_before_the_held_out_episodes_the_score_is_called_optimistic(tmp_path: Path) -> None:
     searched = played((10.0, 30.0), lengths=(10, 30))
     candidate = Candidate(Key(1, 1), CARTPOLE, searched)
-    module = best_policy_files(load_spec("cartpole"), candidate, None, "x")["best/policy.py"]
+    module = BestPolicy(load_spec("cartpole"), candidate, None, "x").module
     assert "Search episodes (it was chosen by these: optimistic): mean return 20" in module
 
 
@@ -196,16 +195,14 @@ def test_nothing_that_a_model_wrote_can_end_the_docstring() -> None:
         "class Policy:\n    '''Push \"\"\" hard\\\\'''\n    def act(self, o):\n        return 0\n"
     )
     candidate = Candidate(Key(1, 1), source, None)
-    module = best_policy_files(load_spec("cartpole"), candidate, None, "x")["best/policy.py"]
+    module = BestPolicy(load_spec("cartpole"), candidate, None, "x").module
     names = [n.name for n in ast.parse(module).body if isinstance(n, ast.ClassDef)]
     assert names == ["Observation", "Policy"]
 
 
 @pytest.mark.parametrize("spec", POLICIES)
 def test_the_models_part_can_be_taken_out_again(spec: str) -> None:
-    module = best_policy_files(load_spec(spec), Candidate(Key(1, 1), POLICIES[spec]), None, "x")[
-        "best/policy.py"
-    ]
+    module = BestPolicy(load_spec(spec), Candidate(Key(1, 1), POLICIES[spec]), None, "x").module
     part = policy_part(module)
     assert "class Observation" not in part
     assert "def observe" not in part
@@ -254,9 +251,7 @@ class Policy:
 
 
 def test_the_module_names_the_whole_strategy_not_its_first_line() -> None:
-    module = best_policy_files(load_spec("cartpole"), Candidate(Key(1, 1), LONG), None, "run")[
-        "best/policy.py"
-    ]
+    module = BestPolicy(load_spec("cartpole"), Candidate(Key(1, 1), LONG), None, "run").module
     about = (ast.get_docstring(ast.parse(module)) or "").partition("No episode was played")[0]
     assert about.splitlines()[2:] == [
         "Strategy: Drive the tips to the goal at full speed and hold them there with a slow"
@@ -342,9 +337,7 @@ def own_spec(tmp_path: Path) -> Path:
 
 def test_helpers_constants_and_imports_come_along(own_spec: Path) -> None:
     source = "class Policy:\n    def act(self, o):\n        return int(o.y[1])\n"
-    module = best_policy_files(load_spec(own_spec), Candidate(Key(1, 1), source), None, "x")[
-        "best/policy.py"
-    ]
+    module = BestPolicy(load_spec(own_spec), Candidate(Key(1, 1), source), None, "x").module
     space: dict[str, object] = {}
     exec(compile(module, "policy.py", "exec"), space)  # noqa: S102 - the module under test
     observation = space["Observation"](space["observe"]((4.0, 5.0), None))  # type: ignore[operator]
@@ -362,6 +355,5 @@ def test_what_cannot_be_copied_is_refused(own_spec: Path) -> None:
 def test_a_policy_that_nests_too_deeply_to_be_read_is_exported_as_it_was_played():
     source = f"class Policy:\n    def act(self, obs):\n        return {'1+' * 20_000}1\n"
     candidate = Candidate(Key(1, 1), source)
-    files = best_policy_files(load_spec("cartpole"), candidate, None, "a run")
-    module = files["best/policy.py"]
+    module = BestPolicy(load_spec("cartpole"), candidate, None, "a run").module
     assert module.partition("\n")[2] == source

@@ -9,21 +9,17 @@ from pathlib import Path
 import pytest
 
 from promptpo.errors import ModelError
-from promptpo.llm import (
-    ModelSettings,
+from promptpo.llm import ModelSettings, default_model, open_model
+from promptpo.llm.messages import Message, Reply, Request, tokens_of
+from promptpo.llm.recording import (
     RecordingHeader,
     ReplyMissing,
-    default_model,
     find_recording,
     load_header,
     load_recording,
-    open_model,
-    recorded_policy_seed,
     reply_event,
+    reply_from_event,
 )
-from promptpo.llm.messages import Message, Reply, Request
-from promptpo.llm.recording import reply_from_event
-from promptpo.llm.usage import tokens_of
 from promptpo.types import Key
 
 CONFIG = {
@@ -318,10 +314,10 @@ def test_a_reply_survives_the_way_through_the_log():
     [
         ({**HEADER, "policy_seed": 5}, 5),
         (HEADER, 0),
-        ({"type": "run", "config": {"policy_seed": 6}}, 6),
-        ({"type": "run", "config": {"policy_seed": None}}, 0),
-        ({"type": "run", "config": "?"}, 0),
+        ({"type": "run", "format": 2, "config": {"policy_seed": 6}}, 6),
+        ({"type": "run", "format": 2, "config": {"policy_seed": None}}, 0),
     ],
 )
-def test_a_replay_draws_as_the_recorded_run_did(tmp_path, first, seed):
-    assert recorded_policy_seed(write(tmp_path / "events.jsonl", first)) == seed
+def test_a_header_states_the_seed_of_the_policies_random_numbers(tmp_path, first, seed):
+    path = write(tmp_path / "events.jsonl", first, reply_line(request(), "x"))
+    assert load_header(path).policy_seed == load_recording(path).header.policy_seed == seed

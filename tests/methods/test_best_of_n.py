@@ -5,7 +5,7 @@ from fake_services import FakeServices, fails, fenced, mean_returns, plays
 
 from promptpo.errors import GoalReached, LimitReached, ModelError
 from promptpo.methods.best_of_n import BestOfN
-from promptpo.prompts import count_tokens
+from promptpo.prompts.task import count_tokens
 from promptpo.run.settings import build
 from promptpo.spec import load_spec
 from promptpo.types import Key, Round

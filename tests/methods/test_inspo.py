@@ -6,7 +6,7 @@ from fake_services import FEEDBACK, FakeServices, fails, fenced, plays
 from promptpo.errors import GoalReached, LimitReached, ModelError
 from promptpo.methods.inspo import Inspo
 from promptpo.prompts import inspo as prompts
-from promptpo.prompts.promptpo import Memory
+from promptpo.prompts.history import Memory
 from promptpo.run.settings import build
 from promptpo.spec import load_spec
 from promptpo.types import Candidate, Key, MethodTable, Round

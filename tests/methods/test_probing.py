@@ -6,7 +6,7 @@ from fake_services import plays, services
 
 from promptpo.methods import Search
 from promptpo.policies import Actions
-from promptpo.policies.doing_nothing import random_policy, zero_policy
+from promptpo.policies.parametric import random_policy, zero_policy
 from promptpo.prompts.promptpo import probes_of
 from promptpo.run.settings import build
 from promptpo.types import Key

@@ -8,8 +8,7 @@ from test_props import first_weight, reply
 
 from promptpo.errors import LimitReached, UsageError
 from promptpo.methods.r2po import R2PO, chosen
-from promptpo.prompts.r2po import default_threshold, statistics_words
-from promptpo.prompts.r2po.episodes import episode_text
+from promptpo.prompts.r2po import default_threshold, episode_text, statistics_words
 from promptpo.run.settings import build
 from promptpo.spec import load_spec
 from promptpo.types import Key, Trajectory

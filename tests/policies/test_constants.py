@@ -4,8 +4,7 @@ import ast
 
 import pytest
 
-from promptpo.policies.constants import range_of, tunable
-from promptpo.policies.declared import TunableError
+from promptpo.policies.constants import TunableError, range_of, tunable
 
 SOURCE = '''\
 import numpy as np

@@ -5,9 +5,8 @@ import re
 import pytest
 from rollouts import rollout
 
-from promptpo.prompts import count_tokens
-from promptpo.prompts.promptpo import Memory, render_memory
-from promptpo.prompts.promptpo.focused import LOSER, second_in_full
+from promptpo.prompts.history import LOSER, Memory, render_memory, second_in_full
+from promptpo.prompts.task import count_tokens
 from promptpo.types import Candidate, Key, Note, Preparation, Rollout, Round
 
 HORIZON = 10

@@ -1,9 +1,10 @@
 import pytest
 from rollouts import rollout
 
-from promptpo.prompts import count_tokens
-from promptpo.prompts.promptpo import REFLECTION, episode_notes, render_history
-from promptpo.prompts.promptpo.history import score_line, strategy_line
+from promptpo.prompts.history import REFLECTION, render_history, score_line
+from promptpo.prompts.promptpo import episode_notes
+from promptpo.prompts.task import count_tokens
+from promptpo.prompts.words import strategy_line
 from promptpo.types import Candidate, Key, Note, Round
 
 SOURCE = 'class Policy:\n    """Leans into the fall in round {0}."""\n    x = "{1}"\n'

@@ -3,16 +3,10 @@
 import pytest
 
 from promptpo.common.plaintext import fenced
-from promptpo.prompts.promptpo import (
-    Memory,
-    policy_messages,
-    reflection_messages,
-    render_history,
-    repair_messages,
-)
-from promptpo.prompts.promptpo.focused import render_memory
-from promptpo.prompts.promptpo.prepared import preparation_words
-from promptpo.prompts.quoting import quoted
+from promptpo.prompts.history import Memory, render_history, render_memory
+from promptpo.prompts.promptpo import policy_messages, reflection_messages, repair_messages
+from promptpo.prompts.task import quoted
+from promptpo.prompts.words import preparation_words
 from promptpo.run.settings import configure
 from promptpo.spec import load_spec
 from promptpo.types import Candidate, Episode, Key, Note, Preparation, Rollout, Round

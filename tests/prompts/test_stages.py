@@ -2,8 +2,8 @@ import pytest
 from rollouts import rollout
 
 import sandbox
+from promptpo.prompts.history import LOSER, Memory
 from promptpo.prompts.promptpo import (
-    Memory,
     episode_notes,
     feedback_messages,
     policy_messages,
@@ -12,7 +12,6 @@ from promptpo.prompts.promptpo import (
     render_all,
     repair_messages,
 )
-from promptpo.prompts.promptpo.focused import LOSER
 from promptpo.run.settings import build
 from promptpo.spec import load_spec, prompt_parts, shipped_specs
 from promptpo.types import Candidate, Key, Note, Round

@@ -3,7 +3,7 @@
 import pytest
 from rollouts import rollout
 
-from promptpo.prompts.promptpo.words import (
+from promptpo.prompts.words import (
     lengths_words,
     paired_words,
     source_difference,

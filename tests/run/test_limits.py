@@ -5,8 +5,7 @@ from rollouts import rollout
 
 from promptpo.config import RunConfig
 from promptpo.errors import GoalReached, LimitReached
-from promptpo.llm.messages import Reply
-from promptpo.llm.usage import dollars, tokens_of
+from promptpo.llm.messages import Reply, dollars, tokens_of
 from promptpo.run.limits import Ledger
 from promptpo.store.codec import encode
 from promptpo.store.events import Event

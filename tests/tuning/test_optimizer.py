@@ -5,7 +5,7 @@ import math
 import pytest
 
 from promptpo.policies.constants import Constant
-from promptpo.policies.literals import Literal
+from promptpo.policies.sources import Literal
 from promptpo.tuning.optimizer import SEPARABLE, Optimizer
 
 NOWHERE = Literal(0, 0, 1, 0.0, (1, 0, 1, 0))

@@ -6,7 +6,7 @@ from walk_spec import TEXT
 
 from promptpo.cli import main
 from promptpo.errors import SpecError
-from promptpo.report.facts import settings
+from promptpo.report.overview import settings
 from promptpo.spec import load_spec
 from promptpo.store.run import load_run
 

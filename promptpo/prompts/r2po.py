@@ -1,0 +1,226 @@
+"""The prompts of R2PO's second call: the Critic's, or a search that knows of the first proposal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import mean
+from typing import TYPE_CHECKING
+
+from promptpo.common.text import plural
+from promptpo.config import RunConfig
+from promptpo.policies import Entry, Vectors
+from promptpo.prompts.props import (
+    SOME_HISTORY,
+    optimum_line,
+    result_words,
+    search_messages,
+)
+from promptpo.prompts.task import Messages, filled, task_text, template
+from promptpo.types import Rollout, Trajectory
+
+if TYPE_CHECKING:
+    from promptpo.spec import EnvSpec
+
+#: A return within this share of the best possible one is a success where a task defines none.
+_NEAR = 1e-3
+
+#: Steps of each of three episodes that the Critic sees: half of them from the beginning.
+_OF_THREE = 50
+
+
+@dataclass(frozen=True)
+class Shown:
+    """An episode that the Critic sees, and what it is among the others."""
+
+    title: str
+    episode: Trajectory
+
+
+def critic_messages(
+    spec: EnvSpec,
+    config: RunConfig,
+    space: Vectors,
+    history: str,
+    proposal: str,
+    statistics: str,
+    shown: str,
+    episodes: int,
+) -> Messages:
+    """Ask for a revision of parameters; what they came to in so many episodes is given in words."""
+    options = config.options
+    always = options.always_revise or options.critic_only
+    turn = template("r2po/turn").substitute(
+        whence=_LATEST if options.critic_only else _PROPOSED,
+        proposal=proposal,
+        episodes=plural(episodes, "episode"),
+        statistics=statistics,
+        optimum=optimum_line(spec, "The largest mean return that can be had is {}.\n\n"),
+        shown=shown,
+        beyond=f"; what is shown above is {_SHOWN[options.shown]}" if shown else "",
+        goal=_MORE_SUCCESS if spec.success else "the mean return rises",
+        step="" if space.policy.choices else f", each by about {options.step:g}",
+        again="the same episodes" if options.same_episodes else "fresh episodes",
+        rule=_rule(spec, options.threshold),
+        kept="is kept, whatever it comes to" if always else "the better of the two is kept",
+        count=space.size,
+        form=space.form,
+    )
+    return filled(
+        "r2po/critic",
+        "r2po/system",
+        task=task_text(spec, config),
+        policy=space.policy.meaning,
+        allowed=space.allowed,
+        history=history,
+        turn=turn.strip(),
+    )
+
+
+_PROPOSED = "An optimizer that sees nothing but the numbers above proposed:"
+_LATEST = "The latest policy has these parameters:"
+_MORE_SUCCESS = "more episodes succeed, and where all do, the mean return rises"
+
+_SHOWN = {
+    "none": "",
+    "one": "one episode of all of these",
+    "median": "one episode of all of these",
+    "three": "three episodes of all of these",
+}
+
+
+def informed_messages(
+    spec: EnvSpec,
+    config: RunConfig,
+    space: Vectors,
+    history: str,
+    iteration: int | str,
+    first: str,
+) -> Messages:
+    """Ask for a second proposal where the first one and its result are told."""
+    told = template("r2po/informed").substitute(first=first)
+    return search_messages(
+        spec, config, space, history, iteration, before_turn=f"{told.strip()}\n\n"
+    )
+
+
+def first_words(space: Vectors, entry: Entry) -> str:
+    """A proposal and its result."""
+    return f"{space.shown(entry.values)}: {result_words(entry)}"
+
+
+def statistics_words(spec: EnvSpec, run: Rollout) -> str:
+    """Returns, lengths and successes of all episodes."""
+    returns, lengths = run.returns, run.lengths
+    lines = [
+        f"- return: mean {mean(returns):.5g}, lowest {min(returns):.5g},"
+        f" highest {max(returns):.5g}",
+        f"- steps: mean {mean(lengths):.4g}, fewest {min(lengths)}, most {max(lengths)}"
+        f" of {spec.horizon}",
+    ]
+    if (hits := _successes(spec, run)) is not None:
+        what = "" if spec.success else " (a success is a return as high as the largest)"
+        lines.append(
+            f"- successes: {hits} of {len(returns)}, failures: {len(returns) - hits}{what}"
+        )
+    return "\n".join(lines)
+
+
+def _successes(spec: EnvSpec, run: Rollout) -> int | None:
+    """As the task defines them, else by the best possible return; None where neither is stated."""
+    if spec.success:
+        return sum(map(bool, run.successes))
+    optimum = spec.reference_scores.get("optimum")
+    if optimum is None:
+        return None
+    best = optimum.mean_return
+    least = best - max(1e-6, _NEAR * max(1.0, abs(best)))
+    return sum(x >= least for x in run.returns)
+
+
+def shown_words(spec: EnvSpec, config: RunConfig, episodes: Sequence[Shown]) -> str:
+    """The episodes that the Critic sees, step by step."""
+    steps = _OF_THREE if len(episodes) > 1 else config.options.trajectory_steps
+    parts = [
+        f"## {each.title}\n\n{episode_text(spec, each.episode, steps)}\n\n" for each in episodes
+    ]
+    return "".join(parts)
+
+
+def _rule(spec: EnvSpec, threshold: float | None) -> str:
+    least = threshold if threshold is not None else default_threshold(spec)
+    if least is None:
+        return "Leave a policy that does well as it is, or nearly so."
+    return (
+        f"If the mean return is {least:.6g} or more, leave the parameters as they are, or make one"
+        " very small change for which the episodes give a reason."
+    )
+
+
+def default_threshold(spec: EnvSpec) -> float | None:
+    """5% below the best possible mean return, of what lies between that and random actions."""
+    optimum, chance = (spec.reference_scores.get(name) for name in ("optimum", "random"))
+    if optimum is None:
+        return None
+    worst = chance.mean_return if chance is not None else 0.0
+    return optimum.mean_return - 0.05 * abs(optimum.mean_return - worst)
+
+
+def critic_example(spec: EnvSpec, config: RunConfig, space: Vectors) -> Messages:
+    """The Critic's prompt with what only a run knows in <brackets>."""
+    titles = {
+        "none": [],
+        "one": ["A representative episode"],
+        "median": ["The median episode"],
+        "three": ["The worst episode", "The median episode", "The best episode"],
+    }[config.options.shown]
+    shown = "".join(f"## {t} (<its return and steps>)\n\n<step by step>\n\n" for t in titles)
+    proposal, statistics = "params = <the proposal>", "<returns, steps, successes: mean, extremes>"
+    return critic_messages(
+        spec, config, space, SOME_HISTORY, proposal, statistics, shown, config.first_episodes
+    )
+
+
+def episode_text(spec: EnvSpec, episode: Trajectory, most: int) -> str:
+    """A line a step: what was observed, the action, its reward; three digits each.
+
+    Of more than ``most`` steps the middle ones are left out. What is the same in all lines stands
+    once, above them.
+    """
+    names = observed_names(spec)
+    seen = [[_shown(x) for x in row] for row in episode.observations.tolist()]
+    moving = [i for i, column in enumerate(zip(*seen, strict=True)) if len(set(column)) > 1]
+    still = [f"{names[i]} {seen[0][i]}" for i in range(len(names)) if i not in set(moving)]
+    rows = [", ".join(row[i] for i in moving) for row in seen]
+    acts = [", ".join(map(_shown, row)) for row in episode.actions.tolist()]
+    gains = [_shown(x) for x in episode.rewards.tolist()]
+    steps = [f"{t} | {rows[t]} | {acts[t]} | {gains[t]}" for t in range(len(gains))]
+    if len(steps) > most:
+        first = most // 2
+        left = len(steps) - most
+        cut = f"... ({left} steps are left out)"
+        steps = [*steps[:first], cut, *steps[len(steps) - (most - first) :]]
+    head = f"step | {', '.join(names[i] for i in moving)} | action | reward"
+    same = [f"The same in every step: {', '.join(still)}."] if still else []
+    return "\n".join([*same, head, *steps, f"{len(gains)} | {rows[-1]} | {_end(episode)}"])
+
+
+def observed_names(spec: EnvSpec) -> list[str]:
+    """A name for each number of an observation: ``speed``, ``position[0]``."""
+    from promptpo.spec import layout
+
+    return [
+        f"{item.name}[{i}]" if item.kind == "array" else item.name
+        for item in layout(spec.observation)
+        for i in range(item.stop - item.start)
+    ]
+
+
+def _end(episode: Trajectory) -> str:
+    how = "terminated" if episode.terminated else "the step limit"
+    success = {True: ", a success", False: ", no success", None: ""}[episode.success]
+    return f"the end: {how}{success}"
+
+
+def _shown(x: float) -> str:
+    return f"{x + 0.0:.3g}"

@@ -23,11 +23,10 @@ from promptpo.common.terminal import print_rows, say
 from promptpo.common.twins import side_by_side
 from promptpo.config import RunConfig
 from promptpo.errors import EXIT_INTERRUPTED, PromptPOError, UsageError
-from promptpo.matrix.plan import SUITE_FILE, Plan, PlanFolder, PlannedRun, limits_of, read_seeds
-from promptpo.methods import Demand, find_method
-from promptpo.run.settings import build, changes, load_toml, merge
 
 if TYPE_CHECKING:
+    from promptpo.matrix.plan import Plan, PlanFolder, PlannedRun
+    from promptpo.methods import Demand
     from promptpo.store.run import Run
 
 EXAMPLES = """\
@@ -53,7 +52,7 @@ def parser() -> Parser:
     add_settings(p, config.fields(RunConfig), methods=True)
     several = p.add_argument_group("several runs side by side (each its own; limits hold for each)")
     words = "a run for each spec and seed: 0..4, or 0,3,7; compared at the end"
-    several.add_argument("--seeds", type=read_seeds, default=(), metavar="LIST", help=words)
+    several.add_argument("--seeds", type=_read_seeds, default=(), metavar="LIST", help=words)
     sources = p.add_argument_group("where settings come from, later ones winning")
     add_preset(sources)
     sources.add_argument("--config", type=Path, metavar="FILE", help="TOML file of settings")
@@ -70,8 +69,16 @@ def parser() -> Parser:
     return p.finish()
 
 
+def _read_seeds(text: str) -> tuple[int, ...]:
+    from promptpo.matrix.plan import read_seeds  # here, as the help needs none of it
+
+    return read_seeds(text)
+
+
 def main(arguments: argparse.Namespace) -> int:
     """Carry out the command."""
+    from promptpo.run.settings import configure, load_toml
+
     given = vars(arguments)
     specs = given_specs(arguments)
     resume, dry_run = given.pop("resume"), given.pop("dry_run")
@@ -91,8 +98,6 @@ def main(arguments: argparse.Namespace) -> int:
     given |= {"seed": seeds[0]} if seeds else {}
     folder = None
     if resume is None:
-        from promptpo.run.settings import configure
-
         _spec_of(layers)
         settings = configure(*layers, needs_model=not dry_run)
     elif several := _sweep_of(resume, layers):
@@ -113,6 +118,8 @@ def main(arguments: argparse.Namespace) -> int:
 
 def _spec_of(layers: Layers) -> str:
     """Return the spec that is given. Raises UsageError where none is."""
+    from promptpo.run.settings import build
+
     if spec := build(*layers).spec:
         return spec
     raise UsageError(
@@ -163,7 +170,7 @@ def exit_code(result: Run) -> int:
 
 def _resumed(name: str, layers: Layers) -> tuple[RunConfig, Path]:
     """Return the settings of the run to continue, changed where they may be, and its folder."""
-    from promptpo.run.settings import resumed_config
+    from promptpo.run.settings import merge, resumed_config
 
     given = merge(*layers)
     out = Path(given.pop("out", RunConfig.out))
@@ -176,6 +183,9 @@ def _resumed(name: str, layers: Layers) -> tuple[RunConfig, Path]:
 
 def _sweep_of(name: str, layers: Layers) -> PlanFolder | None:
     """Return the sweep that is to be resumed, if it is one; ``latest``: that of the latest run."""
+    from promptpo.matrix.plan import PlanFolder
+    from promptpo.run.settings import merge
+
     given = merge(*layers)
     out = Path(given.get("out", RunConfig.out))
     if name == "latest":
@@ -190,6 +200,7 @@ def _planned(
 
     Raises UsageError, SpecError or ModelError before anything is begun.
     """
+    from promptpo.matrix.plan import Plan, PlannedRun
     from promptpo.run.settings import configure
     from promptpo.spec import load_spec
 
@@ -208,6 +219,9 @@ def _planned(
 def _sweep(planned: Mapping[PlannedRun, RunConfig], layers: Layers) -> int:
     """Start several runs side by side; return an exit code."""
     from promptpo.llm.providers import check_configured, check_priced
+    from promptpo.matrix.plan import Plan, PlanFolder
+    from promptpo.methods import find_method
+    from promptpo.run.settings import merge
     from promptpo.trackers import check_ready
 
     for settings in planned.values():
@@ -228,6 +242,9 @@ def _resume_sweep(folder: PlanFolder, layers: Layers) -> int:
 
     The given settings are for all of its runs. Raises UsageError for one that shaped what is done.
     """
+    from promptpo.matrix.plan import SUITE_FILE
+    from promptpo.run.settings import changes, merge
+
     if (folder.path / SUITE_FILE).is_file():
         words = "its runs are those of a benchmark: `promptpo bench` with the suite's file goes on"
         raise UsageError(f"{folder.path}: {words}")
@@ -241,6 +258,7 @@ def _run_sweep(folder: PlanFolder, plan: Plan, changed: Mapping[str, Any]) -> in
     """Carry out what is missing, and compare; ``changed`` settings reopen ended runs."""
     from promptpo.common.streams import Steady
     from promptpo.matrix.overview import counts, states
+    from promptpo.matrix.plan import limits_of
     from promptpo.matrix.runner import at_once, run_plan
 
     stream = cast("TextIO", Steady(output()))
@@ -289,6 +307,8 @@ def _compare(folder: PlanFolder) -> None:
 
 def _print_forecast(planned: Sequence[RunConfig]) -> int:
     """Print what a run, or several together, may take."""
+    from promptpo.matrix.plan import limits_of
+    from promptpo.methods import Demand
     from promptpo.run.phases import forecast
 
     forecasts: dict[tuple[str, str | None], Any] = {}

@@ -94,8 +94,8 @@ def evaluate_parser() -> Parser:
 
 def evaluate(arguments: argparse.Namespace) -> int:
     """Score policies: 0 if every one got through its episodes, else 1."""
+    from promptpo.common.interrupts import run_to_end
     from promptpo.evaluation import PolicyComparison, find_player, score, settings_for, transfer
-    from promptpo.run.loop import run_to_end
     from promptpo.ui.tables import console_of
 
     given = vars(arguments)

@@ -73,8 +73,8 @@ def main(arguments: argparse.Namespace) -> int:
         given["spec"] = ref
     if on is not None and (kept or len(words) > 1):
         raise UsageError("--on: takes one policy, and keeps nothing; leave out the rest")
+    from promptpo.common.interrupts import run_to_end
     from promptpo.evaluation import PolicyComparison, find_player, score, settings_for, transfer
-    from promptpo.run.loop import run_to_end
 
     find_run = partial(runs.find, out=out)
     players = [find_player(word, find_run) for word in dict.fromkeys(words)]

@@ -160,7 +160,8 @@ def execute(settings: RunConfig, folder: Path | None, *, as_json: bool) -> Run:
     """Carry out a run, and show how it goes."""
     from promptpo import api
     from promptpo.common.streams import Steady
-    from promptpo.ui import View, open_view
+    from promptpo.ui import open_view
+    from promptpo.ui.progress import View
     from promptpo.ui.status import JsonView
 
     stream = Steady(output())

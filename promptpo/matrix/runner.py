@@ -101,9 +101,7 @@ def run_plan(
 def statuses_of(folder: PlanFolder, plan: Plan) -> Statuses:
     """Return the status of each run of a plan, as its folder records it."""
     folders = {run: folder.run_of(run) for run in plan.runs}
-    return {
-        run: RunStatus.on_record(load_run(path)) if path else None for run, path in folders.items()
-    }
+    return {run: RunStatus.of(load_run(path)) if path else None for run, path in folders.items()}
 
 
 def _command(

@@ -11,7 +11,7 @@ from bench_folder import PUBLISHED, cell, suite_of, whole
 from chromium import open_browser
 
 from promptpo.matrix.bench import write_comparison
-from promptpo.matrix.page import render_page
+from promptpo.matrix.page import PageView
 from promptpo.matrix.paper import latex_table
 from promptpo.matrix.results import BenchRun, read_results
 from promptpo.matrix.suite import Scale
@@ -38,7 +38,7 @@ def holes(tmp_path_factory):
 
 
 def page_of(played):
-    return render_page(played, played.notes, ["cells.csv"])
+    return PageView(played).render(played.notes, ["cells.csv"])
 
 
 def test_a_cell_says_what_it_scored_on_held_out_episodes_and_spent(tmp_path):

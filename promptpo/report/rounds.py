@@ -82,7 +82,7 @@ def _headline(run: Run, record: RoundRecord, before: Trial | None) -> str:
     if winner.candidate.parents and winner.candidate.kind == "policy":
         words += f"; the same text as {winner.candidate.parents[0]}"
     elif (met := meeting(run, winner)) is not None:
-        words += f"; against {met.incumbent.name}: {paired_words(met.told)}"
+        words += f"; against {met.incumbent.name}: {paired_words(met.difference)}"
     elif before is not None and winner.score == before.score:
         words += f"; the same score as {before.name}"
     elif before is not None:
@@ -158,7 +158,7 @@ def _others(run: Run, record: RoundRecord) -> Iterator[Block]:
 def _difference(run: Run, trial: Trial, base: Trial) -> Iterator[Block]:
     met, words = meeting(run, trial), headline(trial)
     if met is not None:
-        words += f"; against {met.incumbent.name}: {paired_words(met.told)}"
+        words += f"; against {met.incumbent.name}: {paired_words(met.difference)}"
     yield Prose(words, "meta")
     if trial.candidate.notes:
         yield _entries(trial.candidate.notes)

@@ -80,8 +80,8 @@ def _against(run: Run, trial: Trial | None, name: str = "") -> Cell:
     met = meeting(run, trial) if trial else None
     if met is None:
         return Cell()
-    kind = {1: "won", -1: "failed", 0: ""}[met.told.sign]
-    return Cell(f"{name}{paired_words(met.told)}", met.told.returns.mean, kind=kind)
+    kind = {1: "won", -1: "failed", 0: ""}[met.difference.sign]
+    return Cell(f"{name}{paired_words(met.difference)}", met.difference.returns.mean, kind=kind)
 
 
 def _with_error(trial: Trial) -> Cell:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from promptpo.builtin import Synthesizer
+from promptpo.common.interrupts import run_to_end
 from promptpo.common.text import near_path
 from promptpo.config import RunConfig
 from promptpo.errors import FileError, known_error
@@ -23,7 +24,6 @@ from promptpo.methods import find_method, tunes
 from promptpo.rollout import TaskInfo, open_executor
 from promptpo.run import phases
 from promptpo.run.limits import Ledger
-from promptpo.run.loop import run_to_end
 from promptpo.run.record import Companion, fail, finish, open_run, standing, write_info
 from promptpo.run.services import RunServices
 from promptpo.run.settings import configure, recording_path

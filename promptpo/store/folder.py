@@ -27,7 +27,7 @@ from promptpo.types import Candidate, Key, Trajectory
 
 
 def no_run(path: Path) -> str:
-    """Why a path is not the folder of a run; empty where it is one."""
+    """Return the reason why a path is not the folder of a run; empty where it is one."""
     log = path / "events.jsonl"
     if log.is_file():
         return ""
@@ -82,7 +82,7 @@ class RunFolder:
 
     @classmethod
     def open(cls, path: Path) -> RunFolder:
-        """An existing run. Raises RunError where there is none."""
+        """Return an existing run. Raises RunError where there is none."""
         if problem := no_run(path):
             raise RunError(f"{path}: {problem}; `promptpo list` shows the runs")
         return cls(path)
@@ -103,7 +103,7 @@ class RunFolder:
         return self.path / "best" / "policy.py"
 
     def candidate(self, name: str) -> Path:
-        """The folder of one candidate, e.g. ``r02_c03``."""
+        """Return the folder of one candidate, e.g. ``r02_c03``."""
         return self.path / "candidates" / name
 
     def lock(self) -> int:
@@ -129,7 +129,7 @@ class RunFolder:
 
     @property
     def is_running(self) -> bool:
-        """Whether a process holds the run just now; nothing is written to find out."""
+        """True while a process holds the run; nothing is written to find out."""
         try:
             descriptor = os.open(self.path / ".lock", os.O_RDONLY | os.O_CLOEXEC)
         except OSError:
@@ -143,7 +143,7 @@ class RunFolder:
         return False
 
     def write(self, file: Path, content: str | bytes) -> None:
-        """A file in the folder, which is not made anew where it has been deleted."""
+        """Write a file in the folder, which is not made anew where it has been deleted."""
         write_atomically(file, content, inside=self.path)
 
     def write_info(self, info: Mapping[str, Any]) -> None:
@@ -151,7 +151,7 @@ class RunFolder:
         self.write(self.path / "run.json", json.dumps(info, indent=2) + "\n")
 
     def read_info(self) -> dict[str, Any]:
-        """``run.json``; empty where a kill came before it was written.
+        """Return ``run.json``; empty where a kill came before it was written.
 
         Raises RunError where it cannot be read, or does not hold what it should.
         """
@@ -171,23 +171,23 @@ class RunFolder:
         return cast("dict[str, Any]", info)
 
     def write_prompt(self, key: Key, messages: Sequence[Message]) -> None:
-        """The messages of one call, each under a heading."""
+        """Write the messages of one call, each under a heading."""
         self.write(self.prompts / f"{key}.prompt.md", as_markdown(messages))
 
     def restore_call(self, key: Key, messages: Sequence[Message], reply: str) -> None:
-        """The files of a call that is on record, where they are missing."""
+        """Write the files of a recorded call, where they are missing."""
         if not (self.prompts / f"{key}.prompt.md").exists():
             self.write_prompt(key, messages)
         self.write_reply(key, reply)
 
     def write_reply(self, key: Key, text: str) -> None:
-        """The reply to one call, unless the person who answered put it there."""
+        """Write the reply to one call, unless the person who answered put it there."""
         path = self.prompts / f"{key}.reply.md"
         if not path.exists():
             self.write(path, text)
 
     def write_result(self, candidate: Candidate) -> None:
-        """A candidate's source and result; what a failed one was told goes to feedback.txt."""
+        """Write a candidate's source and result; the error of a failed one is its feedback.txt."""
         run = candidate.rollout
         result: dict[str, Any] = {
             "kind": candidate.kind,
@@ -207,14 +207,13 @@ class RunFolder:
         self.write_candidate(candidate.name, "result.json", json.dumps(result, indent=2) + "\n")
 
     def write_candidate(self, name: str, file: str, content: str) -> None:
-        """One file of a candidate's folder."""
+        """Write one file of a candidate's folder."""
         self.write(self.candidate(name) / file, content)
 
     def episodes(self, name: str, failed: int | None = None) -> Path:
-        """Search episodes of one candidate as arrays without pickles.
+        """Return the file of one candidate's search episodes.
 
-        All of them, or those that ended before an attempt at it failed, which is given by its
-        number.
+        They are all of them, or those that ended before the attempt ``failed`` did.
         """
         file = "episodes.npz" if failed is None else f"failed_{failed}.npz"
         return self.candidate(name) / file
@@ -238,24 +237,24 @@ class RunFolder:
         failed: int | None = None,
         seeds: Collection[int] | None = None,
     ) -> list[Trajectory]:
-        """The trajectories that ``write_episodes`` stored, or those of these seeds.
+        """Return the trajectories that ``write_episodes`` stored, or those of these seeds.
 
         Raises RunError.
         """
         return read_episodes(self.episodes(name, failed), seeds)
 
     def prepared(self, name: str, digest: str) -> Path:
-        """Values that a candidate's ``prepare`` returned, as ``sandbox`` packs them."""
+        """Return the file of values of a candidate's ``prepare``, as ``sandbox`` packs them."""
         return self.candidate(name) / f"prepared_{digest}.bin"
 
     def write_prepared(self, name: str, values: bytes) -> str:
-        """Store such values; returns their digest."""
+        """Store such values; return their digest."""
         digest = _digest(values)
         self.write(self.prepared(name, digest), values)
         return digest
 
     def read_prepared(self, name: str, digest: str) -> bytes | None:
-        """The values of a digest; None where they are missing or damaged."""
+        """Return the values of a digest; None where they are missing or damaged."""
         with contextlib.suppress(OSError):
             values = self.prepared(name, digest).read_bytes()
             return values if _digest(values) == digest else None
@@ -317,8 +316,8 @@ def read_episodes(file: Path, seeds: Collection[int] | None = None) -> list[Traj
     except FileNotFoundError:
         raise RunError(f"{file}: the episodes are missing; {remedy}") from None
     except Exception as e:  # numpy and zipfile raise a dozen kinds for a damaged file
-        told = " ".join(str(e).split())[:200]
-        raise RunError(f"{file}: damaged ({told or type(e).__name__}); {remedy}") from None
+        words = " ".join(str(e).split())[:200] or type(e).__name__
+        raise RunError(f"{file}: damaged ({words}); {remedy}") from None
 
 
 def _episode(
@@ -346,7 +345,7 @@ def _episode(
 
 
 def _traced(trace: Trace) -> dict[str, Any]:
-    """C columns of T values as arrays; kinds are the positions in ``_KINDS``."""
+    """Return C columns of T values as arrays; kinds are positions in ``_KINDS``."""
     import numpy as np
 
     columns = list(trace.values())
@@ -362,7 +361,7 @@ def _traced(trace: Trace) -> dict[str, Any]:
 
 
 def _trace(data: Any, i: int, steps: int) -> Trace:  # noqa: ANN401 - numpy's open file
-    """The inverse of ``_traced``."""
+    """Return the columns that ``_traced`` made arrays of."""
     names = _array(data, f"trace_names_{i}", 1, "U").tolist()
     kinds = _array(data, f"trace_kinds_{i}", 2, "u")
     numbers = _array(data, f"trace_numbers_{i}", 2)
@@ -378,10 +377,10 @@ def _trace(data: Any, i: int, steps: int) -> Trace:  # noqa: ANN401 - numpy's op
 
 
 def _value(kind: int, number: float, string: str) -> float | bool | str | None:
-    made = _KINDS[kind]
-    if made is type(None):
+    type_ = _KINDS[kind]
+    if type_ is type(None):
         return None
-    return string if made is str else made(number)
+    return string if type_ is str else type_(number)
 
 
 def _array(data: Any, name: str, dimensions: int, kind: str = "f") -> Any:  # noqa: ANN401

@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from promptpo.common.interrupts import run_to_end
 from promptpo.common.lives import in_lives
 from promptpo.common.text import gist, number, plural
 from promptpo.common.values import shown
@@ -24,7 +25,6 @@ from promptpo.export.policy_file import PolicyFile
 from promptpo.rollout import PlayJob, episode_seeds, open_executor, worker_settings
 from promptpo.rollout.jobs import UNPLAYED
 from promptpo.rollout.watched import apart
-from promptpo.run.loop import run_to_end
 from promptpo.run.settings import build, elsewhere, settings_of
 from promptpo.spec import EnvSpec, Task, load_spec
 from promptpo.store.folder import RunFolder

@@ -93,7 +93,7 @@ def test_a_benchmark_with_missing_runs_says_the_same(tmp_path):
         *(BenchRun("beta", "reach", seed) for seed in (1, 2)),
     ]
     results = read_results(tmp_path, suite, cells)
-    view = PageView(results, tuple(results.notes), ())
+    view = PageView(results)
     told = results.as_dict(results.notes)
     for row in told["cells"]:
         row["seconds"] = row["seconds"] and 0.0  # as long as a loaded machine took to write the run

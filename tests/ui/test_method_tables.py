@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from promptpo.report.standings import method_tables
 from run_events import START, candidate, digest, rollout, round_end, run, usage
 
-from promptpo.report.standings import method_tables
 from promptpo.store.codec import encode
 from promptpo.store.events import Event
 from promptpo.store.shapes import check_event

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from promptpo.cli import runs
 from promptpo.cli.parser import Parser, add_out
@@ -19,8 +20,8 @@ from promptpo.errors import RunError, UsageError
 from promptpo.store.events import FORMAT, read_log
 from promptpo.store.folder import RunFolder
 
-if TYPE_CHECKING:
-    from promptpo.export.minari_dataset import Dataset
+#: Names the folder of Minari's datasets.
+_ROOT = "MINARI_DATASETS_PATH"
 
 
 def parser() -> Parser:
@@ -87,16 +88,22 @@ def main(arguments: argparse.Namespace) -> int:
         root = arguments.to / "minari" if arguments.to else None
         limit = run.settings.get("env_timeout") or RunConfig.env_timeout
         given = (run.folder, root, arguments.author, arguments.force)
-        dataset = apart(run.spec, limit, _write_dataset, *given)
-        say(f"{text.near_path(dataset.path)}  {dataset.use}")
+        name, path = apart(run.spec, limit, _write_dataset, *given)
+        place = f"{_ROOT}={root} " if root else ""
+        say(f"{text.near_path(path)}  {place}minari.load_dataset({name!r})")
     return 0
 
 
-def _write_dataset(folder: Path, root: Path | None, author: str | None, force: bool) -> Dataset:
+def _write_dataset(
+    folder: Path, root: Path | None, author: str | None, force: bool
+) -> tuple[str, Path]:
+    """Write a dataset under ``root``, in a process of its own: Minari reads the environment."""
     from promptpo.export.minari_dataset import write_dataset
     from promptpo.store.run import load_run
 
-    return write_dataset(load_run(folder), root, author=author, force=force)
+    if root is not None:
+        os.environ[_ROOT] = str(root.resolve())
+    return write_dataset(load_run(folder), author=author, force=force)
 
 
 def _write_recording(arguments: argparse.Namespace) -> None:

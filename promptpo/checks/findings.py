@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from promptpo.common.text import plural
-from promptpo.ui import html
-from promptpo.ui.tables import Table
+from promptpo.ui.tables import Table, html_heading, html_source, html_table
 
 
 @dataclass(frozen=True)
@@ -116,7 +115,7 @@ class CheckReport:
 
     def _repr_html_(self) -> str:
         rows = [(f.verdict, f.check, f.detail) for f in self.findings]
-        title = html.heading(f"{self.spec}: {self.title}")
-        table = html.table(Table(("verdict", "check", "what was found"), rows))
-        more = [html.source("\n".join(f.more), f"more on {f.check}") for f in self if f.more]
+        title = html_heading(f"{self.spec}: {self.title}")
+        table = html_table(Table(("verdict", "check", "what was found"), rows))
+        more = [html_source("\n".join(f.more), f"more on {f.check}") for f in self if f.more]
         return "".join([title, table, *more])

@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TextIO
 
-from promptpo.common.plaintext import clean
+from promptpo.common.plaintext import clean, clean_line
 from promptpo.common.streams import output
 
 
@@ -20,6 +20,22 @@ def say(words: object = "", file: TextIO | None = None) -> None:
     stream = file or output()
     with named(stream):
         print(clean(str(words)), file=stream, flush=True)
+
+
+def print_rows(rows: Iterable[tuple[str, str]], file: TextIO | None = None) -> None:
+    """Print labels and words, a line each; those without words are left out."""
+    for label, words in rows:
+        if words:
+            say(f"{label:11}  {words}", file)
+
+
+def print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print aligned columns; the last one may be of any length."""
+    lines = [header, *([clean_line(cell) for cell in row] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        cells = [cell.ljust(width) for cell, width in zip(line[:-1], widths, strict=False)]
+        say("  ".join([*cells, line[-1]]).rstrip())
 
 
 def flush() -> None:

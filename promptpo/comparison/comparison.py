@@ -21,8 +21,7 @@ from promptpo.comparison.records import (
 )
 from promptpo.comparison.tables import notes, tables
 from promptpo.errors import UsageError
-from promptpo.ui import html
-from promptpo.ui.tables import print_table, printed
+from promptpo.ui.tables import html_heading, html_remarks, html_table, print_table, printed
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -118,9 +117,9 @@ class Comparison:
     def _repr_html_(self) -> str:
         parts = []
         for panel in self.panels:
-            parts.append(html.heading(_title(panel)))
-            parts += [html.table(table) for table in tables(panel)]
-        return "".join([*parts, html.remarks(self.notes)])
+            parts.append(html_heading(_title(panel)))
+            parts += [html_table(table) for table in tables(panel)]
+        return "".join([*parts, html_remarks(self.notes)])
 
 
 def _title(panel: Panel) -> str:

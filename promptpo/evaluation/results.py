@@ -18,9 +18,8 @@ from promptpo.stats import Interval
 from promptpo.store import evals
 from promptpo.store.codec import digest, encode, score_data
 from promptpo.types import Rollout, Score
-from promptpo.ui import html
-from promptpo.ui.summary import Row, reference_rows
-from promptpo.ui.tables import Table, print_table, printed
+from promptpo.ui.plain import Row, reference_rows
+from promptpo.ui.tables import Table, html_facts, html_remarks, html_table, print_table, printed
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -143,7 +142,7 @@ class Evaluation:
         return f"<Evaluation of {self.policy} on {self.spec}: {score}>"
 
     def _repr_html_(self) -> str:
-        return html.facts(self.rows())
+        return html_facts(self.rows())
 
 
 def _references(references: Mapping[str, Reference]) -> dict[str, dict[str, float | None]]:
@@ -280,8 +279,8 @@ class PolicyComparison:
         return f"<PolicyComparison of {count} on {self.evaluations[0].spec}>"
 
     def _repr_html_(self) -> str:
-        tables = "".join(html.table(table) for table in self.tables())
-        return html.facts(self.rows()) + tables + html.remarks(self.notes)
+        tables = "".join(html_table(table) for table in self.tables())
+        return html_facts(self.rows()) + tables + html_remarks(self.notes)
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from promptpo.stats import Interval
 from promptpo.store.run import Run
 from promptpo.store.standings import FeedbackClass, feedback_classes
 from promptpo.types import Rollout
-from promptpo.ui.summary import isolation_words
+from promptpo.ui.plain import isolation_words
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from promptpo.report.figures import tuning_figures
 from promptpo.store.run import Run
 from promptpo.store.trials import Trial
 from promptpo.tuning import ConstantFound, Standpoint, TuningAccount
-from promptpo.ui.tuning import difference_words
+from promptpo.ui.plain import difference_words
 
 
 def tuning_section(run: Run) -> Section | None:

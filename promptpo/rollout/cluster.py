@@ -134,7 +134,7 @@ class RayExecutor(Executor):
 
     @property
     def about(self) -> dict[str, Any]:
-        """Where jobs are run, for the record of a run."""
+        """Name and size of the place where jobs run, for the record of a run."""
         import ray
 
         where = {"address": self._connection.address, "nodes": len(self._connection.nodes())}

@@ -30,7 +30,7 @@ _AT_ONCE = 5
 
 
 def open_executor(config: RunConfig, spec: EnvSpec) -> Executor:
-    """The executor for the episodes of a run, of ``eval`` and of ``video``.
+    """Return the executor for the episodes of a run, of ``eval`` and of ``video``.
 
     Raises UsageError and ClusterError where a Ray cluster is asked for and cannot be had.
     """
@@ -55,7 +55,7 @@ def connected(config: RunConfig) -> Iterator[None]:
 
 
 def worker_settings(config: RunConfig, spec: EnvSpec) -> Settings:
-    """What the environment processes need to know of a run's settings."""
+    """Return the settings of a run that the environment processes need."""
     return Settings(
         spec=spec.ref,
         sandbox=config.sandbox,

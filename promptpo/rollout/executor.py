@@ -1,4 +1,4 @@
-"""Where jobs run: the executor, its local processes, and the one place that opens it."""
+"""Executors, which run jobs: their common part, and the one of local processes."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Executor(ABC):
     @property
     @abstractmethod
     def about(self) -> dict[str, Any]:
-        """Where jobs are run, for the record of a run."""
+        """Name and size of the place where jobs run, for the record of a run."""
 
     @abstractmethod
     def tell(self, notify: Callable[..., None]) -> None:
@@ -119,12 +119,12 @@ class LocalExecutor(Executor):
 
     @property
     def slots(self) -> int:
-        """How many processes there may be."""
+        """Number of processes that there may be."""
         return self._slots
 
     @property
     def about(self) -> dict[str, Any]:
-        """Where jobs are run, for the record of a run."""
+        """Name and size of the place where jobs run, for the record of a run."""
         return {"name": "local", "workers": self._slots}
 
     def tell(self, notify: Callable[..., None]) -> None:
@@ -132,7 +132,7 @@ class LocalExecutor(Executor):
         self._workers.tell = notify
 
     async def part(self, job: Job[R]) -> R:
-        """The answer of one process, once one is free."""
+        """Return the answer of one process, once one is free."""
         loop = asyncio.get_running_loop()
         answer: R = await loop.run_in_executor(self._threads, self._workers.answer, job)
         return answer

@@ -1,4 +1,4 @@
-"""What an executor is asked and what it answers: plain frozen records, cheap to send.
+"""Jobs of an executor and their answers: plain frozen records, cheap to send.
 
 Both are made on the trusted side and can be pickled, so that they can go to another machine.
 """
@@ -22,7 +22,7 @@ R_co = TypeVar("R_co", covariant=True)
 
 @dataclass(frozen=True)
 class Settings:
-    """What every worker of an executor needs to know. Times are in seconds.
+    """Settings of every worker of an executor. Times are in seconds.
 
     ``env_timeout``: how long one call of the environment may take, or the import of the spec.
 
@@ -39,12 +39,12 @@ class Settings:
 
 
 class Job(Generic[R_co]):
-    """What an executor is asked for; its answer is of the type that the job's class names."""
+    """A request to an executor; its answer is of the type that the job's class names."""
 
 
 @dataclass(frozen=True)
 class TaskInfo:
-    """What a worker found when it opened the environment and the sandbox."""
+    """Facts about a task and the sandbox, from a worker that has opened both."""
 
     observation_size: int
     action: str
@@ -95,7 +95,7 @@ def unplayed(seed: int) -> Episode:
 
 @dataclass(frozen=True)
 class PlayRun:
-    """What became of a PlayJob: every episode is played to its end, or until it fails.
+    """Answer to a PlayJob: every episode is played to its end, or until it fails.
 
     It does not depend on how the job was divided. An error of the program before its first episode
     (it does not compile) leaves all unplayed, and the episodes of a life that has failed.
@@ -121,7 +121,7 @@ class PlayRun:
 
 @dataclass(frozen=True)
 class InstanceRun:
-    """What became of one vector of constants.
+    """Answer to an InstancesJob for one vector of constants.
 
     Attributes:
         results: the episodes that came to an end, in the order of the seeds.
@@ -129,7 +129,7 @@ class InstanceRun:
         error: why this instance failed; None if it did not.
         bound: the mean return that it could have reached at best when it was given up, below the
             bar; None where it was played to the end.
-        pace: the highest mean reward of a few steps in a row (``rollout.contenders.PACE``).
+        pace: the highest mean reward of a few steps in a row (``rollout.playing.PACE``).
     """
 
     results: tuple[Episode, ...] = ()
@@ -177,7 +177,7 @@ class RehearsalJob(Job[None]):
 
     @property
     def words(self) -> str:
-        """What is done, in words."""
+        """The controller, in words."""
         return "random actions" if self.controller == "random" else "zero actions"
 
 
@@ -228,7 +228,7 @@ class PrepareJob(Job["PrepareRun"]):
 
 @dataclass(frozen=True)
 class PrepareRun:
-    """What became of a PrepareJob.
+    """Answer to a PrepareJob.
 
     Attributes:
         values: what it returned, as ``sandbox`` packs it; empty where it failed.

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Pool(Protocol):
-    """Where live environments and policies' processes come from."""
+    """Source of live environments and policies' processes."""
 
     def take_task(self) -> Task:
         """Return an environment that is free."""
@@ -157,7 +157,7 @@ class Contender:
 
     @property
     def over(self) -> bool:
-        """Whether it has failed or was given up."""
+        """True where it has failed or was given up."""
         return self.error is not None or self.bound is not None
 
     @property

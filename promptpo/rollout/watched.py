@@ -136,7 +136,7 @@ class Standstill:
         self._looked, self._no_core = time.monotonic(), self._core_wait()
 
     def too_long(self) -> bool:
-        """Whether the call under way has stood still beyond the limit.
+        """Tell whether the call under way has stood still beyond the limit.
 
         Time in which the process was stopped, or had no core, does not count against the limit,
         but against ``GRACE`` times the limit. So does a stop between two calls.
@@ -158,7 +158,7 @@ class Standstill:
 
     @property
     def hangs(self) -> bool:
-        """Whether it has used up the limit itself, by its own doing."""
+        """True where the process has used up the limit by its own doing."""
         return self._still >= self._limit
 
     def _is_stopped(self) -> bool:
@@ -206,7 +206,7 @@ class Lost(Exception):
 
 
 class _End(NamedTuple):
-    """How a process came to its end; see ``Lost``."""
+    """The end of a process; see ``Lost``."""
 
     call: str
     words: str
@@ -280,7 +280,7 @@ class Watched:
 
     @property
     def alive(self) -> bool:
-        """Whether it can be given something to do."""
+        """True where the process can take a message."""
         return self._exit_code() is None
 
     def send(self, message: object) -> None:
@@ -389,7 +389,7 @@ class Watched:
         self._killed.set()
 
     def _lost(self) -> Lost:
-        """The process has ended, was ended, or cut the connection."""
+        """Return the error for a process that has ended, was ended, or cut the connection."""
         call = CALLS[self._cells[CALL]]
         if self._end is not None:
             self._killed.wait()
@@ -401,7 +401,7 @@ class Watched:
         return Lost(end, self._location(), self._cells[STEPS])
 
     def _location(self) -> str:
-        """Where in the user's own files the process was, if it has left word of it."""
+        """Return where in the user's files the process was, if it has left a trace of it."""
         text = os.pread(self._memory, _TRACE, SIZE).rstrip(b"\0").decode("utf-8", "replace")
         for file, line in re.findall(r'File "([^"\n]+)", line (\d+)', text):
             if not file.startswith(("<", *_NOT_THEIRS)) and "site-packages" not in file:
@@ -421,7 +421,7 @@ def _during(call: str) -> str:
 
 
 def _explain_exit(call: str, code: int | None) -> _End:
-    """How a process ended."""
+    """Return the end of a process with an exit code."""
     if code in (None, CUT):
         return _End(call, "the process lost its connection (did it close its files?)")
     if code >= 0:
@@ -448,7 +448,7 @@ T = TypeVar("T")
 
 
 def apart(spec: str, limit: float, function: Callable[..., T], *args: object) -> T:
-    """What a function of a module returns, or the exception that it raises.
+    """Call a function of a module in a process of its own; return or raise what it does.
 
     Raises SpecError where the process ends before that, or a call of the environment of ``spec``
     takes longer than ``limit`` seconds.
@@ -462,8 +462,8 @@ def apart(spec: str, limit: float, function: Callable[..., T], *args: object) ->
         process.close()
     if kind == "raised":
         raise answer
-    found: T = answer
-    return found
+    result: T = answer
+    return result
 
 
 def _answer(connection: Connection, function: Callable[..., Any], args: tuple[object, ...]) -> None:
@@ -475,7 +475,7 @@ def _answer(connection: Connection, function: Callable[..., Any], args: tuple[ob
 
 
 def portable(error: BaseException) -> Exception:
-    """An exception that another process can raise; a bug's traceback goes with it."""
+    """Return an exception that another process can raise; a bug's traceback goes with it."""
     if isinstance(error, PromptPOError):
         return error
     trace = "".join(traceback.format_exception(error))

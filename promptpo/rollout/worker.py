@@ -1,4 +1,4 @@
-"""What runs inside an environment process: live environments, and a sandbox for the policies.
+"""The inside of an environment process: live environments, and a sandbox for the policies.
 
 The process is trusted; the policy is not, and lives in a process of its own behind ``sandbox``.
 """
@@ -106,7 +106,7 @@ def steadily(job: Callable[[], T], disturbed: Callable[[T], bool] = lambda _: Fa
 
 
 def actions_of(task: Task) -> Actions:
-    """The action space of a task as plain numbers."""
+    """Return the action space of a task as plain numbers."""
     import sandbox
 
     space = task.action
@@ -130,7 +130,7 @@ class Worker:
     _opening: float = math.inf
 
     def do(self, job: Job[Any]) -> Any:  # noqa: ANN401 - what the job's class names
-        """What a job asks for."""
+        """Return the answer to a job."""
         return _DOES[type(job)](self, job)
 
     @property
@@ -166,7 +166,7 @@ class Worker:
 
     @property
     def interface(self) -> sandbox.Interface:
-        """What crosses between this task and its policies."""
+        """The interface between this task and its policies."""
         import sandbox
         from promptpo.spec import standalone_source
 
@@ -178,7 +178,7 @@ class Worker:
         )
 
     def limits(self, episodes: int) -> sandbox.Limits:
-        """The time limits of the run for so many episodes; the other limits are the sandbox's."""
+        """Return the limits for so many episodes: times are the run's, the others the sandbox's."""
         import sandbox
 
         return sandbox.Limits(
@@ -283,9 +283,9 @@ class Worker:
         return PlayRun(results, steps=sum(episode.length for episode in results))
 
     def _made(self, source: str) -> tuple[tuple[str, ...], bytes]:
-        """What a program may import besides, and what hides the episodes' seeds from it.
+        """Return the extra imports of a program, and the key that hides episodes' seeds from it.
 
-        The latter is the run's, without one the program's own text.
+        The key follows from the run's policy seed, without one from the program's own text.
         """
         seed = self.settings.policy_seed
         text = source if seed is None else str(seed)

@@ -33,7 +33,7 @@ def test_the_streams_are_told_apart(history):
 
 
 def test_all_of_them_are_in_the_status_of_a_run(history):
-    assert RunStatus.on_record(history.run).steps == 1200
+    assert RunStatus.of(history.run).steps == 1200
 
 
 def test_a_learning_curve_rises_over_steps_of_search_and_tuning(history):

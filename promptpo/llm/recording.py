@@ -305,14 +305,13 @@ def _header(event: Mapping[str, Any]) -> RecordingHeader | None:
         return None
     if event.get("format", 1) != FORMAT:
         raise ValueError(f"format {shown(event.get('format', 1))}; only format {FORMAT} is read")
-    header = msgspec.convert(event, RecordingHeader)
-    settings = header.config
+    own = {"config"} if kind == "run" else event.keys()
+    header = msgspec.convert({name: event[name] for name in own & event.keys()}, RecordingHeader)
+    msgspec.convert(header.config, _Options)
+    if kind == "run":
+        header = replace(header, policy_seed=header.config.get("policy_seed") or 0)
     known = config.fields(config.RunConfig)
-    for name, value in settings.items():
+    for name, value in {**header.config, "policy_seed": header.policy_seed}.items():
         if name in known:
             known[name].check(value)
-    msgspec.convert(settings, _Options)
-    if kind == "run":
-        return RecordingHeader(settings, policy_seed=settings.get("policy_seed") or 0)
-    known["policy_seed"].check(header.policy_seed)
     return header

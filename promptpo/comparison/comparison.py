@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from promptpo.common import text
 from promptpo.common.files import write_atomically
 from promptpo.common.plaintext import clean_line
-from promptpo.common.twins import task_words
+from promptpo.common.text import task_words
 from promptpo.comparison.groups import Panel, panels, read_history
 from promptpo.comparison.records import (
     Record,

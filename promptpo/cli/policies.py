@@ -21,9 +21,8 @@ from promptpo.cli.parser import Parser, add_out, add_settings, converter
 from promptpo.cli.specs import add_specs, given_spec
 from promptpo.common import text
 from promptpo.common.files import write_atomically
-from promptpo.common.streams import output
-from promptpo.common.terminal import named, print_rows, print_table, say
-from promptpo.common.values import shown
+from promptpo.common.plaintext import shown
+from promptpo.common.terminal import named, output, print_rows, print_table, say
 from promptpo.config import PlaySettings, RunConfig
 from promptpo.errors import PromptPOError, RunError, UsageError
 
@@ -97,7 +96,7 @@ def evaluate_parser() -> Parser:
 
 def evaluate(arguments: argparse.Namespace) -> int:
     """Score policies: 0 if every one got through its episodes, else 1."""
-    from promptpo.common.interrupts import run_to_end
+    from promptpo.common.concurrency import run_to_end
     from promptpo.evaluation import PolicyComparison, find_player, score, settings_for, transfer
     from promptpo.ui.tables import console_of
 

@@ -63,7 +63,7 @@ def judged(check: str, problems: list[str], detail: str) -> Finding:
 
 @dataclass(frozen=True)
 class Effort:
-    """How much is played.
+    """Amount of play.
 
     Attributes:
         transitions: transitions on which reward and observations are held against the spec.

@@ -15,7 +15,7 @@ from promptpo.common import text
 from promptpo.common.blocks import Cell, Table, num
 from promptpo.common.files import write_atomically
 from promptpo.common.plaintext import clean_line
-from promptpo.common.twins import task_words
+from promptpo.common.text import task_words
 from promptpo.comparison.curves import curve, figures
 from promptpo.comparison.groups import Group, History, Panel, panels, read_history
 from promptpo.comparison.scores import Contrast, Measure, Sample, contrasts, sample_score

@@ -14,7 +14,7 @@ import numpy as np
 
 from promptpo.common import text
 from promptpo.comparison.curves import AXES, Axis, Curve, curve
-from promptpo.comparison.groups import Group, History, Panel, read_history
+from promptpo.comparison.groups import Group, Panel
 from promptpo.comparison.scores import Measure, SampleScore, sample_score, value
 from promptpo.errors import PromptPOError
 from promptpo.matrix.statistics import (
@@ -28,6 +28,7 @@ from promptpo.matrix.statistics import (
 )
 from promptpo.matrix.suite import Scale, Suite
 from promptpo.stats import Interval
+from promptpo.store.run import Run, load_run
 from promptpo.types import Stream
 from promptpo.version import __version__
 
@@ -69,7 +70,7 @@ class BenchRun:
     run: str = ""
     problem: str = ""
     damage: str = ""
-    history: History | None = None
+    history: Run | None = None
     measure: Measure = "return"
     scale: Scale | None = None
 
@@ -77,13 +78,13 @@ class BenchRun:
     def state(self) -> str:
         """Status of the run; without a record ``unreadable``, ``not run`` or ``not begun``."""
         if self.history is not None:
-            return self.history.run.status
+            return self.history.status
         return "unreadable" if self.damage else "not run" if self.problem else "not begun"
 
     @property
     def reason(self) -> str:
         """Reason of its end, or why there is no record; may be empty."""
-        recorded = self.history.run.reason if self.history is not None else ""
+        recorded = self.history.reason if self.history is not None else ""
         return self.damage or recorded or self.problem
 
     @property
@@ -133,7 +134,7 @@ class BenchRun:
             values |= _ends(self.held_out.interval) | {"test_episodes": self.held_out.episodes}
         if self.history is None:
             return values
-        run, test, usage = self.history.run, self.history.held_out, self.history.run.usage
+        run, test, usage = self.history, self.history.held_out, self.history.usage
         if points := self.history.points:
             values["search_score"] = value(points[-1].best, self.measure)
         return values | {
@@ -153,7 +154,7 @@ def read_results(folder: Path, suite: Suite, runs: Iterable[BenchRun]) -> BenchR
     """Read the records of a suite's runs from its folder; a run that cannot be read says so."""
     read = [_read(folder, run) for run in runs]
     begun = {r.spec for r in read if r.history is not None}
-    succeed = {r.spec for r in read if r.history is not None and r.history.run.defines_success}
+    succeed = {r.spec for r in read if r.history is not None and r.history.defines_success}
     filled = []
     for run in read:
         scale = suite.scales.get(run.spec)
@@ -174,7 +175,7 @@ def _read(folder: Path, run: BenchRun) -> BenchRun:
     if not run.run:
         return run
     try:
-        return replace(run, history=read_history(folder / run.run))
+        return replace(run, history=load_run(folder / run.run))
     except (PromptPOError, OSError) as e:
         return replace(run, damage=str(e))
 
@@ -387,7 +388,7 @@ class BenchResults:
             yield f"{name} is not in the averages over specs: {reason}."
         for task, reason in self.suite.absent.items():
             yield f"{task} is part of what this suite stands for, and is not in it: {reason}."
-        read = [(run, run.history.run) for run in self.runs if run.history is not None]
+        read = [(run, run.history) for run in self.runs if run.history is not None]
         replayed = dict.fromkeys(run.label for run, record in read if record.replayed)
         if replayed:
             yield (

@@ -5,13 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from promptpo.comparison.curves import Axis, curve
-from promptpo.comparison.groups import Group, History, Panel
+from promptpo.comparison.curves import Axis, Curve, curve
+from promptpo.comparison.groups import History, Panel
 from promptpo.comparison.scores import Contrast, contrasts
 from promptpo.stats import Interval
-from promptpo.types import Score, Stream
+from promptpo.types import Stream
 
 #: A row of a table: plain values by the names of their columns; None is what a run does not have.
 Record = dict[str, object]
@@ -40,25 +40,34 @@ def csv_files(panels: Sequence[Panel]) -> dict[str, str]:
 
 
 def score_records(panels: Sequence[Panel]) -> list[Record]:
-    """One for each run: what it was, how it stands, what it scored and spent."""
-    rows = (_run_values(p, g, h) for p in panels for g in p.groups for h in g.runs)
-    return _records("scores", rows)
-
-
-def _run_values(panel: Panel, group: Group, history: History) -> list[object]:
-    run, test = history.run, history.held_out
-    search = run.best_trial.score if run.best_trial else None
-    held_out = test.score if test else None
-    scores = [x for s in (search, held_out) for x in _plain(s)]
-    steps = [run.usage.steps.get(name, 0) for name in _STREAMS]
+    """Return a record for each run: its settings, status, scores and costs."""
     return [
-        *(panel.name, group.label, f"{run.folder.parent.name}/{run.folder.name}"),
-        *(run.settings.get("seed"), run.status, run.reason, run.best_name),
-        *scores,
-        len(test.returns) if test else 0,
-        *steps,
-        *(run.usage.calls, run.usage.cost),
+        {"spec": panel.name, "group": group.label, **run_record(history)}
+        for panel in panels
+        for group in panel.groups
+        for history in group.runs
     ]
+
+
+def run_record(history: History) -> Record:
+    """Return status, scores and costs of a run."""
+    run, test, usage = history.run, history.held_out, history.run.usage
+    search = run.best_trial.score if run.best_trial else None
+    return {
+        "run": f"{run.folder.parent.name}/{run.folder.name}",
+        "seed": run.settings.get("seed"),
+        "status": run.status,
+        "reason": run.reason,
+        "best": run.best_name,
+        "search_return": search.mean_return if search else None,
+        "search_success": search.success_rate if search else None,
+        "test_return": test.score.mean_return if test else None,
+        "test_success": test.score.success_rate if test else None,
+        "test_episodes": len(test.returns) if test else 0,
+        **{f"{name}_steps": usage.steps.get(name, 0) for name in _STREAMS},
+        "calls": usage.calls,
+        "cost": usage.cost,
+    }
 
 
 def contrast_records(panels: Sequence[Panel]) -> list[Record]:
@@ -81,35 +90,30 @@ def contrast_record(spec: str, c: Contrast) -> Record:
 def curve_records(panels: Sequence[Panel]) -> list[Record]:
     """One for each step of each learning curve; ``x`` is steps or US dollars."""
     axes: tuple[Axis, ...] = ("steps", "cost")
-    rows: list[list[object]] = []
-    for panel in panels:
-        for group in panel.groups:
-            for axis in axes:
-                for measure in panel.measures:
-                    found = curve(group, axis, measure)
-                    if found is None:
-                        continue
-                    head = [panel.name, group.label, axis, measure]
-                    for values in zip(found.x, found.mean, found.low, found.high, strict=True):
-                        rows.append([*head, *(_number(v) for v in values), found.runs])
-    return _records("curves", rows)
+    return [
+        dict(zip(COLUMNS["curves"], (panel.name, group.label, axis, measure, *row), strict=True))
+        for panel in panels
+        for group in panel.groups
+        for axis in axes
+        for measure in panel.measures
+        if (drawn := curve(group, axis, measure)) is not None
+        for row in curve_rows(drawn)
+    ]
 
 
-def _plain(score: Score | None) -> tuple[object, object]:
-    return (score.mean_return, score.success_rate) if score else (None, None)
+def curve_rows(drawn: Curve) -> Iterator[tuple[object, ...]]:
+    """Yield x, mean, low and high of each step, and the number of runs."""
+    for values in zip(drawn.x, drawn.mean, drawn.low, drawn.high, strict=True):
+        yield (*map(plain, values), drawn.runs)
 
 
 def _bounds(interval: Interval | None) -> tuple[object, object]:
     return (interval.low, interval.high) if interval else (None, None)
 
 
-def _number(value: float) -> float | None:
-    """A plain number; None, which CSV leaves empty, for one that is not finite."""
+def plain(value: float) -> float | None:
+    """Return a plain number; None, which CSV leaves empty, for one that is not finite."""
     return float(value) if math.isfinite(value) else None
-
-
-def _records(name: str, rows: Iterable[Sequence[object]]) -> list[Record]:
-    return [dict(zip(COLUMNS[name], row, strict=True)) for row in rows]
 
 
 def csv_text(columns: Sequence[str], records: Iterable[Mapping[str, object]]) -> str:

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from promptpo.common import text
+from promptpo.comparison.comparison import curve_rows, plain, run_record
 from promptpo.comparison.curves import AXES, Axis, Curve, curve
 from promptpo.comparison.groups import Group, History, Panel, read_history
-from promptpo.comparison.records import curve_rows, plain, run_record
 from promptpo.comparison.scores import Measure, SampleScore, sample_score, value
 from promptpo.errors import PromptPOError
 from promptpo.matrix.statistics import (

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.timeout(900)
 LEANING = Path(__file__).parents[1] / "data" / "leaning.txt"
 LEARNING = Path(__file__).parents[1] / "data" / "cartpole_lqr.txt"
 KINDS = ("candidate", "rollout", "feedback", "round", "selection", "finished", "tuning",
-         "tuned", "prepared", "population")  # fmt: skip
+         "tuned", "prepared", "table")  # fmt: skip
 SMALL = (
     *("--spec", "cartpole", "--workers", "1", "--set", "policy_seed=7"),
     *("--rounds", "2", "--candidates", "2", "--episodes", "3"),
@@ -94,7 +94,7 @@ REPLAYS = [
 ]
 #: What must be on record besides, else a method has not done what can be killed.
 DONE = {"tune": {"tuning", "tuned"}, "tuning": {"tuning", "tuned"}, "preparing": {"prepared"},
-        "inspo": {"population"}, "racing": {"selection"}, "best-of-n": {"selection"}}  # fmt: skip
+        "inspo": {"table"}, "racing": {"selection"}, "best-of-n": {"selection"}}  # fmt: skip
 
 
 def written(tune=False):

@@ -29,7 +29,7 @@ from typing import Any
 
 import psutil
 
-from promptpo.rollout.cluster.connection import RAY_ENVIRONMENT
+from promptpo.rollout.cluster import RAY_ENVIRONMENT
 
 HERE = Path(__file__).resolve().parent
 NODE = {"num_cpus": 1, "object_store_memory": 200 << 20}

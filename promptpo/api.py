@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeAlias, TypeVar, overload
 
 from promptpo import config
+from promptpo.common.concurrency import run_to_end
 from promptpo.config import PlaySettings, RunConfig
 from promptpo.errors import UsageError
 from promptpo.methods.promptpo import Options
 from promptpo.report import reporting
-from promptpo.run.loop import run_to_end
 from promptpo.run.settings import configure, resumed_config
 from promptpo.run.start import carry_out
 from promptpo.spec import EnvSpec

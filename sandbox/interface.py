@@ -1,4 +1,4 @@
-"""What the two sides agree on: observations, actions, limits, episodes."""
+"""Terms that both sides share: observations, actions, limits, episodes."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ ACTION_SPACES: dict[str, type[Any]] = {k.__name__: k for k in (Box, Discrete, Mu
 
 
 def expected_action(space: ActionSpace) -> str:
-    """What ``act`` must return, for messages."""
+    """Describe what ``act`` must return, for messages."""
     if isinstance(space, Box):
         number = f"{space.size} finite number{'s' if space.size > 1 else ''}"
         return f"{number} as an array of shape {space.shape}"
@@ -97,7 +97,7 @@ def action_bounds(space: Discrete | MultiDiscrete) -> tuple[FloatArray, FloatArr
 
 @dataclass(frozen=True)
 class Interface:
-    """How a program is spoken to.
+    """Interface between a program and its caller.
 
     Args:
         observation_size: numbers in one observation (float64); None where the number changes
@@ -124,11 +124,10 @@ class Interface:
 
 @dataclass(frozen=True)
 class Limits:
-    """What one program may use. Seconds are processor time of its process.
+    """Resources that one program may use. Seconds are processor time of its process.
 
     Args:
-        act_seconds: for one ``act`` or ``summarize_trajectory`` call; k lockstep acts get k times
-            as long.
+        act_seconds: for one ``act`` or ``summarize_trajectory`` call.
         init_seconds: to load the program, and to construct or reset one policy object.
         total_seconds: for all that one program does.
         prepare_seconds: for ``prepare``, in place of the total.
@@ -159,7 +158,7 @@ class Limits:
 
 
 class Place(NamedTuple):
-    """Where a number stands, its sign included, as ``ast`` counts: lines from 1, columns in bytes.
+    """Place of a number, its sign included, as ``ast`` counts: lines from 1, columns in bytes.
 
     ``whole``: it is to be an int.
     """

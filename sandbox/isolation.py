@@ -54,7 +54,7 @@ class Isolation:
 
     @property
     def missing(self) -> dict[str, str]:
-        """What keeps the level below "strict", with the reasons."""
+        """Protections whose lack keeps the level below "strict", with the reasons."""
         states = {name: self.protections.get(name, "not reported") for name in REQUIRED}
         return {name: why for name, why in states.items() if why != "on"}
 

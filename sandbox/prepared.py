@@ -43,7 +43,7 @@ _DEFINED = re.compile(r"^def\s+prepare\b", re.MULTILINE)
 
 
 def prepares(source: str) -> bool:
-    """Whether a source defines ``prepare`` at its top level; False if it is no Python."""
+    """Tell whether a source defines ``prepare`` at its top level; False if it is no Python."""
     if not _DEFINED.search(source):
         return False
     try:
@@ -76,7 +76,7 @@ class Layout(NamedTuple):
 
 
 def layout(entries: Iterable[Entry]) -> Layout:
-    """Where everything lies."""
+    """Return the layout of packed values."""
     ordered = sorted(entries, key=lambda entry: entry.name)
     text = json.dumps(ordered, separators=(",", ":")).encode()
     size = _aligned(_START + len(text))
@@ -90,7 +90,7 @@ def layout(entries: Iterable[Entry]) -> Layout:
 
 
 def pack(values: Mapping[str, Value], limit: int = LIMIT) -> bytes:
-    """The bytes of numbers, strings and real arrays by name.
+    """Return the bytes of numbers, strings and real arrays by name.
 
     Other real types become float64, int64 and bool; each NaN becomes the same one.
 
@@ -103,15 +103,15 @@ def pack(values: Mapping[str, Value], limit: int = LIMIT) -> bytes:
     entries = [_entry(name, value) for name, value in scalars_and_arrays.items()]
     for entry in entries:
         _check(entry)
-    found = layout(entries)
-    if found.size > limit:
-        raise ValueError(f"{found.size / 1e6:.1f} MB in all; at most {limit / 1e6:.1f} MB are kept")
-    made = bytearray(found.size)
-    made[: len(found.head)] = found.head
-    for name, offset in found.offsets.items():
+    plan = layout(entries)
+    if plan.size > limit:
+        raise ValueError(f"{plan.size / 1e6:.1f} MB in all; at most {limit / 1e6:.1f} MB are kept")
+    data = bytearray(plan.size)
+    data[: len(plan.head)] = plan.head
+    for name, offset in plan.offsets.items():
         array = _converted(name, scalars_and_arrays[name])
-        made[offset : offset + array.nbytes] = array.tobytes()
-    return bytes(made)
+        data[offset : offset + array.nbytes] = array.tobytes()
+    return bytes(data)
 
 
 def _plain(name: str, value: Any) -> Any:  # noqa: ANN401 - anything at all, when it comes from a program
@@ -149,7 +149,7 @@ def _converted(name: str, value: NDArray[Any]) -> NDArray[Any]:
 
 
 def unpack(data: bytes | memoryview, limit: int = LIMIT, trusted: bool = False) -> dict[str, Value]:
-    """The values by name; arrays are read-only views of ``data``.
+    """Return the values by name; arrays are read-only views of ``data``.
 
     Args:
         data: of anybody's making; it must not change any more.
@@ -177,7 +177,7 @@ def unpack(data: bytes | memoryview, limit: int = LIMIT, trusted: bool = False) 
 
 
 def _check(entry: Entry) -> None:
-    """Whether it can be: names, kinds, ranges.
+    """Check names, kinds and ranges.
 
     Raises:
         ValueError: it cannot.
@@ -208,9 +208,9 @@ def _value(entry: Entry, view: memoryview, offset: int) -> Value:
     if dtype is None:
         scalar: Value = entry.what
         return scalar
-    made: Array = np.frombuffer(view, dtype, math.prod(entry.what), offset).reshape(entry.what)
-    made.flags.writeable = False
-    return made
+    array: Array = np.frombuffer(view, dtype, math.prod(entry.what), offset).reshape(entry.what)
+    array.flags.writeable = False
+    return array
 
 
 def _aligned(size: int) -> int:

@@ -131,20 +131,20 @@ def write_recorded(
 
 
 def _newest(episodes: Sequence[RecordedEpisode], transitions: int) -> Sequence[_Outline]:
-    kept: deque[_Outline] = deque()
+    newest: deque[_Outline] = deque()
     for index in reversed(range(len(episodes))):
         outline = _Outline.of(episodes[index])
         transitions -= outline.steps
         if transitions < 0:
             break
-        kept.appendleft(outline)
-    return kept
+        newest.appendleft(outline)
+    return newest
 
 
 def _small(
     outlines: Sequence[_Outline], columns: Columns, ragged: bool
 ) -> tuple[list[Entry], dict[str, NDArray[Any]]]:
-    """What one number of each episode or transition says, and the names."""
+    """Return the names, and the arrays with one number for each episode or transition."""
     steps = np.array([outline.steps for outline in outlines], np.int64)
     ends = np.cumsum(steps)
     facts = np.array([o.facts for o in outlines], np.int64).reshape(-1, 4)
@@ -172,7 +172,7 @@ def _small(
 
 
 def _large(outlines: Sequence[_Outline], ragged: bool) -> list[Entry]:
-    """The arrays that are written episode by episode."""
+    """Return the arrays that are written episode by episode."""
     count = sum(outline.steps for outline in outlines)
     acting = {outline.action_size for outline in outlines if outline.steps}
     seeing = {int(n) for outline in outlines for n in set(outline.lengths.tolist())}

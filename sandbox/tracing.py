@@ -1,4 +1,4 @@
-"""What a policy shows of its inner state: attributes that its class names, read after each act.
+"""Inner state of a policy: attributes that its class names, read after each act.
 
     class Policy:
         TRACE = ("phase", "push_at")
@@ -55,7 +55,7 @@ Columns = Mapping[str, tuple[Value, ...]]
 
 
 def is_name(name: str) -> bool:
-    """Whether a column may be called so."""
+    """Tell whether a column may have the name."""
     return 0 < len(name) <= MAX_NAME_CHARS and name.isidentifier() and name.isprintable()
 
 
@@ -116,7 +116,7 @@ class Column:
         self.numbers.append(number)
 
     def _string(self, value: str) -> int:
-        """The code of a string, a new one if it has none and may have one."""
+        """Return the code of a string, a new one if it has none and may have one."""
         if value in self.strings:
             return self.strings[value]
         if len(value) > MAX_CHARS:
@@ -136,7 +136,7 @@ def _printable(text: str) -> str:
 
 
 def pack(columns: Mapping[str, Column]) -> bytes:
-    """The bytes of columns of equal lengths."""
+    """Return the bytes of columns of equal lengths."""
     steps = max((len(column.codes) for column in columns.values()), default=0)
     words = "\n".join(column.words(name) for name, column in columns.items()).encode()
     numbers = b"".join(column.numbers.tobytes() for column in columns.values())
@@ -151,16 +151,16 @@ def longest(steps: int) -> int:
 
 
 def parse(data: bytes | memoryview, steps: int) -> dict[str, tuple[Value, ...]]:
-    """The columns of a trace of so many steps, by name.
+    """Return the columns of a trace of so many steps, by name.
 
     Raises:
         FrameError: this is no such trace.
     """
     if len(data) < _HEAD.size:
         raise FrameError("a trace is too short")
-    found, count, size = _HEAD.unpack_from(data)
-    if found != (steps if count else 0) or count > MAX_NAMES:
-        raise FrameError(f"a trace of {count} attributes over {found} steps, not {steps}")
+    length, count, size = _HEAD.unpack_from(data)
+    if length != (steps if count else 0) or count > MAX_NAMES:
+        raise FrameError(f"a trace of {count} attributes over {length} steps, not {steps}")
     cells = count * steps
     if len(data) != _HEAD.size + 9 * cells + size:
         raise FrameError("the lengths in a trace do not add up")

@@ -29,7 +29,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from promptpo.llm import load_recording
+from promptpo.llm.recording import load_recording
 
 DEFAULT_TEXT = "```python\nclass Policy:\n    def act(self, obs):\n        return 0\n```\n"
 

@@ -4,8 +4,8 @@ import json
 from dataclasses import asdict
 
 from promptpo import optimize
-from promptpo.llm import reply_event
 from promptpo.llm.messages import Reply, Request
+from promptpo.llm.recording import reply_event
 from promptpo.store.events import FORMAT
 from promptpo.types import Key
 

@@ -13,11 +13,10 @@ from scripted import BAD, GOOD, data_of, replies, run
 
 import promptpo
 from promptpo.cli import main
-from promptpo.cli.listing import run_row
+from promptpo.cli.views import run_row
 from promptpo.errors import FileError, RunError
-from promptpo.store import episodes
 from promptpo.store.events import read_log
-from promptpo.store.folder import RunFolder
+from promptpo.store.folder import RunFolder, read_episodes
 from promptpo.store.run import load_run
 
 KINDS = (
@@ -140,7 +139,7 @@ def test_damaged_episodes_are_named_in_one_line(tmp_path, kind):
     with pytest.raises(
         RunError, match=r"episodes\.npz: damaged \(.*\); `promptpo --resume` plays"
     ) as e:
-        episodes.read(file)
+        read_episodes(file)
     assert "\n" not in str(e.value)
 
 

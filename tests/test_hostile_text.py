@@ -20,8 +20,7 @@ from promptpo.policies.constants import MOST, TunableError, tunable, with_ranges
 from promptpo.policies.sources import takes_prepared
 from promptpo.prompts.task import quoted
 from promptpo.prompts.words import source_difference, strategy_line, what_differs
-from promptpo.report.code import highlighted, side_by_side
-from promptpo.report.texts import strategy
+from promptpo.report.code import highlighted, side_by_side, strategy
 from promptpo.tuning.optimizer import Optimizer
 
 #: Times as long as Python itself parses the slowest of the texts: what is not linear takes minutes.

@@ -10,7 +10,8 @@ from scripted import data_of
 
 import promptpo
 from promptpo.config import RunConfig
-from promptpo.llm import find_recording, load_header, load_recording, prompt_hash
+from promptpo.llm.messages import prompt_hash
+from promptpo.llm.recording import find_recording, load_header, load_recording
 from promptpo.prompts.promptpo import feedback_messages
 from promptpo.run.settings import configure
 from promptpo.spec import load_spec, shipped_specs

@@ -9,8 +9,8 @@ from pathlib import Path
 from rollouts import rollout
 
 import promptpo
-from promptpo.llm import reply_event
 from promptpo.llm.messages import Message, Reply, Request, as_data
+from promptpo.llm.recording import reply_event
 from promptpo.store.codec import encode, score_data
 from promptpo.store.events import FORMAT
 from promptpo.types import Candidate, Key

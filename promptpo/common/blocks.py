@@ -1,8 +1,4 @@
-"""The parts of a page, as data: tables, charts, texts. ``promptpo.report`` turns them into HTML.
-
-Methods describe what is their own with these parts, and a page shows them without knowing the
-method.
-"""
+"""The parts of a page, as data: tables, charts, texts. ``promptpo.report`` turns them into HTML."""
 
 from __future__ import annotations
 
@@ -90,7 +86,6 @@ class Line:
         css: how it looks, a class of the style sheet.
         tips: words on each point, which has a dot then.
         named: True where its name stands at its end.
-        dropped: True where its last point is a cross.
     """
 
     name: str
@@ -102,7 +97,6 @@ class Line:
     css: str = ""
     tips: Sequence[str] = ()
     named: bool = False
-    dropped: bool = False
 
     @property
     def bounded(self) -> bool:
@@ -181,38 +175,18 @@ class Prose:
 
 
 @dataclass(frozen=True)
-class Heading:
-    """A heading within a section, with a remark beside it."""
-
-    text: str
-    note: str = ""
-    id: str = ""
-
-
-@dataclass(frozen=True)
 class Items:
-    """A list; numbered where ``numbered``."""
+    """A list; its items are numbered, and keep their lines, where it is ``numbered``."""
 
     items: tuple[str, ...]
     numbered: bool = False
 
 
 @dataclass(frozen=True)
-class Entry:
-    """A name with a text, and a remark beside the name; ``faint`` where it no longer counts."""
-
-    name: str
-    text: str
-    note: str = ""
-    id: str = ""
-    faint: bool = False
-
-
-@dataclass(frozen=True)
 class Entries:
-    """Names with their texts, one below another; in columns where they are ``short``."""
+    """Names with their texts, one below another; side by side where they are ``short``."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[tuple[str, str], ...]
     short: bool = False
 
 
@@ -226,21 +200,32 @@ class Text:
 
 
 @dataclass(frozen=True)
+class Group:
+    """Parts under a small heading with a remark beside it."""
+
+    id: str
+    title: str
+    blocks: tuple[Block, ...]
+    note: str = ""
+
+
+@dataclass(frozen=True)
 class Details:
     """Parts behind a click.
 
     Attributes:
-        title, note: what it is, and a remark beside it.
         id: its place on the page.
+        title, note: what it is, and a remark beside it.
+        blocks: its parts.
         open: True where it is unfolded at first.
-        printed: False where it is not unfolded when the page is printed.
+        printed: True where it is unfolded when the page is printed.
         small: True for a minor one.
     """
 
+    id: str
     title: str
     blocks: tuple[Block, ...]
     note: str = ""
-    id: str = ""
     open: bool = False
     printed: bool = True
     small: bool = False

@@ -1,4 +1,7 @@
-"""Runs that differ in nothing but their seed belong together; scores of two tasks never meet."""
+"""Runs by task and settings, each with its learning curve.
+
+Runs that differ in nothing but their seed are a group; scores of two tasks never meet.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,9 @@ from typing import Any
 
 from promptpo import config
 from promptpo.common import text
-from promptpo.common.twins import side_by_side
-from promptpo.comparison.history import History
-from promptpo.comparison.measures import Measure
+from promptpo.common.text import side_by_side
+from promptpo.comparison.scores import Measure
+from promptpo.store.run import Run, load_run
 from promptpo.types import Rollout, Score
 
 #: Settings that say where, how fast or of which seed a run is, not what is being compared.
@@ -19,6 +22,49 @@ _CIRCUMSTANCES = {
     *("spec", "out", "seed", "policy_seed", "workers", "sandbox", "env_timeout"),
     *("api_base", "max_concurrency", "call_timeout", "executor", "ray_address"),
 }
+
+
+@dataclass(frozen=True)
+class Point:
+    """The best search score once so much was spent: steps of search and tuning, calls, US dollars.
+
+    ``cost`` is None once the price of a reply is unknown.
+    """
+
+    steps: int
+    calls: int
+    cost: float | None
+    best: Score
+
+
+@dataclass(frozen=True)
+class History:
+    """A run, and its learning curve: one point for each candidate that got through its episodes."""
+
+    run: Run
+    points: tuple[Point, ...]
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the run came to its own end or a limit, so that its best stays what it is."""
+        return self.run.status in ("finished", "stopped")
+
+    @property
+    def held_out(self) -> Rollout | None:
+        """The held-out episodes of its best policy; None where they are missing or failed."""
+        test = self.run.test
+        return None if test is None or test.error is not None or not test.returns else test
+
+
+def read_history(folder: Path) -> History:
+    """A run's history from its folder. Raises RunError where it cannot be read."""
+    run, best = load_run(folder), Score(failed=True)
+    scored = [trial for trial in run.trials.values() if not trial.score.failed]
+    points = []
+    for trial in sorted(scored, key=lambda t: (t.at_steps, t.at.calls)):
+        best = max(best, trial.score)
+        points.append(Point(trial.at_steps, trial.at.calls, trial.at.cost, best))
+    return History(run, tuple(points))
 
 
 @dataclass(frozen=True)

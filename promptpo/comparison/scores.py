@@ -1,11 +1,66 @@
-"""Held-out scores of what is compared, with their intervals."""
+"""Whether two groups of runs differ on held-out episodes, tested pairwise where they can be.
+
+Sources: F. Wilcoxon, "Individual comparisons by ranking methods", Biometrics Bulletin 1 (1945);
+H. B. Mann & D. R. Whitney, Annals of Mathematical Statistics 18 (1947); Q. McNemar, Psychometrika
+12 (1947), in its exact form; R. A. Fisher's exact test of a 2 x 2 table; S. Holm, "A simple
+sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6 (1979).
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import itertools
+from collections import defaultdict
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Protocol
 
-from promptpo.comparison.measures import Measure, Sample, episode_values
+import numpy as np
+from numpy.typing import NDArray
+
+from promptpo.common.lives import in_lives
 from promptpo.stats import Interval, hull, mean_interval, success_interval
+from promptpo.types import Rollout, Score
+
+Values = NDArray[np.float64]
+
+#: What a score is read as: the share of episodes that succeed, or the mean return of an episode.
+Measure = Literal["success", "return"]
+
+#: Resamples of a bootstrap, as in ``promptpo.stats``.
+_RESAMPLES = 10_000
+
+
+class Sample(Protocol):
+    """What is compared: the runs of a group, or one policy.
+
+    ``tests`` are held-out episodes that were played to their ends, one rollout for each run.
+    """
+
+    @property
+    def label(self) -> str:
+        """What sets it apart from others."""
+        ...
+
+    @property
+    def tests(self) -> Sequence[Rollout]:
+        """The episodes."""
+        ...
+
+
+def value(score: Score, measure: Measure) -> float:
+    """A score as one number; a success rate that the task does not define is an error."""
+    if measure == "return":
+        return score.mean_return
+    if score.success_rate is None:
+        raise ValueError("the task defines no success")
+    return score.success_rate
+
+
+def episode_values(test: Rollout, measure: Measure) -> list[float]:
+    """One number per held-out episode: its return, or 1 where it succeeded, else 0."""
+    if measure == "return":
+        return list(test.returns)
+    return [float(bool(success)) for success in test.successes]
 
 
 @dataclass(frozen=True)
@@ -46,3 +101,135 @@ def sample_score(sample: Sample, measure: Measure) -> SampleScore | None:
         wilson = success_interval(round(sum(map(sum, per_run))), count)
         interval = hull([i for i in (interval, wilson) if i])
     return SampleScore(sum(means) / len(means), interval, len(means), count, "runs")
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """Sample ``a`` against sample ``b``: the difference of mean held-out scores, a minus b.
+
+    ``unit``: "episodes" (or "lives" of several each) where a sample has one run (it speaks of these
+    policies), "runs" where both have several (it speaks of what such runs find). ``paired``: both
+    met the same held-out seeds. ``counts``: how many units a and b have; where paired, the pairs.
+    ``p`` is two-sided, ``adjusted`` is Holm's over all contrasts of the task and measure; None: too
+    few to tell.
+    """
+
+    a: str
+    b: str
+    measure: Measure
+    difference: float
+    interval: Interval | None
+    unit: str
+    paired: bool
+    counts: tuple[int, int]
+    p: float | None
+    adjusted: float | None = None
+
+
+def contrasts(samples: Sequence[Sample], measure: Measure) -> tuple[Contrast, ...]:
+    """All pairs of the samples that have held-out episodes, with p-values adjusted by Holm."""
+    tested = [sample for sample in samples if sample.tests]
+    found = [contrast(a, b, measure) for a, b in itertools.combinations(tested, 2)]
+    adjusted = iter(holm([c.p for c in found if c.p is not None]))
+    return tuple(replace(c, adjusted=None if c.p is None else next(adjusted)) for c in found)
+
+
+def contrast(a: Sample, b: Sample, measure: Measure) -> Contrast:
+    """Compare two samples that both have held-out episodes."""
+    by_run = len(a.tests) > 1 and len(b.tests) > 1
+    left, right = (_units(sample, measure, by_run=by_run) for sample in (a, b))
+    shared = [key for key in left if key in right]
+    paired = len(shared) > 1 and (not by_run or left.keys() == right.keys())
+    if paired:  # what met the same seeds counts once
+        x, y = (np.array([np.mean(units[key]) for key in shared]) for units in (left, right))
+    else:
+        x, y = (np.concatenate(list(units.values())) for units in (left, right))
+    interval = mean_interval((x - y).tolist()) if paired else _unpaired_interval(x, y)
+    return Contrast(
+        a=a.label,
+        b=b.label,
+        measure=measure,
+        difference=float(x.mean() - y.mean()),
+        interval=interval,
+        unit="runs" if by_run else "lives" if a.tests[0].life > 1 else "episodes",
+        paired=paired,
+        counts=(len(x), len(y)),
+        p=_paired_p(x, y) if paired else _unpaired_p(x, y),
+    )
+
+
+def _units(sample: Sample, measure: Measure, *, by_run: bool) -> dict[Hashable, list[float]]:
+    """Scores by what they can be paired by: the held-out seed, or all of a run's seeds.
+
+    Where a policy object lives through several episodes, a life counts once, by its first seed.
+    """
+    units: dict[Hashable, list[float]] = defaultdict(list)
+    for test in sample.tests:
+        values = episode_values(test, measure)
+        if by_run:
+            units[test.seeds].append(float(np.mean(values)))
+        else:
+            pairs = in_lives(zip(test.seeds, values, strict=False), test.life, lambda pair: pair[0])
+            for lived in pairs:
+                units[lived[0][0]].append(float(np.mean([x for _, x in lived])))
+    return units
+
+
+def holm(values: Sequence[float]) -> list[float]:
+    """Holm's adjusted p-values: the smallest level at which each would be rejected."""
+    order = sorted(range(len(values)), key=lambda i: values[i])
+    adjusted, highest = [0.0] * len(values), 0.0
+    for rank, i in enumerate(order):
+        highest = max(highest, min(1.0, (len(values) - rank) * values[i]))
+        adjusted[i] = highest
+    return adjusted
+
+
+def _paired_p(x: Values, y: Values) -> float | None:
+    """Wilcoxon's signed-rank test; of successes and failures, McNemar's exact test."""
+    from scipy import stats
+
+    difference = x - y
+    changed = difference[difference != 0]
+    if len(x) < 2:
+        return None
+    if not changed.size:
+        return 1.0
+    if _is_binary(x) and _is_binary(y):
+        return float(stats.binomtest(int((changed > 0).sum()), changed.size).pvalue)
+    return float(stats.wilcoxon(difference, method=_method(len(difference))).pvalue)
+
+
+def _unpaired_p(x: Values, y: Values) -> float | None:
+    """Mann and Whitney's test; of successes and failures, Fisher's exact test."""
+    from scipy import stats
+
+    if min(len(x), len(y)) < 2:
+        return None
+    if len(np.unique(np.concatenate([x, y]))) == 1:
+        return 1.0
+    if _is_binary(x) and _is_binary(y):
+        table = [[int(v.sum()), int(len(v) - v.sum())] for v in (x, y)]
+        return float(stats.fisher_exact(table).pvalue)
+    return float(stats.mannwhitneyu(x, y, method=_method(len(x) + len(y))).pvalue)
+
+
+def _method(count: int) -> Any:  # noqa: ANN401 - SciPy takes a word or an object
+    """Up to 13 values all arrangements are tried, so that ties do no harm; above, SciPy chooses."""
+    from scipy import stats
+
+    return stats.PermutationMethod() if count <= 13 else "auto"
+
+
+def _unpaired_interval(x: Values, y: Values) -> Interval | None:
+    """Percentile-bootstrap interval of the difference of two samples' means."""
+    if min(len(x), len(y)) < 2:
+        return None
+    rng = np.random.default_rng(0)
+    means = [rng.choice(v, (_RESAMPLES, len(v))).mean(axis=1) for v in (x, y)]
+    low, high = np.quantile(means[0] - means[1], [0.025, 0.975])
+    return Interval(float(low), float(high))
+
+
+def _is_binary(values: Values) -> bool:
+    return bool(np.isin(values, (0.0, 1.0)).all())

@@ -17,8 +17,8 @@ from promptpo.common import text
 from promptpo.config import RunConfig
 from promptpo.errors import RunError, UsageError
 from promptpo.evaluation.results import Evaluation, Transfer
+from promptpo.export.folder import spec_of_run
 from promptpo.export.policy_file import PolicyFile
-from promptpo.export.spec_copy import spec_of_run
 from promptpo.rollout import (
     Executor,
     connected,

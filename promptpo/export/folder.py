@@ -1,70 +1,55 @@
-"""The exported folder: the policy, a loop that runs it, what it is, and whose terms apply."""
+"""Folders with a policy and its spec: the exported one, and the copy of the spec in a run's."""
 
 from __future__ import annotations
 
-from importlib.resources import files
+import contextlib
 from pathlib import Path
-from string import Template
 
 from promptpo.common import text
 from promptpo.common.files import write_atomically
-from promptpo.errors import RunError, UsageError
-from promptpo.export.learned import BESIDE, Learned, Maker
+from promptpo.common.text import near_path
+from promptpo.errors import RunError, SpecError, UsageError
+from promptpo.export.learned import BESIDE
 from promptpo.export.policy_file import PolicyFile
-from promptpo.export.policy_module import FILE_MARKER, FOUND_MARKER, MARKER
-from promptpo.export.readme import policy_loop, score_lines
-from promptpo.export.spec_copy import FOLDER, bundle_files, spec_of_run
-from promptpo.llm import find_recording, load_header
+from promptpo.export.policy_module import FILE_MARKER, FOUND_MARKER, MARKER, BestPolicy, template
+from promptpo.llm.recording import find_recording, load_header
 from promptpo.spec import EnvSpec, load_spec, spec_text
-from promptpo.spec.bundle import bundle_of
+from promptpo.spec.bundle import Bundle, bundle_of, check_intact
+from promptpo.spec.importing import MANIFEST, read_manifest
+from promptpo.spec.validation import PUBLISHED
 from promptpo.store.codec import digest
 from promptpo.store.folder import RunFolder
 from promptpo.store.run import Run
 from promptpo.types import Candidate
 from promptpo.version import __version__
 
-_RUN = '''\
-"""Plays $spec with policy.py, and prints what the run measured for the same seeds."""
-
-$loop'''
-
-_BESIDE_ROW = f"""\
-| `{BESIDE}` | arrays that its `prepare(data)` returned; `policy.py` loads them |
-"""
-
-_SPEC_ROW = """\
-| `spec/` | the task: its spec as the run had it, with all of its own files |
-"""
+#: The folder of the spec in a run's folder, and in an exported one.
+SPEC_FOLDER = "spec"
 
 #: Where the exported folder has the spec, seen from a script in it.
 _SPEC_BESIDE = 'Path(__file__).with_name("spec")'
 
 _WRITTEN = """\
-The policy in `policy.py`, below the line "$marker", was written by a language model.
-$changed
+The policy in `policy.py`, below the line "{marker}", was written by a language model.
+{changed}
 
-- Written by: $writer
-- In the run: $run
+- Written by: {writer}
+- In the run: {run}
 
 What you may do with it is governed by the terms under which that model was used; whether such code
 is protected by copyright at all differs from country to country. Read it before you let it move
 anything."""
 
-_MADE = """\
-The policy in `policy.py` was made by promptpo (method $method) in the run $run: no language model
-had a part in it, and it stands under the licence below. Read it before you let it move anything."""
-
 _GIVEN = """\
-The policy in `policy.py` was written by whoever wrote $writer, which was given to promptpo in the
-run $run. $changed What you may do with it is for its author to say. Read it before
+The policy in `policy.py` was written by whoever wrote {writer}, which was given to promptpo in the
+run {run}. {changed} What you may do with it is for its author to say. Read it before
 you let it move anything."""
 
-_AS_IT_WAS = "promptpo has not changed it."
 _TUNED = "promptpo has chosen its numbers (CMA-ES); comments beside them tell what they were."
 
-_SYNTHESIZED = """\
-The policy in `policy.py` was written by promptpo's own synthesizer (--model builtin) in the run
-$run: no language model had a part in it, and it stands under the licence below. Read it before you
+_OURS = """\
+The policy in `policy.py` was {made} in the run
+{run}: no language model had a part in it, and it stands under the licence below. Read it before you
 let it move anything."""
 
 
@@ -87,31 +72,100 @@ def write_folder(run: Run, to: Path, *, force: bool = False) -> list[Path]:
 
 
 def folder_files(run: Run) -> dict[str, str | bytes]:
-    """The files of the exported folder by their name. Raises RunError as ``write_folder``."""
+    """Return the exported folder's files by their name. Raises RunError as ``write_folder``."""
     spec, candidate = spec_of(run), best_of(run)
-    played = run.test or candidate.rollout
     file = RunFolder(run.folder).best_policy
     learned = PolicyFile.read(file).learned if candidate.prepared else None
-    maker = Maker.of(candidate.source or "", learned)
-    loop, needs = policy_loop(spec, played, _SPEC_BESIDE, maker)
-    kept: dict[str, bytes] = {}
+    best = BestPolicy(spec, candidate, run.test, run.folder.name, learned=learned)
+    beside = learned.beside if learned else None
+    loop, needs = best.loop(_SPEC_BESIDE)
+    copy: dict[str, bytes] = {}
     if _SPEC_BESIDE in loop:
         bundle = bundle_of(spec.ref, spec_text(spec))
-        kept = {f"{FOLDER}/{name}": data for name, data in bundle_files(bundle).items()}
-    beside = learned.beside if learned else None
-    rows = (_BESIDE_ROW if beside else "") + (_SPEC_ROW if kept else "")
+        copy = {f"{SPEC_FOLDER}/{name}": data for name, data in bundle_files(bundle).items()}
+    rows = template("beside_row.md").substitute(place="") if beside else ""
+    if copy:
+        rows += "| `spec/` | the task: its spec as the run had it, with all of its own files |\n"
+    lines = best.facts
+    for name, value in spec.reference_scores.items():
+        success = "" if value.success_rate is None else f", success {value.success_rate:.2f}"
+        lines.append(f"To compare: {name}, return {text.number(value.mean_return)}{success}")
+    readme = template("README.md").substitute(
+        spec=spec.name,
+        title=spec.title,
+        scores="\n".join(f"- {line}" for line in lines),
+        run=name_of(run),
+        candidate=candidate.name,
+        date=str(run.info.get("started", "unknown"))[:10],
+        version=__version__,
+        method=run.method,
+        writer=writer_of(run),
+        needs=needs,
+        rows=rows,
+    )
+    about = (
+        f"Plays {spec.name} with policy.py, and prints what the run measured for the same seeds."
+    )
     return {
         "policy.py": file.read_text(encoding="utf-8"),
         **({BESIDE: beside} if beside is not None else {}),
-        "run.py": Template(_RUN).substitute(spec=spec.name, loop=loop),
-        "README.md": _readme(run, spec, candidate, learned, needs, rows),
-        "NOTICE.md": _notice(run, candidate),
-        **kept,
+        "run.py": f'"""{about}"""\n\n{loop}',
+        "README.md": readme,
+        "NOTICE.md": template("NOTICE.md").substitute(origin=_origin(run, candidate)),
+        **copy,
     }
 
 
+def keep_spec(run: Path, spec: EnvSpec) -> list[str]:
+    """Write a spec and all of its own files into a run's folder, unless they are there and whole.
+
+    Returns a line for each file that could not be kept. Raises OSError where the folder cannot be
+    written.
+    """
+    with contextlib.suppress(SpecError):
+        if (manifest := read_manifest(run / SPEC_FOLDER)) is not None:
+            check_intact(run / SPEC_FOLDER, manifest)
+            return []
+    bundle = bundle_of(spec.ref, spec_text(spec))
+    for name, content in bundle_files(bundle).items():
+        write_atomically(run / SPEC_FOLDER / name, content)
+    left_out = bundle.manifest.left_out
+    return [f"the run keeps no copy of {line}, which the spec may need" for line in left_out]
+
+
+def bundle_files(bundle: Bundle) -> dict[str, bytes]:
+    """Return the files of a bundle by their relative path, the manifest last."""
+    return {**bundle.contents, MANIFEST: bundle.manifest.text.encode()}
+
+
+def spec_of_run(run: Path, ref: str) -> tuple[str, str]:
+    """Return what to load as the spec of a run, and a line on it: empty for the original.
+
+    ``ref`` is what the run was started with. Where that is gone, or a file of it has changed, the
+    run's own copy takes its place. Raises SpecError where the copy is damaged.
+    """
+    folder = run / SPEC_FOLDER
+    manifest = read_manifest(folder)
+    if manifest is None:
+        return ref, ""
+    try:
+        different = bundle_of(ref).difference(manifest)
+    except SpecError:
+        reason = "cannot be found any more"
+    else:
+        if not different:
+            return ref, ""
+        reason = "has changed" if different == manifest.module else f"has changed ({different})"
+    check_intact(folder, manifest)
+    copy = (folder / manifest.module).resolve()
+    published = PUBLISHED if ref.endswith(PUBLISHED) else ""
+    name = near_path(Path(ref)) if Path(ref).is_absolute() else ref
+    words = f"the spec {name} {reason}; this uses the run's own copy, {near_path(copy)}"
+    return f"{copy}{published}", words
+
+
 def spec_of(run: Run) -> EnvSpec:
-    """The spec of a run: the original, or the run's own copy.
+    """Return the spec of a run: the original, or the run's own copy.
 
     Raises SpecError where there is none, RunError where it has changed and the run has no copy.
     """
@@ -125,7 +179,7 @@ def spec_of(run: Run) -> EnvSpec:
 
 
 def best_of(run: Run) -> Candidate:
-    """The best candidate of a run. Raises RunError where there is none yet."""
+    """Return the best candidate of a run. Raises RunError where there is none yet."""
     trial, file = run.best_trial, RunFolder(run.folder).best_policy
     if trial is None or not file.is_file():
         raise RunError(
@@ -140,12 +194,12 @@ def best_of(run: Run) -> Candidate:
 
 
 def name_of(run: Run) -> str:
-    """``SPEC/DATE-TIME``, as its folder is named."""
+    """Return ``SPEC/DATE-TIME``, as the run's folder is named."""
     return f"{run.folder.parent.name}/{run.folder.name}"
 
 
 def writer_of(run: Run) -> str:
-    """Which model wrote the policies, in words; of a replay, what its recording says."""
+    """Return the author of the policies in words; of a replay, what its recording says."""
     if not run.asks_model:
         return f"no model (the method {run.method} made it)"
     if run.synthesized:
@@ -162,52 +216,21 @@ def writer_of(run: Run) -> str:
     return f"{header.model if header else ', '.join(sorted(replies))} (a recording, replayed)"
 
 
-def _notice(run: Run, candidate: Candidate) -> str:
-    """Who wrote the policy, and whose terms apply."""
-    origin = _SYNTHESIZED if run.synthesized else _WRITTEN if run.asks_model else _MADE
+def _origin(run: Run, candidate: Candidate) -> str:
+    """Return who wrote the policy, and whose terms apply."""
+    if run.synthesized:
+        made = "written by promptpo's own synthesizer (--model builtin)"
+        return _OURS.format(made=made, run=name_of(run))
+    if not run.asks_model:
+        return _OURS.format(made=f"made by promptpo (method {run.method})", run=name_of(run))
     tuned = candidate.kind == "tuned"
-    about = Template(_GIVEN if run.given else origin).substitute(
+    marker = FOUND_MARKER if tuned else FILE_MARKER if run.given else MARKER
+    return (_GIVEN if run.given else _WRITTEN).format(
         run=name_of(run),
         writer=writer_of(run),
-        method=run.method,
-        marker=(FOUND_MARKER if tuned else FILE_MARKER if run.given else MARKER).strip("# -"),
-        changed=_TUNED if tuned else _AS_IT_WAS,
+        marker=marker.strip("# -"),
+        changed=_TUNED if tuned else "promptpo has not changed it.",
     )
-    return _template("NOTICE.md").substitute(origin=about)
-
-
-def _readme(
-    run: Run,
-    spec: EnvSpec,
-    candidate: Candidate,
-    learned: Learned | None,
-    needs: str,
-    rows: str,
-) -> str:
-    references = [
-        f"- To compare: {name}, return {text.number(value.mean_return)}"
-        + ("" if value.success_rate is None else f", success {value.success_rate:.2f}")
-        for name, value in spec.reference_scores.items()
-    ]
-    said = [*score_lines(candidate, run.test), *([learned.words] if learned else ())]
-    lines = [f"- {line}" for line in said]
-    return _template("README.md").substitute(
-        spec=spec.name,
-        title=spec.title,
-        scores="\n".join([*lines, *references]),
-        run=name_of(run),
-        candidate=candidate.name,
-        date=str(run.info.get("started", "unknown"))[:10],
-        version=__version__,
-        method=run.method,
-        writer=writer_of(run),
-        needs=needs,
-        rows=rows,
-    )
-
-
-def _template(name: str) -> Template:
-    return Template(files("promptpo.export").joinpath("templates", name).read_text("utf-8"))
 
 
 def _differs(path: Path, content: str | bytes) -> bool:

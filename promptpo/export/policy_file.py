@@ -11,9 +11,7 @@ import sandbox
 from promptpo.common.files import NotText, read_source
 from promptpo.common.plaintext import fenced
 from promptpo.errors import RunError, UsageError
-from promptpo.export.learned import Learned
-from promptpo.export.stored_values import values_in
-from promptpo.policies.sources import takes_prepared
+from promptpo.export.learned import Learned, takes_values
 
 
 @dataclass(frozen=True)
@@ -44,25 +42,18 @@ class PolicyFile:
 
     @cached_property
     def learned(self) -> Learned | None:
-        """What its ``prepare`` returned, if that is known: from the file and what lies beside it.
+        """The values that ``prepare`` returned, from the file and what lies beside it, if known.
 
         A candidate's file in a run's folder has it from the run. Raises UsageError where it is
         there and cannot be read.
         """
-        prepares, module = sandbox.prepares(self.source), self.module or self.source
-        if not prepares and not self._takes_prepared:
+        prepares = sandbox.prepares(self.source)
+        if not prepares and not takes_values(self.source):
             return None
-        values = values_in(module, self.path)
-        if values is not None:
-            return Learned.stated(values, module)
+        learned = Learned.read(self.module or self.source, self.path)
+        if learned is not None:
+            return learned
         return _of_candidate(self.path.absolute()) if prepares else None
-
-    @property
-    def _takes_prepared(self) -> bool:
-        try:
-            return takes_prepared(self.source)
-        except SyntaxError:
-            return False  # no Python: the sandbox says where
 
     @property
     def prepared(self) -> bytes:
@@ -72,7 +63,7 @@ class PolicyFile:
         """
         if self.learned is not None:
             return self.learned.values
-        if not sandbox.prepares(self.source) or not self._takes_prepared:
+        if not sandbox.prepares(self.source) or not takes_values(self.source):
             return b""
         what = f"{self.path}: its Policy is made with what prepare(data) returns"
         if not self.module:
@@ -104,24 +95,24 @@ class PolicyFile:
         return f"{fenced(self.source.rstrip(), 'python')}\n"
 
     def failure(self, error: str, kind: str | None = None) -> str:
-        """One line on an error of this kind, with the line of the file that the sandbox names."""
+        """Return one line on an error of this kind, with the line that the sandbox names."""
         if kind == "environment":
             return f"{self.path}: {error}"
         place = re.match(r"in (act\(\) number \d+) of episode slot \d+:\n", error)
         lines = re.findall(r"^\s*(?:it was at )?line (\d+)[,:]", error, re.MULTILINE)
         traceback = "Traceback (most recent call last):" in error
-        said = error[place.end() if place else 0 :].splitlines()
-        said = [line for line in said if line[:1].strip()]
-        said = [x for x in said if not x.startswith(("Traceback", "(in the call of"))] or [""]
-        told = "; ".join(said) if traceback else re.sub(r"^line \d+: ", "", said[0])
+        text = error[place.end() if place else 0 :].splitlines()
+        text = [line for line in text if line[:1].strip()]
+        text = [x for x in text if not x.startswith(("Traceback", "(in the call of"))] or [""]
+        words = "; ".join(text) if traceback else re.sub(r"^line \d+: ", "", text[0])
         # The innermost call of a traceback, the first of several refusals.
         line = f":{int(lines[-1 if traceback else 0]) + self.above}" if lines else ""
         at = f" (in {place[1]})" if place else ""
-        return f"{self.path}{line}: the policy failed: {told}{at}"
+        return f"{self.path}{line}: the policy failed: {words}{at}"
 
 
 def _of_candidate(path: Path) -> Learned | None:
-    """What a run has on record for the candidate whose ``policy.py`` this is, if it is one."""
+    """Return the values on record for the candidate whose ``policy.py`` this is, if it is one."""
     from promptpo.store.folder import RunFolder
     from promptpo.store.run import load_run
 

@@ -1,4 +1,4 @@
-"""The best policy as a module that stands alone, and the run folder's README."""
+"""The best policy as a module that stands alone, a loop that plays it, and the run's README."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ import sys
 import textwrap
 import time
 from dataclasses import dataclass
+from importlib.resources import files
+from string import Template
 
+from promptpo.common import text
 from promptpo.common.python_text import docstring, parsed
 from promptpo.export.inline import Inlined, NotInlinable, inline
-from promptpo.export.learned import BESIDE, Learned, Maker, block, imports, name_in
-from promptpo.export.readme import run_readme, score_lines
-from promptpo.llm.settings import BUILTIN
+from promptpo.export.learned import BESIDE, Learned, argument, name_in
+from promptpo.llm.messages import BUILTIN
 from promptpo.policies.sources import Source, bound_by, lines_of, names_in_use
 from promptpo.spec import EnvSpec, layout, standalone_source
+from promptpo.spec.validation import PUBLISHED
 from promptpo.types import Candidate, Rollout
 from promptpo.version import __version__
 
@@ -34,6 +37,9 @@ FOUND_MARKER = "# ---- The policy, with the numbers that were found ----"
 #: Above the imports that only ``prepare`` needs.
 _IDLE = "if TYPE_CHECKING:  # for prepare(data) alone, which is not called here"
 
+#: Episodes that the loop plays, with the returns that the run measured for them.
+_SHOWN = 3
+
 _PLAIN_OBSERVE = '''\
 def observe(raw, env):
     """The fields of Observation as one vector, from what the environment returns."""
@@ -51,108 +57,213 @@ def observe(raw, env):
     return np.ravel(seen)'''
 
 
-def best_policy_files(
-    spec: EnvSpec,
-    candidate: Candidate,
-    test: Rollout | None,
-    run: str,
-    *,
-    model: str = "",
-    learned: Learned | None = None,
-) -> dict[str, str | bytes]:
-    """Files to write into the run's folder, by their relative path, in this order.
+@dataclass(frozen=True)
+class BestPolicy:
+    """A policy of a run as files for people.
 
-    ``run`` is the folder's name, ``test`` the held-out episodes (None: none played yet);
-    ``model`` is the run's, which says who wrote it; ``learned``: what its ``prepare`` returned.
+    Attributes:
+        spec, candidate: the task and the policy.
+        test: its held-out episodes; None: none were played yet.
+        run: the name of the run's folder.
+        model: the run's model, which wrote it.
+        learned: the values that its ``prepare`` returned.
     """
-    beside = learned.beside if learned else None
-    return {
-        **({f"best/{BESIDE}": beside} if beside is not None else {}),
-        "best/policy.py": policy_module(spec, candidate, test, run, model=model, learned=learned),
-        "README.md": run_readme(spec, candidate, test, learned),
-    }
 
+    spec: EnvSpec
+    candidate: Candidate
+    test: Rollout | None
+    run: str
+    model: str = ""
+    learned: Learned | None = None
 
-def policy_module(
-    spec: EnvSpec,
-    candidate: Candidate,
-    test: Rollout | None,
-    run: str,
-    *,
-    model: str = "",
-    learned: Learned | None = None,
-) -> str:
-    """Source of ``best/policy.py``: ``Observation``, ``observe(raw, env)`` and the policy.
-
-    It needs numpy, and what a spec's ``observe`` imports, but not promptpo. Where ``observe``
-    cannot be copied out of its spec, the module is without it and its docstring says so. What
-    ``prepare`` returned stands in it; what ``prepare`` alone needs is not imported. Of a policy
-    that nests too deeply to be read here it is the policy alone, as it was played.
-    """
-    source = candidate.source or ""
-    try:
-        policy = split_imports(source)
-    except SyntaxError:
-        return (
-            f"# Of run {run}; it nests too deeply to stand alone, promptpo eval plays it.\n{source}"
+    @property
+    def files(self) -> dict[str, str | bytes]:
+        """The files to write into the run's folder, by their relative path, in this order."""
+        beside = self.learned.beside if self.learned else None
+        loop, needs = self.loop('Path(__file__).parents[1] / "spec"')
+        readme = template("run_readme.md").substitute(
+            spec=self.spec.name,
+            title=self.spec.title,
+            candidate=self.candidate.name,
+            scores="\n".join(f"- {line}" for line in self.facts),
+            beside=template("beside_row.md").substitute(place="best/") if beside else "",
+            needs=needs,
+            loop=loop,
         )
-    idle = _idle_imports(source, policy) if learned else []
-    needed = ["import numpy as np", *(s for s in policy.imports if s not in idle)]
-    idle = [s for s in idle if s not in needed]
-    try:
-        observe = _observe(spec)
-    except NotInlinable:
-        observe = Inlined()
-    observation = split_imports(standalone_source(spec.observation))
-    imported = merged_imports(
-        [
-            *needed,
-            *observation.imports,
-            *observe.imports,
-            *_preloaded(policy.body),
-            *(imports(learned) if learned else ()),
-            *(["from typing import TYPE_CHECKING"] if idle else ()),
+        files = {"best/policy.py": self.module, "README.md": readme}
+        return {**({f"best/{BESIDE}": beside} if beside is not None else {}), **files}
+
+    @property
+    def module(self) -> str:
+        """The source of ``best/policy.py``: ``Observation``, ``observe(raw, env)`` and ``Policy``.
+
+        It needs numpy, and what a spec's ``observe`` imports, but not promptpo. Where ``observe``
+        cannot be copied out of its spec, the module is without it and its docstring says so. What
+        ``prepare`` returned stands in it; what ``prepare`` alone needs is not imported. Of a policy
+        that nests too deeply to be read here it is the policy alone, as it was played.
+        """
+        source, learned = self._source, self.learned
+        try:
+            policy = split_imports(source)
+        except SyntaxError:
+            why = "it nests too deeply to stand alone, promptpo eval plays it"
+            return f"# Of run {self.run}; {why}.\n{source}"
+        try:
+            observe = _observe(self.spec)
+        except NotInlinable:
+            observe = Inlined()
+        observation = split_imports(standalone_source(self.spec.observation))
+        acting = names_in_use(parsed(source)) if learned else set()
+        idle = [s for s in policy.imports if learned and not _binds(s, acting)]
+        needed = ["import numpy as np", *(s for s in policy.imports if s not in idle)]
+        idle = [s for s in idle if s not in needed]
+        names = {node.id for node in ast.walk(parsed(policy.body)) if isinstance(node, ast.Name)}
+        # Modules that policies may use without importing them.
+        needed += [f"import {module}" for module in ("math", "random") if module in names]
+        needed += [*observation.imports, *observe.imports, *(learned.imports if learned else ())]
+        needed += ["from typing import TYPE_CHECKING"] if idle else []
+        header = self._docstring(with_observe=bool(observe.definitions))
+        top = [header, "from __future__ import annotations", merged_imports(needed)]
+        if idle:
+            top.append("\n    ".join([_IDLE, *idle]))
+        kind = self.model.partition(":")[0]
+        marker = {BUILTIN: BUILTIN_MARKER, "file": FILE_MARKER}.get(kind, MARKER)
+        if self.candidate.kind in ("sample", "tuned", "network"):
+            marker = FOUND_MARKER
+        values = learned.block(name_in(source)) if learned else ""
+        parts = ["\n\n".join(top), observation.body, observe.text, values, marker, policy.body]
+        return "\n\n\n".join(part.strip("\n") for part in parts if part) + "\n"
+
+    @property
+    def facts(self) -> list[str]:
+        """Its score in words, on held-out episodes, else in the search; and what it has learned."""
+        run = self._played
+        test = "Held-out episodes"
+        kind = test if self.test else "Search episodes (it was chosen by these: optimistic)"
+        if run is None:
+            lines = ["No episode was played."]
+        elif run.error is not None:
+            lines = [f"{kind}: failed, {text.gist(run.error)}"]
+        else:
+            words = (text.success_words(run), text.return_words(run))
+            lines = [f"{kind}: {line}." for line in words if line]
+        return [*lines, *([self.learned.words] if self.learned else ())]
+
+    def loop(self, place: str) -> tuple[str, str]:
+        """Return a script that runs ``policy.py`` on some of the played episodes, and its needs.
+
+        The script is plain Gymnasium where the spec's functions can be copied out of it. Where they
+        cannot, it opens the task through promptpo, from the copy of the spec at ``place``, which is
+        an expression that has the script's own place in it.
+        """
+        spec, run, life = self.spec, self._played, self._life
+        values_name = argument(self._source, self.learned)
+        made = f"Policy({values_name})"
+        episodes = list(zip(run.seeds, run.returns, strict=False)) if run else []
+        count = _SHOWN if life == 1 else min(_SHOWN, life)
+        rows = "".join(f"\n    ({seed}, {value!r})," for seed, value in episodes[:count])
+        values = {
+            "episodes": f"[{rows}\n]" if rows else "[]",
+            "names": ", ".join(filter(None, (values_name, "Observation", "Policy"))),
+            "policy_for_all": "",
+            "policy_for_one": f"policy = {made}",
+            "life": "",
+        }
+        if life > 1:
+            values["policy_for_all"] = "policy = None  # one for all of these\n"
+            values["policy_for_one"] = (
+                f"if policy is None:\n        policy = {made}\n"
+                '    elif hasattr(policy, "reset"):\n        policy.reset()'
+            )
+            values["life"] = f", {life}"
+        try:
+            functions = inline(spec.make, *([spec.reset] if spec.reset else []))
+            if spec.observe is not None:
+                inline(spec.observe)  # or policy.py is without it
+        except NotInlinable:
+            functions = None
+        if functions is None or spec.new_life is not None:  # which is told the life of a seed
+            published = ", published=True" if spec.ref.endswith(PUBLISHED) else ""
+            values["spec"] = f"load_spec({place}{published})"
+            needs = "promptpo, because the environment is part of the spec (`spec/`)"
+            return template("task_loop.txt").substitute(values), needs
+        reset = f"{spec.reset.__name__}(env, seed)" if spec.reset else "env.reset(seed=seed)[0]"
+        values |= {
+            "imports": "\n".join(sorted({"import numpy as np", *functions.imports})),
+            "definitions": functions.text,
+            "make": spec.make.__name__,
+            "reset": reset,
+            "horizon": str(spec.horizon),
+        }
+        needs = f"numpy and {spec.install or 'gymnasium'}, not promptpo"
+        return template("gymnasium_loop.txt").substitute(values), needs
+
+    @property
+    def _source(self) -> str:
+        return self.candidate.source or ""
+
+    @property
+    def _played(self) -> Rollout | None:
+        return self.test or self.candidate.rollout
+
+    @property
+    def _life(self) -> int:
+        return self._played.life if self._played else self.spec.life
+
+    def _docstring(self, *, with_observe: bool) -> str:
+        life, made = self._life, f"Policy({argument(self._source, self.learned)})"
+        seen = "observe(raw, env)" if with_observe else "vector_of_its_fields"
+        use = f"Stands alone: {made}.act(Observation({seen})), with a new Policy for every episode."
+        if life > 1:
+            use = (
+                f"Stands alone: policy.act(Observation({seen})), with one policy = {made} for"
+                f" {life} episodes; between them policy.reset(), if it has that."
+            )
+        strategy = strategy_of(self._source)
+        beside = self.learned is not None and self.learned.beside is not None
+        about = [
+            f"Policy for {self.spec.name}. {self.spec.title}\n",
+            *([f"Strategy: {strategy}\n"] if strategy else []),
+            *self.facts,
+            *([f"The arrays lie in {BESIDE} beside it."] if beside else []),
+            f"Found by promptpo {__version__} on {time.strftime('%Y-%m-%d')}:"
+            f" candidate {self.candidate.name} of run {self.run}.\n",
+            use,
         ]
-    )
-    header = _docstring(spec, candidate, test, run, learned, with_observe=bool(observe.definitions))
-    unneeded = [f"{_IDLE}\n" + "\n".join(f"    {s}" for s in idle)] if idle else []
-    top = "\n\n".join([header, "from __future__ import annotations", imported, *unneeded])
-    marker = {BUILTIN: BUILTIN_MARKER, "file": FILE_MARKER}.get(model.partition(":")[0], MARKER)
-    if candidate.kind in ("sample", "tuned", "network"):
-        marker = FOUND_MARKER
-    values = block(learned, name_in(source)) if learned else ""
-    blocks = [top, observation.body, observe.text, values, f"{marker}\n\n\n{policy.body}"]
-    return "\n\n\n".join(part.strip("\n") for part in blocks if part) + "\n"
+        lines: list[str] = []
+        for line in "\n".join(about).split("\n"):
+            indent = line[: len(line) - len(line.lstrip())]
+            wrapped = textwrap.wrap(line, 96, initial_indent=indent, subsequent_indent=indent)
+            lines += wrapped or [""]
+        # Nothing that a model or a spec wrote may end the docstring.
+        safe = "\n".join(lines).replace("\\", "/").replace('"""', "'''")
+        return f'"""{safe}\n"""'
 
 
 def policy_part(module: str) -> str:
-    """The policy itself of an exported module; any other source as it is."""
-    which = next(
-        (m for m in (FOUND_MARKER, BUILTIN_MARKER, FILE_MARKER) if f"\n{m}\n" in module), MARKER
-    )
+    """Return the policy itself of an exported module; any other source as it is."""
+    markers = (FOUND_MARKER, BUILTIN_MARKER, FILE_MARKER)
+    which = next((m for m in markers if f"\n{m}\n" in module), MARKER)
     before, marker, body = module.partition(f"\n{which}\n")
     if not marker:
         return module
     try:
-        above, tree = _all_imports(before), parsed(body)
+        above, tree = parsed(before), parsed(body)
+        statements = [*split_imports(before).imports]
     except SyntaxError:
         return module  # no Python since someone has edited it: the sandbox says where
+    if f"{_IDLE}\n" in before:
+        idle = [node.body for node in above.body if isinstance(node, ast.If)]
+        statements += [ast.unparse(node) for body in idle for node in body]
     used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    imports = [line for line in above if any(bound_by(a) in used for a in _aliases(line))]
-    return "\n".join([*imports, body.lstrip("\n")])
+    return "\n".join([*(s for s in statements if _binds(s, used)), body.lstrip("\n")])
 
 
-def _idle_imports(source: str, policy: Parts) -> list[str]:
-    """The imports that nothing needs but ``prepare``."""
-    used = names_in_use(parsed(source))
-    return [s for s in policy.imports if not any(bound_by(a) in used for a in _aliases(s))]
-
-
-def _all_imports(module: str) -> tuple[str, ...]:
-    """The imports above a policy, those that its ``prepare`` alone needs among them."""
-    tree = parsed(module)
-    idle = [n.body for n in tree.body if isinstance(n, ast.If) and f"{_IDLE}\n" in module]
-    return split_imports(module).imports + tuple(ast.unparse(n) for body in idle for n in body)
+def _binds(statement: str, names: set[str]) -> bool:
+    """Tell whether an import statement defines one of these names."""
+    (node,) = ast.parse(statement).body
+    aliases = node.names if isinstance(node, ast.Import | ast.ImportFrom) else []
+    return any(bound_by(alias) in names for alias in aliases)
 
 
 @dataclass(frozen=True)
@@ -183,11 +294,12 @@ def split_imports(source: str) -> Parts:
 
 
 def merged_imports(statements: list[str]) -> str:
-    """Import statements without repeats: the standard library's first, then the others."""
-    unique = sorted(set(statements))
-    standard = [s for s in unique if _package(s) in sys.stdlib_module_names]
-    others = [s for s in unique if _package(s) not in sys.stdlib_module_names]
-    return "\n\n".join("\n".join(group) for group in (standard, others) if group)
+    """Return import statements without repeats: the standard library's first, then the others."""
+    groups: dict[bool, list[str]] = {True: [], False: []}
+    for statement in sorted(set(statements)):
+        package = statement.split()[1].split(".")[0]
+        groups[package in sys.stdlib_module_names].append(statement)
+    return "\n\n".join("\n".join(group) for group in groups.values() if group)
 
 
 def _observe(spec: EnvSpec) -> Inlined:
@@ -217,79 +329,25 @@ def _is_flat(source: str) -> bool:
     )
 
 
-def _preloaded(body: str) -> list[str]:
-    """Imports of the modules that policies may use without importing them."""
-    names = {node.id for node in ast.walk(parsed(body)) if isinstance(node, ast.Name)}
-    return [f"import {module}" for module in ("math", "random") if module in names]
-
-
-def _docstring(
-    spec: EnvSpec,
-    candidate: Candidate,
-    test: Rollout | None,
-    run: str,
-    learned: Learned | None,
-    *,
-    with_observe: bool,
-) -> str:
-    played = test or candidate.rollout
-    life = played.life if played else spec.life
-    strategy = strategy_of(candidate.source or "").splitlines()
-    made = Maker.of(candidate.source or "", learned).call
-    use = "Observation(observe(raw, env))" if with_observe else "Observation(vector_of_its_fields)"
-    needs = f" The arrays lie in {BESIDE} beside it." if learned and learned.beside else ""
-    about = [
-        f"Policy for {spec.name}. {spec.title}",
-        "",
-        *([f"Strategy: {strategy[0]}", *strategy[1:], ""] if strategy else []),
-        *score_lines(candidate, test),
-        f"Found by promptpo {__version__} on {time.strftime('%Y-%m-%d')}:"
-        f" candidate {candidate.name} of run {run}.",
-        *([f"{learned.words}{needs}"] if learned else ()),
-        "",
-        f"Stands alone: {made}.act({use}), with a new Policy for every episode."
-        if life == 1
-        else f"Stands alone: policy.act({use}), with one policy = {made} for {life} episodes;"
-        " between them policy.reset(), if it has that.",
-    ]
-    lines = [w for line in about for w in _wrapped(line)]
-    # Nothing that a model or a spec wrote may end the docstring.
-    safe = "\n".join(lines).replace("\\", "/").replace('"""', "'''")
-    return f'"""{safe}\n"""'
-
-
-def _wrapped(line: str) -> list[str]:
-    """A line of a docstring in lines that fit, under its own indentation."""
-    indent = line[: len(line) - len(line.lstrip())]
-    return textwrap.wrap(line.strip(), 96, initial_indent=indent, subsequent_indent=indent) or [""]
-
-
 def strategy_of(source: str) -> str:
-    """What the policy says of itself, whole: its class's docstring, else the module's.
+    """Return what a policy's source says of its strategy: its class's docstring, or the module's.
 
-    A paragraph is one line, as long as it may be; lists keep their lines.
+    A paragraph is one line, as long as it may be, unless it is a list or is indented.
     """
     tree = parsed(source)
-    documented: list[ast.ClassDef | ast.Module] = [
-        n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "Policy"
-    ]
-    for node in [*documented, tree]:
+    classes = (n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "Policy")
+    nodes: list[ast.ClassDef | ast.Module] = [*classes, tree]
+    for node in nodes:
         if words := docstring(node).strip():
-            return "\n\n".join(map(_reflowed, re.split(r"\n\s*\n", words)))
+            paragraphs = re.split(r"\n\s*\n", words)
+            written = re.compile(r"^(\s|[-*+] |\d+[.)] )", re.MULTILINE)
+            return "\n\n".join(
+                p if written.search(p) else " ".join(map(str.strip, p.splitlines()))
+                for p in paragraphs
+            )
     return ""
 
 
-def _reflowed(paragraph: str) -> str:
-    """A paragraph as one line, unless its lines are a list or are indented."""
-    lines = paragraph.splitlines()
-    as_written = any(re.match(r"\s|[-*+] |\d+[.)] ", line) for line in lines)
-    return paragraph if as_written else " ".join(line.strip() for line in lines)
-
-
-def _package(statement: str) -> str:
-    return statement.split()[1].split(".", maxsplit=1)[0]
-
-
-def _aliases(statement: str) -> list[ast.alias]:
-    node = ast.parse(statement).body[0]
-    return node.names if isinstance(node, ast.Import | ast.ImportFrom) else []
+def template(name: str) -> Template:
+    """Return a template of the files that are written for people."""
+    return Template(files("promptpo.export").joinpath("templates", name).read_text("utf-8"))

@@ -1,65 +1,99 @@
-"""Language models: providers by way of litellm, replayed recordings, and people."""
+"""Language models: providers by way of litellm, recordings, people, and programs.
 
-from typing import TYPE_CHECKING, Any
+``open_model`` opens the model that settings name; litellm is imported with its first call.
+"""
 
-if TYPE_CHECKING:
-    from promptpo.llm.choose import default_model, open_model
-    from promptpo.llm.extraction import ReplyRejected, extract_code
-    from promptpo.llm.messages import prompt_hash
-    from promptpo.llm.providers import check_configured
-    from promptpo.llm.recorded_model import ReplyMissing
-    from promptpo.llm.recording import (
-        Recording,
-        RecordingHeader,
-        find_recording,
-        load_header,
-        load_recording,
-        recorded_policy_seed,
-        reply_event,
-    )
-    from promptpo.llm.settings import ModelSettings
+from __future__ import annotations
 
-#: Where each name lives; imported on first use, because some of it is heavy.
-_HOMES = {
-    "ModelSettings": "promptpo.llm.settings",
-    "Recording": "promptpo.llm.recording",
-    "RecordingHeader": "promptpo.llm.recording",
-    "ReplyMissing": "promptpo.llm.recorded_model",
-    "ReplyRejected": "promptpo.llm.extraction",
-    "check_configured": "promptpo.llm.providers",
-    "default_model": "promptpo.llm.choose",
-    "extract_code": "promptpo.llm.extraction",
-    "find_recording": "promptpo.llm.recording",
-    "load_header": "promptpo.llm.recording",
-    "load_recording": "promptpo.llm.recording",
-    "open_model": "promptpo.llm.choose",
-    "prompt_hash": "promptpo.llm.messages",
-    "recorded_policy_seed": "promptpo.llm.recording",
-    "reply_event": "promptpo.llm.recording",
-}
+import asyncio
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from promptpo.errors import ModelError
+from promptpo.llm.extraction import ReplyRejected, extract_code
+from promptpo.llm.manual_model import ManualModel
+from promptpo.llm.messages import BUILTIN, NO_TOKENS, LanguageModel, ModelSettings, Reply, Request
+from promptpo.llm.providers import EXAMPLES, LANGUAGE_MODELS, check_configured
+from promptpo.llm.recording import RecordedModel, find_recording
+from promptpo.types import Key
 
 __all__ = [
-    "ModelSettings",
-    "Recording",
-    "RecordingHeader",
-    "ReplyMissing",
-    "ReplyRejected",
-    "check_configured",
-    "default_model",
-    "extract_code",
-    "find_recording",
-    "load_header",
-    "load_recording",
-    "open_model",
-    "prompt_hash",
-    "recorded_policy_seed",
-    "reply_event",
-]
+    "NO_RECORDING", "ModelSettings", "ReplyRejected", "check_configured", "default_model",
+    "extract_code", "open_model",
+]  # fmt: skip
+
+#: The refusal of plain ``recorded`` for a spec without a recording.
+NO_RECORDING = (
+    f"recorded: this spec has no recording; name one (recorded:RUN_FOLDER), or use {EXAMPLES}"
+)
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401 - a module attribute may be anything
-    if name not in _HOMES:
-        raise AttributeError(f"module 'promptpo.llm' has no attribute {name!r}")
-    from importlib import import_module
+class WrittenModel:
+    """A model whose replies are computed from keys by ``write``; prompts are ignored."""
 
-    return getattr(import_module(_HOMES[name]), name)
+    def __init__(self, name: str, write: Callable[[Key], str]) -> None:
+        self.name = name
+        self._write = write
+
+    async def ask(self, request: Request) -> Reply:
+        """Return the reply to a key: no tokens, cost and latency 0."""
+        await asyncio.sleep(0)  # let others run, as every real model does
+        return Reply(self._write(request.key), self.name, usage=NO_TOKENS, cost=0.0)
+
+    async def close(self) -> None:
+        """Do nothing: nothing is open."""
+
+
+def open_model(settings: ModelSettings) -> LanguageModel:
+    """Open the model that ``settings.name`` names.
+
+    An empty name gives a model that raises ModelError when it is asked. Raises ModelError where the
+    model is not configured or its recording cannot be read, UsageError for an ``api_base`` that is
+    no URL; both without the network.
+    """
+    kind, _, path = settings.name.partition(":")
+    if not settings.name:
+        return WrittenModel("", _refuse)
+    if settings.name == "manual":
+        return ManualModel(settings.folder, settings.notify, settings.check)
+    if kind in (BUILTIN, "file"):
+        if settings.write is None:
+            raise ModelError(f"{settings.name}: it works within a run, which computes its replies")
+        return WrittenModel(settings.name, settings.write)
+    if kind == "recorded":
+        recording = Path(path) if path else settings.recording
+        if recording is None:
+            raise ModelError(NO_RECORDING)
+        return RecordedModel(settings.name, recording, settings.notify)
+    check_configured(settings.name, settings.api_base)
+    from promptpo.llm.litellm_model import LiteLLMModel
+
+    return LiteLLMModel(settings)
+
+
+def _refuse(key: Key) -> str:
+    raise ModelError(f"{key}: this method was to ask no language model")
+
+
+def default_model(
+    spec_name: str,
+    env: Mapping[str, str] = os.environ,
+    method: str = "",
+    *,
+    only: bool = False,
+) -> str:
+    """Return the model where none is named: ``$PROMPTPO_MODEL``, else the spec's recording.
+
+    ``method`` and ``only`` are those of ``find_recording``. Raises ModelError, with examples, where
+    there is neither.
+    """
+    if model := env.get("PROMPTPO_MODEL", "").strip():
+        return model
+    if find_recording(spec_name, method, only=only) is not None:
+        return "recorded"
+    what = f"recording of --method {method}" if only else "recording"
+    examples = LANGUAGE_MODELS if only else EXAMPLES
+    raise ModelError(
+        f"no language model is configured, and {spec_name} has no {what} to replay; use {examples}"
+    )

@@ -1,164 +1,238 @@
-"""From a provider's answer to a Reply, whatever types its parts have."""
+"""HTTP answers of providers: read up to a bound, and turned into failures that say what to do.
+
+litellm and the providers' SDKs read an answer of any size, and make any error of one that is not as
+they expect. So they are handed an HTTP client that bounds answers and notes status, headers and
+body of the last one, which count before what litellm made of them.
+"""
 
 from __future__ import annotations
 
-import json
 import math
 import re
+import time
 from collections.abc import Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
 from typing import Any
 
+import httpx
+
 from promptpo.common import bounds
-from promptpo.common.plaintext import clean_line, shortened
-from promptpo.llm.messages import Reply
+from promptpo.common.plaintext import clean
+from promptpo.errors import ModelError
+from promptpo.llm.providers import KEYS, provider_of, without_secrets
 
-#: What of a usage object is kept, so that it can be written down: levels, entries, characters.
-_LEVELS, _ENTRIES, _CHARACTERS = 6, 50, 500
-
-#: Levels of a message's content in which text is looked for.
-_DEEPEST = 20
-
-#: Parts of a message that are not its text.
-_THOUGHTS = {"thinking", "redacted_thinking", "reasoning"}
-
-_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]', re.DOTALL)
-
-
-def read_answer(body: bytes | bytearray) -> Mapping[str, Any]:
-    """The members of an answer; where one of them cannot be read, the others. Empty for no JSON."""
-    text = bytes(body).decode("utf-8-sig", "replace")
-    try:
-        data = json.loads(text, parse_int=_whole)
-    except (ValueError, RecursionError):
-        data = _members(text)
-    return data if isinstance(data, dict) else {}
+#: Bytes of an error's body that are read, characters of a message that are searched, and that are
+#: quoted.
+_ERROR_BYTES, _READ, _QUOTED = 1 << 16, 20_000, 200
+#: Client errors that pass by themselves: time-out, conflict, too early, rate limit.
+_PASSING = {408, 409, 425, 429}
+#: Statuses of gateways without an answer of the server behind them.
+_GATEWAY = {408, 502, 504}
+#: Seconds; a longer Retry-After is ignored.
+_LONGEST_WAIT = 1e7
+_CODINGS = {"", "identity", "gzip", "deflate"}
+_PACKING = {"content-encoding", "content-length", "transfer-encoding"}
+_NO_KEY = re.compile(r"(missing|no|set|provide|pass)\b.{0,60}\b(api[ _-]?key|credentials)", re.I)
+_BAD_KEY = re.compile(r"\bapi[ _-]?key\b", re.I)
+_JSON_MESSAGE = re.compile(r'"message"\s*:\s*"((?:[^"\\]|\\.)+)"')
+_PREFIX = re.compile(r"^(?:litellm\.\w+: |\w+Error: |\w*Exception - )+")
 
 
-def saved_reply(data: Mapping[str, Any], asked: str) -> Reply | None:
-    """The reply in an answer that litellm could not read; None where it holds no completion.
+@dataclass
+class Answer:
+    """The last HTTP answer to a call.
 
-    Knows the answers of OpenAI's two protocols, Anthropic, Gemini and Ollama.
+    ``asked``: a request was made by way of ``BoundedClient``; ``sent``: and may have reached the
+    server. ``status`` and ``headers`` are None before an answer, ``body`` is its beginning or
+    whole, ``lost`` names the error of the connection.
     """
-    found = _messages(data)
-    if not found:
-        return None
-    text, ended = next(((t, e) for t, e in found if t), found[0])
-    usage = data.get("usage", data.get("usageMetadata"))
-    return Reply(
-        text=text,
-        model=model_name(asked, data.get("model", data.get("modelVersion"))),
-        finish_reason=finish_reason(ended),
-        usage=plain(usage),
-        note="a part of the provider's answer could not be read; its text could",
-    )
+
+    asked: bool = False
+    sent: bool = False
+    status: int | None = None
+    headers: Mapping[str, str] | None = None
+    body: bytearray = field(default_factory=bytearray)
+    too_large: bool = False
+    lost: str = ""
+
+    @property
+    def failed(self) -> bool:
+        """Whether the server answered with a status other than success."""
+        return self.status is not None and not 200 <= self.status < 300
+
+    @property
+    def success(self) -> bool:
+        """Whether a successful answer was received to its end."""
+        return self.status is not None and not self.failed and not (self.lost or self.too_large)
+
+    def names(self, *codes: str) -> bool:
+        """Return whether the body has one of these as its error's code."""
+        pattern = rf'"code"\s*:\s*"(?:{"|".join(codes)})"'
+        return re.search(pattern, self.body[:_READ].decode("utf-8", "replace")) is not None
 
 
-def usage_of(data: Mapping[str, Any], known: object) -> object:
-    """The raw usage object: as it came from a chat completion, else as litellm tells it."""
-    if "choices" in data:
-        return plain(data.get("usage"))
+#: The answer of the call under way in the current task.
+current: ContextVar[Answer | None] = ContextVar("current", default=None)
+
+
+class BoundedClient(httpx.AsyncClient):
+    """An HTTP client that reads each answer at once, up to a bound, and notes it in ``current``."""
+
+    async def send(self, request: httpx.Request, **options: Any) -> httpx.Response:  # noqa: ANN401 - httpx's own
+        """Return the whole response. Raises httpx.NetworkError, also for an answer too large."""
+        answer = current.get() or Answer()
+        answer.asked = answer.sent = True
+        answer.status, answer.lost, answer.body = None, "", bytearray()
+        request.headers["Accept-Encoding"] = "identity"  # a small answer may unpack to gigabytes
+        try:
+            response = await super().send(request, **{**options, "stream": True})
+            answer.status, answer.headers = response.status_code, response.headers
+            try:
+                await self._read(response, answer)
+            finally:
+                await response.aclose()
+        except httpx.RequestError as e:
+            answer.lost = str(e) or type(e).__name__
+            answer.sent = not isinstance(e, httpx.ConnectError | httpx.ConnectTimeout)
+            # Of another type: litellm sends a request again by itself after a ConnectError.
+            raise httpx.NetworkError(answer.lost, request=request) from e
+        headers = [(k, v) for k, v in response.headers.multi_items() if k.lower() not in _PACKING]
+        whole = httpx.Response(
+            response.status_code, headers=headers, content=bytes(answer.body), request=request
+        )
+        whole.elapsed = response.elapsed
+        return whole
+
+    async def _read(self, response: httpx.Response, answer: Answer) -> None:
+        coding = response.headers.get("Content-Encoding", "").strip().lower()
+        if coding not in _CODINGS:
+            raise httpx.DecodingError(f"the server packs its answer ({coding}), unasked")
+        most = bounds.ANSWER_BYTES if response.is_success else _ERROR_BYTES
+        async for chunk in response.aiter_bytes():
+            answer.body += chunk
+            if len(answer.body) > most and response.is_success:
+                answer.too_large = True
+                raise httpx.ReadError("the answer is too large")
+            if len(answer.body) > most:
+                return
+
+
+class PassingFailure(Exception):
+    """A failure that a later try may not meet.
+
+    ``wait`` is the server's Retry-After in seconds; ``parsed`` is false for an answer that could
+    not be parsed, and may be billed.
+    """
+
+    def __init__(self, reason: str, wait: float | None = None, *, parsed: bool = True) -> None:
+        super().__init__(reason)
+        self.reason, self.wait, self.parsed = reason, wait, parsed
+
+
+def classify(
+    error: Exception, answer: Answer, name: str, endpoint: str
+) -> ModelError | PassingFailure:
+    """Turn litellm's exception into a failure that passes, or one line that says what to set.
+
+    ``endpoint`` is the model's ``name`` and its server for messages.
+    """
+    status = answer.status if answer.failed else getattr(error, "status_code", None)
+    detail = one_line(error) or (beginning(answer.body) if answer.failed else "")
+    headers = answer.headers or getattr(error, "litellm_response_headers", None)
+    local = not (answer.asked or headers)  # litellm or an SDK, before any request
+    if local and _NO_KEY.search(detail):
+        return ModelError(f"{endpoint}: no key; set {_keys(name)} ({detail})")
+    if local and not isinstance(status, int):
+        return ModelError(f"{endpoint}: the call failed: {type(error).__name__}: {detail}")
+    final = isinstance(status, int) and status < 500 and status not in _PASSING and not answer.lost
+    if final or answer.names("insufficient_quota"):
+        refusal = _refusal(error, answer, status, detail, name)
+        return ModelError(f"{endpoint}: {refusal}")
+    if answer.failed or (headers and not answer.asked):
+        wait = retry_after(headers)
+        reason = "rate limit (429)" if status == 429 else f"server error {status}: {detail}"
+        return PassingFailure(reason + (f", asks to wait {wait:.0f} s" if wait else ""), wait)
+    if answer.success:
+        body = beginning(answer.body) or "it is empty"
+        words = "the server's answer is not a chat completion"
+        return PassingFailure(f"{words}: {body}", parsed=False)
+    return PassingFailure(f"no connection: {answer.lost or detail or type(error).__name__}")
+
+
+def unbilled(error: Exception, answer: Answer) -> bool:
+    """Return whether a failed try is surely not billed: refused, or never sent.
+
+    Behind a gateway that gave up waiting a model may have worked on.
+    """
+    if answer.asked:
+        refused = answer.failed and answer.status not in _GATEWAY
+        return refused if answer.status is not None else not answer.sent
+    status = getattr(error, "status_code", None)  # litellm's, before it sent anything
+    return isinstance(status, int) and 400 <= status < 500 and status not in _GATEWAY
+
+
+def withheld(error: Exception, answer: Answer) -> bool:
+    """Return whether the provider's content filter refused this one prompt or its reply."""
+    named = type(error).__name__ == "ContentPolicyViolationError"
+    return named or answer.names("content_policy_violation", "content_filter")
+
+
+def _keys(name: str) -> str:
+    """Return the variables that may hold a model's key."""
+    return " or ".join(KEYS.get(provider_of(name) or "", ())) or "the provider's API key"
+
+
+def _refusal(error: Exception, answer: Answer, status: int | None, detail: str, name: str) -> str:
+    """Return the words for a call that no repetition will make right."""
+    words = f"the request was refused ({status}: {detail}); check --model"
+    if status == 402 or answer.names("insufficient_quota"):
+        words = f"the account has no credit left ({detail})"
+    elif status in (401, 403) or (status == 400 and _BAD_KEY.search(detail)):
+        words = f"the key was refused ({status}: {detail}); check {_keys(name)} and what it may use"
+    elif status == 404:
+        words = f"no such model or address ({detail}); check --model and --api-base"
+    elif status == 413 or type(error).__name__ == "ContextWindowExceededError":
+        words = (
+            f"the prompt is longer than the model takes ({detail}); use a model with a longer"
+            " context, or a smaller --set history_tokens"
+        )
+    return words
+
+
+def retry_after(headers: Mapping[str, Any] | None) -> float | None:
+    """Return the seconds of ``retry-after-ms`` or ``retry-after`` (seconds or HTTP date), or None.
+
+    RFC 9110, section 10.2.3; a date in the past is 0. None for anything that is no time to wait.
+    """
+    lower = {str(k).lower(): str(v).strip() for k, v in (headers or {}).items()}
+    text = lower.get("retry-after", "")
     try:
-        return plain(known.model_dump(mode="json", exclude_none=True))  # type: ignore[attr-defined]
-    except Exception:  # pydantic raises its own for values that are no JSON
+        if "retry-after-ms" in lower:
+            wait = float(lower["retry-after-ms"]) / 1000
+        elif re.fullmatch(r"\d+(\.\d+)?", text):
+            wait = float(text)
+        else:
+            wait = max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
+    except Exception:  # the parser does not expect every date
         return None
+    return wait if math.isfinite(wait) and 0 <= wait <= _LONGEST_WAIT else None
 
 
-def text_of(content: object, levels: int = _DEEPEST) -> str:
-    """The text of a message's content: a string, a number, or parts of which some are text."""
-    if isinstance(content, str):
-        return content
-    if isinstance(content, list) and levels:
-        return "".join(text_of(part, levels - 1) for part in content[:1000])
-    if isinstance(content, Mapping) and levels:
-        if content.get("type") in _THOUGHTS or content.get("thought") is True:
-            return ""
-        named = (content[n] for n in ("text", "content", "parts") if content.get(n) is not None)
-        inner = next(named, "")
-        return text_of(inner, levels - 1)
-    return str(content) if isinstance(content, float) or type(content) is int else ""
+def one_line(error: BaseException) -> str:
+    """Return an exception's message on one line, short, without secrets and litellm's prefixes."""
+    text = clean(str(error)[:_READ]).partition("Traceback (most recent call last)")[0]
+    if message := _JSON_MESSAGE.search(text):  # some providers' bodies are quoted as they came
+        text = message[1].replace("\\n", " ")
+    return _short(_PREFIX.sub("", " ".join(text.split())))
 
 
-def model_name(asked: str, answered: object) -> str:
-    """The name that the provider answered under (often dated), with the provider before it."""
-    name = clean_line(answered).strip()[: bounds.LINE] if isinstance(answered, str) else ""
-    provider, slash, _ = asked.partition("/")
-    if not name or not slash or name.startswith(f"{provider}/"):
-        return name or asked
-    return f"{provider}/{name}"
+def beginning(body: bytes | bytearray) -> str:
+    """Return the beginning of an answer, on one line and without secrets."""
+    return _short(" ".join(clean(bytes(body[:_READ]).decode("utf-8", "replace")).split()))
 
 
-def finish_reason(value: object) -> str:
-    """Why the provider ended the reply, as one short word; "stop" where it does not say."""
-    return (clean_line(value).strip()[:40] if isinstance(value, str) else "") or "stop"
-
-
-def plain(value: object, levels: int = _LEVELS) -> object:
-    """A value as JSON that any program can read again, cut where it is out of all proportion."""
-    if value is None or isinstance(value, bool | int | float | str):
-        return _plain_scalar(value)
-    if levels and isinstance(value, Mapping):
-        items = list(value.items())[:_ENTRIES]
-        return {str(k)[:_CHARACTERS]: plain(v, levels - 1) for k, v in items}
-    if levels and isinstance(value, list | tuple):
-        return [plain(item, levels - 1) for item in value[:_ENTRIES]]
-    return f"({type(value).__name__})"
-
-
-def _plain_scalar(value: bool | float | str | None) -> object:
-    if isinstance(value, int) and value.bit_length() > 64:
-        return f"a number of {value.bit_length():,} bits"
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    return shortened(value, _CHARACTERS) if isinstance(value, str) else value
-
-
-def _messages(data: Mapping[str, Any]) -> list[tuple[str, object]]:
-    """Text and finish reason of each completion in an answer."""
-    for name in ("choices", "candidates"):
-        items = data.get(name)
-        if isinstance(items, Mapping):
-            items = [items] if "message" in items else list(items.values())
-        if isinstance(items, list) and any(isinstance(item, Mapping) for item in items):
-            choices = [item for item in items if isinstance(item, Mapping)]
-            return [
-                (
-                    text_of(c.get("message", c.get("content", c))),
-                    c.get("finish_reason", c.get("finishReason")),
-                )
-                for c in choices
-            ]
-    for name, kind in (("output", list), ("content", list), ("message", Mapping)):
-        if isinstance(data.get(name), kind) and data[name] and not data.get("error"):
-            return [(text_of(data[name]), data.get("stop_reason", data.get("done_reason")))]
-    return []
-
-
-def _whole(digits: str) -> int | str:
-    return int(digits) if len(digits) < 400 else f"a number of {len(digits):,} digits"
-
-
-def _members(text: str) -> dict[str, object]:
-    """The members of a JSON object, each parsed by itself; what cannot be parsed stays text."""
-    found: dict[str, object] = {}
-    depth, start, name, key = 0, 0, "", ""
-    for token in _TOKEN.finditer(text):
-        mark = token[0]
-        if depth == 1 and mark in ",}" and key:
-            found[key] = _value(text[start : token.start()])
-            key = ""
-        if mark in "{[":
-            depth += 1
-        elif mark in "}]":
-            depth -= 1
-        elif depth == 1 and mark == ":" and not key:
-            key, start = name, token.end()
-        elif depth == 1 and not key:
-            name = mark[1:-1]
-    return found
-
-
-def _value(text: str) -> object:
-    try:
-        return json.loads(text, parse_int=_whole)
-    except (ValueError, RecursionError):
-        return shortened(text.strip(), _CHARACTERS)
+def _short(text: str) -> str:
+    text = without_secrets(text).strip().rstrip(".")
+    return text if len(text) <= _QUOTED else text[: _QUOTED - 3] + "..."

@@ -1,8 +1,8 @@
-"""From a reply to the source of the class that was asked for.
+"""Extraction of the requested class from a reply.
 
 Of several fenced blocks the last one that defines the class counts (a model that shows a draft
-first ends with what it means), with those earlier blocks put before it that define names which
-it uses and does not define itself (imports or helpers in a block of their own).
+first ends with its final version), preceded by those earlier blocks that define names which it uses
+and does not define itself (imports or helpers in a block of their own).
 """
 
 from __future__ import annotations
@@ -10,21 +10,32 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from functools import partial
+import textwrap
+from dataclasses import dataclass
 
 from promptpo.common import bounds
 from promptpo.common.plaintext import clean_line, control_character
-from promptpo.common.python_text import tree_of
-from promptpo.llm.blocks import Block, blocks_of
+from promptpo.common.python_text import parsed, tree_of
 from promptpo.llm.messages import TOO_LARGE, Reply
+
+_FENCE = re.compile(r"^([ \t]*)(`{3,}|~{3,})[ \t]*([^`\n]*)$")
+#: A fence that opens a block behind other words of its line: ``Here it is: ```python``.
+_BEHIND = re.compile(
+    r"^([ \t]*)[^`~]*[^`~ \t][ \t]*(`{3,}|~{3,}(?=\w))[ \t]*((?i:python3?|py)?)[ \t]*$"
+)
+_CODE = re.compile(r"(?m)^[ \t]*(?:class|def|import|from|return|self\.\w+ =)\b")
+#: Lines behind a fence that show that it stood within a string, and the code went on.
+_ON = re.compile(r"^[ \t]*(?:\"{3}|'{3})[ \t]*$|^[ \t]+(?:def|return)\b", re.MULTILINE)
+#: Languages of blocks that hold text rather than code.
+_TEXTS = frozenset({"markdown", "md", "text", "txt"})
+#: Characters of a line that may be a fence; blocks that are read, from the end; levels of blocks
+#: within blocks; closing fences that are tested for lying within a string.
+_FENCE_LINE, _MOST_BLOCKS, _LEVELS, _TRIES = 200, 40, 3, 40
 
 _TAGS = "think|thinking|thought|reasoning"
 _REASONING = re.compile(rf"\s*<({_TAGS})>.*?</\1>", re.DOTALL)
 _REASONING_START = re.compile(rf"\s*<(?:{_TAGS})>")
 _REASONING_END = re.compile(rf"^[ \t]*</(?:{_TAGS})>", re.MULTILINE)
-_CUT = "the reply was cut off: its last ``` block is not closed; write a shorter class"
-#: What shows, behind the last fence, that it stood within a string and the code went on.
-_ON = re.compile(r"^[ \t]*(?:\"{3}|'{3})[ \t]*$|^[ \t]+(?:def|return)\b", re.MULTILINE)
 _CUT_OFF = {"length", "max_tokens"}
 _FILTERED = {"content_filter", "refusal"}
 
@@ -45,35 +56,37 @@ def extract_code(reply: Reply, class_name: str) -> str:
     the class, and for code with control characters.
     """
     _check_ending(reply)
-    text = _without_reasoning(reply.text.removeprefix("\ufeff").replace("\r\n", "\n"))
+    text = _without_reasoning(reply.text)
     if not text.strip():
         raise ReplyRejected("the reply was empty; answer with one ```python block")
-    return checked_source(_found(text, class_name), class_name)
+    blocks = _blocks(text)
+    code = _with_helpers(blocks, class_name) if blocks else _bare(text, class_name)
+    return checked_source(code, class_name)
 
 
 def policy_source(reply: Reply) -> str:
-    """The source of the policy in a reply. Raises ReplyRejected."""
+    """Return the source of the policy in a reply. Raises ReplyRejected."""
     return extract_code(reply, "Policy")
 
 
 def answer_text(reply: Reply) -> str:
-    """What a reply says that holds no code, without the reasoning before it.
+    """Return the text of a reply without code, less the reasoning before it.
 
     Raises ReplyRejected for one that is empty, cut off or too long.
     """
     _check_ending(reply, "answer in few words", "write less")
-    text = _without_reasoning(reply.text.removeprefix("\ufeff").replace("\r\n", "\n"))
+    text = _without_reasoning(reply.text)
     if not text.strip():
         raise ReplyRejected("the reply was empty")
     return text
 
 
 def extract_blocks(reply: Reply) -> list[str]:
-    """What the fenced blocks of a reply hold, in order, be it code or not.
+    """Return the contents of a reply's fenced blocks, in order, be they code or not.
 
     Raises ReplyRejected for a reply that is empty, cut off or too long.
     """
-    blocks = blocks_of(answer_text(reply))
+    blocks = _blocks(answer_text(reply), levels=0)
     if blocks and not blocks[-1].closed:
         raise ReplyRejected("the reply was cut off: its last ``` block is not closed; write less")
     return [block.code for block in blocks]
@@ -106,7 +119,7 @@ def _check_ending(
 
 
 def checked_source(code: str, class_name: str) -> str:
-    """The code itself, where it defines the class and is no candidate's that cannot be shown.
+    """Return the code unchanged where it defines the class and can be shown.
 
     Raises ReplyRejected for code without the class, that is too long, or with control characters.
     """
@@ -117,8 +130,8 @@ def checked_source(code: str, class_name: str) -> str:
             f"the code has {len(code):,} characters, and at most {bounds.SOURCE:,} are taken;"
             " write a shorter class"
         )
-    if found := control_character(code):
-        line, name = found
+    if control := control_character(code):
+        line, name = control
         raise ReplyRejected(
             f"line {line}: the code holds the control character {name}, which a reader does not"
             " see; leave it out, or write it as an escape in a string"
@@ -127,10 +140,11 @@ def checked_source(code: str, class_name: str) -> str:
 
 
 def _without_reasoning(text: str) -> str:
-    """Drop reasoning that some models put before the answer, between tags."""
+    """Return the text with plain line ends, less the reasoning between tags before the answer."""
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     start = 0
-    while found := _REASONING.match(text, start):
-        start = found.end()
+    while tags := _REASONING.match(text, start):
+        start = tags.end()
     text = text[start:]
     if _REASONING_START.match(text):
         raise ReplyRejected("the reply was cut off inside its reasoning; reason less, then answer")
@@ -139,42 +153,12 @@ def _without_reasoning(text: str) -> str:
     return text[ends[-1].end() :] if ends else text
 
 
-def _found(text: str, class_name: str) -> str:
-    """The code of a reply: of the ways to read its fences the first that gives Python.
-
-    Else what the first one gives that gives the class at all.
-    """
-    ways = [partial(blocks_of), partial(blocks_of, strings=True)]
-    ways.append(partial(blocks_of, strings=True, within_lines=True))
-    sources: list[str] = []
-    reasons: list[tuple[int, str]] = []
-    for way in ways:
-        if not (blocks := way(text)):
-            continue
-        try:
-            source = _chosen(blocks, class_name)
-        except ReplyRejected as e:
-            reasons.append((len(blocks), e.reason))
-            continue
-        if _parsed(source) is not None:
-            return source
-        sources.append(source)
-    ended_within = any(why == _CUT for _, why in reasons) and _ON.search(text[_last_fence(text) :])
-    if sources and not ended_within:
-        return sources[0]
-    if reasons:
-        raise ReplyRejected(max(reasons, key=lambda pair: pair[0])[1])
-    return _bare(text, class_name)
-
-
-def _last_fence(text: str) -> int:
-    return max(text.rfind("```"), text.rfind("~~~"), 0)
-
-
-def _chosen(blocks: list[Block], class_name: str) -> str:
-    """The last block with the class, after the earlier ones that it needs."""
+def _with_helpers(blocks: list[_Block], class_name: str) -> str:
+    """Return the last block with the class, after the earlier ones that it needs."""
     if not blocks[-1].closed:
-        raise ReplyRejected(_CUT)
+        raise ReplyRejected(
+            "the reply was cut off: its last ``` block is not closed; write a shorter class"
+        )
     codes = [block.code for block in blocks]
     having = [i for i, code in enumerate(codes) if _defines(code, class_name)]
     if not having:
@@ -194,24 +178,22 @@ def _chosen(blocks: list[Block], class_name: str) -> str:
 
 
 def _bare(text: str, class_name: str) -> str:
-    """A reply without any fence counts where the whole of it is Python."""
+    """Return a reply without any fence where the whole of it is Python."""
     if len(text) > bounds.SOURCE:
         raise ReplyRejected("no code found; put the whole class into one ```python block")
-    if _parsed(text) is None:
-        shown = "not in a fenced block" if _defines(text, class_name) else "missing"
+    if tree_of(text) is None:
+        where = "not in a fenced block" if _defines(text, class_name) else "missing"
         raise ReplyRejected(
-            f"no code found: class {class_name} is {shown}; put the whole class into one"
+            f"no code found: class {class_name} is {where}; put the whole class into one"
             " ```python block"
         )
-    if not _defines(text, class_name):
-        raise ReplyRejected(_no_class([text], class_name))
     return text.strip("\n") + "\n"
 
 
 def _no_class(codes: list[str], class_name: str) -> str:
-    found = sorted(set(re.findall(r"^(?:class|def)\s+(\w+)", "\n".join(codes), re.MULTILINE)))
-    shown = ", ".join(clean_line(name)[:40] for name in found[:5])
-    what = f"defines {shown} but" if found else "has"
+    names = sorted(set(re.findall(r"^(?:class|def)\s+(\w+)", "\n".join(codes), re.MULTILINE)))
+    listed = ", ".join(clean_line(name)[:40] for name in names[:5])
+    what = f"defines {listed} but" if names else "has"
     return f"the reply's code {what} no class {class_name}; define class {class_name} at top level"
 
 
@@ -220,9 +202,9 @@ def _defines(code: str, class_name: str) -> bool:
 
 
 def _top_level_names(code: str) -> set[str]:
-    """Names that a block defines, if it is Python made of nothing but definitions."""
+    """Return the names that a block defines; empty for anything but definitions."""
     names: set[str] = set()
-    tree = _parsed(code)
+    tree = tree_of(code) if len(code) <= bounds.SOURCE else None
     for node in tree.body if tree else ():
         if isinstance(node, ast.Import | ast.ImportFrom):
             names.update((a.asname or a.name).partition(".")[0] for a in node.names)
@@ -237,16 +219,14 @@ def _top_level_names(code: str) -> set[str]:
 
 
 def _names(code: str) -> tuple[set[str], set[str]]:
-    """Names that a block reads and defines nowhere, and those that it defines.
+    """Return the names that a block reads and defines nowhere, and those that it defines.
 
     Both are empty where it does not parse.
     """
-    tree = _parsed(code)
-    if tree is None:
-        return set(), set()
+    tree = tree_of(code) if len(code) <= bounds.SOURCE else None
     read: set[str] = set()
-    bound: set[str] = set(dir(builtins))
-    for node in ast.walk(tree):
+    bound: set[str] = set(dir(builtins)) if tree else set()
+    for node in ast.walk(tree) if tree else ():
         if isinstance(node, ast.Name):
             (read if isinstance(node.ctx, ast.Load) else bound).add(node.id)
         elif isinstance(node, ast.arg):
@@ -258,6 +238,83 @@ def _names(code: str) -> tuple[set[str], set[str]]:
     return read - bound, bound
 
 
-def _parsed(code: str) -> ast.Module | None:
-    """The syntax tree; None for what is no Python, or is too long or nested for the parser."""
-    return tree_of(code) if len(code) <= bounds.SOURCE else None
+@dataclass(frozen=True)
+class _Block:
+    """A fenced block; ``closed`` is false where the text ended before its fence did."""
+
+    code: str
+    closed: bool
+    language: str
+
+
+def _blocks(text: str, levels: int = _LEVELS) -> list[_Block]:
+    """Return the last blocks of a text, in order, without their fences' indentation.
+
+    A fence within a triple-quoted string ends no block. A block may begin behind words of a line,
+    and end at the end of one. Up to so many levels, blocks of text count as the blocks in them.
+    """
+    lines, blocks = text.split("\n"), list[_Block]()
+    at, tries = 0, _TRIES
+    while at < len(lines):
+        line, at = lines[at], at + 1
+        opening = (_FENCE.match(line) or _BEHIND.match(line)) if len(line) <= _FENCE_LINE else None
+        if opening is None:
+            continue
+        indent, fence, language = opening[1], opening[2], opening[3].strip().lower()
+        end = first = None
+        for number in range(at, len(lines)):
+            rest = _before_fence(lines[number], fence)
+            if rest is None:
+                continue
+            code = _dedented([*lines[at:number], rest], indent)
+            first = first or (number, code)
+            tries -= 1
+            # At the end of a line of code the fence counts where this makes Python of the block.
+            if tree_of(code) if rest else tries < 0 or not _ends_in_string(code):
+                end = number, code
+                break
+        if end is None and first and not _ON.search("\n".join(lines[first[0] + 1 :])):
+            end = first  # a quote too many is no string that goes on
+        number, code = end or (len(lines), _dedented(lines[at:], indent))
+        at = number + 1
+        if end or language or _CODE.search(code):  # else it is a fence too many
+            blocks.append(_Block(code, end is not None, language))
+    blocks = blocks[-_MOST_BLOCKS:]
+    return [inner for block in blocks for inner in _inner(block, levels)][-_MOST_BLOCKS:]
+
+
+def _inner(block: _Block, levels: int) -> list[_Block]:
+    """Return the blocks within a block of text, or one that begins with a fence; else itself."""
+    if levels and (block.language in _TEXTS or _FENCE.match(block.code.split("\n", 1)[0])):
+        blocks = _blocks(block.code, levels - 1)
+        if blocks and all(inner.closed for inner in blocks):
+            return blocks
+    return [block]
+
+
+def _before_fence(line: str, fence: str) -> str | None:
+    """Return what stands before a closing fence at the end of a line; None where there is none."""
+    closing = _FENCE.match(line) if len(line) <= _FENCE_LINE else None
+    if closing:
+        return "" if closing[2].startswith(fence) and not closing[3].strip() else None
+    code = line.rstrip().removesuffix(fence)
+    ends = len(code) < len(line.rstrip()) and fence[0] not in code and "#" not in code
+    return code if ends else None
+
+
+def _dedented(lines: list[str], indent: str) -> str:
+    """Return lines as code, without the indentation of their fence and what they all share."""
+    width = len(indent)
+    cut = (line[min(width, len(line) - len(line.lstrip(" \t"))) :] for line in lines)
+    return textwrap.dedent("\n".join(cut)).strip("\n") + "\n"
+
+
+def _ends_in_string(code: str) -> bool:
+    """Return whether code ends within a triple-quoted string."""
+    if len(code) > bounds.SOURCE or not ('"""' in code or "'''" in code):
+        return False
+    try:
+        parsed(code)
+    except SyntaxError as e:
+        return "unterminated triple-quoted" in (e.msg or "")
+    return False

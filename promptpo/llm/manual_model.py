@@ -3,8 +3,8 @@
 For the call ``r01_c02_policy`` the prompt is written to ``r01_c02_policy.prompt.md``, and the run
 waits for ``r01_c02_policy.reply.md`` beside it. A program that replies should write the reply
 under another name and rename it into place: a renamed file is always whole. A file that is written
-in place counts as whole once it has not changed for a second. It is UTF-8, or says by a byte-order
-mark what it is.
+in place counts as whole once it has not changed for a second. It is UTF-8, unless a byte-order mark
+names another encoding.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ import errno
 import os
 import stat
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 from promptpo.common import bounds
 from promptpo.common.files import other_encoding, write_atomically
 from promptpo.errors import ModelError
-from promptpo.llm.messages import TOO_LARGE, Message, Reply, Request
+from promptpo.llm.messages import TOO_LARGE, Reply, Request, as_markdown
 
 #: Seconds between two looks at a reply file.
 POLL = 0.25
@@ -37,19 +37,16 @@ class ManualModel:
     name = "manual"
 
     def __init__(
-        self,
-        folder: Path,
-        notify: Callable[[str], None],
-        check: Callable[[], None] = lambda: None,
+        self, folder: Path, notify: Callable[[str], None], check: Callable[[], None]
     ) -> None:
         self.folder = folder
         self._notify, self._check = notify, check
 
     async def ask(self, request: Request) -> Reply:
-        """Write the prompt, tell where, and return the reply once its file is whole.
+        """Write the prompt, notify where, and return the reply once its file is whole.
 
-        A reply file that is there already is taken as it is; what is there but cannot be read is
-        told, and waited for. Raises ModelError where the folder cannot be written.
+        A reply file that exists already is taken as it is; one that cannot be read is reported, and
+        waited for. Raises ModelError where the folder cannot be written.
         """
         self._check()
         started = time.monotonic()
@@ -68,9 +65,9 @@ class ManualModel:
         return replace(_reply(data, self.name), latency=time.monotonic() - started)
 
     async def _whole(self, path: Path) -> bytes:
-        """The bytes of a file that exists and has not changed for a while; bounded."""
+        """Return the bytes of a file, up to a bound, once it exists and has stopped to change."""
         seen: tuple[int, ...] = ()
-        told, since = "", time.monotonic()
+        reported, since = "", time.monotonic()
         while True:
             now = time.monotonic()
             state: tuple[int, ...] = ()
@@ -81,9 +78,9 @@ class ManualModel:
             except FileNotFoundError:
                 pass
             except OSError as e:
-                if told != str(e.strerror):
-                    told = str(e.strerror)
-                    self._notify(f"{path}: {told}; put the reply into a file of this name")
+                if reported != str(e.strerror):
+                    reported = str(e.strerror)
+                    self._notify(f"{path}: {reported}; put the reply into a file of this name")
             if not state:  # no reply, and maybe nobody who could give one
                 self._check()
             if state != seen:
@@ -91,24 +88,16 @@ class ManualModel:
             await asyncio.sleep(POLL)
 
     async def close(self) -> None:
-        """Nothing is held open."""
-
-
-def as_markdown(messages: Sequence[Message]) -> str:
-    """The messages for a reader, each under a heading with its role."""
-    parts = [
-        f"# {message.role.capitalize()}\n\n{message.content.rstrip()}\n" for message in messages
-    ]
-    return "\n".join(parts)
+        """Do nothing: nothing is held open."""
 
 
 def _look(
     path: Path, seen: tuple[int, ...], unchanged: float
 ) -> tuple[tuple[int, ...], bytes | None]:
-    """The state of a file (time, size, number), and its bytes where it counts as whole.
+    """Return the state of a file (time, size, number), and its bytes where it counts as whole.
 
-    ``unchanged`` are the seconds in which its state was ``seen``. Raises OSError, also for what is
-    no file.
+    ``unchanged`` are the seconds in which its state was ``seen``. Raises OSError, also for anything
+    but a file.
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:

@@ -1,13 +1,24 @@
-"""What each provider needs in the environment, known without importing litellm (4 s)."""
+"""Providers of language models: keys, addresses and prices, without importing litellm (4 s)."""
 
 from __future__ import annotations
 
+import difflib
+import functools
+import gc
+import importlib.util
+import json
+import logging
 import os
 import re
+import warnings
 from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from promptpo.errors import ModelError, UsageError
+from promptpo.llm.messages import dollars
 
 #: Any one of these variables holds a provider's key; an empty tuple: no key is needed.
 KEYS: Mapping[str, tuple[str, ...]] = {
@@ -32,12 +43,15 @@ BASES: Mapping[str, tuple[str, ...]] = {
     "ollama_chat": ("OLLAMA_API_BASE",),
 }
 
-EXAMPLES = (
-    "--model openai/gpt-5 with OPENAI_API_KEY set, --model ollama/qwen3 for a local server,"
-    " --model manual for any chat window, or --model builtin, which needs no language model"
+#: Models that need no key.
+_KEYLESS = (
+    "--model ollama/qwen3 for a local server, --model manual for any chat window, or --model"
+    " builtin, which needs no language model"
 )
 
-#: The same for who asks for what only a language model can answer.
+EXAMPLES = f"--model openai/gpt-5 with OPENAI_API_KEY set, {_KEYLESS}"
+
+#: Examples for methods whose calls only a language model can answer.
 LANGUAGE_MODELS = (
     "--model openai/gpt-5 with OPENAI_API_KEY set, --model ollama/qwen3 for a local server, or"
     " --model manual for any chat window"
@@ -49,9 +63,18 @@ _SECRET_TEXT = re.compile(
     r"\b(?:sk|gsk|xai|pk|AIza)[-_A-Za-z0-9]{6,}[*.]*\w*|(?<=[?&]key=)[^&\s'\"]+"
 )
 
+#: litellm's own price table: the one of the installed version, not a download.
+_TABLE = "model_prices_and_context_window_backup.json"
+
+#: Names of prices that a call may be billed at.
+_RATE = re.compile(
+    r"(?:input_cost_per_token|output_cost_per_(?:reasoning_)?token|cache_creation_input_token_cost)"
+    r"(?:_above_(?P<above>\d+)k_tokens)?"
+)
+
 
 def provider_of(name: str) -> str | None:
-    """The provider that a model name states, or that a bare well-known name implies."""
+    """Return the provider that a model name states, or that a bare well-known name implies."""
     head, slash, _ = name.partition("/")
     if slash:
         return head
@@ -59,15 +82,15 @@ def provider_of(name: str) -> str | None:
 
 
 def server_of(name: str, api_base: str | None, env: Mapping[str, str] = os.environ) -> str | None:
-    """The address of the server, from ``--api-base`` or the environment; None: the provider's."""
+    """Return the server's address, of ``--api-base`` or the environment; None: the provider's."""
     variables = BASES.get(provider_of(name) or "", ())
     return api_base or next((env[v] for v in variables if env.get(v)), None)
 
 
 def key_missing(name: str, env: Mapping[str, str] = os.environ) -> str | None:
-    """The names of the variables of which one must hold a key, or None where nothing is missing.
+    """Return the variables of which one must hold a key, or None where no key is missing.
 
-    None too for a provider that is not in the table: litellm knows it.
+    None also for a provider that is not in the table: litellm checks its key.
     """
     names = KEYS.get(provider_of(name) or "", ())
     if not names or any(env.get(n) for n in names):
@@ -76,31 +99,35 @@ def key_missing(name: str, env: Mapping[str, str] = os.environ) -> str | None:
 
 
 def is_free(name: str) -> bool:
-    """Whether a model of this name costs nothing: nobody is asked by way of the network."""
+    """Return whether a model of this name costs nothing and sends nothing over the network."""
     return name in {"", "manual", "recorded", "builtin"} or name.startswith(("recorded:", "file:"))
 
 
 def check_configured(
     name: str, api_base: str | None = None, env: Mapping[str, str] = os.environ
 ) -> None:
-    """Fail at once, without the network, where a model can be seen not to work.
+    """Refuse a model that cannot work, without the network.
 
-    Raises UsageError for an address that is no http(s) URL, ModelError for a key that is not set.
-    A server of one's own needs no key.
+    Raises UsageError for an address that is no http(s) URL, ModelError for a key that is not set
+    and a provider that litellm does not know. A server of one's own needs no key, and is asked for
+    a model of any name. litellm is imported only for providers and bare names without an entry in
+    the tables of this module.
     """
-    if is_free(name) and name:
+    if is_free(name):
         return
     server = server_of(name, api_base, env)
     if server is not None:
-        check_address(server)
-    missing = key_missing(name, env)
-    if server is None and provider_of(name) == "azure":
+        _check_address(server)
+        return
+    if (provider_of(name) not in KEYS or "/" not in name) and name not in _table():
+        routed(import_litellm(), name, None)
+    if provider_of(name) == "azure":
         raise ModelError(f"{name}: no address; set AZURE_API_BASE, AZURE_API_VERSION and a key")
-    if missing and server is None:
-        raise ModelError(f"{name}: no key; set {missing}, or use another model: {EXAMPLES}")
+    if missing := key_missing(name, env):
+        raise ModelError(f"{name}: no key; set {missing}, or use {_KEYLESS}")
 
 
-def check_address(address: str) -> None:
+def _check_address(address: str) -> None:
     """Raise UsageError unless ``address`` is an http or https URL with a host."""
     try:
         parts = urlsplit(address)
@@ -113,8 +140,50 @@ def check_address(address: str) -> None:
         raise UsageError(f"{shown}: not a URL; write e.g. --api-base http://localhost:8000/v1")
 
 
+def import_litellm() -> Any:  # noqa: ANN401 - untyped for mypy, imported late
+    """Import litellm without its downloads, prints, telemetry and log lines."""
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # no price table download
+    os.environ.setdefault("LITELLM_MODE", "PRODUCTION")  # no reading of a .env file
+    os.environ.setdefault("DISABLE_AIOHTTP_TRANSPORT", "True")  # it leaves sessions unclosed
+    collects = gc.isenabled()
+    gc.disable()  # a quarter of the time would go into collections that free nothing
+    try:
+        import litellm
+        import openai.resources  # noqa: F401 - else loaded in the first call, holding up the loop
+    finally:
+        if collects:
+            gc.enable()
+
+    litellm.suppress_debug_info = True
+    litellm.telemetry = False
+    if "LITELLM_LOG" not in os.environ:
+        for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
+    warnings.filterwarnings("ignore", message="Pydantic serializer warnings")
+    return litellm
+
+
+def routed(litellm: Any, name: str, server: str | None) -> str:  # noqa: ANN401 - see above
+    """Return the name as litellm can route it; a server of one's own speaks OpenAI's protocol.
+
+    Raises ModelError for a provider that litellm does not know.
+    """
+    try:
+        litellm.get_llm_provider(name)
+    except litellm.BadRequestError:
+        if server is not None:
+            return f"openai/{name}"
+        known = [str(getattr(p, "value", p)) for p in litellm.provider_list]
+        near = difflib.get_close_matches(name.partition("/")[0], known, 1)
+        hint = f"did you mean '{near[0]}/...'?" if near else f"write PROVIDER/NAME, e.g. {EXAMPLES}"
+        raise ModelError(f"{name}: no such provider; {hint}") from None
+    provider, _, rest = name.partition("/")
+    # Ollama's completion endpoint would flatten the messages; its chat endpoint takes them.
+    return f"ollama_chat/{rest}" if provider == "ollama" else name
+
+
 def without_secrets(text: str, env: Mapping[str, str] = os.environ) -> str:
-    """The text with keys, tokens and passwords replaced by ``***``."""
+    """Return the text with keys, tokens and passwords replaced by ``***``."""
     for name, value in env.items():
         if len(value) >= 6 and _SECRET_NAME.search(name):
             text = text.replace(value, "***")
@@ -123,7 +192,86 @@ def without_secrets(text: str, env: Mapping[str, str] = os.environ) -> str:
 
 
 def shown_address(address: str) -> str:
-    """An address for messages: without user, password and query."""
+    """Return an address for messages: without user, password and query."""
     parts = urlsplit(address)
     host = parts.netloc.rpartition("@")[2]
     return urlunsplit((parts.scheme, host, parts.path, "", ""))
+
+
+@dataclass(frozen=True)
+class Price:
+    """US dollars for one token of a prompt, and for one of a reply."""
+
+    prompt: float
+    completion: float
+
+    def of(self, prompt_tokens: int, completion_tokens: int) -> float:
+        """Return the price of so many tokens in US dollars."""
+        return prompt_tokens * self.prompt + completion_tokens * self.completion
+
+
+def price_of(model: str) -> Price | None:
+    """Return the price of a model by its name, as ``--model`` takes it; None where it is unknown.
+
+    A price of 0 is unknown too: litellm has it for servers of one's own.
+    """
+    entry = _entry(model)
+    prompt = dollars(entry.get("input_cost_per_token"))
+    completion = dollars(entry.get("output_cost_per_token"))
+    return Price(prompt, completion) if prompt and completion else None
+
+
+def dearest_price(model: str, prompt_tokens: int) -> Price | None:
+    """Return the highest price of tokens after a prompt of so many, none of it read from a cache.
+
+    Writing to a cache may cost more than other input, and so may long prompts and reasoning.
+    """
+    price, entry = price_of(model), _entry(model)
+    if price is None:
+        return None
+    dearest = {"prompt": price.prompt, "completion": price.completion}
+    for name, value in entry.items():
+        rate = _RATE.fullmatch(name)
+        if rate and prompt_tokens > 1000 * int(rate["above"] or 0):
+            side = "completion" if name.startswith("output") else "prompt"
+            dearest[side] = max(dearest[side], dollars(value) or 0.0)
+    return Price(**dearest)
+
+
+def longest_reply(model: str) -> int | None:
+    """Return the most tokens that a reply of a model has; None where it is unknown."""
+    most = _entry(model).get("max_output_tokens")
+    return most if isinstance(most, int) and most > 0 else None
+
+
+def check_priced(model: str, max_cost: float | None) -> None:
+    """Raise UsageError where ``--max-cost`` is set for a model without a known price."""
+    if max_cost is not None and not is_free(model) and price_of(model) is None:
+        raise UsageError(
+            f"--max-cost: the price of {model} is unknown, so it cannot be held; limit tokens"
+            " instead, with --max-tokens"
+        )
+
+
+def _entry(model: str) -> Mapping[str, Any]:
+    """Return the table's entry of a model; empty where there is none."""
+    provider, slash, rest = model.partition("/")
+    entry = _table().get(model)
+    if entry is None and slash:
+        entry = _table().get(rest)
+        if entry and not str(entry.get("litellm_provider")).startswith(provider):
+            entry = None
+    return entry or {}
+
+
+@functools.cache
+def _table() -> Mapping[str, Any]:
+    """Return litellm's entries by model; empty where this litellm keeps its table elsewhere."""
+    package = importlib.util.find_spec("litellm")
+    for folder in (package.submodule_search_locations or ()) if package else ():
+        try:
+            table = json.loads((Path(folder) / _TABLE).read_bytes())
+        except (OSError, ValueError):
+            continue
+        return {name: entry for name, entry in table.items() if isinstance(entry, dict)}
+    return {}

@@ -1,4 +1,4 @@
-"""Recordings: the replies of a run, one JSON object per line, as ``events.jsonl`` holds them.
+"""Recordings: the replies of a run, one JSON object per line, as in ``events.jsonl``.
 
 A reply line::
 
@@ -7,8 +7,7 @@ A reply line::
      "prompt_sha256": "…", "text": "…", "model": "…", "finish_reason": "stop",
      "usage": {…} or null, "cost": 0.01 or null, "latency": 3.2}
 
-A recording that ships with the package starts with one more line, its header, with the settings of
-the run that it was made of::
+A recording that ships with the package starts with a header, with the settings of its run::
 
     {"type": "recording", "format": 2, "spec": "cartpole", "policy_seed": 17,
      "config": {"rounds": 3, "candidates": 3, ...}, "model": "…", "how": "…", "date": "2026-11-20"}
@@ -18,51 +17,35 @@ Lines of any other type are skipped, so that the ``events.jsonl`` of a run is a 
 
 from __future__ import annotations
 
+import asyncio
 import codecs
 import importlib.resources
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
+
+import msgspec
 
 from promptpo import config
 from promptpo.common.files import other_encoding
-from promptpo.common.values import shown
+from promptpo.common.plaintext import shown
 from promptpo.errors import ModelError, UsageError
-from promptpo.llm import answers
-from promptpo.llm.messages import Reply, Request, prompt_hash
-from promptpo.llm.usage import dollars
+from promptpo.llm.messages import (
+    NO_TOKENS,
+    Reply,
+    Request,
+    dollars,
+    finish_reason,
+    model_name,
+    plain,
+    prompt_hash,
+)
 from promptpo.types import Key
 
-T = TypeVar("T")
-
-#: The format of logs and recordings, which the first line of each names; no other is read.
+#: The format of logs and recordings, named by the first line of each; no other is read.
 FORMAT = 2
-
-
-@dataclass(frozen=True)
-class RecordingHeader:
-    """What a recording says of itself: the settings to replay it with, and its origin.
-
-    ``config`` are the settings of the run that it was made of, those of its method included.
-    """
-
-    config: Mapping[str, Any]
-    spec: str = ""
-    policy_seed: int = 0
-    model: str = ""
-    how: str = ""
-    date: str = ""
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """Those settings that decide which replies are asked for, and what is played."""
-        known = config.fields(config.RunConfig)
-        told = {k: v for k, v in self.config.items() if k != "options"}
-        own = self.config.get("options") or {k: v for k, v in told.items() if k not in known}
-        replayed = {k: v for k, v in told.items() if k in _REPLAYED and v is not None}
-        return {**BEFORE_PREPARE, **replayed, **own}
 
 
 #: Settings that a replay takes over, beside those of the method.
@@ -73,13 +56,39 @@ _REPLAYED = (
     "prepare_transitions", "tune", "tune_steps", "tune_share", "constants",
 )  # fmt: skip
 
-#: Settings of runs and recordings from before policies could prepare, which do not name them.
+#: Settings that runs and recordings from before ``prepare`` lack.
 BEFORE_PREPARE: Mapping[str, Any] = {"prepare_time": 0}
+
+CHANGED = "the prompt has changed since this reply was recorded"
+
+_REMEDY = "give recorded:PATH a run's folder or its events.jsonl"
+_MEND = "; mend or remove the line, or record the run again"
+
+
+@dataclass(frozen=True)
+class RecordingHeader:
+    """The origin of a recording, and the settings of its run, those of its method included."""
+
+    config: Mapping[str, Any]
+    spec: str = ""
+    policy_seed: int = 0
+    model: str = ""
+    how: str = ""
+    date: str = ""
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The settings that decide which replies are asked for, and what is played."""
+        known = config.fields(config.RunConfig)
+        stated = {k: v for k, v in self.config.items() if k != "options"}
+        own = self.config.get("options") or {k: v for k, v in stated.items() if k not in known}
+        replayed = {k: v for k, v in stated.items() if k in _REPLAYED and v is not None}
+        return {**BEFORE_PREPARE, **replayed, **own}
 
 
 @dataclass(frozen=True)
 class RecordedReply:
-    """One reply and the fingerprint of the prompt that it answered (empty: not recorded)."""
+    """A reply and the fingerprint of its prompt (empty: not recorded)."""
 
     reply: Reply
     prompt_sha256: str
@@ -87,7 +96,10 @@ class RecordedReply:
 
 @dataclass(frozen=True)
 class Recording:
-    """The replies of an earlier run by the key of their call."""
+    """The replies of an earlier run by the keys of their calls.
+
+    ``cut``: the last line was cut off by a kill, and is left out.
+    """
 
     path: Path
     header: RecordingHeader | None
@@ -95,7 +107,7 @@ class Recording:
     cut: bool = False
 
     def contents(self) -> str:
-        """What it holds, in a few words for messages, e.g. ``"21 replies, rounds 1 to 5"``."""
+        """Return the contents in a few words, e.g. ``"21 replies, rounds 1 to 5, ..."``."""
         count = f"{len(self.replies)} {'reply' if len(self.replies) == 1 else 'replies'}"
         rounds = [key.round for key in self.replies if key.round]
         if not rounds:
@@ -104,8 +116,78 @@ class Recording:
         return f"{count}, rounds {min(rounds)} to {max(rounds)}, up to {most} candidates"
 
 
+@dataclass(frozen=True)
+class _Typed:
+    type: str
+
+
+@dataclass(frozen=True)
+class _Options:
+    options: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class _ReplyLine:
+    """The types of a reply line; a provider's numbers and names may be anything."""
+
+    key: Key
+    text: str
+    prompt_sha256: Any = ""
+    model: Any = ""
+    finish_reason: Any = ""
+    usage: Any = None
+    cost: Any = None
+    latency: Any = None
+
+
+class ReplyMissing(ModelError):
+    """A recording does not hold a reply that was asked for."""
+
+
+class RecordedModel:
+    """The model ``recorded``: answers each call with the recorded reply of the same key.
+
+    Replayed replies cost nothing: no tokens, ``cost`` and ``latency`` 0. Where the prompt differs
+    from the recorded one, the reply's ``note`` says so, and ``close`` gives one notice with the
+    count. Raises ModelError for a recording that cannot be read.
+    """
+
+    def __init__(self, name: str, path: Path, notify: Callable[[str], None]) -> None:
+        self.name = name
+        self.recording = load_recording(path)
+        self._replayed = self._changed = 0
+        self._notify = notify
+        if self.recording.cut:
+            notify(f"{self.recording.path}: its last line was cut off and is left out")
+
+    async def ask(self, request: Request) -> Reply:
+        """Return the recorded reply. Raises ReplyMissing where there is none."""
+        await asyncio.sleep(0)  # let others run, as every real model does
+        recorded = self.recording.replies.get(request.key)
+        if recorded is None:
+            raise ReplyMissing(
+                f"{self.recording.path}: no reply for {request.key} (it holds"
+                f" {self.recording.contents()}); use the settings that it was recorded with,"
+                " or a model of your own, e.g. --model openai/gpt-5"
+            )
+        self._replayed += 1
+        changed = recorded.prompt_sha256 not in ("", prompt_hash(request.messages))
+        self._changed += changed
+        note = CHANGED if changed else ""
+        return replace(recorded.reply, usage=NO_TOKENS, cost=0.0, latency=0.0, note=note)
+
+    async def close(self) -> None:
+        """Give one notice with the number of prompts that differed from the recorded ones."""
+        if self._changed:
+            self._notify(
+                f"{self._changed} of {self._replayed} replayed replies answer a prompt that has"
+                f" changed since {self.recording.path.name} was recorded"
+            )
+        self._changed = self._replayed = 0
+
+
 def reply_event(request: Request, reply: Reply) -> dict[str, Any]:
-    """The fields of a reply line but for ``type`` and ``time``."""
+    """Return the fields of a reply line but for ``type`` and ``time``."""
     return {
         "key": asdict(request.key),
         "prompt_sha256": prompt_hash(request.messages),
@@ -119,43 +201,23 @@ def reply_event(request: Request, reply: Reply) -> dict[str, Any]:
 
 
 def reply_from_event(event: Mapping[str, Any]) -> tuple[Key, RecordedReply]:
-    """The inverse of ``reply_event``; ValueError where the key or the text is not what it was."""
-    key = _key(event)
+    """Return the key and reply of a reply line. Raises ValueError for a wrong key or text."""
+    line = msgspec.convert(event, _ReplyLine)
     reply = Reply(
-        text=_of_type(str, event, "text"),
-        model=answers.model_name("", event.get("model")),
-        finish_reason=answers.finish_reason(event.get("finish_reason")),
-        usage=answers.plain(event.get("usage")),
-        cost=dollars(event.get("cost")),
-        latency=dollars(event.get("latency")) or 0.0,
+        text=line.text,
+        model=model_name("", line.model),
+        finish_reason=finish_reason(line.finish_reason),
+        usage=plain(line.usage),
+        cost=dollars(line.cost),
+        latency=dollars(line.latency) or 0.0,
     )
-    return key, RecordedReply(reply, str(event.get("prompt_sha256") or ""))
-
-
-def _key(event: Mapping[str, Any]) -> Key:
-    key = _of_type(dict, event, "key")
-    numbers = [_of_type(int, key, name) for name in ("round", "candidate", "attempt")]
-    if min(numbers) < 0:
-        raise ValueError(f"'key' counts below 0: {shown(key)}")
-    round_, candidate, attempt = numbers
-    return Key(round_, candidate, attempt, _of_type(str, key, "role"))
-
-
-def _of_type(kind: type[T], data: Mapping[str, Any], name: str) -> T:
-    """A field of an event, which has this type. Raises ValueError."""
-    if name not in data:
-        raise ValueError(f"no field '{name}'")
-    value = data[name]
-    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-        words = {str: "a text", int: "a whole number", dict: "an object", bool: "true or false"}
-        raise ValueError(f"'{name}' must be {words[kind]}, not {shown(value)}")
-    return value
+    return line.key, RecordedReply(reply, str(line.prompt_sha256 or ""))
 
 
 def find_recording(spec_name: str, method: str = "", *, only: bool = False) -> Path | None:
-    """The recording that ships for a spec, or None: ``SPEC.METHOD.jsonl``, else ``SPEC.jsonl``.
+    """Return the recording that ships for a spec: ``SPEC.METHOD.jsonl``, else ``SPEC.jsonl``.
 
-    With ``only`` no recording will do that is not the method's own.
+    With ``only`` the method's own recording, or None.
     """
     if not spec_name.isidentifier():
         return None
@@ -168,21 +230,17 @@ def find_recording(spec_name: str, method: str = "", *, only: bool = False) -> P
 def load_recording(path: Path) -> Recording:
     """Read a recording: a run's folder, its ``events.jsonl`` or a shipped file.
 
-    A last line that was cut off by a kill is left out (``cut`` tells). Raises ModelError, with file
-    and line, for a file that cannot be read, holds no reply, or holds a line that is no event.
+    Raises ModelError, with file and line, for a file that cannot be read, holds no reply, or holds
+    a line that is no event.
     """
-    file = path / "events.jsonl" if path.is_dir() else path
-    header = None
-    replies: dict[Key, RecordedReply] = {}
-    events, cut = _events(file)
+    file, events, cut = _events(path)
+    header, replies = None, dict[Key, RecordedReply]()
     for number, event in events:
         try:
-            _check_format(event)
-            if event.get("type") == "reply":
+            if msgspec.convert(event, _Typed).type == "reply":
                 key, recorded = reply_from_event(event)
                 replies[key] = recorded
-            elif _of_type(str, event, "type") == "recording":
-                header = _header(event)
+            header = header or _header(event)
         except (ValueError, UsageError) as e:
             raise ModelError(f"{file}:{number}: not an event of a recording: {e}{_MEND}") from None
     if not replies:
@@ -191,46 +249,25 @@ def load_recording(path: Path) -> Recording:
 
 
 def load_header(path: Path) -> RecordingHeader | None:
-    """The header of a recording, or a run's first event, read without its replies; None: none.
+    """Read the header of a recording, or a run's first event, without the replies; None: no header.
 
     Raises ModelError for a file that cannot be read or whose header is broken.
     """
+    file, events, _ = _events(path, first=True)
+    for number, event in events:
+        try:
+            return _header(event)
+        except (ValueError, UsageError) as e:
+            text = f"{file}:{number}: not the header of a recording: {e}{_MEND}"
+            raise ModelError(text) from None
+    return None
+
+
+def _events(
+    path: Path, *, first: bool = False
+) -> tuple[Path, list[tuple[int, dict[str, Any]]], bool]:
+    """Return the file, its numbered lines (or the first), and whether the last was cut off."""
     file = path / "events.jsonl" if path.is_dir() else path
-    number, event = next(iter(_events(file, first=True)[0]), (1, {}))
-    try:
-        _check_format(event)
-        if event.get("type") == "run" and isinstance(event.get("config"), dict):
-            _check_settings(event["config"])
-            return RecordingHeader(event["config"])
-        return _header(event) if event.get("type") == "recording" else None
-    except (ValueError, UsageError) as e:
-        raise ModelError(f"{file}:{number}: not the header of a recording: {e}{_MEND}") from None
-
-
-def recorded_policy_seed(path: Path) -> int:
-    """The seed of the policies' random numbers that a recording was made with; 0 if unsaid.
-
-    Raises ModelError for a file that cannot be read.
-    """
-    file = path / "events.jsonl" if path.is_dir() else path
-    first = next((event for _, event in _events(file)[0]), {})
-    said = first if first.get("type") == "recording" else first.get("config")
-    seed = said.get("policy_seed") if isinstance(said, dict) else None
-    return seed if isinstance(seed, int) and seed >= 0 else 0
-
-
-def _check_format(event: Mapping[str, Any]) -> None:
-    """Raise ValueError where a first line is of another format."""
-    if event.get("type") in ("run", "recording") and event.get("format", 1) != FORMAT:
-        raise ValueError(f"format {shown(event.get('format', 1))}; only format {FORMAT} is read")
-
-
-_REMEDY = "give recorded:PATH a run's folder or its events.jsonl"
-_MEND = "; mend or remove the line, or record the run again"
-
-
-def _events(file: Path, *, first: bool = False) -> tuple[list[tuple[int, dict[str, Any]]], bool]:
-    """The numbered lines of a file (or its first one), and whether its last line was cut off."""
     try:
         if file.exists() and not file.is_file():  # a pipe or a device, which may have no end
             raise ModelError(f"{file}: not a file; {_REMEDY}")
@@ -239,9 +276,8 @@ def _events(file: Path, *, first: bool = False) -> tuple[list[tuple[int, dict[st
         raise ModelError(f"{file}: {e.strerror or e}; {_REMEDY}") from None
     if name := other_encoding(data):
         raise ModelError(f"{file}:1: the file is {name}; save it as UTF-8")
-    lines = data.removeprefix(codecs.BOM_UTF8).split(b"\n")
-    cut = bool(lines[-1].strip())
     events: list[tuple[int, dict[str, Any]]] = []
+    lines = data.removeprefix(codecs.BOM_UTF8).split(b"\n")
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
@@ -249,30 +285,33 @@ def _events(file: Path, *, first: bool = False) -> tuple[list[tuple[int, dict[st
             event = json.loads(line)
         except (ValueError, RecursionError) as e:
             if number == len(lines):
-                return events, True
+                return file, events, True
             raise ModelError(f"{file}:{number}: not JSON ({e}){_MEND}") from None
         if not isinstance(event, dict):
             raise ModelError(f"{file}:{number}: not a JSON object{_MEND}")
         events.append((number, event))
-        cut = cut and number != len(lines)
         if first:
             break
-    return events, cut
+    return file, events, False
 
 
-def _header(event: Mapping[str, Any]) -> RecordingHeader:
-    """A header whose settings a run can have. Raises ValueError or UsageError."""
-    settings = _of_type(dict, event, "config")
-    _check_settings(settings)
-    texts = {n: _of_type(str, event, n) for n in ("spec", "model", "how", "date") if n in event}
-    seed = _of_type(int, event, "policy_seed") if "policy_seed" in event else 0
-    config.fields(config.RunConfig)["policy_seed"].check(seed)
-    return RecordingHeader(settings, policy_seed=seed, **texts)
+def _header(event: Mapping[str, Any]) -> RecordingHeader | None:
+    """Return the header in an event; None for an event of another type.
 
-
-def _check_settings(settings: Mapping[str, Any]) -> None:
-    for name, value in settings.items():
-        if name in config.fields(config.RunConfig):
-            config.fields(config.RunConfig)[name].check(value)
-    if settings.get("options") is not None:
-        _of_type(dict, settings, "options")
+    Raises ValueError or UsageError for another format, and for settings that no run may have.
+    """
+    kind = event.get("type")
+    if kind not in ("run", "recording"):
+        return None
+    if event.get("format", 1) != FORMAT:
+        raise ValueError(f"format {shown(event.get('format', 1))}; only format {FORMAT} is read")
+    own = {"config"} if kind == "run" else event.keys()
+    header = msgspec.convert({name: event[name] for name in own & event.keys()}, RecordingHeader)
+    msgspec.convert(header.config, _Options)
+    if kind == "run":
+        header = replace(header, policy_seed=header.config.get("policy_seed") or 0)
+    known = config.fields(config.RunConfig)
+    for name, value in {**header.config, "policy_seed": header.policy_seed}.items():
+        if name in known:
+            known[name].check(value)
+    return header

@@ -14,11 +14,11 @@ from types import MappingProxyType
 from typing import Any, TextIO
 
 from promptpo.common.files import write_atomically
-from promptpo.comparison.records import csv_text
+from promptpo.comparison.comparison import csv_text
 from promptpo.config import RunConfig, fields
 from promptpo.errors import FileError, ModelError, UsageError, file_error
+from promptpo.llm.messages import BUILTIN
 from promptpo.llm.providers import EXAMPLES, check_configured
-from promptpo.llm.settings import BUILTIN
 from promptpo.matrix.overview import Statuses
 from promptpo.matrix.plan import BENCHMARKS, SUITE_FILE, Plan, PlanFolder, PlannedRun
 from promptpo.matrix.results import CELLS, CURVES, BenchRun, read_results
@@ -238,16 +238,17 @@ def write_comparison(folder: Path, suite: Suite, runs: Sequence[BenchRun]) -> li
     LaTeX table are left out where a package for them is missing, and the page says so. Raises
     UsageError where the folder cannot be written to.
     """
-    from promptpo.matrix.page import render_page
+    from promptpo.matrix.page import PageView
 
     results = read_results(folder, suite, runs)
+    view = PageView(results)
     notes = list(results.notes)
     for_paper: dict[str, str | bytes] = {}
     try:
         from promptpo.matrix.paper import figures, latex_table
 
         for_paper["table.tex"] = latex_table(results)
-        for_paper |= {f"figures/{name}": content for name, content in figures(results).items()}
+        for_paper |= {f"figures/{name}": content for name, content in figures(view).items()}
     except UsageError as e:
         notes.append(f"Files for a paper are missing: {e}")
     contents: dict[str, str | bytes] = {
@@ -256,7 +257,7 @@ def write_comparison(folder: Path, suite: Suite, runs: Sequence[BenchRun]) -> li
         "comparison.json": json.dumps(results.as_dict(notes), indent=1) + "\n",
         **for_paper,
     }
-    contents["index.html"] = render_page(results, notes, sorted(contents))
+    contents["index.html"] = view.render(notes, sorted(contents))
     try:
         for name, content in contents.items():
             write_atomically(folder / name, content)

@@ -10,15 +10,14 @@ from functools import cached_property
 from urllib.parse import quote
 
 from promptpo.common import text
-from promptpo.common.blocks import Chart, Figure, Line, Mark, Scores
-from promptpo.comparison.curves import AXES
-from promptpo.comparison.measures import Measure, value
-from promptpo.comparison.plot import AXIS_WORDS
+from promptpo.common.blocks import Cell, Chart, Line, Mark, Scores, Table, num
+from promptpo.comparison.curves import AXES, AXIS_WORDS, Axis
+from promptpo.comparison.scores import Measure, value
 from promptpo.matrix.results import BenchResults, BenchRun
 from promptpo.matrix.statistics import Estimate
 from promptpo.matrix.suite import Scale, Suite
 from promptpo.report.page import render
-from promptpo.report.tables import Cell, Table, blank, cost_cell
+from promptpo.report.tables import cost_cell
 from promptpo.stats import Interval
 
 #: Limits of a run in words, by the names of settings.
@@ -36,8 +35,6 @@ _CAPTIONS = {
     "mean": "Mean",
     "optimality gap": "Optimality gap (lower is better)",
 }
-
-_AXES = {"steps": "environment steps", "calls": "calls", "cost": "cost"}
 
 
 @dataclass(frozen=True)
@@ -73,8 +70,8 @@ class SpecView:
     words: str
     cells: tuple[MatrixCell, ...]
     missing: tuple[str, ...]
-    scores: Figure | None
-    curves: tuple[Figure, ...]
+    scores: Scores | None
+    curves: dict[Axis, Chart]
     published: tuple[PublishedTable, ...]
 
     @property
@@ -83,21 +80,16 @@ class SpecView:
         return "success rate" if self.measure == "success" else "return"
 
 
-def render_page(results: BenchResults, notes: Sequence[str], files: Sequence[str]) -> str:
-    """Return the page; ``notes`` are on how to read it, ``files`` lie beside it."""
-    view = PageView(results, tuple(notes), tuple(files))
-    styles = ("report.css", "bench.css")
-    title = f"Benchmark {results.suite.name}"
-    return render("bench.html", styles=styles, title=title, view=view)
-
-
 @dataclass(frozen=True)
 class PageView:
-    """Values of the template."""
+    """Parts of the page."""
 
     results: BenchResults
-    notes: tuple[str, ...]
-    files: tuple[str, ...]
+
+    def render(self, notes: Sequence[str], files: Sequence[str]) -> str:
+        """Return the page; ``notes`` are on how to read it, ``files`` lie beside it."""
+        styles, title = ("report.css", "bench.css"), f"Benchmark {self.results.suite.name}"
+        return render("bench.html", styles=styles, title=title, view=self, notes=notes, files=files)
 
     @cached_property
     def css(self) -> dict[str, str]:
@@ -119,35 +111,35 @@ class PageView:
             ("Budget of a run", first[0], ", ".join([first[1], *map(" ".join, others)])),
         ]
 
-    @property
-    def aggregates(self) -> list[Figure]:
-        """A chart of each average over specs."""
+    @cached_property
+    def aggregates(self) -> dict[str, Scores]:
+        """A chart of each average over specs, by caption."""
         methods = self.results.aggregates.methods
-        figures = []
+        charts = {}
         for name in next(iter(methods.values()), {}):
             estimates = {label: values[name] for label, values in methods.items()}
             marks = (
                 Mark(label, e.value, f"{e.value:.2f}", e.interval, ours=True)
                 for label, e in estimates.items()
             )
-            caption = _CAPTIONS.get(name, name)
-            figures.append(Figure(caption, Scores(f"{caption} of normalized scores", tuple(marks))))
-        return figures
+            caption = _CAPTIONS[name]
+            charts[caption] = Scores(f"{caption} of normalized scores", tuple(marks))
+        return charts
 
     @property
     def runs_of_aggregates(self) -> list[int]:
         """Numbers of runs of a method on each spec that averages are taken over, ascending."""
         return sorted({len(scores) for scores in self.results.aggregates.scores.values()})
 
-    @property
-    def profile(self) -> Figure:
+    @cached_property
+    def profile(self) -> Chart:
         """The performance profiles of all methods."""
         lines = (
             _line(m, self.css[m], (p.thresholds, p.share, p.low, p.high), p.thresholds[-1])
             for m, p in self.results.aggregates.profiles.items()
         )
         title, words = "Share of runs above a normalized score", "normalized score"
-        return Figure("", Chart(title, words, tuple(lines), bounds=(0.0, 1.02)))
+        return Chart(title, words, tuple(lines), bounds=(0.0, 1.02))
 
     @property
     def odds(self) -> list[tuple[str, list[MatrixCell]]]:
@@ -178,7 +170,7 @@ class PageView:
             tuple(self._cells(spec, missing)),
             tuple(f"{label}, {words}" for label in missing for words in missing[label]),
             self._scores(spec, references),
-            tuple(self._curves(spec, references)),
+            dict(self._curves(spec, references)),
             tuple(published_tables(results.suite, spec, measure)),
         )
 
@@ -195,7 +187,7 @@ class PageView:
             interval = interval_words(score.interval, measure)
             yield MatrixCell(number_words(score.mean, measure), interval, reasons, lead)
 
-    def _scores(self, spec: str, references: dict[str, float]) -> Figure | None:
+    def _scores(self, spec: str, references: dict[str, float]) -> Scores | None:
         """Return a chart of the methods in their order, then of reference values."""
         measure = self.results.measure(spec)
         bounds = (-0.02, 1.02) if measure == "success" else None
@@ -207,10 +199,9 @@ class PageView:
         if not marks:
             return None
         marks += [Mark(k, v, number_words(v, measure)) for k, v in references.items()]
-        drawn = Scores(f"Held-out {measure} on {spec}", tuple(marks), bounds)
-        return Figure(f"Held-out {measure}, and what it lies between", drawn)
+        return Scores(f"Held-out {measure} on {spec}", tuple(marks), bounds)
 
-    def _curves(self, spec: str, references: dict[str, float]) -> Iterator[Figure]:
+    def _curves(self, spec: str, references: dict[str, float]) -> Iterator[tuple[Axis, Chart]]:
         """Yield a chart of learning curves for each axis that anything lies on."""
         measure = self.results.measure(spec)
         bounds = (-0.02, 1.02) if measure == "success" else None
@@ -223,17 +214,15 @@ class PageView:
             words = AXIS_WORDS[axis]
             title = f"Best {measure} in search on {spec} over {words}"
             if lines:
-                drawn = Chart(title, words, lines, references, bounds, right=right)
-                yield Figure(f"Best {measure} in search over {_AXES[axis]}", drawn)
+                yield axis, Chart(title, words, lines, references, bounds, right=right)
 
     @property
     def cells(self) -> Table:
         """A table of all runs, with or without a score."""
-        columns = [("Run", False), ("Held-out", True), ("95% interval", True)]
-        columns += [("Normalized", True), ("Search steps", True), ("Calls", True), ("Cost", True)]
-        columns += [("How it ended", False)]
+        columns = ("Run", "Held-out", "95% interval", "Normalized", "Search steps", "Calls",
+                   "Cost", "How it ended")  # fmt: skip
         caption = "Method, spec and seed of every run; the interval is over its held-out episodes"
-        return Table(caption, tuple(columns), tuple(map(_row, self.results.runs)))
+        return Table(caption, columns, tuple(map(_row, self.results.runs)))
 
 
 def _line(name: str, css: str, arrays: Iterable[Iterable[float]], end: float) -> Line:
@@ -254,20 +243,20 @@ def _odds(estimate: Estimate | None) -> MatrixCell:
 def _row(run: BenchRun) -> tuple[Cell, ...]:
     """Return the row of a run."""
     name = f"{run.label} · {run.spec} · {run.seed}"
-    score = interval = scaled = steps = calls = cost = blank()
+    score = interval = scaled = steps = calls = cost = Cell()
     if held_out := run.held_out:
-        score = Cell(number_words(held_out.mean, run.measure), held_out.mean)
+        score = num(held_out.mean, number_words(held_out.mean, run.measure))
         if bounds := held_out.interval:
-            interval = Cell(interval_words(bounds, run.measure), bounds.low)
+            interval = num(bounds.low, interval_words(bounds, run.measure))
     if run.normalized is not None:
-        scaled = Cell(f"{run.normalized:.2f}", run.normalized)
+        scaled = num(run.normalized, f"{run.normalized:.2f}")
     if run.history is not None:
         usage = run.history.run.usage
-        steps = Cell(f"{usage.searched:,}", usage.searched)
+        steps = num(usage.searched)
         if run.history.run.asks_model:
-            calls, cost = Cell(str(usage.calls), usage.calls), cost_cell(usage.cost)
+            calls, cost = num(usage.calls), cost_cell(usage.cost)
     return (
-        Cell(name, name, href=f"{quote(run.run)}/report.html" if run.history else ""),
+        Cell(name, href=f"{quote(run.run)}/report.html" if run.history else ""),
         score, interval, scaled, steps, calls, cost,
         Cell(text.gist(run.ended), run.ended, kind="" if held_out else "failed"),
     )  # fmt: skip

@@ -6,15 +6,12 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from promptpo.common import text
-from promptpo.comparison.curves import AXES, Axis, Curve
-from promptpo.comparison.plot import AXIS_WORDS, COLOURS, MARKERS, STYLES, paper_style, saved
+from promptpo.common.blocks import Chart, Mark
+from promptpo.comparison.curves import AXES, COLOURS, MARKERS, STYLES, paper_style, saved
 from promptpo.errors import UsageError
-from promptpo.matrix.page import number_words, published_tables
+from promptpo.matrix.page import PageView, number_words, published_tables
 from promptpo.matrix.results import BenchResults
-from promptpo.matrix.statistics import Estimate
+from promptpo.matrix.statistics import AGGREGATES
 from promptpo.stats import Interval
 
 if TYPE_CHECKING:
@@ -29,43 +26,41 @@ _FORMATS = ("pdf", "svg")
 #: Panels beside each other, and the most on one page; a suite of many specs has several.
 _COLUMNS, _PANELS = 3, 12
 
-#: Curves of a panel by method, each with its right end, and the right end of the panel.
-_Curves = tuple[dict[str, tuple[Curve, float]], float]
-
+#: Colours and styles of the methods' lines, by label.
 _Looks = Mapping[str, dict[str, Any]]
 
 
-def figures(results: BenchResults) -> dict[str, bytes]:
-    """Return files by name: ``aggregates.pdf``, ``profile.pdf``, ``curves_steps.svg``, ...
+def figures(view: PageView) -> dict[str, bytes]:
+    """Return the charts of the page as files: ``aggregates.pdf``, ``curves_steps.svg``, ...
 
     What has nothing to show is left out. Raises UsageError where matplotlib is not installed.
     """
     files: dict[str, bytes] = {}
     with paper_style():
-        for name, figure in _figures(results):
+        for name, figure in _figures(view):
             for form in _FORMATS:
                 files[f"{name}.{form}"] = saved(figure, form)
                 figure.set_layout_engine("none")  # it stands: to arrange it takes as long again
     return files
 
 
-def _figures(results: BenchResults) -> Iterator[tuple[str, Figure]]:
+def _figures(view: PageView) -> Iterator[tuple[str, Figure]]:
     looks = {  # the same in all figures; 28 differ
         label: {"color": COLOURS[i % len(COLOURS)], "linestyle": STYLES[i % len(STYLES)]}
-        for i, label in enumerate(results.suite.labels)
+        for i, label in enumerate(view.results.suite.labels)
     }
-    if results.aggregates.methods:
-        yield "aggregates", _aggregates(results, looks)
-        yield "profile", _profile(results, looks)
-        if len(results.aggregates.methods) > 1:
-            yield "improvement", _improvement(results.aggregates.improvements)
+    if view.aggregates:
+        yield "aggregates", _aggregates(view, looks)
+        yield "profile", _profile(view, looks)
+    if marks := _improvements(view.results):
+        yield "improvement", _improvement(marks)
     for axis in AXES:
-        every = {spec: results.drawn_curves(spec, axis) for spec in results.panels}
-        drawn = [(spec, curves) for spec, curves in every.items() if curves[0]]
-        pages = [drawn[i : i + _PANELS] for i in range(0, len(drawn), _PANELS)]
+        charts = {s.name: s.curves[axis] for s in view.specs if axis in s.curves}
+        specs = list(charts)
+        pages = [specs[i : i + _PANELS] for i in range(0, len(specs), _PANELS)]
         for number, page in enumerate(pages, 1):
             name = f"curves_{axis}" if len(pages) == 1 else f"curves_{axis}_{number}"
-            yield name, _curves(results, page, axis, looks)
+            yield name, _curves({spec: charts[spec] for spec in page}, looks)
 
 
 def _new(width: float, height: float) -> Figure:
@@ -74,115 +69,112 @@ def _new(width: float, height: float) -> Figure:
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def _aggregates(results: BenchResults, looks: _Looks) -> Figure:
+def _aggregates(view: PageView, looks: _Looks) -> Figure:
     """Draw one panel an aggregate, one row a method, the first on top."""
-    methods = results.aggregates.methods
-    names, labels = list(next(iter(methods.values()))), list(methods)
-    figure = _new(_WIDTH, 0.75 + _ROW * len(labels))
-    panels = figure.subplots(1, len(names), sharey=True, squeeze=False)[0]
-    for axes, name in zip(panels, names, strict=True):
-        for row, label in enumerate(labels):
-            marker = MARKERS[row % len(MARKERS)]
-            _interval(axes, methods[label][name], row, looks[label]["color"], marker)
+    figure = _new(_WIDTH, 0.75 + _ROW * len(view.results.aggregates.methods))
+    panels = figure.subplots(1, len(AGGREGATES), sharey=True, squeeze=False)[0]
+    for axes, name, drawn in zip(panels, AGGREGATES, view.aggregates.values(), strict=True):
+        marks = drawn.marks
+        colours = [looks[mark.name]["color"] for mark in marks]
+        _draw_marks(axes, marks, colours, [MARKERS[i % len(MARKERS)] for i in range(len(marks))])
         axes.set_title(f"{name} {'↓' if name == 'optimality gap' else '↑'}")
-        axes.set_yticks(range(len(labels)), labels)
-        axes.set_ylim(len(labels) - 0.5, -0.5)
-        axes.tick_params(axis="y", length=0)
-        axes.grid(axis="x", color="0.9", linewidth=0.5)
-        axes.set_axisbelow(True)
         axes.margins(x=0.12)
-    specs = len(results.aggregates.specs)
-    figure.supxlabel(f"normalized score, {specs} specs, {results.runs_words}", fontsize=8)
+    figure.supxlabel(f"normalized score, {_basis(view)}", fontsize=8)
     return figure
 
 
-def _interval(axes: Axes, estimate: Estimate, row: float, colour: str, marker: str) -> None:
-    if estimate.interval is not None:
-        ends = [estimate.interval.low, estimate.interval.high]
-        axes.plot(ends, [row, row], "-", color=colour, alpha=0.35, linewidth=5,
-                  solid_capstyle="butt")  # fmt: skip
-    axes.plot([estimate.value], [row], marker, color=colour, markersize=4)
+def _basis(view: PageView) -> str:
+    return f"{len(view.results.aggregates.specs)} specs, {view.results.runs_words}"
 
 
-def _profile(results: BenchResults, looks: _Looks) -> Figure:
-    profiles = results.aggregates.profiles
-    figure = _new(_WIDTH / 2, 2.4 + 0.07 * len(profiles))
+def _profile(view: PageView, looks: _Looks) -> Figure:
+    figure = _new(_WIDTH / 2, 2.4 + 0.07 * len(view.profile.lines))
     axes = figure.subplots()
-    for label, profile in profiles.items():
-        look = looks[label]
-        axes.step(profile.thresholds, profile.share, where="post", label=label, **look)
-        axes.fill_between(profile.thresholds, profile.low, profile.high, step="post", alpha=0.15,
-                          color=look["color"], linewidth=0)  # fmt: skip
+    lines = _draw_lines(axes, view.profile, looks)
     axes.set_xlabel("normalized score")
     axes.set_ylabel("share of runs above it")
-    axes.set_ylim(0, 1.02)
-    axes.set_xlim(float(next(iter(profiles.values())).thresholds[0]), None)
-    figure.legend(loc="outside lower center", ncols=2, frameon=False)
-    axes.set_title(f"{len(results.aggregates.specs)} specs, {results.runs_words}", loc="left")
+    axes.set_title(_basis(view), loc="left")
+    figure.legend(lines.values(), lines.keys(), loc="outside lower center", ncols=2, frameon=False)
     return figure
 
 
-def _improvement(improvements: Mapping[tuple[str, str], Estimate]) -> Figure:
-    """Draw each pair once, the one that is ahead on the left."""
-    names: list[tuple[str, str]] = []
-    for (a, b), estimate in improvements.items():
-        if estimate.value > 0.5 or (estimate.value == 0.5 and (b, a) not in names):
-            names.append((a, b))
-    names.sort(key=lambda pair: -improvements[pair].value)
-    figure = _new(_WIDTH * 0.7, 0.6 + 0.17 * len(names))
+def _improvements(results: BenchResults) -> list[Mark]:
+    """Return each pair of methods once, the one that is ahead on the left, the clearest first."""
+    marks: dict[tuple[str, str], Mark] = {}
+    for (a, b), e in results.aggregates.improvements.items():
+        if e.value > 0.5 or (e.value == 0.5 and (b, a) not in marks):
+            marks[a, b] = Mark(f"{a}  >  {b}", e.value, "", e.interval)
+    return sorted(marks.values(), key=lambda mark: -mark.value)
+
+
+def _improvement(marks: Sequence[Mark]) -> Figure:
+    figure = _new(_WIDTH * 0.7, 0.6 + 0.17 * len(marks))
     axes = figure.subplots()
-    for row, pair in enumerate(names):
-        _interval(axes, improvements[pair], row, COLOURS[0], "o")
+    _draw_marks(axes, marks, [COLOURS[0]] * len(marks), ["o"] * len(marks))
     axes.axvline(0.5, color="0.6", linewidth=0.7, linestyle=(0, (2, 2)))
-    axes.set_yticks(range(len(names)), [f"{a}  >  {b}" for a, b in names])
-    axes.set_ylim(len(names) - 0.5, -0.5)
-    lowest = [i.low if (i := improvements[n].interval) else improvements[n].value for n in names]
-    axes.set_xlim(-0.02 if min(lowest, default=1.0) < 0.45 else 0.42, 1.03)
-    axes.tick_params(axis="y", length=0)
+    lowest = min(mark.interval.low if mark.interval else mark.value for mark in marks)
+    axes.set_xlim(-0.02 if lowest < 0.45 else 0.42, 1.03)
     axes.set_xlabel("probability that the first beats the second")
     return figure
 
 
-def _curves(
-    results: BenchResults, page: Sequence[tuple[str, _Curves]], axis: Axis, looks: _Looks
-) -> Figure:
+def _curves(charts: Mapping[str, Chart], looks: _Looks) -> Figure:
     """Draw one panel a spec, and one legend for all."""
-    columns = min(_COLUMNS, len(page))
-    rows = math.ceil(len(page) / columns)
+    from matplotlib.ticker import EngFormatter
+
+    columns = min(_COLUMNS, len(charts))
+    rows = math.ceil(len(charts) / columns)
     figure = _new(_WIDTH, _HEIGHT * rows + 0.6 + 0.13 * math.ceil(len(looks) / 3))
     panels = list(figure.subplots(rows, columns, squeeze=False).flat)
     lines: dict[str, Any] = {}
-    for number, (axes, (spec, curves)) in enumerate(zip(panels, page, strict=False)):
-        lines |= _panel(axes, curves, looks)
+    for number, (axes, (spec, drawn)) in enumerate(zip(panels, charts.items(), strict=False)):
+        lines |= _draw_lines(axes, drawn, looks)
         axes.set_title(spec, loc="left", fontsize=7)
-        if number + columns >= len(page):  # nothing is below it
-            axes.set_xlabel(AXIS_WORDS[axis], fontsize=7)
-        if results.measure(spec) == "success":
-            axes.set_ylim(-0.04, 1.04)
-    for axes in panels[len(page) :]:
+        axes.xaxis.set_major_formatter(EngFormatter(sep=""))
+        if number + columns >= len(charts):  # nothing is below it
+            axes.set_xlabel(drawn.words, fontsize=7)
+    for axes in panels[len(charts) :]:
         axes.set_visible(False)
     figure.supylabel("best score in search so far (optimistic)", fontsize=8)
     figure.legend(lines.values(), lines.keys(), loc="outside lower center", ncols=3, frameon=False)
     return figure
 
 
-def _panel(axes: Axes, curves: _Curves, looks: _Looks) -> dict[str, Any]:
-    """Draw the curves of a spec; return their lines by method."""
-    from matplotlib.ticker import EngFormatter
-
+def _draw_lines(axes: Axes, drawn: Chart, looks: _Looks) -> dict[str, Any]:
+    """Draw steps with their bands; return the lines by name."""
     lines = {}
-    for label, (c, end) in curves[0].items():
-        x, mean, low, high = (
-            np.append(values, last)
-            for values, last in ((c.x, end), (c.mean, c.mean[-1]), (c.low, c.low[-1]),
-                                 (c.high, c.high[-1]))
-        )  # fmt: skip
-        (lines[label],) = axes.step(x, mean, where="post", **looks[label])
-        colour = looks[label]["color"]
+    for line in drawn.lines:
+        x, y, low, high = (
+            [*values, last]
+            for values, last in (
+                (line.x, line.right),
+                *((values, values[-1]) for values in (line.y, line.low, line.high)),
+            )
+        )
+        (lines[line.name],) = axes.step(x, y, where="post", **looks[line.name])
+        colour = looks[line.name]["color"]
         axes.fill_between(x, low, high, step="post", color=colour, alpha=0.15, linewidth=0)
-    axes.set_xlim(0, curves[1])
-    axes.xaxis.set_major_formatter(EngFormatter(sep=""))
+    axes.set_xlim(drawn.left, drawn.right)
+    if drawn.bounds:
+        axes.set_ylim(*drawn.bounds)
     return lines
+
+
+def _draw_marks(
+    axes: Axes, marks: Sequence[Mark], colours: Sequence[str], markers: Sequence[str]
+) -> None:
+    """Draw a row for each mark, the first on top."""
+    for row, (mark, colour, marker) in enumerate(zip(marks, colours, markers, strict=True)):
+        if mark.interval is not None:
+            ends = [mark.interval.low, mark.interval.high]
+            axes.plot(ends, [row, row], "-", color=colour, alpha=0.35, linewidth=5,
+                      solid_capstyle="butt")  # fmt: skip
+        axes.plot([mark.value], [row], marker, color=colour, markersize=4)
+    axes.set_yticks(range(len(marks)), [mark.name for mark in marks])
+    axes.set_ylim(len(marks) - 0.5, -0.5)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(axis="x", color="0.9", linewidth=0.5)
+    axes.set_axisbelow(True)
 
 
 def latex_table(results: BenchResults) -> str:
@@ -214,7 +206,14 @@ def latex_table(results: BenchResults) -> str:
             *(f"{e.value:.2f}{_bounds(e.interval, 'success')}" if e else "--" for e in estimates),
         ])  # fmt: skip
     ours = booktabs(rows, ["", *suite.labels], "l" + "r" * len(suite.labels))
-    parts = [*(f"% {' '.join(sentence.split())}" for sentence in _caption(results)), ours]
+    caption = [
+        "Needs \\usepackage{booktabs}. Written by promptpo bench from the runs beside it.",
+        f"{suite.title.rstrip('.')}: mean scores on held-out episodes, {results.runs_words}, with"
+        " 95% intervals. Averages are of normalized scores: 0 random actions, 1 the best known.",
+        "A dash: no run of a method has a score; an asterisk: some have none.",
+        *results.notes,
+    ]
+    parts = [*(f"% {' '.join(sentence.split())}" for sentence in caption), ours]
     published: list[list[str] | str] = [
         [spec, method, number, f"{table.source}: {table.what}" if table.what else table.source]
         for spec in suite.specs
@@ -228,32 +227,6 @@ def latex_table(results: BenchResults) -> str:
             booktabs(published, ["Spec", "Method", "Published", "Source"], "llrl"),
         ]
     return "\n".join([*parts, ""])
-
-
-def _caption(results: BenchResults) -> Iterator[str]:
-    """Yield the sentences that a caption of the table should have."""
-    suite = results.suite
-    yield "Needs \\usepackage{booktabs}. Written by promptpo bench from the runs beside it."
-    yield (
-        f"{suite.title.rstrip('.')}: mean scores on held-out episodes, {results.runs_words}, with"
-        " 95% intervals."
-    )
-    if any(1 in results.counts(label) for label in suite.labels):
-        yield (
-            "Where a method has one run, the interval is over episodes and speaks of that one"
-            " policy, not of what another run of the method would find."
-        )
-    if results.missing:
-        yield (
-            f"{text.plural(results.missing, 'run')} of {len(results.runs)} without a score: a dash"
-            " where none of a method has one, else an asterisk."
-        )
-    if results.aggregates.methods:
-        yield (
-            f"Averages: normalized scores (0 random, 1 best known) of"
-            f" {len(results.aggregates.specs)} of {text.plural(len(suite.specs), 'spec')},"
-            " stratified bootstrap."
-        )
 
 
 def _scores(results: BenchResults, spec: str) -> list[str]:

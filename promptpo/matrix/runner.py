@@ -18,7 +18,7 @@ from typing import IO, Any, TextIO
 
 from promptpo.common.interrupts import heard_by
 from promptpo.errors import EXIT_INTERRUPTED
-from promptpo.llm.turns import TURNS
+from promptpo.llm.waiting import TURNS
 from promptpo.matrix.overview import Overview, Statuses, open_overview
 from promptpo.matrix.plan import Plan, PlanFolder, PlannedRun, as_flags
 from promptpo.rollout.cores import available_cores
@@ -101,9 +101,7 @@ def run_plan(
 def statuses_of(folder: PlanFolder, plan: Plan) -> Statuses:
     """Return the status of each run of a plan, as its folder records it."""
     folders = {run: folder.run_of(run) for run in plan.runs}
-    return {
-        run: RunStatus.on_record(load_run(path)) if path else None for run, path in folders.items()
-    }
+    return {run: RunStatus.of(load_run(path)) if path else None for run, path in folders.items()}
 
 
 def _command(
@@ -139,7 +137,7 @@ def _machines(
     if not on_ray(settings):
         yield None, environ
         return
-    from promptpo.rollout.cluster.connection import connect
+    from promptpo.rollout.cluster import connect
 
     address, workers = settings.get("ray_address") or "", settings.get("workers")
     with contextlib.closing(connect(address, workers)) as connection:
@@ -171,6 +169,14 @@ def slots(runs: int, workers: int | None = None, cores: int | None = None) -> li
         return [Slot(size, None) for size in sizes]
     own = iter(sorted(os.sched_getaffinity(0)))
     return [Slot(size, frozenset(next(own) for _ in range(size))) for size in sizes]
+
+
+def at_once(runs: int, workers: int | None, cores: int | None = None) -> str:
+    """Return how many of so many runs go side by side, in words; empty where there are none."""
+    places = slots(runs, workers, cores)
+    each = sorted({place.workers for place in places})
+    processes = f"environment process{'es' if each[-1] > 1 else ''} each"
+    return f"{len(places)}, {' or '.join(map(str, each))} {processes}" if runs else ""
 
 
 class _Scheduler:

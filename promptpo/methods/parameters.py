@@ -215,7 +215,7 @@ class ParameterMethod(Method):
 
         The environment is opened for its actions.
         """
-        from promptpo.rollout.action_space import actions_of
+        from promptpo.rollout.worker import actions_of
         from promptpo.spec import Task
 
         with closing(Task.open(spec)) as task:

@@ -42,7 +42,7 @@ def write_report(
 def reporting(
     config: RunConfig, folder: Path, run: Mapping[str, Any], log: EventLog
 ) -> Iterator[Sequence[Listener]]:
-    """Goes along with a run (``promptpo.run.opening.Companion``), and writes its page on leaving.
+    """Goes along with a run (``promptpo.run.record.Companion``), and writes its page on leaving.
 
     Where that cannot be done, the run has still succeeded: it is a notice.
     """

@@ -32,8 +32,6 @@ _FAR = 2.0
 #: Width and height of the markers of a range, in pixels.
 _WIDE, _HIGH = 128, 14
 
-_CROSS = "M-4 -4l8 8m0 -8l-8 8"
-
 
 def tag(name: str, *children: str, **attributes: object) -> Markup:
     """Return an element; every attribute and every child that is not Markup is escaped.
@@ -199,10 +197,7 @@ def _line(line: Line, x: Scale, y: Scale) -> Markup:
         if not held and line.low and line.low[i] < line.high[i]:
             bar = {"x1": at, "x2": at, "y1": y(line.low[i]), "y2": y(line.high[i])}
             parts.append(tag("line", class_="spread", **bar))
-        if line.dropped and i == len(line.tips) - 1:
-            parts.append(_cross(tip, at, level))
-        else:
-            parts.append(tag("circle", tag("title", tip), cx=at, cy=level, r=4))
+        parts.append(tag("circle", tag("title", tip), cx=at, cy=level, r=4))
     return tag("g", *parts, class_=f"line {line.css}".strip())
 
 
@@ -221,15 +216,11 @@ def _corners(line: Line, values: Sequence[float], x: Scale, y: Scale) -> list[st
     ]
 
 
-def _cross(tip: str, at: str, level: float) -> Markup:
-    mark = tag("path", tag("title", tip), class_="failure", d=_CROSS)
-    return tag("svg", mark, x=at, y=level)
-
-
 def _failures(drawn: Chart, x: Scale, level: float) -> Iterator[Markup]:
     """Yield a cross for each, in a strip of its own below the values."""
     for at, tip in drawn.failures:
-        yield _cross(tip, x.percent(at), level)
+        mark = tag("path", tag("title", tip), class_="failure", d="M-4 -4l8 8m0 -8l-8 8")
+        yield tag("svg", mark, x=x.percent(at), y=level)
     if drawn.failures:
         yield tag("text", "failed", class_="tick bad", x=-8, y=level + 4, text_anchor="end")
 

@@ -1,7 +1,8 @@
-"""Python source as HTML lines: syntax colours, and what changed from one source to the next."""
+"""Python source as HTML: syntax colours, how often lines ran, what changed between two sources."""
 
 from __future__ import annotations
 
+import ast
 import difflib
 import itertools
 import re
@@ -12,10 +13,18 @@ from typing import Any, Literal
 
 from markupsafe import Markup, escape
 
-from promptpo.common.python_text import alignable, decorating, has_gap, steps_to_align
+from promptpo.common.python_text import (
+    alignable,
+    decorating,
+    docstring,
+    has_gap,
+    steps_to_align,
+    tree_of,
+)
+from promptpo.policies import CoverageRun, line_hits, unreached
 
 #: Unchanged lines that stay on each side of a change.
-CONTEXT = 3
+_CONTEXT = 3
 
 #: Above this many characters a source is shown without colours: no policy is that long, and
 #: colouring must not hold up the end of a run.
@@ -28,11 +37,75 @@ _LINES = 10_000
 #: are marked.
 _WORD_STEPS = 10_000_000
 
+#: A line takes about this many bytes beside its text.
+_LINE_BYTES = 150
+
 #: Half-open ranges of characters within a line.
 Ranges = Sequence[tuple[int, int]]
 
 #: One line as (CSS class, text); the class is empty for plain text.
 Tokens = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class SourceLine:
+    """A line of source: ``ran`` says how often it was reached, ``level`` shades it.
+
+    Both are empty where it holds no code, or nothing is known.
+    """
+
+    html: Markup
+    ran: str = ""
+    level: str = ""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A source, with how often its lines ran where that was counted.
+
+    Attributes:
+        lines: all of them.
+        file: the file of the run that has it.
+        steps: in how many steps lines were counted; 0 where they were not.
+        unreached: what never ran, in words.
+        whole: True where every line ran.
+    """
+
+    lines: tuple[SourceLine, ...]
+    file: str = ""
+    steps: int = 0
+    unreached: tuple[str, ...] = ()
+    whole: bool = False
+
+    @classmethod
+    def of(cls, source: str, file: str = "", counted: CoverageRun | None = None) -> Source:
+        """Return a source with syntax colours."""
+        html = highlighted(source)
+        if counted is None or counted.error is not None or counted.steps < 1:
+            return cls(tuple(map(SourceLine, html)), file)
+        hits = line_hits(source, counted.counts)
+        lines = tuple(
+            _counted(line, hits[i], counted.steps) if i in hits else SourceLine(line)
+            for i, line in enumerate(html, 1)
+        )
+        never = tuple(unreached(source, counted.counts))
+        whole = all(line.level != "never" for line in lines)
+        return cls(lines, file, counted.steps, never, whole)
+
+    @property
+    def sizes(self) -> list[int]:
+        """The bytes of each line."""
+        return [_LINE_BYTES + len(line.html) for line in self.lines]
+
+
+def _counted(html: Markup, hits: int | None, steps: int) -> SourceLine:
+    if hits is None:
+        return SourceLine(html, "never", "never")
+    share = min(max(hits / steps, 0.0), 1.0)
+    if not share:
+        return SourceLine(html, "start", "start")
+    words = "<1%" if share < 0.01 else f"{min(share, 0.99):.0%}" if share < 1 else "100%"
+    return SourceLine(html, words, "few" if share < 0.1 else "some" if share < 0.9 else "most")
 
 
 @dataclass(frozen=True)
@@ -53,42 +126,76 @@ class DiffRow:
     skipped: int = 0
 
 
+@dataclass(frozen=True)
+class Diff:
+    """What changed between two sources of these names; ``file`` has the latter."""
+
+    before: str
+    after: str
+    rows: tuple[DiffRow, ...]
+    file: str = ""
+
+    @property
+    def sizes(self) -> list[int]:
+        """The bytes of each row."""
+        return [
+            _LINE_BYTES + sum(len(side.html) for side in (row.before, row.after) if side)
+            for row in self.rows
+        ]
+
+
+def compared(old: str, new: str, before: str, after: str, file: str = "") -> Diff | None:
+    """Return what changed between two sources; None where nothing did, or too much to show."""
+    rows = side_by_side(old, new) if old != new else ()
+    return Diff(before, after, rows, file) if rows else None
+
+
+@decorating(str)
+def strategy(source: str | None) -> str:
+    """Return the first paragraph of a policy's docstring, or of its module's."""
+    tree = tree_of(source or "")
+    if tree is None:
+        return ""
+    named: list[ast.ClassDef | ast.Module] = [
+        n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "Policy"
+    ]
+    words = next((d for n in [*named, tree] if (d := docstring(n))), "")
+    return " ".join(words.split("\n\n")[0].split())[:600]
+
+
 @lru_cache(maxsize=256)
 def highlighted(source: str) -> tuple[Markup, ...]:
-    """The lines of a Python source; nothing in them is HTML but our own ``span``."""
+    """Return the lines of a Python source; nothing in them is HTML but our own ``span``."""
     return tuple(_painted(tokens, ()) for tokens in _token_lines(source))
 
 
 @lru_cache(maxsize=256)
 def side_by_side(before: str, after: str) -> tuple[DiffRow, ...]:
-    """What changed, line by line; changed words are marked within changed lines.
+    """Return what changed, line by line; changed words are marked within changed lines.
 
     Nothing where that would be more lines than anybody reads.
     """
     old, new = _token_lines(before), _token_lines(after)
     if max(len(old), len(new)) > _LINES:
         return ()
-    old_text, new_text = _texts(old), _texts(new)
+    old_text, new_text = (["".join(t for _, t in line) for line in side] for side in (old, new))
     rows: list[DiffRow] = []
     left = _WORD_STEPS
     for kind, i1, i2, j1, j2 in _changes(old_text, new_text):
-        if kind == "equal":
-            rows += _same(old, new, i1, j1, i2 - i1)
-            continue
         paired = min(i2 - i1, j2 - j1)
         for i, j in zip(range(i1, i1 + paired), range(j1, j1 + paired), strict=True):
-            removed, added, steps = _word_changes(old_text[i], new_text[j], left)
+            removed: Ranges = ()
+            added: Ranges = ()
+            steps = 0
+            if kind != "equal":
+                removed, added, steps = _word_changes(old_text[i], new_text[j], left)
             left -= steps
             sides = Side(i + 1, _painted(old[i], removed)), Side(j + 1, _painted(new[j], added))
-            rows.append(DiffRow("changed", *sides))
-        rows += [
-            DiffRow("removed", before=Side(i + 1, _painted(old[i], ())))
-            for i in range(i1 + paired, i2)
-        ]
-        rows += [
-            DiffRow("added", after=Side(j + 1, _painted(new[j], ())))
-            for j in range(j1 + paired, j2)
-        ]
+            rows.append(DiffRow("same" if kind == "equal" else "changed", *sides))
+        for i in range(i1 + paired, i2):
+            rows.append(DiffRow("removed", before=Side(i + 1, _painted(old[i], ()))))
+        for j in range(j1 + paired, j2):
+            rows.append(DiffRow("added", after=Side(j + 1, _painted(new[j], ()))))
     return tuple(_folded(rows))
 
 
@@ -99,27 +206,10 @@ def _changes(old: Sequence[str], new: Sequence[str]) -> list[tuple[str, int, int
     return [*difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()]
 
 
-def _same(
-    old: Sequence[Tokens],
-    new: Sequence[Tokens],
-    i: int,
-    j: int,
-    count: int,
-) -> list[DiffRow]:
-    return [
-        DiffRow(
-            "same",
-            Side(i + k + 1, _painted(old[i + k], ())),
-            Side(j + k + 1, _painted(new[j + k], ())),
-        )
-        for k in range(count)
-    ]
-
-
 def _folded(rows: Sequence[DiffRow]) -> Iterator[DiffRow]:
     """Leave out unchanged lines that are far from any change, where there are at least two."""
     changes = [i for i, row in enumerate(rows) if row.kind != "same"]
-    near = {k for i in changes for k in range(i - CONTEXT, i + CONTEXT + 1)}
+    near = {k for i in changes for k in range(i - _CONTEXT, i + _CONTEXT + 1)}
     for far, group in itertools.groupby(enumerate(rows), lambda row: row[0] not in near):
         stretch = [row for _, row in group]
         if far and len(stretch) > 1:
@@ -199,10 +289,6 @@ def _classes() -> tuple[tuple[Any, str], ...]:
         (token.Name.Class, "f"),
         (token.Name.Decorator, "f"),
     )
-
-
-def _texts(lines: Sequence[Tokens]) -> list[str]:
-    return ["".join(text for _, text in line) for line in lines]
 
 
 def _painted(tokens: Tokens, marks: Ranges) -> Markup:

@@ -1,14 +1,14 @@
-"""What policies computed before they acted, ready to show."""
+"""What policies computed before they acted: predicted and real scores, values, outputs, errors."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from promptpo.common import text
-from promptpo.report.tables import Cell, Table, blank, without
-from promptpo.report.texts import Text
+from promptpo.common.blocks import Block, Cell, Details, Prose, Section, Table, Text, num
+from promptpo.report.tables import difference_cell
 from promptpo.store.folder import RunFolder
 from promptpo.store.run import Run
 from promptpo.types import Candidate, Preparation
@@ -27,170 +27,130 @@ _CHARACTERS = 200
 
 
 @dataclass(frozen=True)
-class ValueView:
-    """One value: what it is (``array 3 x 4``), and its numbers or the first of them.
-
-    ``spread`` has the range and the mean of an array that is not shown whole.
-    """
-
-    name: str
-    kind: str
-    shown: str
-    spread: str = ""
-
-
-@dataclass(frozen=True)
-class PreparedView:
-    """What came of one ``prepare``.
-
-    ``more`` is how many values are not shown, all of which are in the file ``kept``; ``lost`` says
-    that this cannot be read.
-    """
-
-    name: str
-    id: str
-    words: str
-    error: str
-    output: Text | None
-    values: tuple[ValueView, ...] = ()
-    more: int = 0
-    kept: str = ""
-    lost: bool = False
-
-
-@dataclass(frozen=True)
-class PreparingSection:
-    """All policies at a glance, and what each computed; equal ones once."""
-
-    table: Table
-    policies: tuple[PreparedView, ...]
-
-    @property
-    def predicting(self) -> bool:
-        """Whether any policy said what it expects."""
-        return any(name == "Predicted return" for name, _ in self.table.columns)
-
-
-@dataclass(frozen=True)
-class _Found:
+class Prepared:
     """An attempt that prepared; ``candidate`` is None as long as nothing else is known of it."""
 
     name: str
-    done: Preparation
+    outcome: Preparation
     candidate: Candidate | None
-    first: bool
 
     @property
     def id(self) -> str:
-        return self.name.replace(", repair ", "-repair-")
+        """Its place on the page."""
+        return "prepared-" + self.name.replace(", repair ", "-repair-")
 
 
-def preparing_section(run: Run, room: int, prefix: str) -> PreparingSection | None:
-    """What the policies of a run prepared; outputs of at most ``room`` characters."""
-    found = _found(run)
-    if not found:
+def preparing_section(run: Run) -> Section | None:
+    """Return what the policies of a run prepared; equal ones once. None where none did."""
+    attempts = [*_attempts(run)]
+    if not attempts:
         return None
-    most = min(max(_ALL // len(found), _FEW), _MOST)
-    views = tuple(_view(run, f, room, most) for f in found if f.first)
-    return PreparingSection(_table(found, prefix), views)
+    first: dict[str, Prepared] = {}
+    for one in attempts:
+        first.setdefault(one.outcome.digest, one)
+    most = min(max(_ALL // len(attempts), _FEW), _MOST)
+    words = (
+        "Each ran once, before its policy's first episode, on what search had recorded before the"
+        " round; computing is processor time."
+    )
+    if any(one.outcome.predicted is not None for one in attempts):
+        words += (
+            " The difference is the mean return of the search episodes less what `prepare`"
+            " predicted."
+        )
+    details = (
+        Details(
+            one.id,
+            f"What {one.name} computed",
+            (*_blocks(run, one, most),),
+            _words(one.outcome),
+            open=len(first) == 1,
+        )
+        for one in first.values()
+    )
+    table = _table([(one, first[one.outcome.digest]) for one in attempts])
+    blocks = (table, Prose(words), *details)
+    return Section("preparing", "Computed before acting", blocks, "preparing")
 
 
-def _found(run: Run) -> list[_Found]:
-    """Attempts that prepared, in the order of rounds and candidates; then those under way."""
-    found: list[_Found] = []
+def _attempts(run: Run) -> Iterator[Prepared]:
+    """Yield attempts that prepared, by round and candidate; then those under way."""
+    digests = set()
     for trial in sorted(run.policies, key=lambda t: t.key):
         for number, attempt in sorted(trial.attempts.items()):
             if attempt.preparation is not None:
-                name = _named(trial.name, number)
-                found.append(_Found(name, attempt.preparation, attempt, first=False))
-    told = {f.done.digest for f in found}
-    for digest, done in run.preparations.items():
-        if digest not in told:
+                digests.add(attempt.preparation.digest)
+                yield Prepared(_name(trial.name, number), attempt.preparation, attempt)
+    for digest, outcome in run.preparations.items():
+        if digest not in digests:
             key = run.prepared_by[digest]
-            found.append(_Found(_named(key.name, key.attempt), done, None, first=False))
-    seen: set[str] = set()
-    for i, one in enumerate(found):
-        found[i] = _Found(one.name, one.done, one.candidate, one.done.digest not in seen)
-        seen.add(one.done.digest)
-    return found
+            yield Prepared(_name(key.name, key.attempt), outcome, None)
 
 
-def _named(name: str, attempt: int) -> str:
+def _name(name: str, attempt: int) -> str:
     return f"{name}, repair {attempt}" if attempt else name
 
 
-def _table(found: Sequence[_Found], prefix: str) -> Table:
-    columns = [("Policy", False), ("Episodes", True), ("Transitions", True), ("Computing", True)]
-    columns += [("Predicted return", True), ("Mean return", True), ("Difference", True)]
-    columns += [("Outcome", False)]
-    first = {f.done.digest: f for f in found if f.first}
-    rows = tuple(_row(f, first[f.done.digest], prefix) for f in found)
+def _table(attempts: Sequence[tuple[Prepared, Prepared]]) -> Table:
+    """Return all attempts, each beside the first one that prepared the same."""
+    rows = []
+    for one, first in attempts:
+        outcome, candidate, real = one.outcome, one.candidate, None
+        if candidate is not None and not candidate.score.failed:
+            real = candidate.score.mean_return
+        off = None
+        if outcome.predicted is not None and real is not None:
+            off = real - outcome.predicted
+        rows.append((
+            Cell(one.name, href=f"#{first.id}"),
+            num(outcome.episodes),
+            num(outcome.transitions),
+            num(outcome.seconds, f"{outcome.seconds:.3g} s"),
+            num(outcome.predicted),
+            num(real),
+            difference_cell(off, ".4g"),
+            _outcome_cell(one, first),
+        ))  # fmt: skip
+    columns = ("Policy", "Episodes", "Transitions", "Computing", "Predicted return",
+               "Mean return", "Difference", "Outcome")  # fmt: skip
     caption = "prepare(data) of each policy: on how much it ran, and what its policy then got"
-    table = Table(caption, tuple(columns), rows)
-    if all(f.done.predicted is None for f in found):
-        table = without(table, {"Predicted return", "Difference"})
-    return table if any(row[-1].text for row in table.rows) else without(table, {"Outcome"})
+    return Table(caption, columns, tuple(rows)).trimmed()
 
 
-def _row(found: _Found, first: _Found, prefix: str) -> tuple[Cell, ...]:
-    done, candidate = found.done, found.candidate
-    real = None
-    if candidate is not None and not candidate.score.failed:
-        real = candidate.score.mean_return
-    return (
-        Cell(found.name, found.name, href=f"#{prefix}prepared-{first.id}"),
-        Cell(f"{done.episodes:,}", done.episodes),
-        Cell(f"{done.transitions:,}", done.transitions),
-        Cell(f"{done.seconds:.3g} s", done.seconds),
-        _number(done.predicted),
-        _number(real),
-        _difference(done.predicted, real),
-        _outcome(found, first),
-    )
-
-
-def _number(value: float | None) -> Cell:
-    return blank() if value is None else Cell(text.number(value), value)
-
-
-def _difference(predicted: float | None, real: float | None) -> Cell:
-    if predicted is None or real is None:
-        return blank()
-    off = real - predicted
-    return Cell(f"{'+' if off > 0 else ''}{text.number(float(f'{off:.4g}'))}", off)
-
-
-def _outcome(found: _Found, first: _Found) -> Cell:
-    done, candidate = found.done, found.candidate
-    if done.error is not None:
-        return Cell(f"failed: {text.gist(done.error)}", "2", kind="failed")
-    if candidate is None:
+def _outcome_cell(one: Prepared, first: Prepared) -> Cell:
+    if one.outcome.error is not None:
+        return Cell(f"failed: {text.gist(one.outcome.error)}", "2", kind="failed")
+    if one.candidate is None:
         return Cell("not played yet", "1")
-    if candidate.error is not None:
+    if one.candidate.error is not None:
         return Cell("prepared; the policy failed", "2", kind="failed")
-    return blank() if found is first else Cell(f"prepared as {first.name}", "0")
+    return Cell() if one is first else Cell(f"prepared as {first.name}", "0")
 
 
-def _view(run: Run, found: _Found, room: int, most: int) -> PreparedView:
-    done, output = found.done, None
-    if done.output.strip():
-        output = Text("Printed", done.output.strip("\n")).within(room)
-    view = PreparedView(found.name, found.id, _words(done), done.error or "", output)
-    if done.values is None:
-        return view
+def _blocks(run: Run, one: Prepared, most: int) -> Iterator[Block]:
+    """Yield the error, the output and the first values of an attempt."""
+    outcome = one.outcome
+    if outcome.error is not None:
+        yield Prose(outcome.error, "error")
+    if outcome.output.strip():
+        yield Text("Printed", outcome.output.strip("\n"), "events.jsonl")
+    if outcome.values is None:
+        return
     folder = RunFolder(run.folder)
-    name = run.values_in.get(done.values, "")
-    kept = folder.prepared(name, done.values).relative_to(folder.path).as_posix()
-    values = _unpacked(folder.read_prepared(name, done.values))
+    name = run.values_in.get(outcome.values, "")
+    file = folder.prepared(name, outcome.values).relative_to(folder.path).as_posix()
+    values = _unpacked(folder.read_prepared(name, outcome.values))
     if values is None:
-        return replace(view, kept=kept, lost=True)
-    shown = tuple(_value(n, v) for n, v in list(values.items())[:most])
-    more = len(values) - len(shown)
-    return replace(view, words=_words(done, values), values=shown, more=more, kept=kept)
+        lost = f"Its values are missing or damaged (`{file}`); `promptpo --resume`"
+        yield Prose(f"{lost} computes them again.")
+        return
+    first = f"the first {most} of " if len(values) > most else ""
+    shown = dict([*values.items()][:most])
+    yield values_table(shown, f"What it returned: {first}{_count(values)}, in {file}")
 
 
 def _unpacked(packed: bytes | None) -> dict[str, Any] | None:
-    """The values of a file; None where it cannot be read."""
+    """Return the values of a file; None where it cannot be read."""
     import sandbox
 
     try:
@@ -199,55 +159,61 @@ def _unpacked(packed: bytes | None) -> dict[str, Any] | None:
         return None
 
 
-def _words(done: Preparation, values: dict[str, Any] | None = None) -> str:
-    if done.error is not None:
-        return f"failed after {done.seconds:.3g} s"
-    if values is None:
-        return f"{done.seconds:.3g} s"
+def _count(values: Mapping[str, Any]) -> str:
     import numpy as np
 
     count = sum(np.size(v) for v in values.values() if not isinstance(v, str))
-    names = text.plural(len(values), "value")
-    return f"{names}, {count:,} number{'s' * (count != 1)}"
+    return f"{text.plural(len(values), 'value')}, {text.plural(int(count), 'number')}"
 
 
-def _value(name: str, value: Any) -> ValueView:  # noqa: ANN401 - a value of the codec
+def _words(outcome: Preparation) -> str:
+    words = f"{outcome.seconds:.3g} s"
+    return words if outcome.error is None else f"failed after {words}"
+
+
+def values_table(values: Mapping[str, Any], caption: str) -> Table:
+    """Return values with their kinds; of a long array the first numbers, range and mean."""
+    rows = []
+    for name, value in values.items():
+        kind, content, summary = _value(value)
+        content_cell = Cell(content, kind="code")
+        rows.append((Cell(name, kind="code"), Cell(kind), content_cell, Cell(summary)))
+    return Table(caption, ("Value", "Kind", "Content", "Summary"), tuple(rows)).trimmed()
+
+
+def _value(value: Any) -> tuple[str, str, str]:  # noqa: ANN401 - a value of the codec
     import numpy as np
 
     if isinstance(value, np.ndarray):
-        return _array(name, value)
+        return _array(value)
     if isinstance(value, str):
         cut = value if len(value) <= _CHARACTERS else f"{value[: _CHARACTERS - 3]}..."
-        return ValueView(name, "str", cut)
-    return ValueView(name, type(value).__name__, repr(value))
+        return "str", cut, ""
+    return type(value).__name__, repr(value), ""
 
 
-def _array(name: str, value: NDArray[Any]) -> ValueView:
+def _array(value: NDArray[Any]) -> tuple[str, str, str]:
     import numpy as np
 
     kind = "array " + " \N{MULTIPLICATION SIGN} ".join(map(str, value.shape))
     flat = value.reshape(-1)
     if not value.size:
-        return ValueView(name, kind, "", "empty")
+        return kind, "", "empty"
     if value.size <= _WHOLE:
         rows = value.reshape(-1, value.shape[-1]) if value.ndim else [flat]
-        return ValueView(name, kind, "\n".join(", ".join(_numbers(row)) for row in rows))
+        return kind, "\n".join(", ".join(_numbers(row)) for row in rows), ""
     shown = ", ".join([*_numbers(flat[:_FIRST]), "..."])
     if value.dtype == bool:
-        return ValueView(name, kind, shown, f"{np.count_nonzero(value):,} of {value.size:,} true")
-    known = flat[np.isfinite(flat)]
-    if not known.size:
-        return ValueView(name, kind, shown, "none finite")
-    low, high, mean = (_short(float(v)) for v in (known.min(), known.max(), known.mean()))
-    spread = f"{low} to {high}, mean {mean}"
-    missing = value.size - known.size
-    return ValueView(name, kind, shown, f"{spread}; {missing:,} not finite" if missing else spread)
+        return kind, shown, f"{np.count_nonzero(value):,} of {value.size:,} true"
+    finite = flat[np.isfinite(flat)]
+    if not finite.size:
+        return kind, shown, "none finite"
+    low, high, mean = (f"{float(v):.4g}" for v in (finite.min(), finite.max(), finite.mean()))
+    missing = value.size - finite.size
+    rest = f"; {missing:,} not finite" if missing else ""
+    return kind, shown, f"{low} to {high}, mean {mean}{rest}"
 
 
 def _numbers(row: NDArray[Any]) -> Iterator[str]:
     for number in row.tolist():
-        yield _short(number) if isinstance(number, float) else str(number)
-
-
-def _short(number: float) -> str:
-    return f"{number:.4g}"
+        yield f"{number:.4g}" if isinstance(number, float) else str(number)

@@ -1,177 +1,354 @@
-"""The tables of a report: cells with what they show and what they are sorted by."""
+"""The tables of a report."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from promptpo.common import text
-from promptpo.common.twins import side_by_side
-from promptpo.stats import Interval
-from promptpo.store.codec import score_data
+from promptpo.common.blocks import Cell, Table, num
+from promptpo.common.text import side_by_side
+from promptpo.racing import Difference, Paired, standard_error
+from promptpo.stats import Interval, success_interval
+from promptpo.store.codec import score_data, score_of
 from promptpo.store.evals import OWN, KeptEvaluation, PolicyTest, ScoredPolicy
-from promptpo.store.run import USUAL_METHOD
+from promptpo.store.run import Run
+from promptpo.store.standings import HardEpisode, hard_episodes, meeting
 from promptpo.store.summary import Summary
-from promptpo.store.trials import Trial
-from promptpo.types import Rollout, Score
+from promptpo.store.trials import RoundRecord, Trial
+from promptpo.types import Episode, Rollout, Score
 
-#: Sorts what has no value below everything that has one.
-_NOTHING = -math.inf
-
-
-@dataclass(frozen=True)
-class Cell:
-    """What a cell shows, what it is sorted by (a number, or its text), and where it leads."""
-
-    text: str
-    sort: float | str
-    href: str = ""
-    strong: bool = False
-    kind: str = ""
-
-
-@dataclass(frozen=True)
-class Table:
-    """Columns are (heading, whether it holds numbers); the first cell of a row names it."""
-
-    caption: str
-    columns: tuple[tuple[str, bool], ...]
-    rows: tuple[tuple[Cell, ...], ...]
-
-
-def blank() -> Cell:
-    """A cell of what has no value."""
-    return Cell("", _NOTHING)
-
-
-def without(table: Table, hidden: set[str]) -> Table:
-    """A table without some of its columns."""
-    kept = [i for i, (name, _) in enumerate(table.columns) if name not in hidden]
-    rows = tuple(tuple(row[i] for i in kept) for row in table.rows)
-    return Table(table.caption, tuple(table.columns[i] for i in kept), rows)
-
-
-def success_cell(score: Score) -> Cell:
-    """A success rate."""
-    if score.failed or score.success_rate is None:
-        return blank()
-    return Cell(f"{score.success_rate:.2f}", score.success_rate)
-
-
-def return_cell(score: Score) -> Cell:
-    """A mean return."""
-    if score.failed:
-        return blank()
-    return Cell(text.number(score.mean_return), score.mean_return)
-
-
-def cost_cell(cost: float | None) -> Cell:
-    """US dollars; unknown where a price is."""
-    return Cell("unknown", _NOTHING) if cost is None else Cell(text.money(cost), cost)
-
-
-def evaluation_table(found: KeptEvaluation) -> Table:
-    """What ``promptpo eval --keep`` found; differences are those from the run's own policy."""
-    count = max((len(p.episodes) for p in found.evaluations), default=0)
-    seed = "" if found.seed is None else f" of seed {found.seed}"
-    when = found.time.replace("T", " ").removesuffix("Z")
-    caption = f"{when} UTC: {text.plural(count, 'held-out episode')}{seed}"
-    columns = [("Policy", False), ("Success", True), ("Mean return", True), ("Interval", True)]
-    columns += [("best/policy.py leads by", True), ("p (Holm)", True), ("Outcome", False)]
-    measure = found.tests[0].measure if found.tests else ""
-    tests = {t.b if t.a == OWN else t.a: t for t in found.tests if OWN in (t.a, t.b)
-             and t.measure == measure}  # fmt: skip
-    rows = tuple(_evaluation_row(p, tests.get(p.policy)) for p in found.evaluations)
-    unused = {
-        "Success": all(p.success_rate is None for p in found.evaluations),
-        "best/policy.py leads by": not tests,
-        "p (Holm)": not tests,
-        "Outcome": not any(p.error for p in found.evaluations),
-    }
-    return without(
-        Table(caption, tuple(columns), rows), {name for name, hidden in unused.items() if hidden}
-    )
-
-
-def _evaluation_row(policy: ScoredPolicy, test: PolicyTest | None) -> tuple[Cell, ...]:
-    bounds = policy.mean_return_interval or ()
-    lead, p = blank(), blank()
-    if test is not None:
-        difference = test.difference if test.a == OWN else -test.difference
-        lead = Cell(f"{'+' if difference > 0 else ''}{text.number(difference)}", difference)
-        p = Cell(text.p_value(test.p_holm), _NOTHING if test.p_holm is None else test.p_holm)
-    outcome = text.gist(policy.error or "")
-    return (
-        Cell(policy.policy, policy.policy, strong=policy.policy == OWN),
-        success_cell(policy.score),
-        return_cell(policy.score),
-        Cell(" to ".join(map(text.number, bounds)), bounds[0] if bounds else _NOTHING),
-        lead,
-        p,
-        Cell(outcome, outcome, kind="failed" if policy.error else ""),
-    )
-
-
-def life_table(test: Rollout) -> Table:
-    """The same in numbers."""
-    rates = test.score.success_rate is not None
-    columns = (("Episode of a life", True), ("Mean return", True), ("95% interval", True),
-               *([("Success", True)] if rates else []), ("Lives", True))  # fmt: skip
-    rows = tuple(
-        (
-            Cell(str(p.episode), p.episode),
-            Cell(text.number(p.mean_return), p.mean_return),
-            Cell(
-                " to ".join(text.number(v) for v in (p.interval.low, p.interval.high))
-                if p.interval
-                else "-",
-                p.mean_return,
-            ),
-            *(
-                [Cell(f"{p.success_rate:.2f}", p.success_rate)]
-                if p.success_rate is not None
-                else []
-            ),
-            Cell(str(p.lives), p.lives),
-        )
-        for p in test.life_curve
-    )
-    caption = "What the policy returned in each episode of its life, over all lives"
-    return Table(caption, columns, rows)
-
-
-def _interval_words(interval: Interval | None) -> str:
-    return f"{text.number(interval.low)} to {text.number(interval.high)}" if interval else "-"
-
-
-def runs_table(runs: Sequence[tuple[Summary, str, str]], caption: str) -> Table:
-    """One row for each run, with its name and the address of its report.
-
-    Those of twins stand after the original's.
-    """
-    runs = side_by_side(runs, lambda row: (row[0].spec, row[0].twin_of))
-    usual = all(run.method == USUAL_METHOD for run, _, _ in runs)
-    made = "Model" if usual else "Method and model"
-    columns = [("Run", False), ("Status", False), (made, False), ("Success", True)]
-    columns += [("Mean return", True), ("Score from", False), ("Search steps", True)]
-    columns += [("Cost", True)]
-    return Table(caption, tuple(columns), tuple(_run_row(*row) for row in runs))
-
-
-def _run_row(run: Summary, name: str, href: str) -> tuple[Cell, ...]:
-    return (
-        Cell(f"{run.spec}/{name}", f"{run.spec}/{name}", href=href),
-        Cell(run.status, run.status, kind=run.status),
-        Cell(run.made_by, run.made_by),
-        success_cell(run.score),
-        return_cell(run.score),
-        Cell(run.source, run.source),
-        Cell(f"{run.steps:,}", run.steps),
-        cost_cell(run.cost) if run.asks_model else blank(),
-    )
+#: Rows of a method's own table, at most: the latest.
+_MOST_ROWS = 400
 
 
 def headline(trial: Trial) -> str:
-    """A candidate's search score in words."""
+    """Return a candidate's search score in words."""
     return text.score(score_data(trial.score))
+
+
+def success_cell(score: Score) -> Cell:
+    """Return a cell of a success rate."""
+    if score.failed or score.success_rate is None:
+        return Cell()
+    return num(score.success_rate, f"{score.success_rate:.2f}")
+
+
+def return_cell(score: Score) -> Cell:
+    """Return a cell of a mean return."""
+    return Cell() if score.failed else num(score.mean_return)
+
+
+def cost_cell(cost: float | None) -> Cell:
+    """Return a cell of US dollars; unknown where a price is."""
+    if cost is None:
+        return Cell("unknown", -math.inf, numeric=True)
+    return num(cost, text.money(cost))
+
+
+def difference_cell(difference: float | None, digits: str = "") -> Cell:
+    """Return a cell of a number with its sign; ``digits`` as of ``format`` round it."""
+    if difference is None:
+        return Cell()
+    rounded = float(format(difference, digits)) if digits else difference
+    return num(difference, f"{'+' if difference > 0 else ''}{text.number(rounded)}")
+
+
+def paired_words(paired: Paired) -> str:
+    """Return ``better, +120 ± 30``, ``not told apart, -3 ± 9``, or that both did alike."""
+    if paired.same:
+        return "alike in every episode"
+    parts = [_difference(paired.returns)]
+    if paired.successes is not None and (paired.successes.mean or paired.successes.error):
+        parts = [f"success {_difference(paired.successes)}", f"return {parts[0]}"]
+    verdict = {1: "better", -1: "worse", 0: "not told apart"}[paired.sign]
+    return f"{verdict}, {', '.join(parts)}"
+
+
+def _difference(difference: Difference) -> str:
+    sign = "+" if difference.mean > 0 else ""
+    return f"{sign}{text.number(difference.mean)} ± {_two_digits(difference.error)}"
+
+
+def _two_digits(value: float) -> str:
+    return text.number(float(f"{value:.2g}"))
+
+
+def _against(run: Run, trial: Trial | None, name: str = "") -> Cell:
+    """Return a cell of a policy against the best before it, which begins with ``name``."""
+    met = meeting(run, trial) if trial else None
+    if met is None:
+        return Cell()
+    kind = {1: "won", -1: "failed", 0: ""}[met.difference.sign]
+    return Cell(f"{name}{paired_words(met.difference)}", met.difference.returns.mean, kind=kind)
+
+
+def _with_error(trial: Trial) -> Cell:
+    """Return a cell of a mean return with its standard error, where it has one."""
+    played = trial.candidate.pooled
+    if trial.score.failed:
+        return Cell()
+    error = standard_error(played.life_returns) if played and played.returns else 0.0
+    words = text.number(trial.score.mean_return)
+    return num(trial.score.mean_return, f"{words} ± {_two_digits(error)}" if error > 0 else words)
+
+
+def _range_words(low: float, high: float, form: str = "") -> str:
+    ends = [f"{v:{form}}" if form else text.number(v) for v in dict.fromkeys((low, high))]
+    return " to ".join(ends)
+
+
+def _interval_words(interval: Interval | None, form: str = "") -> str:
+    if interval is None:
+        return ""
+    ends = (f"{v:{form}}" if form else text.number(v) for v in (interval.low, interval.high))
+    return " to ".join(ends)
+
+
+def kind_words(trial: Trial) -> str:
+    """Return what a candidate was made from; empty for a policy made from nothing."""
+    kind, parents = trial.candidate.kind, " and ".join(trial.candidate.parents)
+    if kind == "policy":
+        return f"same text as {parents}" if parents else ""
+    return f"{kind} of {parents}" if parents else kind
+
+
+def trials_table(run: Run, record: RoundRecord) -> Table:
+    """Return the candidates of a round, in their order."""
+    columns = ("Candidate", "Kind", "Success", "Mean return", "Episodes",
+               "Against the best before it", "Lowest to highest", "Mean length", "Clipped",
+               "Repairs", "Cost", "Outcome")  # fmt: skip
+    useful = {
+        "Clipped": any(t.candidate.rollout and t.candidate.rollout.clipped for t in record.trials),
+        "Repairs": any(t.repairs for t in record.trials),
+        "Cost": not run.replayed and any(t.cost for t in record.trials),
+    }
+    hidden = {columns.index(name) for name, shown in useful.items() if not shown}
+    rows = [
+        tuple(Cell() if i in hidden else cell for i, cell in enumerate(_trial_row(run, t, record)))
+        for t in record.trials
+    ]
+    return Table(f"Candidates of round {record.number}", columns, tuple(rows)).trimmed()
+
+
+def _trial_row(run: Run, trial: Trial, record: RoundRecord) -> tuple[Cell, ...]:
+    won = record.winner is trial
+    pooled, lengths, played = trial.candidate.pooled, Cell(), [Cell()] * 3
+    if pooled is not None and not trial.score.failed:
+        low, high = min(pooled.returns), max(pooled.returns)
+        if pooled.lengths:
+            mean = sum(pooled.lengths) / len(pooled.lengths)
+            lengths = num(mean, text.number(round(mean, 1)))
+        clipped = num(pooled.clipped, f"{pooled.clipped:.0%}")
+        played = [num(len(pooled.whole)), num(low, _range_words(low, high)), clipped]
+    return (
+        Cell(trial.name, href=f"#{trial.name}", strong=won),
+        Cell("" if trial.candidate.kind == "policy" else kind_words(trial)),
+        success_cell(trial.score),
+        _with_error(trial),
+        played[0],
+        _against(run, trial),
+        played[1],
+        lengths,
+        played[2],
+        num(trial.repairs),
+        cost_cell(trial.cost) if trial.ended else Cell(),
+        _outcome_cell(trial, won=won),
+    )
+
+
+def _outcome_cell(trial: Trial, *, won: bool) -> Cell:
+    """Return winner, scored, or why not."""
+    if won:
+        return Cell("winner", "0", strong=True, kind="won")
+    if trial.state == "failed":
+        words = text.gist(trial.candidate.error or "failed")
+        short = words if len(words) <= 110 else words[:109] + "…"
+        return Cell(short, f"3 {short}", kind="failed")
+    states = {"asked": "waiting for a reply", "playing": "being played", "scored": "scored"}
+    words = states[trial.state]
+    if trial.candidate.kind == "policy" and (same := kind_words(trial)):
+        words += f", {same}"
+    return Cell(words, f"{1 if trial.state == 'scored' else 2} {words}")
+
+
+def standings_table(run: Run) -> Table | None:
+    """Return the best policy after each round by its pooled score; None before the first."""
+    rows = []
+    for record in run.round_records:
+        end = run.ends.get(record.number) or {}
+        best = run.trials.get((end.get("best") or {}).get("name", ""))
+        if not record.done or best is None or best.score.failed:
+            continue
+        pooled, winner = best.candidate.pooled, record.winner
+        rates = _interval_words(pooled.success_interval, ".2f") if pooled else ""
+        returns = _interval_words(pooled.return_interval) if pooled else ""
+        rows.append((
+            Cell(f"{record.number}", record.number),
+            Cell(best.name),
+            _within(success_cell(best.score), rates),
+            _within(return_cell(best.score), returns),
+            num(len(pooled.whole) if pooled else 0),
+            _against(run, winner, f"{winner.name}: " if winner else ""),
+        ))  # fmt: skip
+    columns = ("Round", "Best so far", "Success", "Mean return", "Episodes",
+               "The winner against the best before it")  # fmt: skip
+    caption = "The best so far after each round, by all its search episodes; 95% intervals"
+    return Table(caption, columns, tuple(rows)).trimmed() if rows else None
+
+
+def _within(cell: Cell, interval: str) -> Cell:
+    return replace(cell, text=f"{cell.text} ({interval})") if cell.text and interval else cell
+
+
+def selection_table(run: Run) -> Table | None:
+    """Return how the finalists did on the selection episodes; None where there were none."""
+    finalists = (run.selection or {}).get("finalists")
+    if not finalists:
+        return None
+    rows = []
+    for finalist in sorted(finalists, key=lambda f: score_of(f["score"]).key, reverse=True):
+        score, count, name = score_of(finalist["score"]), finalist.get("episodes"), finalist["name"]
+        least = None
+        if count and score.success_rate is not None and not score.failed:
+            least = success_interval(round(score.success_rate * count), count)
+        chosen = name == run.best_name
+        outcome = "failed" if score.failed else "chosen" if chosen else ""
+        kind = {"failed": "failed", "chosen": "won"}.get(outcome, "")
+        rows.append((
+            Cell(name, strong=chosen),
+            success_cell(score),
+            num(least.low, f"{least.low:.2f}") if least else Cell(),
+            return_cell(score),
+            num(count) if count else Cell(),
+            Cell(outcome, kind=kind),
+        ))  # fmt: skip
+    columns = ("Candidate", "Success", "At the least", "Mean return", "Episodes", "Outcome")
+    winners = {r.winner.name for r in run.round_records if r.winner}
+    who = "Winners of the rounds" if winners >= {f["name"] for f in finalists} else "Finalists"
+    return Table(f"{who} on the selection episodes", columns, tuple(rows)).trimmed()
+
+
+def hard_table(run: Run) -> Table | None:
+    """Return the hard episodes, and how the best so far and each challenger did; None: none."""
+    rows = tuple(map(_hard_row, hard_episodes(run)))
+    columns = ("Seed", "The best so far", "Its challengers")
+    return Table("The best so far had failed in these", columns, rows) if rows else None
+
+
+def _hard_row(hard: HardEpisode) -> tuple[Cell, ...]:
+    own = f"{hard.incumbent}: {_ended(hard.own)}" if hard.own else hard.incumbent
+    others = "; ".join(f"{name}: {_ended(e)}" for name, e in hard.challengers)
+    return Cell(f"{hard.seed}", hard.seed), Cell(own), Cell(others)
+
+
+def _ended(episode: Episode) -> str:
+    success = {True: "success, ", False: "no success, ", None: ""}[episode.success]
+    return f"{success}return {text.number(episode.return_)}, {text.plural(episode.length, 'step')}"
+
+
+def probes_table(probes: Sequence[tuple[str, Trial]], first: str, caption: str) -> Table:
+    """Return what probes did, by name; ``first`` heads the column of names."""
+    rows = []
+    for name, trial in probes:
+        lengths = trial.candidate.pooled.lengths if trial.candidate.pooled else ()
+        steps = [f"{n:,}" for n in dict.fromkeys((min(lengths), max(lengths)))] if lengths else []
+        rows.append((
+            Cell(name),
+            success_cell(trial.score),
+            _with_error(trial),
+            num(len(lengths)),
+            num(min(lengths, default=0), " to ".join(steps)),
+        ))  # fmt: skip
+    columns = (first, "Success", "Mean return", "Episodes", "Steps")
+    return Table(caption, columns, tuple(rows)).trimmed()
+
+
+def method_tables(run: Run) -> Iterator[tuple[Table, str]]:
+    """Yield the tables of the method's own facts, the latest rows of each, and their summaries.
+
+    A cell that holds the name of a policy leads to it.
+    """
+    for title, by_round in run.tables.items():
+        last = by_round[max(by_round)]
+        parts = [by_round[number] for number in sorted(by_round)] if last.adds else [last]
+        rows = [row for part in parts for row in part.rows][-_MOST_ROWS:]
+        count = min(map(len, [last.columns, *rows]))
+        cells = tuple(tuple(map(_method_cell, row[:count])) for row in rows)
+        yield Table(title, last.columns[:count], cells), last.text
+
+
+def _method_cell(value: str | float | None) -> Cell:
+    return Cell(value, href=f"#{value}") if isinstance(value, str) else num(value)
+
+
+def life_table(test: Rollout) -> Table:
+    """Return what a policy returned in each episode of its lives."""
+    rows = tuple(
+        (
+            Cell(str(p.episode), p.episode),
+            num(p.mean_return),
+            num(p.mean_return, _interval_words(p.interval) or "-"),
+            num(p.success_rate, f"{p.success_rate:.2f}" if p.success_rate is not None else ""),
+            num(p.lives),
+        )
+        for p in test.life_curve
+    )
+    columns = ("Episode of a life", "Mean return", "95% interval", "Success", "Lives")
+    caption = "What the policy returned in each episode of its life, over all lives"
+    return Table(caption, columns, rows).trimmed()
+
+
+def evaluation_table(kept: KeptEvaluation) -> Table:
+    """Return a kept evaluation; differences are those from the run's own policy."""
+    count = max((len(p.episodes) for p in kept.evaluations), default=0)
+    seed = "" if kept.seed is None else f" of seed {kept.seed}"
+    when = kept.time.replace("T", " ").removesuffix("Z")
+    measure = kept.tests[0].measure if kept.tests else ""
+    tests = {t.b if t.a == OWN else t.a: t for t in kept.tests if OWN in (t.a, t.b)
+             and t.measure == measure}  # fmt: skip
+    columns = ("Policy", "Success", "Mean return", "Interval", "best/policy.py leads by",
+               "p (Holm)", "Outcome")  # fmt: skip
+    rows = tuple(_evaluation_row(p, tests.get(p.policy)) for p in kept.evaluations)
+    caption = f"{when} UTC: {text.plural(count, 'held-out episode')}{seed}"
+    return Table(caption, columns, rows).trimmed()
+
+
+def _evaluation_row(policy: ScoredPolicy, test: PolicyTest | None) -> tuple[Cell, ...]:
+    bounds, lead, p = policy.mean_return_interval or (), Cell(), Cell()
+    if test is not None:
+        lead = difference_cell(test.difference if test.a == OWN else -test.difference)
+        p = num(1.0 if test.p_holm is None else test.p_holm, text.p_value(test.p_holm))
+    return (
+        Cell(policy.policy, strong=policy.policy == OWN),
+        success_cell(policy.score),
+        return_cell(policy.score),
+        num(bounds[0], " to ".join(map(text.number, bounds))) if bounds else Cell(),
+        lead,
+        p,
+        Cell(text.gist(policy.error or ""), kind="failed" if policy.error else ""),
+    )
+
+
+def runs_table(runs: Sequence[tuple[Summary, str, str]], caption: str) -> Table:
+    """Return a row for each run, with its name and the address of its report.
+
+    Those of twins stand after the original's.
+    """
+    columns = ("Run", "Status", "Method and model", "Success", "Mean return", "Score from",
+               "Search steps", "Cost")  # fmt: skip
+    rows = tuple(
+        (
+            Cell(f"{run.spec}/{name}", href=href),
+            Cell(run.status, kind=run.status),
+            Cell(run.made_by),
+            success_cell(run.score),
+            return_cell(run.score),
+            Cell(run.source),
+            num(run.steps),
+            cost_cell(run.cost) if run.asks_model else Cell(),
+        )
+        for run, name, href in side_by_side(runs, lambda row: (row[0].spec, row[0].twin_of))
+    )
+    return Table(caption, columns, rows)

@@ -1,25 +1,19 @@
-"""What the best, the median and the worst episode of a policy looked like, ready to draw."""
+"""The best, the median and the worst episode of a policy: its numbers and texts over time."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from markupsafe import Markup
 
+from promptpo.common import text
+from promptpo.common.blocks import Cell, Table
 from promptpo.errors import RunError
 from promptpo.report.chart import spread, trace
-from promptpo.report.variables import (
-    FIELD_LINES,
-    FieldColumns,
-    Variable,
-    fitting,
-    number,
-    traced,
-    variables,
-)
 from promptpo.store.folder import RunFolder
 from promptpo.types import Score
 
@@ -28,135 +22,218 @@ if TYPE_CHECKING:
 
     from promptpo.types import Trajectory
 
-#: Points of one line, at most and at least; between them a page's budget decides.
-MOST_POINTS, FEWEST_POINTS = 500, 40
-
-#: Plots of one policy, at most.
-PLOTS = 48
+#: Lines of one observation field that are drawn (a field may be an image), plots of one policy, and
+#: texts of a variable that have a level of their own in its plot.
+_FIELD_LINES, _PLOTS, MOST_LEVELS = 12, 48, 12
 
 #: How far apart lines of the same level are drawn, in levels.
 _APART = 0.12
 
 
 @dataclass(frozen=True)
-class Shown:
-    """An episode and the word for it: best, median, worst, or only."""
+class Variable:
+    """One number over time in each of some episodes, in their order.
 
-    word: str
-    episode: Trajectory
-
-    @property
-    def total(self) -> float:
-        """Its return."""
-        return float(self.episode.rewards.sum())
-
-
-@dataclass(frozen=True)
-class Trace:
-    """A variable's plot, its range over all shown episodes, and one line of numbers for each.
-
-    ``levels``: the texts that it is about, from the lowest to the highest.
+    NaN: there was none. With ``levels`` a number is the place of a text among them.
     """
 
     name: str
     unit: str
-    low: str
-    high: str
-    svg: Markup
-    rows: tuple[tuple[str, ...], ...]
+    lines: tuple[NDArray[np.float64], ...]
     levels: tuple[str, ...] = ()
+
+    @property
+    def constant(self) -> bool:
+        """Whether it never changes in any of the episodes."""
+        values = np.concatenate([line.ravel() for line in self.lines])
+        same = (values == values[:1]) | (np.isnan(values) & np.isnan(values[:1]))
+        return bool(same.all())
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """The smallest and the largest finite value."""
+        values = np.concatenate(self.lines)
+        finite = values[np.isfinite(values)]
+        return (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
+
+    @property
+    def ends(self) -> tuple[str, str]:
+        """The same in words."""
+        low, high = self.range
+        words = _number(low), _number(high)
+        if low < high and words[0] == words[1]:  # a change too small for four digits
+            return f"{low:.7g}", f"{high:.7g}"
+        return words
+
+    def word(self, value: float) -> str:
+        """Return a value of it in words."""
+        if math.isnan(value):
+            return "nothing"
+        return self.levels[int(value)] if self.levels else _number(value)
+
+    def svg(self, words: Sequence[str], points: int) -> Markup:
+        """Return a plot of the episodes, which are called so, with so many points to a line."""
+        lines = dict(zip(words, self.lines, strict=True))
+        about, bounds = "from {} to {}".format(*self.ends), spread(self.range)
+        if self.levels:
+            about = f"from the lowest to the highest {', '.join(self.levels)}"
+            bounds = (-0.5, len(self.levels) - 0.5)
+            lines = {word: line + _APART * i for i, (word, line) in enumerate(lines.items())}
+        title = f"{self.name} over the steps of the episode, {about}"
+        return trace(title, lines, bounds, points, steps=bool(self.levels))
+
+    def rows(self, words: Sequence[str]) -> Iterator[tuple[Cell, ...]]:
+        """Yield the first, smallest, largest and last value of each episode."""
+        for word, line in zip(words, self.lines, strict=True):
+            there = line[~np.isnan(line)]
+            middle = ["", ""]
+            if there.size and not self.levels:
+                middle = [self.word(float(v)) for v in (there.min(), there.max())]
+            values = [self.word(float(line[0])), *middle, self.word(float(line[-1]))]
+            yield (Cell(self.name), Cell(word), *(Cell(v, v, numeric=True) for v in values))
+
+
+def _number(value: float) -> str:
+    return text.number(round(value, 6))
 
 
 @dataclass(frozen=True)
-class Traces:
-    """The plots of one policy; ``constants`` never change, ``omitted`` counts what has no plot.
+class Plots:
+    """The plots of one policy.
 
-    ``kept`` is how many episodes were kept to choose from, ``traced`` what the policy showed of
-    itself.
+    Attributes:
+        shown: an episode, by the word for it: best, median, worst, or only.
+        drawn: what the environment showed and the policy did.
+        traced: what the policy showed of itself.
+        constants: what never changes, in words.
+        omitted: how many numbers have no plot; ``file`` has them.
+        kept: how many episodes were there to choose from.
     """
 
-    shown: tuple[Shown, ...]
-    variables: tuple[Variable, ...]
+    shown: Mapping[str, Trajectory]
+    drawn: tuple[Variable, ...]
+    traced: tuple[Variable, ...]
     constants: tuple[str, ...]
     omitted: int
+    file: str
     kept: int
-    traced: tuple[Variable, ...] = ()
 
     @property
     def lines(self) -> int:
         """How many lines the plots hold."""
-        return (len(self.variables) + len(self.traced)) * len(self.shown)
+        return (len(self.drawn) + len(self.traced)) * len(self.shown)
 
-    def plots(self, points: int) -> list[Trace]:
-        """The plots with at most ``points`` points to a line."""
-        words = [s.word for s in self.shown]
-        return [_plot(v, words, points) for v in self.variables]
+    @property
+    def legend(self) -> list[tuple[str, str, int]]:
+        """Each episode's word, how it went, and its seed."""
+        return [(word, _episode_words(e), e.seed) for word, e in self.shown.items()]
 
-    def traced_plots(self, points: int) -> list[Trace]:
-        """Those of what the policy traced."""
-        words = [s.word for s in self.shown]
-        return [_plot(v, words, points) for v in self.traced]
+    @property
+    def table(self) -> Table:
+        """The plots in numbers."""
+        rows = (row for v in (*self.drawn, *self.traced) for row in v.rows([*self.shown]))
+        columns = ("Variable", "Episode", "First", "Smallest", "Largest", "Last")
+        return Table("First, smallest, largest and last value in each episode", columns, (*rows,))
 
 
-def read_traces(folder: RunFolder, name: str, fields: Sequence[FieldColumns]) -> Traces | None:
-    """Traces of a candidate's search episodes; None where they are not on disk or not whole."""
+def _episode_words(episode: Trajectory) -> str:
+    words = f"return {text.number(float(episode.rewards.sum()))}"
+    if episode.success is not None:
+        words += ", success" if episode.success else ", no success"
+    return f"{words}, {text.plural(len(episode.rewards), 'step')}"
+
+
+def read_plots(folder: RunFolder, name: str, header: Mapping[str, Any]) -> Plots | None:
+    """Return plots of a candidate's search episodes; None where they are not on disk or not whole.
+
+    ``header``, the first event of the run, names the fields of an observation.
+    """
     try:
         episodes = folder.read_episodes(name)
     except RunError:
         return None
-    shown = _chosen(episodes)
-    if not shown:
+    if not episodes:
         return None
-    episodes_shown = [s.episode for s in shown]
-    seen, inner = variables(episodes_shown, fields), traced(episodes_shown)
+    ranked = sorted(episodes, key=_score, reverse=True)
+    shown = {"best": ranked[0], "median": ranked[len(ranked) // 2], "worst": ranked[-1]}
+    if len(ranked) < 3:
+        shown = (
+            {"best": ranked[0], "worst": ranked[-1]} if len(ranked) == 2 else {"only": ranked[0]}
+        )
+    chosen = [*shown.values()]
+    size = chosen[0].observations.shape[1]
+    fields = _fields(header, size)
+    seen, inner = variables(chosen, fields), traced(chosen)
     moving = [v for v in seen if not v.constant]
     constants = [f"{v.name} = {v.word(v.lines[0][0])}" for v in [*seen, *inner] if v.constant]
-    drawn = moving[:PLOTS]
-    size = shown[0].episode.observations.shape[1]
-    left_out = size - sum(min(f.stop - f.start, FIELD_LINES) for f in fitting(size, fields))
-    omitted = left_out + len(moving) - len(drawn)
-    own = tuple(v for v in inner if not v.constant)
-    return Traces(shown, tuple(drawn), tuple(constants), omitted, len(episodes), own)
-
-
-def _chosen(episodes: Sequence[Trajectory]) -> tuple[Shown, ...]:
-    ranked = sorted(episodes, key=_score, reverse=True)
-    if len(ranked) < 2:
-        return tuple(Shown("only", e) for e in ranked)
-    best, worst = Shown("best", ranked[0]), Shown("worst", ranked[-1])
-    if len(ranked) == 2:
-        return (best, worst)
-    return (best, Shown("median", ranked[len(ranked) // 2]), worst)
+    left_out = size - sum(min(stop - start, _FIELD_LINES) for _, _, start, stop in fields)
+    return Plots(
+        shown,
+        tuple(moving[:_PLOTS]),
+        tuple(v for v in inner if not v.constant),
+        tuple(constants),
+        left_out + max(len(moving) - _PLOTS, 0),
+        f"candidates/{name}/episodes.npz",
+        len(episodes),
+    )
 
 
 def _score(episode: Trajectory) -> Score:
     return Score(float(episode.rewards.sum()), float(bool(episode.success)))
 
 
-def _plot(variable: Variable, words: Sequence[str], points: int) -> Trace:
-    values = np.concatenate(variable.lines)
-    finite = values[np.isfinite(values)]
-    low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
-    ends = number(low), number(high)
-    if low < high and ends[0] == ends[1]:  # a change too small for four digits
-        ends = f"{low:.7g}", f"{high:.7g}"
-    about = f"from {ends[0]} to {ends[1]}"
-    pairs = list(zip(words, variable.lines, strict=True))
-    drawn, bounds = dict(pairs), spread([low, high])
-    if variable.levels:
-        about = f"from the lowest to the highest {', '.join(variable.levels)}"
-        bounds = (-0.5, len(variable.levels) - 0.5)
-        drawn = {w: line + _APART * i for i, (w, line) in enumerate(pairs)}
-    title = f"{variable.name} over the steps of the episode, {about}"
-    svg = trace(title, drawn, bounds, points, steps=bool(variable.levels))
-    rows = tuple(_row(variable, word, line) for word, line in pairs)
-    return Trace(variable.name, variable.unit, *ends, svg, rows, variable.levels)
+#: Name and unit of an observation field, and its place in the flat vector.
+Field = tuple[str, str, int, int]
 
 
-def _row(variable: Variable, word: str, line: NDArray[np.float64]) -> tuple[str, ...]:
-    """The episode's word, and the line's first, smallest, largest and last value."""
-    known = line[~np.isnan(line)]
-    middle = ("", "")
-    if known.size and not variable.levels:
-        middle = (variable.word(float(known.min())), variable.word(float(known.max())))
-    return (word, variable.word(float(line[0])), *middle, variable.word(float(line[-1])))
+def _fields(header: Mapping[str, Any], size: int) -> list[Field]:
+    """Return the fields of an observation of so many numbers; one of all where they do not fit."""
+    fields: list[Field] = []
+    start = 0
+    for item in header.get("spec", {}).get("observation", ()):
+        stop = start + math.prod(item["shape"])
+        fields.append((item["name"], item["unit"], start, stop))
+        start = stop
+    return fields if fields and start == size else [("observation", "", 0, size)]
+
+
+def variables(episodes: Sequence[Trajectory], fields: Sequence[Field]) -> list[Variable]:
+    """Return the reward, then actions, then the observation field by field."""
+    numbers = [Variable("reward", "", tuple(e.rewards.astype(float) for e in episodes))]
+    actions = [e.actions.reshape(len(e.actions), -1) for e in episodes]
+    count = min(actions[0].shape[1], _FIELD_LINES)
+    for i in range(count):
+        name = "action" if count == 1 else f"action[{i}]"
+        numbers.append(Variable(name, "", tuple(a[:, i].astype(float) for a in actions)))
+    for field, unit, start, stop in fields:
+        for i in range(min(stop - start, _FIELD_LINES)):
+            name = field if stop - start == 1 else f"{field}[{i}]"
+            lines = tuple(e.observations[:, start + i] for e in episodes)
+            numbers.append(Variable(name, unit, lines))
+    return numbers
+
+
+def traced(episodes: Sequence[Trajectory]) -> list[Variable]:
+    """Return what the policy traced of itself, in the order in which it names it.
+
+    A column with any text in it has levels, in the order in which they appear.
+    """
+    found = []
+    for name in dict.fromkeys(name for e in episodes for name in e.trace):
+        columns = [e.trace.get(name, (None,) * len(e.rewards)) for e in episodes]
+        values = [v for column in columns for v in column if v is not None]
+        words = dict.fromkeys(v if isinstance(v, str) else _number(float(v)) for v in values)
+        if not any(isinstance(v, str) for v in values):
+            lines = [np.array(column, dtype=np.float64) for column in columns]  # None becomes NaN
+            found.append(Variable(name, "", tuple(lines)))
+            continue
+        levels = {word: float(place) for place, word in enumerate([*words][:MOST_LEVELS])}
+        lines = [np.array([_level(v, levels) for v in column]) for column in columns]
+        found.append(Variable(name, "", tuple(lines), tuple(levels)))
+    return found
+
+
+def _level(value: float | bool | str | None, levels: Mapping[str, float]) -> float:
+    if value is None:
+        return math.nan
+    return levels.get(value if isinstance(value, str) else _number(float(value)), math.nan)

@@ -1,217 +1,153 @@
-"""What tuning did to policies, ready to show."""
+"""What tuning did to policies: scores over its steps, before and after, constant by constant."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-
-from markupsafe import Markup
+from collections.abc import Iterator
 
 from promptpo.common import text
-from promptpo.common.blocks import Figure
+from promptpo.common.blocks import Block, Cell, Details, Items, Prose, Section, Table, num
 from promptpo.report.chart import bar, marker
-from promptpo.report.code import DiffRow, side_by_side
+from promptpo.report.code import compared
 from promptpo.report.figures import tuning_figures
-from promptpo.report.others import fitting
-from promptpo.report.tables import Cell, Table, blank, without
 from promptpo.store.run import Run
 from promptpo.store.trials import Trial
 from promptpo.tuning import ConstantFound, Standpoint, TuningAccount
-from promptpo.ui.tuning import difference_words
+from promptpo.ui.plain import difference_words
 
 
-@dataclass(frozen=True)
-class ConstantView:
-    """One constant: ``range`` shows where its values lie, ``bar`` how much it matters."""
-
-    name: str
-    line: int
-    before: Cell
-    after: Cell
-    low: str
-    high: str
-    range: Markup
-    share: Cell
-    bar: Markup
-    moved: bool
-    end: str = ""
-
-
-@dataclass(frozen=True)
-class TunedView:
-    """A policy's tuning: ``made`` names what came of it, ``diff`` leads from one to the other."""
-
-    name: str
-    words: str
-    made: str
-    constants: tuple[ConstantView, ...]
-    failures: tuple[tuple[int, str], ...]
-    failed: int
-    diff: tuple[DiffRow, ...] = ()
-    cut: int = 0
-
-    @property
-    def weighed(self) -> bool:
-        """Whether it is known what matters."""
-        return any(c.share.text for c in self.constants)
-
-
-@dataclass(frozen=True)
-class TuningSection:
-    """All of it: ``curves`` by name, the policies at a glance and one by one, and what goes on."""
-
-    curves: tuple[Figure, ...]
-    table: Table | None
-    policies: tuple[TunedView, ...]
-    now: tuple[str, ...]
-
-
-def tuning_section(run: Run, room: int, prefix: str) -> TuningSection | None:
-    """What tuning did to the policies of a run; ``room`` as of ``tuned_views``."""
-    now = tuple(under_way(run))
-    if not run.tuned and not now:
+def tuning_section(run: Run) -> Section | None:
+    """Return what tuning did to the policies of a run; None where it did nothing yet."""
+    under_way = [*_under_way(run)]
+    if not run.tuned and not under_way:
         return None
-    policies = tuple(tuned_views(run, room))
-    return TuningSection(tuple(tuning_figures(run)), outcome_table(run, prefix), policies, now)
+    telling = {name: account for name, account in run.tuned.items() if _is_telling(account)}
+    blocks: list[Block] = [*tuning_figures(run)]
+    if blocks:
+        kept = " In colour: policies whose new values were kept in the end."
+        blocks.append(Prose(
+            "Each step is a judgement: from it on, these values stood, with the 95% interval of"
+            f" what they had played.{kept if len(run.tuned) > 1 else ''}"
+        ))  # fmt: skip
+    going = "; it goes on" if run.status == "running" else ""
+    blocks += [Prose(f"{words}{going}.", "notice") for words in under_way]
+    if run.tuned:
+        blocks.append(outcome_table(run))
+        words = "The difference is the mean over the same episodes ± its standard error. "
+        shown = any(account.difference is not None for account in run.tuned.values())
+        rule = "What is better beyond noise is kept, and plays on as a candidate of its own."
+        blocks.append(Prose(f"{words if shown else ''}{rule}"))
+    for name, account in telling.items():
+        blocks.append(_details(run, name, account, alone=len(telling) == 1))
+    return Section("tuning", "Tuning", tuple(blocks), "tuning")
 
 
-def tuned_views(run: Run, room: int) -> list[TunedView]:
-    """The tunings of which there is anything to tell, in their order.
-
-    The differences of sources may take ``room`` bytes.
-    """
-    each = max(room // (4 * max(len(run.tuned), 1)), 3000)
-    return [_view(run, n, account, each) for n, account in run.tuned.items() if _telling(account)]
-
-
-def _telling(account: TuningAccount) -> bool:
-    """Whether a tuning moved anything, failed in anything, or shows what matters."""
+def _is_telling(account: TuningAccount) -> bool:
+    """Return whether a tuning moved anything, failed in anything, or shows what matters."""
     moved = any(c.before != c.after or c.matters is not None for c in account.constants)
     return moved or bool(account.failures)
 
 
-def _view(run: Run, name: str, account: TuningAccount, room: int) -> TunedView:
-    made, of = _made(run, name, account), run.trials.get(name)
-    diff: tuple[DiffRow, ...] = ()
-    cut = 0
-    if made is not None and of is not None:
-        whole = side_by_side(of.candidate.source or "", made.candidate.source or "")
-        diff = whole[: fitting(whole, room)]
-        cut = len(whole) - len(diff)
-    most = max((c.matters or 0.0 for c in account.constants), default=0.0)
-    order = sorted(account.constants, key=lambda c: (-(c.matters or 0.0), c.line))
-    return TunedView(
-        name,
-        _words(account),
-        made.name if made else "",
-        tuple(_constant(c, most) for c in order),
-        tuple((count, text.gist(why)) for why, count in account.failures),
-        sum(count for _, count in account.failures),
-        diff,
-        cut,
-    )
-
-
-def _made(run: Run, name: str, account: TuningAccount) -> Trial | None:
-    """The latest candidate that came of tuning another one; None where nothing was kept."""
-    found = [
-        t
-        for t in run.policies
-        if t.candidate.kind == "tuned" and t.candidate.parents == (name,) and account.kept
-    ]
-    return found[-1] if found else None
-
-
-def _words(account: TuningAccount) -> str:
-    tried = f"{text.plural(account.samples, 'vector')} of values in {account.steps:,} steps"
-    begun = f", {text.plural(account.restarts, 'restart')}" if account.restarts else ""
-    return f"{text.plural(len(account.constants), 'constant')}, {tried}{begun}"
-
-
-def outcome_table(run: Run, prefix: str) -> Table | None:
-    """Every policy that was tuned: as written, and with the values found; no empty columns."""
-    if not run.tuned:
-        return None
-    rates = any(a.before and a.before.success_rate is not None for a in run.tuned.values())
-    columns = [("Policy", False), ("Steps", True), ("Episodes", True)]
-    for when in ("as written", "tuned"):
-        columns += [(f"Success {when}", True)] if rates else []
-        columns += [(f"Return {when}", True)]
-    columns += [("Difference", True), ("Outcome", False)]
-    rows = tuple(
-        _row(run, name, account, prefix, rates=rates) for name, account in run.tuned.items()
-    )
+def outcome_table(run: Run) -> Table:
+    """Return every policy that was tuned: as written, and with the values found."""
     caption = "As written, and with the values found, on episodes that nothing else has met"
     if all(account.before is None for account in run.tuned.values()):
         caption = "The policies that were tuned"
-    empty = {name for i, (name, _) in enumerate(columns) if not any(row[i].text for row in rows)}
-    return without(Table(caption, tuple(columns), rows), empty)
-
-
-def _row(
-    run: Run, name: str, account: TuningAccount, prefix: str, *, rates: bool
-) -> tuple[Cell, ...]:
-    made = _made(run, name, account)
-    if account.before is None:
-        outcome = Cell("nothing better found", "2")
-    elif account.kept:
-        outcome = Cell(f"kept, as {made.name}" if made else "kept", "0", kind="won")
-    else:
+    columns = ("Policy", "Steps", "Episodes", "Success as written", "Return as written",
+               "Success tuned", "Return tuned", "Difference", "Outcome")  # fmt: skip
+    rows = []
+    for name, account in run.tuned.items():
+        made, difference = _tuned(run, name, account), account.difference
         outcome = Cell("no better beyond noise", "1")
-    difference = account.difference
-    href = f"#{prefix}tuning-{name}" if _telling(account) else ""
-    return (
-        Cell(name, name, href=href, strong=account.kept),
-        Cell(f"{account.steps:,}", account.steps),
-        Cell(f"{account.final}", account.final) if account.final else blank(),
-        *_scores(account.before, rates=rates),
-        *_scores(account.after, rates=rates),
-        blank() if difference is None else Cell(difference_words(account), difference),
-        outcome,
-    )
+        if account.before is None:
+            outcome = Cell("nothing better found", "2")
+        elif account.kept:
+            outcome = Cell(f"kept, as {made.name}" if made else "kept", "0", kind="won")
+        href = f"#tuning-{name}" if _is_telling(account) else ""
+        rows.append((
+            Cell(name, href=href, strong=account.kept),
+            num(account.steps),
+            num(account.final or None),
+            *_scores(account.before),
+            *_scores(account.after),
+            Cell() if difference is None else num(difference, difference_words(account)),
+            outcome,
+        ))  # fmt: skip
+    return Table(caption, columns, tuple(rows)).trimmed()
 
 
-def _scores(standing: Standpoint | None, *, rates: bool) -> list[Cell]:
+def _scores(standing: Standpoint | None) -> tuple[Cell, Cell]:
     if standing is None or standing.mean_return is None:
-        return [blank()] * (2 if rates else 1)
-    mean, rate = standing.mean_return, standing.success_rate
-    found = [Cell(text.number(mean), mean)]
-    if rates:
-        found.insert(0, blank() if rate is None else Cell(f"{rate:.2f}", rate))
-    return found
+        return Cell(), Cell()
+    rate = standing.success_rate
+    return num(rate, "" if rate is None else f"{rate:.2f}"), num(standing.mean_return)
 
 
-def _constant(c: ConstantFound, most: float) -> ConstantView:
-    share = blank() if c.matters is None else Cell(f"{c.matters:.1%}", c.matters)
-    return ConstantView(
-        c.name,
-        c.line,
-        Cell(_number(c.before), c.before),
-        Cell(_number(c.after), c.after),
-        _number(c.low),
-        _number(c.high),
-        _range(c),
+def _tuned(run: Run, name: str, account: TuningAccount) -> Trial | None:
+    """Return the latest candidate that came of tuning another one; None: nothing was kept."""
+    tuned = (t for t in reversed(run.policies) if t.candidate.kind == "tuned" and account.kept)
+    return next((t for t in tuned if t.candidate.parents == (name,)), None)
+
+
+def _details(run: Run, name: str, account: TuningAccount, *, alone: bool) -> Details:
+    blocks: list[Block] = [constants_table(account)]
+    if account.failures:
+        count = text.plural(sum(count for _, count in account.failures), "play")
+        reasons = tuple(
+            f"{count:,} \N{MULTIPLICATION SIGN} {text.gist(why)}" for why, count in account.failures
+        )
+        blocks += [Prose(f"{count} of other values failed:"), Items(reasons)]
+    made, of = _tuned(run, name, account), run.trials.get(name)
+    if made is not None and of is not None:
+        old, new = of.candidate.source or "", made.candidate.source or ""
+        diff = compared(old, new, name, made.name, f"candidates/{made.name}/policy.py")
+        blocks += [diff] if diff else []
+    words = f"{text.plural(account.samples, 'vector')} of values in {account.steps:,} steps"
+    words = f"{text.plural(len(account.constants), 'constant')}, {words}"
+    if account.restarts:
+        words += f", {text.plural(account.restarts, 'restart')}"
+    return Details(f"tuning-{name}", f"Constants of {name}", tuple(blocks), words, open=alone)
+
+
+def constants_table(account: TuningAccount) -> Table:
+    """Return the constants of a policy, what matters most first, with markers of their ranges."""
+    most = max((c.matters or 0.0 for c in account.constants), default=0.0)
+    order = sorted(account.constants, key=lambda c: (-(c.matters or 0.0), c.line))
+    caption = "In the order of the source: vectors were too few to tell what matters"
+    if any(c.matters is not None for c in account.constants):
+        caption = "What matters most comes first: the share of what told vectors of values apart"
+    columns = ("Constant", "Line", "Before", "After", "Matters", "From", "Range", "To", "At")
+    rows = tuple(_constant_row(c, most or 1.0) for c in order)
+    return Table(caption, columns, rows).trimmed()
+
+
+def _constant_row(c: ConstantFound, most: float) -> tuple[Cell, ...]:
+    words = f"{_short(c.low)} to {_short(c.high)}{', by its logarithm' if c.log else ''}"
+    words += f": {_short(c.before)} before, {_short(c.after)} after"
+    share = Cell()
+    if c.matters is not None:
+        percent = f"{c.matters:.1%}"
+        share = num(c.matters, percent, graphic=bar(c.matters / most, percent))
+    ends = {"low": "at its lower end", "high": "at its upper end"}
+    return (
+        Cell(c.name, strong=c.before != c.after, kind="code"),
+        num(c.line),
+        num(c.before, _short(c.before)),
+        num(c.after, _short(c.after)),
         share,
-        Markup("") if c.matters is None else bar(c.matters / (most or 1.0), f"{c.matters:.1%}"),
-        c.before != c.after,
-        {"low": "at its lower end", "high": "at its upper end"}.get(c.at, ""),
+        num(c.low, _short(c.low)),
+        Cell(graphic=marker(_place(c, c.before), _place(c, c.after), words, end=bool(c.at))),
+        num(c.high, _short(c.high)),
+        Cell(ends.get(c.at, ""), kind="end" if c.at else ""),
     )
 
 
-def _number(value: float) -> str:
+def _short(value: float) -> str:
     return text.number(float(f"{value:.4g}"))
 
 
-def _range(c: ConstantFound) -> Markup:
-    """Return the markers of a range: where the value was, where it is."""
-    words = f"{_number(c.low)} to {_number(c.high)}{', by its logarithm' if c.log else ''}"
-    words += f": {_number(c.before)} before, {_number(c.after)} after"
-    return marker(_place(c, c.before), _place(c, c.after), words, end=bool(c.at))
-
-
 def _place(c: ConstantFound, value: float) -> float:
-    """Where a value lies in its range, from 0 to 1."""
+    """Return where a value lies in its range, from 0 to 1."""
     if c.low == c.high:
         return 0.5
     if c.log and c.low > 0:
@@ -219,21 +155,17 @@ def _place(c: ConstantFound, value: float) -> float:
     return (value - c.low) / (c.high - c.low)
 
 
-def under_way(run: Run) -> list[str]:
-    """How far the tunings are that have not ended, in words."""
-    found: dict[str, list[dict[str, object]]] = {}
+def _under_way(run: Run) -> Iterator[str]:
+    """Yield how far the tunings are that have not ended."""
+    plays: dict[str, list[dict[str, object]]] = {}
     for data in run.tunings.values():
         name = f"r{data['key']['round']:02d}_c{data['key']['candidate']:02d}"
-        found.setdefault(name, []).extend(data["runs"])
-    return [
-        words for name, runs in found.items() if (words := _so_far(name, runs, run.tuned.get(name)))
-    ]
-
-
-def _so_far(name: str, runs: Sequence[dict[str, object]], account: TuningAccount | None) -> str:
-    steps = sum(int(str(r["steps"])) for r in runs)
-    if account is not None and steps <= account.steps:
-        return ""
-    failed = sum(r["error"] is not None for r in runs)
-    words = f"{name}: {steps:,} steps so far, {text.plural(len(runs), 'play')} of vectors of values"
-    return words + (f", {failed:,} of which failed" if failed else "")
+        plays.setdefault(name, []).extend(data["runs"])
+    for name, runs in plays.items():
+        steps = sum(int(str(r["steps"])) for r in runs)
+        account = run.tuned.get(name)
+        if account is None or steps > account.steps:
+            failed = sum(r["error"] is not None for r in runs)
+            count = text.plural(len(runs), "play")
+            words = f"{name}: {steps:,} steps so far, {count} of vectors of values"
+            yield words + (f", {failed:,} of which failed" if failed else "")

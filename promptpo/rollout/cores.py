@@ -15,7 +15,7 @@ _held: list[socket.socket] = []
 
 
 def available_cores() -> int:
-    """The cores that this process may use."""
+    """Return the cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

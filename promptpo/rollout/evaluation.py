@@ -1,17 +1,80 @@
-"""Evaluate one policy on many episodes."""
+"""The executor of a run, and what is played with it: policies and behaviours of the task."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from promptpo.common.concurrency import all_of
-from promptpo.rollout.division import joined
-from promptpo.rollout.executor import Executor
-from promptpo.rollout.jobs import UNPLAYED, Baseline, BaselineJob, PlayJob, PlayRun
+from promptpo.errors import SpecError
+from promptpo.rollout.executor import Executor, LocalExecutor
+from promptpo.rollout.jobs import (
+    UNPLAYED,
+    Baseline,
+    BaselineJob,
+    PlayJob,
+    PlayRun,
+    RehearsalJob,
+    Settings,
+    joined,
+)
 from promptpo.types import Rollout, Stream, Trajectory
+
+if TYPE_CHECKING:
+    from promptpo.config import RunConfig
+    from promptpo.spec import EnvSpec
 
 #: Episodes of a behaviour of the task that a worker plays at a time, one after the other.
 _AT_ONCE = 5
+
+
+def open_executor(config: RunConfig, spec: EnvSpec) -> Executor:
+    """Return the executor for the episodes of a run, of ``eval`` and of ``video``.
+
+    Raises UsageError and ClusterError where a Ray cluster is asked for and cannot be had.
+    """
+    settings = worker_settings(config, spec)
+    if not config.on_ray:
+        return LocalExecutor(settings, config.workers)
+    from promptpo.rollout.cluster import RayExecutor
+
+    return RayExecutor(settings, config.workers, config.ray_address or "")
+
+
+@contextlib.contextmanager
+def connected(config: RunConfig) -> Iterator[None]:
+    """Executors that are opened within, one after the other, share a Ray, where it is one."""
+    if not config.on_ray:
+        yield
+        return
+    from promptpo.rollout.cluster import connect
+
+    with contextlib.closing(connect(config.ray_address or "", config.workers)):
+        yield
+
+
+def worker_settings(config: RunConfig, spec: EnvSpec) -> Settings:
+    """Return the settings of a run that the environment processes need."""
+    return Settings(
+        spec=spec.ref,
+        sandbox=config.sandbox,
+        act_timeout=config.act_timeout,
+        episode_timeout=config.episode_timeout,
+        env_timeout=config.env_timeout,
+        policy_seed=config.policy_seed,
+    )
+
+
+async def rehearse(executor: Executor, seeds: tuple[int, ...]) -> None:
+    """Play zero actions, then, if the environment fails, random ones.
+
+    Raises SpecError where it fails under both: then the policies are not to blame.
+    """
+    try:
+        await executor.run(RehearsalJob(seeds, "zero action"))
+    except SpecError:
+        await executor.run(RehearsalJob(seeds, "random"))
 
 
 async def evaluate(

@@ -1,4 +1,4 @@
-"""What an executor is asked and what it answers: plain frozen records, cheap to send.
+"""Jobs of an executor and their answers: plain frozen records, cheap to send.
 
 Both are made on the trusted side and can be pickled, so that they can go to another machine.
 """
@@ -6,7 +6,9 @@ Both are made on the trusted side and can be pickled, so that they can go to ano
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, pairwise
 from typing import Any, Generic, Literal, TypeVar
 
 from promptpo.common.lives import in_lives
@@ -20,7 +22,7 @@ R_co = TypeVar("R_co", covariant=True)
 
 @dataclass(frozen=True)
 class Settings:
-    """What every worker of an executor needs to know. Times are in seconds.
+    """Settings of every worker of an executor. Times are in seconds.
 
     ``env_timeout``: how long one call of the environment may take, or the import of the spec.
 
@@ -37,12 +39,12 @@ class Settings:
 
 
 class Job(Generic[R_co]):
-    """What an executor is asked for; its answer is of the type that the job's class names."""
+    """A request to an executor; its answer is of the type that the job's class names."""
 
 
 @dataclass(frozen=True)
 class TaskInfo:
-    """What a worker found when it opened the environment and the sandbox."""
+    """Facts about a task and the sandbox, from a worker that has opened both."""
 
     observation_size: int
     action: str
@@ -93,7 +95,7 @@ def unplayed(seed: int) -> Episode:
 
 @dataclass(frozen=True)
 class PlayRun:
-    """What became of a PlayJob: every episode is played to its end, or until it fails.
+    """Answer to a PlayJob: every episode is played to its end, or until it fails.
 
     It does not depend on how the job was divided. An error of the program before its first episode
     (it does not compile) leaves all unplayed, and the episodes of a life that has failed.
@@ -119,7 +121,7 @@ class PlayRun:
 
 @dataclass(frozen=True)
 class InstanceRun:
-    """What became of one vector of constants.
+    """Answer to an InstancesJob for one vector of constants.
 
     Attributes:
         results: the episodes that came to an end, in the order of the seeds.
@@ -127,7 +129,7 @@ class InstanceRun:
         error: why this instance failed; None if it did not.
         bound: the mean return that it could have reached at best when it was given up, below the
             bar; None where it was played to the end.
-        pace: the highest mean reward of a few steps in a row (``rollout.contenders.PACE``).
+        pace: the highest mean reward of a few steps in a row (``rollout.playing.PACE``).
     """
 
     results: tuple[Episode, ...] = ()
@@ -175,7 +177,7 @@ class RehearsalJob(Job[None]):
 
     @property
     def words(self) -> str:
-        """What is done, in words."""
+        """The controller, in words."""
         return "random actions" if self.controller == "random" else "zero actions"
 
 
@@ -210,3 +212,87 @@ class SummaryJob(Job[SummaryRun]):
 
     source: str
     episodes: tuple[Trajectory, ...]
+
+
+@dataclass(frozen=True)
+class PrepareJob(Job["PrepareRun"]):
+    """Run ``prepare`` of a program on the recorded episodes in the file ``data``.
+
+    ``seconds`` are of processor time.
+    """
+
+    source: str
+    data: str
+    seconds: float
+
+
+@dataclass(frozen=True)
+class PrepareRun:
+    """Answer to a PrepareJob.
+
+    Attributes:
+        values: what it returned, as ``sandbox`` packs it; empty where it failed.
+        output: what it printed.
+        seconds: processor time.
+        error: why it failed, as its author is told; ``error_kind`` as of a PlayRun.
+    """
+
+    values: bytes = b""
+    output: str = ""
+    seconds: float = 0.0
+    error: str | None = None
+    error_kind: str | None = None
+
+
+#: Episodes at the same time that have their environments whatever these cost, and at most.
+BASE, MOST = 5, 16
+#: Seconds that a step of a lone episode waits for its process, and not one of many.
+_WAIT = 45e-6
+
+
+def best_width(episodes: int, opened: int, opening: float, horizon: int) -> int:
+    """Return how many of so many episodes to play together, for all to be over soonest.
+
+    More at the same time wait less for each other's processes, but need an environment each: w of
+    them take ``w * opening`` seconds, and each of ``episodes * horizon`` steps waits for
+    ``_WAIT / w``. ``opened`` environments are there already.
+    """
+    paying = int(math.sqrt(episodes * horizon * _WAIT / max(opening, 1e-9)))
+    return max(1, min(episodes, MOST, max(BASE, opened, paying)))
+
+
+def divided(job: PlayJob, groups: int) -> list[PlayJob]:
+    """Return the job in so many parts of nearly equal size, in order: at most one a life."""
+    lives = job.lives
+    count = min(groups, len(lives))
+    ends = [len(lives) * n // count for n in range(count + 1)]
+    parts = []
+    start = 0
+    for seeds in (tuple(chain(*lives[a:b])) for a, b in pairwise(ends)):
+        keep = tuple(seed for seed in seeds if seed in job.keep)
+        parts.append(replace(job, seeds=seeds, keep=keep, first=job.first + start))
+        start += len(seeds)
+    return parts
+
+
+def of_instances(job: InstancesJob, workers: int, parts: int | None = None) -> list[InstancesJob]:
+    """Return the job in so many parts, in order; by default enough to keep workers busy."""
+    episodes = len(job.constants) * len(job.seeds)
+    parts = parts or max(workers, min(2 * workers, episodes // (2 * BASE)))
+    parts = min(parts, len(job.constants))
+    ends = [len(job.constants) * n // parts for n in range(parts + 1)]
+    return [replace(job, constants=job.constants[i:j]) for i, j in pairwise(ends)]
+
+
+def joined(runs: Sequence[PlayRun]) -> PlayRun:
+    """Return what became of a job, from what became of its parts, in order."""
+    failed = next((run for run in runs if run.error is not None), PlayRun())
+    return PlayRun(
+        results=tuple(chain.from_iterable(run.results for run in runs)),
+        steps=sum(run.steps for run in runs),
+        clipped=tuple(chain.from_iterable(run.clipped for run in runs)),
+        output="".join(run.output for run in runs),
+        error=failed.error,
+        error_kind=failed.error_kind,
+        episodes=tuple(chain.from_iterable(run.episodes for run in runs)),
+    )

@@ -6,23 +6,218 @@ of an episode depends on its own policy and seed alone, never on which others ar
 
 from __future__ import annotations
 
+import math
 from collections import deque
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import add
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from promptpo.rollout.contenders import Contender, instance_run, run_of
-from promptpo.rollout.episode import Pool, Running
-from promptpo.rollout.jobs import InstanceRun, InstancesJob, PlayJob, PlayRun
+from promptpo.rollout.jobs import UNPLAYED, InstanceRun, InstancesJob, PlayJob, PlayRun, unplayed
 from promptpo.spec.calls import CALL, IDLE, STEP, STEPS, EnvironmentFault, activity
 from promptpo.spec.environment import all_finite
+from promptpo.types import Episode, Trajectory
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     import sandbox
+    from promptpo.spec import Task
+
+
+class Pool(Protocol):
+    """Source of live environments and policies' processes."""
+
+    def take_task(self) -> Task:
+        """Return an environment that is free."""
+        ...
+
+    def give_task(self, task: Task, sound: bool) -> None:
+        """Give an environment back; one that has failed is not used again."""
+        ...
+
+    def open_policy(self) -> sandbox.Policy:
+        """Start a process of the policy."""
+        ...
+
+
+@dataclass
+class Running:
+    """One episode that is played in a task.
+
+    ``number`` is its place among the seeds of the job; ``life`` is how many episodes make a life;
+    ``steps`` are those that were begun, one in which the environment failed included.
+    """
+
+    task: Task
+    number: int
+    seed: int
+    keep: bool
+    life: int
+    observation: NDArray[np.float64] = field(init=False)
+    rewards: list[float] = field(default_factory=list)
+    observations: list[NDArray[np.float64]] = field(default_factory=list)
+    actions: list[NDArray[np.float64]] = field(default_factory=list)
+    trace: Mapping[str, tuple[float | bool | str | None, ...]] = field(default_factory=dict)
+    steps: int = 0
+    total: float = 0.0
+    clipped: int = 0
+    success: bool | None = None
+    terminated: bool = False
+    truncated: bool = False
+    over: bool = False
+
+    def start(self) -> None:
+        """Reset the environment."""
+        self.observation = self.task.reset(self.seed, self.life)
+        if self.keep:
+            self.observations.append(self.observation)
+
+    def step(self, row: NDArray[np.float64], action: object) -> bool:
+        """Take one step; return whether the episode is over.
+
+        ``row`` is the action as the policy gave it, ``action`` as the environment wants it.
+        """
+        if self.keep:
+            self.actions.append(self.task.received(row))
+        self.steps += 1
+        self.observation, reward, terminated, truncated, success = self.task.advance(action)
+        self.total += reward
+        if success is not None:
+            self.success = bool(self.success) or success
+        if terminated or truncated:
+            self._check_end()
+            self.terminated, self.truncated, self.over = terminated, truncated, True
+        self.rewards.append(reward)
+        if self.keep:
+            self.observations.append(self.observation)
+        return self.over
+
+    def _check_end(self) -> None:
+        """Check what no policy gets to see, and what only adds up to something wrong."""
+        self.task.require_finite(self.observation)
+        if not math.isfinite(self.total):
+            problem = f"the rewards of an episode add up to {self.total}"
+            raise EnvironmentFault(self.task.spec.where, problem, "make rewards smaller")
+
+    def trajectory(self) -> Trajectory:
+        """Return the recorded trajectory of an episode that was kept."""
+        return Trajectory(
+            observations=np.stack(self.observations),
+            actions=np.stack(self.actions),
+            rewards=np.array(self.rewards),
+            seed=self.seed,
+            terminated=self.terminated,
+            truncated=self.truncated,
+            success=self.success,
+            trace=self.trace,
+        )
+
+    def result(self, error: str | None = None) -> Episode:
+        """Return how it went, until it ended or failed with ``error``."""
+        if error is None:
+            return Episode(self.seed, self.total, self.steps, self.success)
+        total = reduce(add, self.rewards, 0.0)
+        return Episode(self.seed, total, self.steps, None, error)
+
+
+#: Steps in a row whose rewards make up a pace.
+PACE = 10
+#: Characters of an error that are kept for a vector of constants.
+_MAX_ERROR = 500
+
+
+@dataclass
+class Contender:
+    """Episodes that fail together: those of one life, or of one vector of constants.
+
+    Attributes:
+        lives: their seeds; those of a life follow each other on one policy object.
+        first: the number of the first seed among those of the job.
+        constants: the values at the places of the program.
+        error, error_kind: why it failed.
+        bound: the mean return that it could have reached at best when it was given up.
+        ended: what came of the episodes that came to an end.
+        output: what its policies printed.
+    """
+
+    lives: Sequence[tuple[int, ...]]
+    first: int = 0
+    constants: tuple[float, ...] = ()
+    error: str | None = None
+    error_kind: str | None = None
+    bound: float | None = None
+    ended: list[Running] = field(default_factory=list)
+    failed: list[Running] = field(default_factory=list)
+    output: str = ""
+    rounds: int = 0
+
+    @property
+    def over(self) -> bool:
+        """True where it has failed or was given up."""
+        return self.error is not None or self.bound is not None
+
+    @property
+    def steps(self) -> int:
+        """Environment steps."""
+        return sum(episode.steps for episode in (*self.ended, *self.failed))
+
+    def look(self, job: InstancesJob, playing: Sequence[Running]) -> None:
+        """Give up where even the best pace cannot bring the mean return up to the bar any more."""
+        under_way = [episode for episode in playing if not episode.over]
+        if job.bar is None or self.over or not under_way:
+            return
+        horizon, best = playing[0].task.horizon, max(job.pace, 0.0)
+        total = sum(episode.total for episode in (*self.ended, *playing))
+        total += sum((horizon - episode.steps) * best for episode in under_way)
+        total += (len(job.seeds) - len(self.ended) - len(playing)) * horizon * best
+        if total / len(job.seeds) < job.bar:
+            self.bound = total / len(job.seeds)
+
+
+def pace(rewards: Sequence[float]) -> float:
+    """Return the highest mean reward of ``PACE`` steps in a row, or of a shorter episode's."""
+    if len(rewards) <= PACE:
+        return float(np.mean(rewards)) if rewards else -math.inf
+    sums = np.cumsum(np.concatenate(([0.0], rewards)))
+    return float(np.max(sums[PACE:] - sums[:-PACE])) / PACE
+
+
+def run_of(job: PlayJob, contenders: Sequence[Contender]) -> PlayRun:
+    """Return what became of a PlayJob whose lives the contenders played."""
+    found: dict[int, tuple[Running, Episode]] = {}
+    for contender in contenders:
+        found |= {e.seed: (e, e.result()) for e in contender.ended}
+        error = contender.error or UNPLAYED
+        found |= {e.seed: (e, e.result(error)) for e in contender.failed}
+    failed = next((c for c in contenders if c.error is not None), Contender([]))
+    return PlayRun(
+        results=tuple(found[s][1] if s in found else unplayed(s) for s in job.seeds),
+        steps=sum(contender.steps for contender in contenders),
+        clipped=tuple(found[s][0].clipped if s in found else 0 for s in job.seeds),
+        output="".join(contender.output for contender in contenders),
+        error=failed.error,
+        error_kind=failed.error_kind,
+        episodes=tuple(e.trajectory() for c in contenders for e in c.ended if e.keep),
+    )
+
+
+def instance_run(job: InstancesJob, contender: Contender) -> InstanceRun:
+    """Return what became of one vector of constants."""
+    ended = {episode.seed: episode for episode in contender.ended}
+    error = contender.error
+    paces = [pace(episode.rewards) for episode in (*contender.ended, *contender.failed)]
+    return InstanceRun(
+        results=tuple(ended[seed].result() for seed in job.seeds if seed in ended),
+        steps=contender.steps,
+        error=None if error is None else error[-_MAX_ERROR:],
+        bound=contender.bound,
+        pace=max(paces, default=-math.inf),
+    )
+
 
 #: Steps from one look at who can still win to the next.
 LOOK = 10

@@ -2,31 +2,176 @@
 
 What the spec calls is known at any moment (``promptpo.spec.calls``), and a call that
 stands still for longer than the limit is ended from outside: Python's lock may be held for ever,
-so nothing inside the process can be relied on (``promptpo.rollout.standstill``). What it prints
-comes here through a pipe, which is read as long as it lives (``promptpo.common.aside``).
+so nothing inside the process can be relied on (``Standstill``). What it prints
+comes here through a pipe, which is read as long as it lives (``promptpo.common.foreign``).
 """
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import faulthandler
 import mmap
 import os
 import pickle
 import re
 import select
 import signal
+import sys
 import sysconfig
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from multiprocessing.context import get_spawning_popen
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from promptpo.common.aside import Lines, aside, speaker
-from promptpo.rollout.beginning import CUT, Descriptor, begin, blocked
-from promptpo.rollout.standstill import Standstill
-from promptpo.spec.calls import CALL, CALLS, SIZE, STEPS
+from promptpo.common.foreign import Lines, aside, speaker
+from promptpo.common.terminal import print_to
+from promptpo.errors import PromptPOError, SpecError
+from promptpo.spec.calls import BEGUN, CALL, CALLS, IDLE, SEEN, SIZE, STEPS, activity
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+#: Exit code of a process that cannot use its connection any more.
+CUT = 113
+_PR_SET_PDEATHSIG = 1
+
+
+class Descriptor:
+    """A file descriptor that can be handed to a process that is being started."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+
+    def __reduce__(self) -> tuple[type[int], tuple[int]]:
+        starting: Any = get_spawning_popen()
+        return int, (starting.duplicate_for_child(self._fd),)
+
+
+@contextlib.contextmanager
+def blocked(number: signal.Signals) -> Iterator[None]:
+    """Block a signal: a process that is started here must not die of what a terminal tells us."""
+    old = signal.pthread_sigmask(signal.SIG_BLOCK, {number})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, old)
+
+
+def begin(
+    target: Callable[..., None],
+    connection: Connection,
+    memory: int,
+    printed: int,
+    period: float,
+    args: tuple[object, ...],
+) -> None:
+    """Run ``target`` such that it can be watched: what it prints goes to ``printed``."""
+    for number in (signal.SIGINT, signal.SIGHUP):  # it ends when its parent ends or kills it
+        signal.signal(number, signal.SIG_IGN)
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    print_to(printed)
+    activity.mend = lambda: _mend(printed)
+    activity.share(memory)
+    faulthandler.enable(memory)
+    faulthandler.register(signal.SIGUSR1, memory, all_threads=True)
+    threading.Thread(target=_look, args=(period,), daemon=True).start()
+    try:
+        target(connection, *args)
+    except OSError:  # what a job raises is an answer: this is the connection
+        os._exit(CUT)
+    activity.cells[CALL] = IDLE
+
+
+def _mend(printed: int) -> None:
+    """Open again what an environment has closed: else the next socket would take its number."""
+    for descriptor in (1, 2):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.dup2(printed, descriptor)
+
+
+def _look(period: float) -> None:
+    while True:
+        time.sleep(period)
+        activity.look()
+
+
+#: So many times the limit may pass by the clock, whatever the process was doing.
+GRACE = 10
+
+
+class Standstill:
+    """Looks at the cells of a process from time to time; see ``promptpo.spec.calls``.
+
+    Attributes:
+        seconds: how often to look.
+        waited: seconds without progress, by the clock; without those in which who looks was
+            stopped, or the machine slept.
+        stopped: whether the process had been stopped, by a signal or a debugger, when last seen.
+    """
+
+    def __init__(self, cells: memoryview, pid: int, limit: float) -> None:
+        self.seconds = self.period(limit)
+        self._cells, self._limit = cells, limit
+        self._folder = Path(f"/proc/{pid}")
+        self.start()
+
+    @staticmethod
+    def period(limit: float) -> float:
+        """Seconds between two looks, where so many seconds are allowed."""
+        return min(1.0, limit / 4)
+
+    def start(self) -> None:
+        """Something new begins."""
+        self._seen: tuple[int, ...] = ()
+        self._still = self.waited = 0.0
+        self.stopped = False
+        self._looked, self._no_core = time.monotonic(), self._core_wait()
+
+    def too_long(self) -> bool:
+        """Tell whether the call under way has stood still beyond the limit.
+
+        Time in which the process was stopped, or had no core, does not count against the limit,
+        but against ``GRACE`` times the limit. So does a stop between two calls.
+        """
+        now, no_core = time.monotonic(), self._core_wait()
+        # Who looks may have been stopped, too: then more time has passed than between two looks.
+        passed = min(now - self._looked, 2 * self.seconds)
+        seen = tuple(self._cells[cell] for cell in (CALL, BEGUN, STEPS, SEEN))
+        same = seen == self._seen
+        self.stopped = same and self._is_stopped()
+        if not same or (seen[CALL] == IDLE and not self.stopped):
+            self._still = self.waited = 0.0
+        else:
+            self.waited += passed
+            if not self.stopped:
+                self._still += max(0.0, passed - (no_core - self._no_core))
+        self._seen, self._looked, self._no_core = seen, now, no_core
+        return self.hangs or self.waited >= GRACE * self._limit
+
+    @property
+    def hangs(self) -> bool:
+        """True where the process has used up the limit by its own doing."""
+        return self._still >= self._limit
+
+    def _is_stopped(self) -> bool:
+        with contextlib.suppress(OSError, IndexError):
+            return (self._folder / "stat").read_text().rpartition(")")[2].split()[0] in "Tt"
+        return False
+
+    def _core_wait(self) -> float:
+        """Seconds for which its main thread could have run, but had no core."""
+        with contextlib.suppress(OSError, IndexError, ValueError):
+            return int((self._folder / "schedstat").read_text().split()[1]) / 1e9
+        return 0.0
+
 
 #: Bytes in which a dying or hanging process leaves where it was, in Python.
 _TRACE = 1 << 16
@@ -61,7 +206,7 @@ class Lost(Exception):
 
 
 class _End(NamedTuple):
-    """How a process came to its end; see ``Lost``."""
+    """The end of a process; see ``Lost``."""
 
     call: str
     words: str
@@ -135,7 +280,7 @@ class Watched:
 
     @property
     def alive(self) -> bool:
-        """Whether it can be given something to do."""
+        """True where the process can take a message."""
         return self._exit_code() is None
 
     def send(self, message: object) -> None:
@@ -244,7 +389,7 @@ class Watched:
         self._killed.set()
 
     def _lost(self) -> Lost:
-        """The process has ended, was ended, or cut the connection."""
+        """Return the error for a process that has ended, was ended, or cut the connection."""
         call = CALLS[self._cells[CALL]]
         if self._end is not None:
             self._killed.wait()
@@ -256,7 +401,7 @@ class Watched:
         return Lost(end, self._location(), self._cells[STEPS])
 
     def _location(self) -> str:
-        """Where in the user's own files the process was, if it has left word of it."""
+        """Return where in the user's files the process was, if it has left a trace of it."""
         text = os.pread(self._memory, _TRACE, SIZE).rstrip(b"\0").decode("utf-8", "replace")
         for file, line in re.findall(r'File "([^"\n]+)", line (\d+)', text):
             if not file.startswith(("<", *_NOT_THEIRS)) and "site-packages" not in file:
@@ -276,7 +421,7 @@ def _during(call: str) -> str:
 
 
 def _explain_exit(call: str, code: int | None) -> _End:
-    """How a process ended."""
+    """Return the end of a process with an exit code."""
     if code in (None, CUT):
         return _End(call, "the process lost its connection (did it close its files?)")
     if code >= 0:
@@ -297,3 +442,41 @@ def _shared_memory() -> int:
     os.ftruncate(memory, SIZE + _TRACE)
     os.lseek(memory, SIZE, os.SEEK_SET)  # where traces are written
     return memory
+
+
+T = TypeVar("T")
+
+
+def apart(spec: str, limit: float, function: Callable[..., T], *args: object) -> T:
+    """Call a function of a module in a process of its own; return or raise what it does.
+
+    Raises SpecError where the process ends before that, or a call of the environment of ``spec``
+    takes longer than ``limit`` seconds.
+    """
+    process = Watched(_answer, function, args, limit=limit, spec=spec)
+    try:
+        kind, answer = process.receive()
+    except Lost as lost:
+        raise SpecError(f"{spec}: {lost.words}{lost.location}") from None
+    finally:
+        process.close()
+    if kind == "raised":
+        raise answer
+    result: T = answer
+    return result
+
+
+def _answer(connection: Connection, function: Callable[..., Any], args: tuple[object, ...]) -> None:
+    try:
+        answer: tuple[str, object] = ("done", function(*args))
+    except BaseException as error:
+        answer = ("raised", portable(error))
+    connection.send(answer)
+
+
+def portable(error: BaseException) -> Exception:
+    """Return an exception that another process can raise; a bug's traceback goes with it."""
+    if isinstance(error, PromptPOError):
+        return error
+    trace = "".join(traceback.format_exception(error))
+    return RuntimeError(f"in an environment process: {error!r}\n{trace}")

@@ -1,4 +1,4 @@
-"""What runs inside an environment process: live environments, and a sandbox for the policies.
+"""The inside of an environment process: live environments, and a sandbox for the policies.
 
 The process is trusted; the policy is not, and lives in a process of its own behind ``sandbox``.
 """
@@ -7,16 +7,24 @@ from __future__ import annotations
 
 import hashlib
 import math
+import os
+import queue
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
 
 from promptpo.common import bounds
-from promptpo.policies import CoverageRun
-from promptpo.rollout.action_space import actions_of
-from promptpo.rollout.division import BASE, MOST, best_width
+from promptpo.common.lives import in_lives
+from promptpo.errors import IsolationError
+from promptpo.policies import Actions, CoverageRun
+from promptpo.rollout.cores import claim_core
 from promptpo.rollout.jobs import (
+    BASE,
+    MOST,
     BaselineJob,
     CoverageJob,
     DescribeJob,
@@ -25,26 +33,89 @@ from promptpo.rollout.jobs import (
     Job,
     PlayJob,
     PlayRun,
+    PrepareJob,
+    PrepareRun,
     RehearsalJob,
     Settings,
     SummaryJob,
     TaskInfo,
+    best_width,
 )
 from promptpo.rollout.playing import play, play_instances
-from promptpo.rollout.preparing import PrepareJob, PrepareRun, prepared
-from promptpo.rollout.steady import steadily
-from promptpo.spec.calls import activity
-from promptpo.types import SummaryRun
+from promptpo.rollout.watched import CUT, portable
+from promptpo.spec.baselines import MEASURED, play_episode
+from promptpo.spec.calls import CALL, IDLE, EnvironmentFault, activity
+from promptpo.types import Episode, SummaryRun
 
 if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
     import sandbox
     from promptpo.spec import EnvSpec, Task
 
+T = TypeVar("T")
 #: How many jobs of instances an environment is opened for, at the least.
 _SERVES = 100
-
 #: Seconds that an act with one of many vectors of constants may take, at the least.
 _LEAST = 0.1
+#: How much longer than usual a policy may take while its lines are counted.
+_SLOWER = 20
+#: How often a job is begun at most: when the sandbox fails, and when something outside kills or
+#: stops the program's process.
+_TRIES, _DISTURBED = 3, 2
+
+
+def steadily(job: Callable[[], T], disturbed: Callable[[T], bool] = lambda _: False) -> T:
+    """Do a job, from its beginning again where the program is not at fault.
+
+    A sandbox that fails again and again ends the run, which can be resumed, and never the program:
+    no program should be able to bring that about, so if one does, somebody has to look before
+    anything else is run.
+
+    Args:
+        job: what is done.
+        disturbed: whether its result says the same as ``sandbox.Disturbed``.
+
+    Raises:
+        IsolationError: the sandbox does not work, or not as strictly as asked.
+        sandbox.ProgramError: the program failed.
+        sandbox.Disturbed: something outside ended its process, for the second time.
+    """
+    import sandbox
+
+    failures = disturbances = 0
+    while True:
+        try:
+            result = job()
+            disturbances += 1
+            if disturbances == _DISTURBED or not disturbed(result):
+                return result
+        except sandbox.Disturbed:
+            disturbances += 1
+            if disturbances == _DISTURBED:
+                raise
+        except sandbox.SandboxFailed as e:
+            failures += 1
+            if failures == _TRIES:
+                raise IsolationError(
+                    f"the sandbox failed {failures} times in a row: {e.message};"
+                    " resume when it is clear why"
+                ) from None
+        except sandbox.IsolationUnavailable as e:
+            raise IsolationError(str(e)) from None
+
+
+def actions_of(task: Task) -> Actions:
+    """Return the action space of a task as plain numbers."""
+    import sandbox
+
+    space = task.action
+    if isinstance(space, sandbox.Discrete):
+        return Actions((), counts=(space.n,), starts=(space.start,))
+    if isinstance(space, sandbox.MultiDiscrete):
+        return Actions((space.size,), counts=space.nvec, starts=space.start)
+    low, high = (task.received(np.full(space.size, end)) for end in (-np.inf, np.inf))
+    return Actions(space.shape, tuple(low.tolist()), tuple(high.tolist()))
 
 
 @dataclass
@@ -59,7 +130,7 @@ class Worker:
     _opening: float = math.inf
 
     def do(self, job: Job[Any]) -> Any:  # noqa: ANN401 - what the job's class names
-        """What a job asks for."""
+        """Return the answer to a job."""
         return _DOES[type(job)](self, job)
 
     @property
@@ -95,7 +166,7 @@ class Worker:
 
     @property
     def interface(self) -> sandbox.Interface:
-        """What crosses between this task and its policies."""
+        """The interface between this task and its policies."""
         import sandbox
         from promptpo.spec import standalone_source
 
@@ -107,7 +178,7 @@ class Worker:
         )
 
     def limits(self, episodes: int) -> sandbox.Limits:
-        """The time limits of the run for so many episodes; the other limits are the sandbox's."""
+        """Return the limits for so many episodes: times are the run's, the others the sandbox's."""
         import sandbox
 
         return sandbox.Limits(
@@ -179,21 +250,42 @@ class Worker:
         return _Pool(self, program)
 
     def rehearse(self, job: RehearsalJob, steps: int | None = None) -> None:
-        """Play without a policy, whole episodes or so many ``steps`` of them."""
-        from promptpo.rollout import baselines
+        """Play whole episodes without a policy, or so many ``steps`` of them.
 
-        baselines.rehearse(self.open_tasks(1)[0], job, steps)
+        Raises EnvironmentFault where the environment fails.
+        """
+        (task,) = self.open_tasks(1)
+        for seed in job.seeds:
+            try:
+                task.reset(seed)
+                choose = MEASURED[job.controller](task, seed)
+                over, left = False, steps if steps is not None else task.horizon
+                while left and not over:
+                    row = np.asarray(choose(task.raw), dtype=np.float64).reshape(-1)
+                    flat, _, terminated, truncated, _ = task.step(row)
+                    task.require_finite(flat)
+                    over, left = terminated or truncated, left - 1
+            except EnvironmentFault as fault:
+                moment = f"at step {task.steps}" if task.steps else "in the reset"
+                place = f"{moment} of seed {seed}, with {job.words}"
+                raise fault.at(place) from fault
 
     def play_baseline(self, job: BaselineJob) -> PlayRun:
-        """Play whole episodes with a behaviour of the task."""
-        from promptpo.rollout import baselines
+        """Play whole episodes with a behaviour of the task.
 
-        return baselines.play(self.open_tasks(1)[0], job)
+        Raises SpecError where the environment or the expert fails.
+        """
+        (task,) = self.open_tasks(1)
+        controller = MEASURED[job.controller]
+        results = tuple(
+            Episode(seed, *play_episode(task, controller, seed, job.life)) for seed in job.seeds
+        )
+        return PlayRun(results, steps=sum(episode.length for episode in results))
 
     def _made(self, source: str) -> tuple[tuple[str, ...], bytes]:
-        """What a program may import besides, and what hides the episodes' seeds from it.
+        """Return the extra imports of a program, and the key that hides episodes' seeds from it.
 
-        The latter is the run's, without one the program's own text.
+        The key follows from the run's policy seed, without one from the program's own text.
         """
         seed = self.settings.policy_seed
         text = source if seed is None else str(seed)
@@ -202,25 +294,54 @@ class Worker:
     def count_lines(self, job: CoverageJob) -> CoverageRun:
         """Feed episodes to a policy whose lines are counted; one that fails is a result."""
         import sandbox
-        from promptpo.rollout.counting import counted
 
-        made = self._made(job.source)
+        limits = self.limits(_SLOWER * len(job.episodes))
+        limits = replace(
+            limits,
+            act_seconds=_SLOWER * limits.act_seconds,
+            init_seconds=_SLOWER * limits.init_seconds,
+        )
+        program = sandbox.Program(
+            job.source,
+            self.interface,
+            limits,
+            *self._made(job.source),
+            job.prepared,
+            role="counting",
+        )
 
-        def open_policy(limits: sandbox.Limits) -> sandbox.Policy:
-            program = sandbox.Program(
-                job.source, self.interface, limits, *made, job.prepared, role="counting"
-            )
-            return self.host.open(program)
+        def count() -> CoverageRun:
+            with self.host.open(program) as policy:
+                for life in in_lives(job.episodes, job.life, lambda episode: episode.seed):
+                    for number, episode in enumerate(life):
+                        policy.begin(episode.seed, fresh=not number)
+                        for row in episode.observations[:-1]:
+                            policy.act(row)
+                steps = sum(len(episode.rewards) for episode in job.episodes)
+                return CoverageRun(policy.line_hits(), steps)
 
-        return counted(job, self.limits(len(job.episodes)), open_policy)
+        try:
+            return steadily(count)
+        except (sandbox.ProgramError, sandbox.Disturbed) as e:
+            return CoverageRun(error=e.message)
 
     def prepare(self, job: PrepareJob) -> PrepareRun:
-        """Run a program's ``prepare``; one that fails is a result, never an exception."""
+        """Run a program's ``prepare`` in a process of its own; one that fails is a result."""
+        import sandbox
+
         limits = replace(self.limits(1), prepare_seconds=job.seconds)
         made = self._made(job.source)
-        return prepared(
-            job, lambda data: self.host.prepare(job.source, data, self.interface, limits, *made)
-        )
+        data = os.open(job.data, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            done = steadily(
+                lambda: self.host.prepare(job.source, data, self.interface, limits, *made)
+            )
+        except (sandbox.ProgramError, sandbox.Disturbed) as e:
+            printed, seconds = getattr(e, "output", ""), getattr(e, "seconds", 0.0)
+            return PrepareRun(output=printed, seconds=seconds, error=e.message, error_kind=e.kind)
+        finally:
+            os.close(data)
+        return PrepareRun(done.values, done.output, done.seconds)
 
     def summarize(self, job: SummaryJob) -> SummaryRun:
         """One text per episode from a Feedback class."""
@@ -291,3 +412,35 @@ _DOES: Mapping[type[Job[Any]], Callable[[Worker, Any], Any]] = {
     InstancesJob: Worker.play_instances,
     PrepareJob: Worker.prepare,
 }
+
+
+def serve(connection: Connection, settings: Settings, own_core: bool) -> None:
+    """Answer the jobs that come, as ("done", answer) or ("raised", exception), until the end.
+
+    ``own_core``: keep to a core of its own where one is free.
+    """
+    jobs: queue.SimpleQueue[Job[Any]] = queue.SimpleQueue()
+    threading.Thread(target=_receive, args=(connection, jobs), daemon=True).start()
+    if own_core:
+        claim_core()
+    worker = Worker(settings)
+    while True:
+        job = jobs.get()
+        activity.mend()
+        try:
+            answer: tuple[str, object] = ("done", worker.do(job))
+        except BaseException as error:
+            answer = ("raised", portable(error))
+        activity.cells[CALL] = IDLE
+        connection.send(answer)
+
+
+def _receive(connection: Connection, jobs: queue.SimpleQueue[Job[Any]]) -> None:
+    """Take jobs in; the process ends when the other end is closed, however that comes."""
+    while True:
+        try:
+            jobs.put(connection.recv())
+        except EOFError:
+            os._exit(0)
+        except OSError:
+            os._exit(CUT)

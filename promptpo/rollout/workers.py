@@ -8,9 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from promptpo.common.aside import speaker
+from promptpo.common.foreign import speaker
 from promptpo.errors import PromptPOError, SpecError
-from promptpo.rollout.division import of_instances
 from promptpo.rollout.jobs import (
     DescribeJob,
     InstanceRun,
@@ -21,10 +20,11 @@ from promptpo.rollout.jobs import (
     RehearsalJob,
     Settings,
     TaskInfo,
+    of_instances,
     unplayed,
 )
-from promptpo.rollout.serving import serve
 from promptpo.rollout.watched import HUNG, Lost, Watched, say_aside
+from promptpo.rollout.worker import serve
 
 
 class Workers:
@@ -67,7 +67,7 @@ class Workers:
         self._verdict: SpecError | bool | None = None
 
     def answer(self, job: Job[Any]) -> Any:  # noqa: ANN401 - what the job's class names
-        """What comes of a job, in any thread. Raises SpecError and what else a worker raises."""
+        """Return the answer to a job, in any thread. Raises what a worker raises, and SpecError."""
         if isinstance(job, DescribeJob):
             return self._describe(job)
         if isinstance(job, PlayJob):
@@ -80,12 +80,12 @@ class Workers:
 
     def _describe(self, job: DescribeJob) -> TaskInfo:
         try:
-            found: TaskInfo = self._answer(job)
+            info: TaskInfo = self._answer(job)
         except Lost as lost:
             if not lost.killed:
                 raise self._spec_error(lost) from None
-            found = self._repeated(job)
-        return found
+            info = self._repeated(job)
+        return info
 
     def _play(self, job: PlayJob) -> PlayRun:
         run = PlayRun()
@@ -114,23 +114,23 @@ class Workers:
         In halves, or where a call hung one by one.
         """
         try:
-            found: tuple[InstanceRun, ...] = self._answer(job)
+            runs: tuple[InstanceRun, ...] = self._answer(job)
         except Lost as lost:
-            known = lost.hung and self._hangs_without(job.seeds)
+            blameless = lost.hung and self._hangs_without(job.seeds)
             if len(job.constants) > 1:
                 parts = of_instances(job, 1, parts=len(job.constants) if lost.hung else 2)
                 self._tell_again(lost, f"in {len(parts)} parts")
                 if lost.hung:
                     return self._one_by_one(parts)
                 return tuple(chain.from_iterable(map(self._play_instances, parts)))
-            if known:
+            if blameless:
                 return _failed(lost)
             self._tell_again(lost)
-            found = self._play_one(job)
-        return found
+            runs = self._play_one(job)
+        return runs
 
     def _one_by_one(self, parts: Sequence[InstancesJob]) -> tuple[InstanceRun, ...]:
-        """Each alone, until a call has hung under two: then nothing more is tried."""
+        """Play each alone, until a call has hung under two: then nothing more is tried."""
         runs: list[InstanceRun] = []
         for part in parts:
             hung = [run for run in runs if HUNG in (run.error or "")]
@@ -141,13 +141,13 @@ class Workers:
     def _play_one(self, job: InstancesJob) -> tuple[InstanceRun, ...]:
         """One instance, in a worker that has done nothing before; it is not tried again."""
         try:
-            found: tuple[InstanceRun, ...] = self._answer(job, fresh=True)
+            runs: tuple[InstanceRun, ...] = self._answer(job, fresh=True)
         except Lost as lost:
             return _failed(lost)
-        return found
+        return runs
 
     def _hangs_without(self, seeds: tuple[int, ...]) -> bool:
-        """Whether a call hangs without a policy, too, under zero actions; asked once.
+        """Tell whether a call hangs without a policy, too, under zero actions; tried once.
 
         Raises SpecError where it does so under random ones as well: then no policy is to blame.
         """
@@ -204,7 +204,7 @@ class Workers:
         return SpecError(f"{self._label}: {lost.words}{when}{lost.location}")
 
     def _repeated(self, job: Job[Any]) -> Any:  # noqa: ANN401 - what the job's class names
-        """The answer of the first worker that lives to give it, of two."""
+        """Return the answer of the first worker that lives to give it, of two."""
         try:
             return self._answer(job)
         except Lost as first:
@@ -218,7 +218,7 @@ class Workers:
                 ) from None
 
     def _answer(self, job: Job[Any], *, fresh: bool = False) -> Any:  # noqa: ANN401
-        """What a worker answers; ``fresh``: one that has done nothing before. Raises Lost."""
+        """Return a worker's answer; ``fresh``: of one that has done nothing before. Raises Lost."""
         member = self._take(fresh=fresh)
         keep = False
         try:

@@ -1,14 +1,18 @@
-"""What follows every search, whatever its method: selection among finalists, held-out test."""
+"""The phases after every search: selection among finalists, held-out test; and their forecast."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from promptpo.common.concurrency import all_of
+from promptpo.config import RunConfig
+from promptpo.methods import Demand, find_method
 from promptpo.racing import paired, undecided
 from promptpo.rollout.seeds import episode_seeds
 from promptpo.run.playing import Play
 from promptpo.run.services import RunServices
+from promptpo.spec import load_spec
 from promptpo.store.codec import score_data
 from promptpo.types import Candidate, Rollout, best_of
 
@@ -20,7 +24,7 @@ _ON = 3
 
 
 async def select(services: RunServices, finalists: Sequence[Candidate]) -> Candidate | None:
-    """The best of the finalists on episodes that none has seen; None where there is none.
+    """Return the best of the finalists on selection episodes; None where there is none.
 
     Those that cannot be told from the best play more of them, as far as the settings allow.
     """
@@ -45,7 +49,7 @@ async def select(services: RunServices, finalists: Sequence[Candidate]) -> Candi
 
 
 async def _raced(services: RunServices, finalists: Sequence[Candidate]) -> dict[str, Rollout]:
-    """What each has played, by name, until they are told apart or nothing more is allowed."""
+    """Return each finalist's rollout by name, once they are told apart or no more are allowed."""
     first, most = services.config.selection
     seeds = episode_seeds(services.config.seed, "selection", most, life=services.config.life)
     named, runs = {c.name: c for c in finalists}, dict[str, Rollout]()
@@ -66,7 +70,7 @@ async def _raced(services: RunServices, finalists: Sequence[Candidate]) -> dict[
 
 
 def chosen(finalists: Sequence[Candidate], runs: Mapping[str, Rollout]) -> Candidate:
-    """The finalist with the highest lower bound of success, of those it does not beat the best.
+    """Return the finalist with the highest lower bound of success, or the best of its equals.
 
     The bound is Wilson's. Those that cannot be told from it by success are told by mean return;
     where the task defines no success, that decides alone.
@@ -84,23 +88,25 @@ def chosen(finalists: Sequence[Candidate], runs: Mapping[str, Rollout]) -> Candi
 
 
 def _surely(run: Rollout) -> float:
-    """The lower bound of the success rate; 0 where the task defines none."""
+    """Return the lower bound of the success rate; 0 where the task defines none."""
     interval = run.success_interval
     return interval.low if interval else 0.0
 
 
 def _beats(a: Rollout, b: Rollout) -> bool:
-    """Whether one succeeds more often than another beyond noise, or was played on after it."""
+    """Return whether one succeeds more often than another beyond noise, or played on after it."""
     if not a.successes or a.successes[0] is None:
         return False
     if len(b.whole) < len(a.whole):
         return True
-    told = paired(a, b)
-    return told is not None and told.successes is not None and told.successes.sign > 0
+    difference = paired(a, b)
+    if difference is None or difference.successes is None:
+        return False
+    return difference.successes.sign > 0
 
 
 async def test(services: RunServices, candidate: Candidate) -> Rollout | None:
-    """The held-out episodes of the winner; None where the run asks for none."""
+    """Play the held-out episodes of the winner; None where the run asks for none."""
     config, player = services.config, services.player
     if not config.test_episodes or candidate.source is None:
         return None
@@ -113,8 +119,41 @@ async def test(services: RunServices, candidate: Candidate) -> Rollout | None:
 
 
 def unique(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Candidates that are the same policy only once, the earliest kept."""
+    """Return the candidates without those that are the same policy as an earlier one."""
     seen: dict[object, Candidate] = {}
     for candidate in candidates:
         seen.setdefault(candidate.identity, candidate)
     return list(seen.values())
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """The demand of a run before it starts (``--dry-run``); steps are the most there can be.
+
+    ``search`` is None where the method does not say what it will ask for. Tokens are rough: four
+    characters a token, prompts that grow up to the history's budget.
+    """
+
+    search: Demand | None
+    selection_steps: int
+    test_steps: int
+
+    @property
+    def steps(self) -> int:
+        """Environment steps of the whole run."""
+        search = self.search.search_steps if self.search else 0
+        return search + self.selection_steps + self.test_steps
+
+
+def forecast(config: RunConfig) -> Forecast:
+    """Return the demand of a run with these settings. Raises SpecError."""
+    spec = load_spec(config.spec, published=config.published_prompt, limit=config.env_timeout)
+    config = config.for_spec(spec)
+    demand = find_method(config.method).forecast(spec, config)
+    count = demand.finalists if demand else config.rounds
+    finalists = count if count > 1 else 0
+    return Forecast(
+        search=demand,
+        selection_steps=finalists * config.selection[1] * spec.horizon,
+        test_steps=config.held_out * spec.horizon,
+    )

@@ -12,22 +12,20 @@ from promptpo.common.concurrency import all_of
 from promptpo.config import RunConfig
 from promptpo.errors import LimitReached
 from promptpo.export.learned import BESIDE
-from promptpo.export.policy_module import best_policy_files
-from promptpo.llm import ReplyMissing
+from promptpo.export.policy_module import BestPolicy
 from promptpo.llm.extraction import ReplyRejected, answer_text, policy_source
 from promptpo.llm.messages import LanguageModel, Message, Reply, Request, as_data, prompt_hash
-from promptpo.llm.recording import reply_event
+from promptpo.llm.recording import ReplyMissing, reply_event
 from promptpo.policies import CoverageRun, Program
 from promptpo.policies.constants import Tunable
 from promptpo.rollout.executor import Executor
 from promptpo.rollout.jobs import CoverageJob, SummaryJob, TaskInfo
 from promptpo.rollout.seeds import episode_seeds
 from promptpo.rollout.summary import built_in_summary
-from promptpo.run.limits import Ledger, check_optimum
-from promptpo.run.playing import NO_MARK, Play, Player
+from promptpo.run.limits import Ledger, RunAllowance, check_optimum
+from promptpo.run.playing import NO_MARK, Play, RunPlayer
 from promptpo.run.preparing import Preparer
-from promptpo.run.spending import Allowance
-from promptpo.run.tuning import Tuning
+from promptpo.run.tuning import RunTuning
 from promptpo.spec import EnvSpec
 from promptpo.store.codec import digest, encode, score_data
 from promptpo.store.folder import RunFolder
@@ -68,7 +66,7 @@ class RunServices:
     def __post_init__(self) -> None:
         self.run = self.journal.run
         self.report = self.journal.tell
-        self.player = Player(self.executor, self.journal, self.ledger, self.folder, self.config)
+        self.player = RunPlayer(self.executor, self.journal, self.ledger, self.folder, self.config)
         self.preparer = Preparer(self.player, self.spec)
 
     async def ask(
@@ -88,7 +86,7 @@ class RunServices:
             self.folder.restore_call(key, messages, recorded.reply.text)
             self._count(recorded.reply, new=False)
             return recorded.reply
-        allowance = Allowance(ledger.spending, key, messages, ledger.check, journal.append)
+        allowance = RunAllowance(ledger.spending, key, messages, ledger.check, journal.append)
         request = Request(key, tuple(messages), allowance)
         try:
             journal.check_allowed(key)
@@ -139,7 +137,7 @@ class RunServices:
                 self.ledger.count_reading(readable=True)
 
     def seeds(self, first: int, count: int) -> tuple[int, ...]:
-        """Search seeds number ``first`` and those after it."""
+        """Return search seeds number ``first`` and those after it."""
         return episode_seeds(self.config.seed, "search", count, first, life=self.config.life)
 
     async def play(
@@ -151,7 +149,7 @@ class RunServices:
         constants: Sequence[Sequence[float]] = ((),),
         keep: bool = True,
     ) -> list[Rollout]:
-        """Search episodes of the program with each vector of constants, within the budget."""
+        """Play search episodes of the program with each vector of constants, within the budget."""
         seeds = tuple(seeds)
         plays = [Play(program.source(v), "search", seeds, program.prepared) for v in constants]
         new = {p.source: k for p, k in zip(plays, keys, strict=True) if self.player.is_new(p)}
@@ -159,7 +157,7 @@ class RunServices:
         reserved: dict[str, int] = {}
 
         async def played(play: Play, key: Key) -> Rollout:
-            """A rollout, whose steps count from now on in place of those reserved for it."""
+            """Return a rollout, whose steps count from now on in place of those reserved for it."""
             run = await self.player.play(play, key, kept)
             self.ledger.release_steps(reserved.pop(play.source, 0))
             return run
@@ -174,25 +172,25 @@ class RunServices:
             self.ledger.release_steps(sum(reserved.values()))
 
     async def prepare(self, candidate: Candidate) -> Candidate:
-        """The candidate with what came of its ``prepare``, where it has one."""
+        """Return the candidate with the result of its ``prepare``, where it has one."""
         return await self.preparer.prepare(candidate)
 
     async def episodes(self, of: Candidate, seeds: Sequence[int] | None = None) -> list[Trajectory]:
-        """The trajectories of a candidate's search episodes of these seeds."""
+        """Return the trajectories of a candidate's search episodes of these seeds."""
         assert of.source is not None and of.rollout is not None  # noqa: S101 - it has played
         wanted = of.rollout.seeds if seeds is None else tuple(seeds)
-        found: dict[int, Trajectory] = {}
+        by_seed: dict[int, Trajectory] = {}
         for part in (of.rollout, *of.later):
-            here = [seed for seed in part.seeds if seed in wanted and seed not in found]
+            here = [seed for seed in part.seeds if seed in wanted and seed not in by_seed]
             if here:
                 play = Play.of(of, "search", part.seeds)
-                found |= {e.seed: e for e in await self.player.trajectories(play, of.key, here)}
-        return [found[seed] for seed in wanted]
+                by_seed |= {e.seed: e for e in await self.player.trajectories(play, of.key, here)}
+        return [by_seed[seed] for seed in wanted]
 
     async def summarize(
         self, of: Candidate, feedback: str | None, seeds: Sequence[int] | None = None
     ) -> SummaryRun:
-        """Texts on a candidate's search episodes."""
+        """Describe a candidate's search episodes in texts."""
         by = "built-in" if feedback is None else "model"
         first = of.rollout.seeds if of.rollout else ()
         played = first if seeds is None else tuple(seeds)
@@ -220,7 +218,7 @@ class RunServices:
         return run
 
     async def coverage(self, of: Candidate, seeds: Sequence[int] | None = None) -> CoverageRun:
-        """In how many steps of a candidate's search episodes each of its lines ran."""
+        """Count in how many steps of a candidate's search episodes each of its lines ran."""
         assert of.source is not None and of.rollout is not None  # noqa: S101 - it has played
         played = (of.rollout.seeds if seeds is None else tuple(seeds))[:_COUNTED]
         content = digest("coverage", of.identity, played, NO_MARK, self.player.lived)
@@ -241,9 +239,9 @@ class RunServices:
             )
         return run
 
-    def tuning(self, of: Candidate, tunable: Tunable) -> Tuning:
-        """A candidate's constants, to be tuned; nothing is played yet."""
-        return Tuning(self.player, self.spec.horizon, of, tunable)
+    def tuning(self, of: Candidate, tunable: Tunable) -> RunTuning:
+        """Return a tuning of a candidate's constants; nothing is played yet."""
+        return RunTuning(self.player, self.spec.horizon, of, tunable)
 
     @property
     def tuning_left(self) -> int:
@@ -251,7 +249,7 @@ class RunServices:
         return self.ledger.tuning_left
 
     async def open_round(self, rounds: Sequence[Round], guests: Sequence[Key] = ()) -> int:
-        """How many candidates the next round may have; one that has begun is seen through."""
+        """Return how many candidates the next round may have; a begun round keeps its own."""
         self.rounds = tuple(rounds)
         self.ledger.check_progress(rounds)
         if self.config.early_stop and rounds:
@@ -264,7 +262,7 @@ class RunServices:
         return self.ledger.open_round(number, begun, guests)
 
     def record(self, fact: Candidate | Round | MethodTable) -> None:
-        """Write down what has become of something, in the log and where people look."""
+        """Record a candidate, a round or a table, in the log and in readable files."""
         if isinstance(fact, MethodTable):
             self.journal.write("table", **encode(fact))
             return
@@ -309,10 +307,10 @@ class RunServices:
         """
         if test is None and self.run.tested is not None:
             return
-        files = best_policy_files(
+        files = BestPolicy(
             self.spec, candidate, test, self.folder.path.name,
             model=self.config.model or "", learned=self.preparer.learned(candidate),
-        )  # fmt: skip
+        ).files  # fmt: skip
         beside = f"best/{BESIDE}"
         for name, content in files.items():
             self.folder.write(self.folder.path / name, content)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo import config
 from promptpo.common.files import NotText, read_text
-from promptpo.common.values import shown, unknown_name
+from promptpo.common.plaintext import shown, unknown_name
 from promptpo.config import PRESETS, PlaySettings, RunConfig, Setting, flat
 from promptpo.errors import ModelError, RunError, UsageError
 from promptpo.methods import (
@@ -135,8 +135,9 @@ def configure(*layers: Mapping[str, Any], needs_model: bool = True) -> RunConfig
     SpecError or ModelError; without ``needs_model``, or with a method that asks none, the model
     may stay None.
     """
-    from promptpo.llm import RecordingHeader, default_model, load_header
-    from promptpo.llm.settings import BUILTIN
+    from promptpo.llm import NO_RECORDING, default_model
+    from promptpo.llm.messages import BUILTIN
+    from promptpo.llm.recording import RecordingHeader, load_header
     from promptpo.spec import load_spec
 
     first = build(*layers)
@@ -154,6 +155,8 @@ def configure(*layers: Mapping[str, Any], needs_model: bool = True) -> RunConfig
             raise
         return build(*layers, below={"target": spec.target})
     recording = recording_path(model, spec.name, first.method)
+    if model == "recorded" and recording is None:
+        raise ModelError(NO_RECORDING)
     header = load_header(recording) if recording else None
     recorded = (header or RecordingHeader({})).settings if recording else {}
     below = {"target": spec.target} | without_removed(flat(recorded))
@@ -172,7 +175,7 @@ def configure(*layers: Mapping[str, Any], needs_model: bool = True) -> RunConfig
 def recording_path(model: str, spec_name: str, method: str) -> Path | None:
     """Return the file that a model of this name replays; None for one that replays nothing."""
     if model == "recorded":
-        from promptpo.llm import find_recording
+        from promptpo.llm.recording import find_recording
 
         return find_recording(spec_name, method, only=not asks_for_policies(method))
     return Path(model.partition(":")[2]) if model.startswith("recorded:") else None

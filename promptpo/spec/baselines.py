@@ -22,10 +22,9 @@ import numpy as np
 
 from promptpo.common.files import write_atomically
 from promptpo.common.foreign import keep_output
-from promptpo.common.streams import output
-from promptpo.common.terminal import say
+from promptpo.common.terminal import output, say
 from promptpo.errors import PromptPOError, SpecError
-from promptpo.spec.calls import raised, reraise_interrupt
+from promptpo.spec.calls import raising_faults
 from promptpo.spec.catalog import expanded
 from promptpo.spec.definition import Reference
 from promptpo.spec.environment import function_location
@@ -72,22 +71,16 @@ def spec_expert(task: Task, seed: int) -> Callable[[Any], Any]:
     if spec.expert is None:
         raise ValueError(f"spec {spec.name} has no expert")
     where = function_location(spec, spec.expert)
-    try:
+    with raising_faults(spec, "expert(env) failed"):
         act = spec.expert(task.env)
-    except BaseException as error:
-        reraise_interrupt(error)
-        raise raised(spec, "expert(env) failed", error) from error
     if not callable(act):
         kind = type(act).__name__
         message = f"expert(env) returned {kind}, not a function act(raw); end it with: return act"
         raise SpecError(f"{where}: {message}")
 
     def checked(raw: Any) -> Any:  # noqa: ANN401 - the environment's own observation and action
-        try:
+        with raising_faults(spec, "the expert failed"):
             action = act(raw)
-        except BaseException as error:
-            reraise_interrupt(error)
-            raise raised(spec, "the expert failed", error) from error
         if action is None or np.size(action) != task.action_size:
             got = "None" if action is None else f"an action of size {np.size(action)}"
             need = f"one of size {task.action_size}"
@@ -143,18 +136,18 @@ def measure(
 
     With ``enough``, seeds are left out once ``enough`` steps and ``fewest`` episodes were played.
     """
-    played: list[Played] = []
-    steps = 0
+    returns: list[float] = []
+    steps = successes = 0
     for seed in seeds:
-        if enough is not None and steps >= enough and len(played) >= fewest:
+        if enough is not None and steps >= enough and len(returns) >= fewest:
             break
-        played.append(play_episode(task, controller, seed))
-        steps += played[-1].length
-    returns = [episode.total for episode in played]
-    successes = [bool(episode.success) for episode in played]
-    rate = float(np.mean(successes)) if task.spec.success is not None else None
-    error = float(np.std(returns, ddof=1) / np.sqrt(len(returns))) if len(returns) > 1 else np.nan
-    return Measured(Reference(float(np.mean(returns)), rate), error, steps, len(returns))
+        total, length, success = play_episode(task, controller, seed)
+        returns.append(total)
+        steps, successes = steps + length, successes + bool(success)
+    count = len(returns)
+    rate = successes / count if task.spec.success is not None else None
+    error = float(np.std(returns, ddof=1) / np.sqrt(count)) if count > 1 else np.nan
+    return Measured(Reference(float(np.mean(returns)), rate), error, steps, count)
 
 
 def measure_all(
@@ -179,9 +172,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         for ref in expanded(options.specs):
             task = Task.open(load_spec(ref))
-            found = dict(_printed(task, seeds))
+            values = {}
+            for name, value in measure_all(task, seeds):
+                say(f"{task.spec.name}  {name:12}{_words(value)}")
+                values[name] = value
             if options.json:
-                store(options.json, task.spec.ref, found)
+                store(options.json, task.spec.ref, values)
             task.close()
     except PromptPOError as error:
         say(error, sys.stderr)
@@ -192,38 +188,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _printed(task: Task, seeds: Sequence[int]) -> Iterator[tuple[str, Measured]]:
-    for name, result in measure_all(task, seeds):
-        score = result.reference
-        success = "" if score.success_rate is None else f"  success {score.success_rate:.3f}"
-        value = f"{score.mean_return:10.2f} +- {result.standard_error:.2f}"
-        spread = f"  deviation {result.deviation:.4g}"
-        line = f"{task.spec.name}  {name:12}{value}{spread}{success}  ({result.steps} steps)"
-        say(line)
-        yield name, result
+def _words(value: Measured) -> str:
+    score = value.reference
+    success = "" if score.success_rate is None else f"  success {score.success_rate:.3f}"
+    spread = f"{value.standard_error:.2f}  deviation {value.deviation:.4g}"
+    return f"{score.mean_return:10.2f} +- {spread}{success}  ({value.steps} steps)"
 
 
-def store(file: Path, ref: str, found: Mapping[str, Measured]) -> None:
+def store(file: Path, ref: str, values: Mapping[str, Measured]) -> None:
     """Put ``{ref: {baseline: [mean, success rate, deviation, episodes]}}`` in a file.
 
     What the file holds of other specs stays; numbers have four significant digits.
     """
-    known = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-    known[ref] = {
-        name: [
-            _rounded(value.reference.mean_return),
-            value.reference.success_rate,
-            _rounded(value.deviation),
-            value.episodes,
-        ]
-        for name, value in found.items()
-    }
-    rows = [f"  {json.dumps(key)}: {json.dumps(known[key])}" for key in sorted(known)]
+    stored = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    stored[ref] = {}
+    for name, value in values.items():
+        mean, deviation = (
+            float(f"{x:.4g}") for x in (value.reference.mean_return, value.deviation)
+        )
+        stored[ref][name] = [mean, value.reference.success_rate, deviation, value.episodes]
+    rows = [f"  {json.dumps(key)}: {json.dumps(stored[key])}" for key in sorted(stored)]
     write_atomically(file, "{\n" + ",\n".join(rows) + "\n}\n")
-
-
-def _rounded(value: float) -> float:
-    return float(f"{value:.4g}")
 
 
 if __name__ == "__main__":

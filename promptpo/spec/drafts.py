@@ -8,14 +8,13 @@ import math
 import re
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from promptpo.spec.calls import one_line
-from promptpo.spec.definition import Field, Space, UnknownMember, Unsuitable
+from promptpo.spec.definition import Bound, Field, Space, UnknownMember, Unsuitable
 from promptpo.spec.writing import (
     WIDTH,
     docstring,
@@ -30,88 +29,25 @@ from promptpo.spec.writing import (
     wrapped,
 )
 
-#: Package -> what brings it.
+#: Package -> argument of pip that brings it.
 _EXTRAS = {
     "Box2D": "promptpo[box2d]",
     "minigrid": "promptpo[minigrid]",
     "gymnasium_robotics": "promptpo[pointmaze]",
 }
 
-
-def registered_ids() -> list[str]:
-    """The ids that Gymnasium registers itself, its adapters for older environments left out."""
-    import gymnasium
-
-    return sorted(
-        name
-        for name, entry in gymnasium.registry.items()
-        if str(entry.entry_point).startswith("gymnasium.envs") and not name.startswith("GymV")
-    )
-
-
-def registered_source(env_id: str, *, draft: bool) -> str:
-    """The source of a spec for an id, which may be ``package:id``; see ``spec_source``.
-
-    Raises:
-        UnknownMember: there is no such id.
-        Unsuitable: a package is missing, or its observations or actions do not fit.
-    """
-    with _made(env_id) as env:
-        module = str(getattr(env.spec, "entry_point", ""))
-        return spec_source(env, env_id, draft=draft, install=_install_of(env_id, module))
-
-
-@contextlib.contextmanager
-def _made(env_id: str) -> Iterator[Any]:
-    import gymnasium
-
-    package, colon, _ = env_id.rpartition(":")
-    if not colon and env_id not in gymnasium.registry:
-        raise UnknownMember(env_id)
-    try:
-        with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
-            warnings.simplefilter("ignore")
-            env = gymnasium.make(env_id, disable_env_checker=True)
-    except gymnasium.error.UnregisteredEnv as error:
-        raise UnknownMember(env_id) from error
-    except Exception as error:
-        entry = gymnasium.registry.get(env_id)
-        lacking = _missing(error, package, str(entry.entry_point if entry else ""))
-        if lacking is None:
-            raise Unsuitable(f"the environment does not construct: {one_line(error)}") from error
-        name, install = lacking
-        raise Unsuitable(
-            f"the package {name!r} is not installed; run: pip install '{install}'"
-        ) from error
-    try:
-        yield env
-    finally:
-        env.close()
-
-
-def _missing(error: Exception, package: str, entry: str) -> tuple[str, str] | None:
-    """The package that an error says is missing, and what brings it."""
-    cause: BaseException | None = error
-    while cause is not None:
-        if isinstance(cause, ModuleNotFoundError) and cause.name:
-            name = cause.name.partition(".")[0]
-            return name, _EXTRAS.get(name, name)
-        cause = cause.__cause__ or cause.__context__
-    if type(error).__name__ == "DependencyNotInstalled":
-        return package or "gymnasium", _install_of(package, entry) or "gymnasium[all]"
-    return None
-
-
-def _install_of(env_id: str, entry_point: str) -> str:
-    """What brings the packages of an environment beyond those that promptpo needs itself."""
-    if "box2d" in entry_point:
-        return _EXTRAS["Box2D"]
-    package = env_id.rpartition(":")[0] or entry_point.partition(".")[0]
-    return _EXTRAS.get(package, "")
-
+#: A spec file as any other; the environment's name stands in it as a class and as a title.
+_OWN = Path(__file__).parent / "templates" / "own_environment.py"
+_CLASS, _TITLE = "CartOnRail", "Cart on rail"
 
 #: Steps of an episode of an environment that has no limit of its own.
-HORIZON = 1000
+_HORIZON = 1000
+
+#: An observation of more numbers than these is a picture, or might as well be one.
+_MOST_NUMBERS = 2_000
+
+#: From here on a bound of float32 means that there is none.
+_NO_BOUND = 3.4e38
 
 _TEMPLATE = '''\
 {docstring}
@@ -130,15 +66,13 @@ ACTION = """
 """
 
 
-def reward(
-    observation: Observation, action: {action_type}, next_observation: Observation
-) -> float:
+def reward(observation: Observation, action: {action_type}, next_observation: Observation) -> float:
 {reward_docstring}
     return float("nan"){reward_comment}
 
 
 def make() -> Env:
-    """{made}"""
+    """Gymnasium's {env_id}."""
     import gymnasium
 
     return gymnasium.make("{env_id}", disable_env_checker=True)
@@ -149,7 +83,8 @@ SPEC = EnvSpec(
     observation=Observation,
     action=ACTION,
     reward=reward,
-{arguments})
+{arguments}
+)
 '''
 
 _FILL_IN = (
@@ -158,259 +93,15 @@ _FILL_IN = (
     "words, and state reward_tolerance=None below.)"
 )
 _IN_WORDS = "Reward of one step, told in words: the environment computes it."
-
-
-def spec_source(env: Any, env_id: str, *, draft: bool, install: str = "") -> str:  # noqa: ANN401
-    """The text of a spec module for an environment that was made from ``env_id``.
-
-    A ``draft`` is for a person to edit: its reward is marked as to be filled in. Otherwise the
-    reward is in words only, as far as it is documented.
-
-    Raises:
-        Unsuitable: an observation or action that fields and numbers cannot hold.
-    """
-    documented = sections_of(env)
-    limit = env.spec.max_episode_steps if env.spec else None
-    fields = fields_of(env.observation_space, section(documented, "observation", "state"))
-    documentation = section(documented, "reward")
-    lines = [_FILL_IN] if draft else []
-    lines += [documentation] if documentation else [] if draft else ["It is not documented."]
-    summary = "Reward of one step." if draft else _IN_WORDS
-    comment = "  # FILL IN" if draft else ""
-    arrays = any(item.annotation == "np.ndarray" for item in fields) or _is_array(env)
-    text = _TEMPLATE.format(
-        docstring=_module_docstring(env, env_id, documented),
-        imports=("import numpy as np\n" if arrays else "")
-        + "from promptpo.spec import Env, EnvSpec, field",
-        class_docstring=_class_docstring(documented, fields),
-        fields="\n".join(field_source(i.name, i.annotation, i.field) for i in fields),
-        action=wrapped(_action_text(env.action_space, section(documented, "action"))),
-        action_type="np.ndarray" if _is_array(env) else "int",
-        reward_docstring=docstring(summary, lines, indent=4),
-        reward_comment=comment,
-        made=f"Gymnasium's {env_id}.",
-        env_id=env_id,
-        arguments=_arguments(limit, install, draft=draft),
-    )
-    return _one_line_signature(text)
-
-
-def _one_line_signature(text: str) -> str:
-    """Join the signature of ``reward`` where it fits on one line, as ruff would."""
-    for kind in ("int", "np.ndarray"):
-        split = (
-            f"def reward(\n    observation: Observation, action: {kind}, "
-            "next_observation: Observation\n) -> float:"
-        )
-        joined = split.replace("(\n    ", "(").replace("\n) ->", ") ->")
-        if len(joined) <= WIDTH:
-            text = text.replace(split, joined)
-    return text
-
-
-def _arguments(limit: int | None, install: str, *, draft: bool) -> str:
-    rows = [] if draft else ["reward_tolerance=None,  # in words only"]
-    rows.append(
-        f"horizon={limit}," if limit else f"horizon={HORIZON},  # it has no limit of its own"
-    )
-    if install:
-        rows.append(f'install="{install}",')
-    if draft:
-        rows += [
-            "# Where the task has a goal, whether a step met it:",
-            "# success=lambda info, reward, terminated: terminated,",
-            "# Measured: python -m promptpo.spec.baselines THIS_FILE --episodes 100",
-            "references={},",
-        ]
-    return "".join(f"    {row}\n" for row in rows)
-
-
-def _module_docstring(env: Any, env_id: str, documented: dict[str, str]) -> str:  # noqa: ANN401
-    description = prose_of(section(documented, "description", "")) or type(env.unwrapped).__name__
-    first = re.split(r"(?<=\w\w)\.(?:\s|$)", description.splitlines()[0])[0]
-    name = env_id.rpartition(":")[2]
-    title = f"{name}: {first}."
-    if len(title) > WIDTH - 3:
-        title = f"{name}: the task that is described below."
-    parts = [description]
-    for text in (section(documented, word) for word in ("starting", "episode")):
-        parts += [prose_of(text), table_text(text)]
-    return docstring(title, [part for part in parts if part])
-
-
-def _class_docstring(documented: dict[str, str], fields: list[NamedField]) -> str:
-    documentation = section(documented, "observation", "state")
-    named = all(item.annotation != "np.ndarray" for item in fields)
-    paragraphs = [prose_of(documentation), "" if named else table_text(documentation)]
-    summary = "What the environment returns, before each action."
-    return docstring(summary, [text for text in paragraphs if text], indent=4)
-
-
-def _is_array(env: Any) -> bool:  # noqa: ANN401 - a Gymnasium environment
-    return not hasattr(env.action_space, "n") or bool(env.action_space.shape)
-
-
-def _action_text(space: Space, documentation: str) -> str:
-    """The space in words, and what is documented of it."""
-    from gymnasium import spaces
-
-    if isinstance(space, spaces.Discrete):
-        numbers = [str(int(space.start) + n) for n in range(int(space.n))]
-        few = len(numbers) <= 10
-        words = ", ".join(numbers) if few else f"from {numbers[0]} to {numbers[-1]}"
-        head = f"An int{':' if few else ''} {words}."
-    elif isinstance(space, spaces.Box):
-        head = _box_action(space)
-    elif isinstance(space, spaces.MultiDiscrete):
-        counts = ", ".join(str(int(n)) for n in np.ravel(space.nvec))
-        head = f"An array of {space.nvec.size} ints from 0 on; so many values each: {counts}."
-    elif isinstance(space, spaces.MultiBinary):
-        head = f"An array of {math.prod(space.shape)} ints, each 0 or 1 (2 values)."
-    else:
-        raise Unsuitable(
-            f"its actions are of type {type(space).__name__}; write a spec file whose make() "
-            "wraps it so that actions are Discrete, MultiDiscrete or Box"
-        )
-    rows = [head, prose_of(documentation).replace("\n\n", "\n"), table_text(documentation)]
-    return "\n".join(row for row in rows if row)
-
-
-def _box_action(space: Space) -> str:
-    low, high = np.ravel(space.low), np.ravel(space.high)
-    size = f"{low.size} float{'' if low.size == 1 else 's'}"
-    shape = f", shape {tuple(space.shape)}" if len(space.shape) > 1 else ""
-    pairs = [f"[{number_literal(a)}, {number_literal(b)}]" for a, b in zip(low, high, strict=True)]
-    if len(set(pairs)) == 1:
-        each = f"in {pairs[0]}" if low.size == 1 else f"each in {pairs[0]}"
-    else:
-        each = f"in turn in {', '.join(pairs)}"
-    return f"An array of {size}{shape}, {each} (values beyond are clipped)."
-
-
-#: An observation of more numbers than these is a picture, or might as well be one.
-_MOST_NUMBERS = 2_000
-
-#: From here on a bound of float32 means that there is none.
-_NO_BOUND = 3.4e38
-
-
-@dataclass(frozen=True)
-class NamedField:
-    """One field: its name, annotation and description."""
-
-    name: str
-    annotation: str
-    field: Field
-
-
-def fields_of(space: Space, documentation: str) -> list[NamedField]:
-    """The fields of a space, in the order of its numbers, with a name each.
-
-    ``documentation`` is what is documented of it. Those that have no name, or another's, are
-    numbered. Raises Unsuitable where numbers cannot hold it.
-    """
-    items = list(_fields(space, documentation))
-    given = [item.name or f"value_{place}" for place, item in enumerate(items, 1)]
-    names: list[str] = []
-    for name in given:
-        own, number = name, 1
-        while own in names or (number > 1 and own in given):
-            number += 1
-            own = f"{name}_{number}"
-        names.append(own)
-    return [replace(item, name=name) for item, name in zip(items, names, strict=True)]
-
-
-def _fields(space: Space, documentation: str, name: str = "") -> Iterator[NamedField]:
-    """The fields of a space, in the order of its numbers; ``name`` is that of the whole."""
-    from gymnasium import spaces
-
-    if isinstance(space, spaces.Dict):
-        for key, part in space.spaces.items():
-            yield from _fields(part, "", f"{name}_{key}" if name else str(key))
-    elif isinstance(space, spaces.Tuple):
-        for number, part in enumerate(space.spaces, 1):
-            yield from _fields(part, "", f"{name or 'part'}_{number}")
-    elif isinstance(space, spaces.Discrete):
-        start = int(space.start)
-        last = start + int(space.n) - 1
-        field = Field(low=start, high=last, doc=_doc(name, "a whole number"))
-        yield _item(name or "state", "int", field)
-    elif isinstance(space, spaces.MultiDiscrete):
-        high = tuple(int(n) - 1 for n in np.ravel(space.nvec))
-        field = Field(space.shape, low=0, high=high, doc=_doc(name, "whole numbers"))
-        yield _item(name or "state", "np.ndarray", field)
-    elif isinstance(space, spaces.MultiBinary):
-        field = Field(tuple(space.shape), low=0, high=1, doc=_doc(name, "zeros and ones"))
-        yield _item(name or "state", "np.ndarray", field)
-    elif isinstance(space, spaces.Box):
-        yield from _box_fields(space, documentation, name)
-    else:
-        what = f"its part {name!r}" if name else "its observation"
-        raise Unsuitable(
-            f"{what} is of type {type(space).__name__}, which has no fixed number of numbers; "
-            "write a spec file whose observe(raw, env) returns numbers"
-        )
-
-
-def _box_fields(space: Space, documentation: str, name: str) -> Iterator[NamedField]:
-    picture = space.dtype == np.uint8 and len(space.shape) >= 2
-    if picture or math.prod(space.shape) > _MOST_NUMBERS:
-        what = "a picture" if picture else "too large"
-        raise Unsuitable(
-            f"its observation {name + ' ' if name else ''}of shape {space.shape} is {what}; write "
-            "a spec file whose observe(raw, env) returns what a policy needs of it as numbers"
-        )
-    if not space.shape:
-        yield _item(name or "state", "float", Field(doc=_doc(name, "a number"), **_bounds(space)))
-        return
-    count = int(space.shape[0])
-    rows = element_names(documentation, count) if len(space.shape) == 1 else None
-    if rows is None:
-        field = Field(tuple(space.shape), **_bounds(space), doc=_doc(name, "as told above"))
-        yield _item(name or "state", "np.ndarray", field)
-        return
-    for index, (element, words, unit) in enumerate(rows):
-        low, high = _bound(space.low[index]), _bound(space.high[index])
-        yield _item(element, "float", Field(unit=unit, low=low, high=high, doc=words))
-
-
-def _item(name: str, annotation: str, field: Field) -> NamedField:
-    return NamedField(identifier(name), annotation, field)
-
-
-def _doc(name: str, otherwise: str) -> str:
-    if re.fullmatch(r"part_\d+", name):
-        return f"{name.replace('_', ' ')} of what is told above"
-    return name.replace("_", " ") or otherwise
-
-
-def _bounds(space: Space) -> dict[str, Any]:
-    """Bounds of a Box as a field has them."""
-    found: dict[str, Any] = {}
-    for side in ("low", "high"):
-        values = [_bound(value) for value in np.ravel(getattr(space, side))]
-        if all(value is None for value in values):
-            continue
-        if len(set(values)) == 1:
-            found[side] = values[0]
-        else:
-            none = -math.inf if side == "low" else math.inf
-            found[side] = tuple(none if value is None else value for value in values)
-    return found
-
-
-def _bound(value: float) -> float | None:
-    return float(value) if abs(float(value)) < _NO_BOUND else None
-
-
-#: A spec file as any other; the environment's name stands in it as a class and as a title.
-_OWN = Path(__file__).parent / "templates" / "own_environment.py"
-_CLASS, _TITLE = "CartOnRail", "Cart on rail"
+_LATER = """\
+# Where the task has a goal, whether a step met it:
+# success=lambda info, reward, terminated: terminated,
+# Measured: python -m promptpo.spec.baselines THIS_FILE --episodes 100
+references={},"""
 
 
 def own_source(name: str) -> str:
-    """The template's text with ``NightShift`` and ``Night shift`` for ``night_shift``.
+    """Return a spec file with an environment ``NightShift``, titled ``Night shift``, of a name.
 
     Raises:
         ValueError: the name has other characters than ASCII letters, digits, ``_``, ``-`` and
@@ -427,3 +118,239 @@ def own_source(name: str) -> str:
         own += "Env"
     title = " ".join(words)
     return text.replace(_CLASS, own).replace(_TITLE, title[:1].upper() + title[1:])
+
+
+def registered_ids() -> list[str]:
+    """Return the ids that Gymnasium registers itself, without those for older environments."""
+    import gymnasium
+
+    return sorted(
+        name
+        for name, entry in gymnasium.registry.items()
+        if str(entry.entry_point).startswith("gymnasium.envs") and not name.startswith("GymV")
+    )
+
+
+def registered_source(env_id: str, *, draft: bool) -> str:
+    """Return the source of a spec for an id, which may be ``package:id``; see ``spec_source``.
+
+    Raises:
+        UnknownMember: there is no such id.
+        Unsuitable: a package is missing, or its observations or actions do not fit.
+    """
+    import gymnasium
+
+    package, colon, _ = env_id.rpartition(":")
+    if not colon and env_id not in gymnasium.registry:
+        raise UnknownMember(env_id)
+    try:
+        with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+            warnings.simplefilter("ignore")
+            env = gymnasium.make(env_id, disable_env_checker=True)
+    except gymnasium.error.UnregisteredEnv as error:
+        raise UnknownMember(env_id) from error
+    except Exception as error:
+        entry = gymnasium.registry.get(env_id)
+        install = _install_of(package, str(entry.entry_point if entry else ""))
+        if lacking := _missing(error, package or "gymnasium", install or "gymnasium[all]"):
+            words = f"the package {lacking[0]!r} is not installed; run: pip install '{lacking[1]}'"
+            raise Unsuitable(words) from error
+        raise Unsuitable(f"the environment does not construct: {one_line(error)}") from error
+    with contextlib.closing(env):
+        install = _install_of(package, str(getattr(env.spec, "entry_point", "")))
+        return spec_source(env, env_id, draft=draft, install=install)
+
+
+def _missing(error: Exception, package: str, install: str) -> tuple[str, str] | None:
+    """Return the package that an error says is missing, and pip's argument for it."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, ModuleNotFoundError) and cause.name:
+            name = cause.name.partition(".")[0]
+            return name, _EXTRAS.get(name, name)
+        cause = cause.__cause__ or cause.__context__
+    return (package, install) if type(error).__name__ == "DependencyNotInstalled" else None
+
+
+def _install_of(package: str, entry_point: str) -> str:
+    """Return pip's argument for an environment's packages beyond those of promptpo itself."""
+    if "box2d" in entry_point:
+        return _EXTRAS["Box2D"]
+    return _EXTRAS.get(package or entry_point.partition(".")[0], "")
+
+
+def spec_source(env: Any, env_id: str, *, draft: bool, install: str = "") -> str:  # noqa: ANN401
+    """Return the text of a spec module for an environment that was made from ``env_id``.
+
+    A ``draft`` is for a person to edit: its reward is marked as to be filled in. Otherwise the
+    reward is in words only, as far as it is documented.
+
+    Raises:
+        Unsuitable: an observation or action that fields and numbers cannot hold.
+    """
+    sections = sections_of(env)
+    observation = section(sections, "observation", "state")
+    fields = _named_fields(env.observation_space, observation)
+    arrays = any(item.annotation == "np.ndarray" for item in fields)
+    array_action = not hasattr(env.action_space, "n") or bool(env.action_space.shape)
+    reward = section(sections, "reward")
+    lines = [_FILL_IN] if draft else []
+    lines += [reward] if reward else [] if draft else ["It is not documented."]
+    limit = env.spec.max_episode_steps if env.spec else None
+    rows = [] if draft else ["reward_tolerance=None,  # in words only"]
+    rows.append(
+        f"horizon={limit}," if limit else f"horizon={_HORIZON},  # it has no limit of its own"
+    )
+    rows += [f'install="{install}",'] if install else []
+    rows += _LATER.splitlines() if draft else []
+    paragraphs = [prose_of(observation), table_text(observation) if arrays else ""]
+    summary = "What the environment returns, before each action."
+    return _TEMPLATE.format(
+        docstring=_module_docstring(env, env_id, sections),
+        imports=("import numpy as np\n" if arrays or array_action else "")
+        + "from promptpo.spec import Env, EnvSpec, field",
+        class_docstring=docstring(summary, [text for text in paragraphs if text], indent=4),
+        fields="\n".join(field_source(*item) for item in fields),
+        action=wrapped(_action_text(env.action_space, section(sections, "action"))),
+        action_type="np.ndarray" if array_action else "int",
+        reward_docstring=docstring("Reward of one step." if draft else _IN_WORDS, lines, indent=4),
+        reward_comment="  # FILL IN" if draft else "",
+        env_id=env_id,
+        arguments="\n".join(f"    {row}" for row in rows),
+    )
+
+
+def _module_docstring(env: Any, env_id: str, sections: dict[str, str]) -> str:  # noqa: ANN401
+    description = prose_of(section(sections, "description", "")) or type(env.unwrapped).__name__
+    first = re.split(r"(?<=\w\w)\.(?:\s|$)", description.splitlines()[0])[0]
+    name = env_id.rpartition(":")[2]
+    title = f"{name}: {first}."
+    if len(title) > WIDTH - 3:
+        title = f"{name}: the task that is described below."
+    parts = [description]
+    for text in (section(sections, word) for word in ("starting", "episode")):
+        parts += [prose_of(text), table_text(text)]
+    return docstring(title, [part for part in parts if part])
+
+
+def _action_text(space: Space, documentation: str) -> str:
+    """Return the space in words, and what is documented of it."""
+    from gymnasium import spaces
+
+    if isinstance(space, spaces.Discrete):
+        numbers = [str(int(space.start) + n) for n in range(int(space.n))]
+        few = len(numbers) <= 10
+        words = ", ".join(numbers) if few else f"from {numbers[0]} to {numbers[-1]}"
+        head = f"An int{':' if few else ''} {words}."
+    elif isinstance(space, spaces.Box):
+        size = f"{np.size(space.low)} float{'' if np.size(space.low) == 1 else 's'}"
+        shape = f", shape {tuple(space.shape)}" if len(space.shape) > 1 else ""
+        bounds = zip(np.ravel(space.low), np.ravel(space.high), strict=True)
+        pairs = [f"[{number_literal(low)}, {number_literal(high)}]" for low, high in bounds]
+        words = f"each in {pairs[0]}" if len(pairs) > 1 else f"in {pairs[0]}"
+        words = words if len(set(pairs)) == 1 else f"in turn in {', '.join(pairs)}"
+        head = f"An array of {size}{shape}, {words} (values beyond are clipped)."
+    elif isinstance(space, spaces.MultiDiscrete):
+        counts = ", ".join(str(int(n)) for n in np.ravel(space.nvec))
+        head = f"An array of {space.nvec.size} ints from 0 on; so many values each: {counts}."
+    elif isinstance(space, spaces.MultiBinary):
+        head = f"An array of {math.prod(space.shape)} ints, each 0 or 1 (2 values)."
+    else:
+        raise Unsuitable(
+            f"its actions are of type {type(space).__name__}; write a spec file whose make() "
+            "wraps it so that actions are Discrete, MultiDiscrete or Box"
+        )
+    rows = [head, prose_of(documentation).replace("\n\n", "\n"), table_text(documentation)]
+    return "\n".join(row for row in rows if row)
+
+
+class _NamedField(NamedTuple):
+    """One field of an observation: its name, annotation and description."""
+
+    name: str
+    annotation: str
+    field: Field
+
+
+def _named_fields(space: Space, documentation: str) -> list[_NamedField]:
+    """Return the fields of a space, in the order of its numbers, with a name each.
+
+    ``documentation`` is what is documented of it. Those that have no name, or another's, are
+    numbered. Raises Unsuitable where numbers cannot hold it.
+    """
+    items = list(_fields(space, documentation))
+    wanted = [identifier(item.name) or f"value_{n}" for n, item in enumerate(items, 1)]
+    names: list[str] = []
+    for name in wanted:
+        own, number = name, 1
+        while own in names or (number > 1 and own in wanted):
+            number += 1
+            own = f"{name}_{number}"
+        names.append(own)
+    return [item._replace(name=name) for item, name in zip(items, names, strict=True)]
+
+
+def _fields(space: Space, documentation: str, name: str = "") -> Iterator[_NamedField]:
+    """Yield the fields of a space, in the order of its numbers; ``name`` is that of the whole."""
+    from gymnasium import spaces
+
+    state = name or "state"
+    part = re.fullmatch(r"part_\d+", name)
+    words = f"{name.replace('_', ' ')}{' of what is told above' if part else ''}"
+    if isinstance(space, spaces.Dict):
+        for key, inner in space.spaces.items():
+            yield from _fields(inner, "", f"{name}_{key}" if name else str(key))
+    elif isinstance(space, spaces.Tuple):
+        for number, inner in enumerate(space.spaces, 1):
+            yield from _fields(inner, "", f"{name or 'part'}_{number}")
+    elif isinstance(space, spaces.Discrete):
+        last = int(space.start) + int(space.n) - 1
+        field = Field(low=int(space.start), high=last, doc=words or "a whole number")
+        yield _NamedField(state, "int", field)
+    elif isinstance(space, spaces.MultiDiscrete):
+        most = tuple(int(n) - 1 for n in np.ravel(space.nvec))
+        field = Field(space.shape, low=0, high=most, doc=words or "whole numbers")
+        yield _NamedField(state, "np.ndarray", field)
+    elif isinstance(space, spaces.MultiBinary):
+        field = Field(tuple(space.shape), low=0, high=1, doc=words or "zeros and ones")
+        yield _NamedField(state, "np.ndarray", field)
+    elif isinstance(space, spaces.Box):
+        yield from _box_fields(space, documentation, name, words)
+    else:
+        raise Unsuitable(
+            f"{f'its part {name!r}' if name else 'its observation'} is of type "
+            f"{type(space).__name__}, which has no fixed number of numbers; "
+            "write a spec file whose observe(raw, env) returns numbers"
+        )
+
+
+def _box_fields(space: Space, documentation: str, name: str, words: str) -> Iterator[_NamedField]:
+    picture = space.dtype == np.uint8 and len(space.shape) >= 2
+    if picture or math.prod(space.shape) > _MOST_NUMBERS:
+        raise Unsuitable(
+            f"its observation {name + ' ' if name else ''}of shape {space.shape} is "
+            f"{'a picture' if picture else 'too large'}; write a spec file whose "
+            "observe(raw, env) returns what a policy needs of it as numbers"
+        )
+    count = space.shape[0] if len(space.shape) == 1 else 0
+    low, high = _bounds(space.low, -math.inf), _bounds(space.high, math.inf)
+    if rows := element_names(documentation, count):
+        for index, (element, meaning, unit) in enumerate(rows):
+            low, high = (_bounds(end[index], math.nan) for end in (space.low, space.high))
+            yield _NamedField(element, "float", Field(None, unit, low, high, doc=meaning))
+    elif space.shape:
+        field = Field(tuple(space.shape), "", low, high, doc=words or "as told above")
+        yield _NamedField(name or "state", "np.ndarray", field)
+    else:
+        yield _NamedField(
+            name or "state", "float", Field(None, "", low, high, doc=words or "a number")
+        )
+
+
+def _bounds(values: np.ndarray, none: float) -> Bound:
+    """Return one side of a Box as a field has it; ``none`` stands for an element without bound."""
+    bounded = np.abs(values.astype(float)) < _NO_BOUND
+    if not bounded.any():
+        return None
+    numbers = tuple(np.where(bounded, values, none).astype(float).ravel().tolist())
+    return numbers[0] if len(set(numbers)) == 1 else numbers

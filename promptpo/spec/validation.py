@@ -5,9 +5,8 @@ from __future__ import annotations
 import inspect
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -35,7 +34,7 @@ PARTS = (
 
 
 def published_form(spec: EnvSpec) -> EnvSpec:
-    """The spec with the parts that its ``published`` gives; itself where that gives none.
+    """Return the spec with the parts of its ``published``; itself where there are none.
 
     Raises:
         PartError: ``published`` names another part, or its fields take other numbers.
@@ -44,8 +43,8 @@ def published_form(spec: EnvSpec) -> EnvSpec:
         return spec
     for part in spec.published:
         if part not in PARTS:
-            known = ", ".join(PARTS)
-            raise PartError("published", f"published cannot replace {part!r}; it may: {known}")
+            problem = f"published cannot replace {part!r}; it may: {', '.join(PARTS)}"
+            raise PartError("published", problem)
     form = replace(spec, **spec.published, published={}, ref=spec.ref + PUBLISHED)
     ours, theirs = (observation_size(s.observation) for s in (spec, form))
     if ours != theirs:
@@ -69,26 +68,25 @@ def check_parts(spec: EnvSpec) -> None:
 
 
 def _check_types(spec: EnvSpec) -> None:
-    def require(part: str, fits: bool, needed: str) -> None:
+    def require(part: str, fits: object, needed: str) -> None:
         if not fits:
-            got = getattr(spec, part)
-            raise PartError(part, f"{part} must be {needed}, not {type(got).__name__} {got!r:.60}")
+            value = getattr(spec, part)
+            problem = f"{part} must be {needed}, not {type(value).__name__} {value!r:.60}"
+            raise PartError(part, problem)
 
     require("observation", isinstance(spec.observation, type), "a class")
-    require("action", isinstance(spec.action, str) and bool(spec.action.strip()), "a text")
-    whole = isinstance(spec.horizon, int) and not isinstance(spec.horizon, bool)
-    require("horizon", whole and spec.horizon > 0, "a positive int")
+    require("action", isinstance(spec.action, str) and spec.action.strip(), "a text")
+    require("horizon", _is_whole(spec.horizon) and spec.horizon > 0, "a positive int")
     require("horizon", spec.horizon <= _MOST_STEPS, f"{_MOST_STEPS} at most")
     for part in ("name", "title", "ref"):
         require(part, isinstance(getattr(spec, part), str), "a text, or left out")
     plain = re.fullmatch(r"[\w.-]*", spec.name) and not spec.name.startswith(".")
-    require("name", bool(plain), "letters, digits, _, - and . only, as it names a folder")
-    require("description", isinstance(spec.description, str), "a text")
-    for part in ("facts", "install", "twin_of"):
+    require("name", plain, "letters, digits, _, - and . only, as it names a folder")
+    for part in ("description", "facts", "install", "twin_of"):
         require(part, isinstance(getattr(spec, part), str), "a text")
     for part in ("title", "action", "description", "facts", "install"):
-        shown = control_character(getattr(spec, part)) is None
-        require(part, shown, "a text without control characters")
+        visible = control_character(getattr(spec, part)) is None
+        require(part, visible, "a text without control characters")
     require("references", isinstance(spec.references, Mapping), 'a dict such as {"random": 22.0}')
     for name, value in spec.references.items():
         if problem := _reference_problem(name, value):
@@ -98,8 +96,7 @@ def _check_types(spec: EnvSpec) -> None:
     require("deterministic", isinstance(spec.deterministic, bool), "True or False")
     lifetimes = ("episode", "evaluation")
     require("policy_lifetime", spec.policy_lifetime in lifetimes, '"episode" or "evaluation"')
-    life = spec.evaluation_episodes
-    several = isinstance(life, int) and not isinstance(life, bool) and life >= 2
+    several = _is_whole(spec.evaluation_episodes) and spec.evaluation_episodes >= 2
     require("evaluation_episodes", several, "a whole number, 2 or more")
     for part in ("extra_imports", "withheld"):
         value = getattr(spec, part)
@@ -112,16 +109,28 @@ def _check_types(spec: EnvSpec) -> None:
     require("reward_helpers", helpers, "a tuple of functions (mind the comma)")
 
 
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _reference_problem(name: object, value: object) -> str:
-    """What is wrong with one entry of ``references``, with the remedy; empty if nothing is."""
+    """Return the problem of one entry of ``references``, with the remedy; empty without any."""
     if not isinstance(name, str):
         return f"has a name that is no text; write {str(name)!r}: ..."
     if isinstance(value, Reference):
-        return _wrong_number(value)
+        if not _is_number(value.mean_return):
+            return f"has mean_return={value.mean_return!r:.40}; it must be a number"
+        limits = {"success_rate": 1.0, "deviation": math.inf, "episodes": math.inf}
+        for part, most in limits.items():
+            own = getattr(value, part)
+            if own is not None and not (_is_number(own) and 0 <= own <= most):
+                words = "from 0 to 1" if most == 1.0 else "of 0 or more"
+                return f"has {part}={own!r:.40}; it must be a number {words}, or None"
+        return ""
     if _is_number(value):
         return ""
     remedy = "write a number, or Reference(mean_return, success_rate)"
@@ -130,23 +139,7 @@ def _reference_problem(name: object, value: object) -> str:
     return f"is a {type(value).__name__} {value!r:.40}; {remedy}"
 
 
-def _wrong_number(reference: Reference) -> str:
-    """Which part of a Reference is not the number that it must be; empty if none is."""
-    if not _is_number(reference.mean_return):
-        return f"has mean_return={reference.mean_return!r:.40}; it must be a number"
-    limits = {
-        "success_rate": (1.0, "from 0 to 1"),
-        "deviation": (math.inf, "of 0 or more"),
-        "episodes": (math.inf, "of 0 or more"),
-    }
-    for part, (most, words) in limits.items():
-        value = getattr(reference, part)
-        if value is not None and not (_is_number(value) and 0 <= value <= most):
-            return f"has {part}={value!r:.40}; it must be a number {words}, or None"
-    return ""
-
-
-#: Arguments with which each function of a spec is called, in order.
+#: The call of each function of a spec.
 _SIGNATURES = {
     "make": "make()",
     "reward": "reward(observation, action, next_observation)",
@@ -169,22 +162,16 @@ def _check_functions(spec: EnvSpec) -> None:
             kind = type(function).__name__
             raise PartError(part, f"{part} must be a function called as {call}, not {kind}")
         count = call.count(",") + 1 if not call.endswith("()") else 0
-        partly = part == "reward" and spec.reward_inputs is not None
-        if not _accepts(function, count, partly):
+        try:
+            signature = inspect.signature(function)
+            # reward_inputs gives the reward other arguments.
+            partly = part == "reward" and spec.reward_inputs is not None
+            (signature.bind_partial if partly else signature.bind)(*range(count))
+        except TypeError:
             line = getattr(getattr(function, "__code__", None), "co_firstlineno", None)
-            raise PartError(part, f"{part} must take the arguments of {call}", line)
-
-
-def _accepts(function: Callable[..., Any], count: int, partly: bool) -> bool:
-    """Tell whether a function can be called with so many arguments (``partly``: and others)."""
-    try:
-        signature = inspect.signature(function)
-        (signature.bind_partial if partly else signature.bind)(*range(count))
-    except TypeError:
-        return False
-    except ValueError:  # a builtin that does not tell its signature
-        return True
-    return True
+            raise PartError(part, f"{part} must take the arguments of {call}", line) from None
+        except ValueError:  # a builtin that does not tell its signature
+            continue
 
 
 def _check_observation(spec: EnvSpec) -> None:
@@ -199,13 +186,13 @@ def _check_observation(spec: EnvSpec) -> None:
 
 
 def _check_reward(spec: EnvSpec) -> None:
-    """The model must see every name that the reward uses."""
-    shown = {function.__name__ for function in spec.reward_helpers}
-    known = shown | {"np", "math", spec.reward.__name__, spec.observation.__name__}
+    """Raise PartError for a name in the reward that the model would not see."""
+    helpers = {function.__name__ for function in spec.reward_helpers}
+    visible = helpers | {"np", "math", spec.reward.__name__, spec.observation.__name__}
     for function in (*spec.reward_helpers, spec.reward):
         source = source_of(function)
         for name in free_names(source.text):
-            if name not in known:
+            if name not in visible:
                 message = (
                     f"{function.__name__} uses {name!r}, which the model would not see; define it "
                     "inside the function, or list a helper function in reward_helpers=(...)"

@@ -16,32 +16,27 @@ WIDTH = 100
 
 
 def field_source(name: str, annotation: str, field: Field) -> str:
-    """One field of an observation class, indented as it stands there."""
-    arguments = []
-    if field.shape is not None:
-        arguments.append(f"shape={field.shape!r}")
-    if field.unit:
-        arguments.append(f"unit={text_literal(field.unit)}")
-    arguments += [
-        f"{side}={bound_literal(bound)}"
-        for side, bound in (("low", field.low), ("high", field.high))
-        if bound is not None
-    ]
-    if field.frame:
-        arguments.append(f"frame={text_literal(field.frame)}")
+    """Return one field of an observation class, indented as it stands there."""
+    values = {
+        "shape": "" if field.shape is None else repr(field.shape),
+        "unit": field.unit and text_literal(field.unit),
+        "low": "" if field.low is None else bound_literal(field.low),
+        "high": "" if field.high is None else bound_literal(field.high),
+        "frame": field.frame and text_literal(field.frame),
+    }
+    arguments = [f"{key}={value}" for key, value in values.items() if value]
     head = f"    {name}: {annotation} = field("
-    line = f"{head}{', '.join([*arguments, f'doc={text_literal(field.doc)}'])})"
-    if len(line) <= WIDTH:
-        return line
-    inner = f"        {', '.join([*arguments, f'doc={text_literal(field.doc)}'])}"
-    if len(inner) <= WIDTH:
-        return f"{head}\n{inner}\n    )"
+    joined = ", ".join([*arguments, f"doc={text_literal(field.doc)}"])
+    if len(f"{head}{joined})") <= WIDTH:
+        return f"{head}{joined})"
+    if len(joined) + 8 <= WIDTH:
+        return f"{head}\n        {joined}\n    )"
     rows = [_row(f"        {argument},") for argument in arguments]
     return "\n".join([head, *rows, _long_text("        doc=", field.doc), "    )"])
 
 
 def _row(line: str) -> str:
-    """An argument on a line of its own; a tuple that is too long has a line for each element."""
+    """Return an argument's line; a tuple that is too long has a line for each element."""
     head, opened, elements = line.partition("=(")
     if len(line) <= WIDTH or not opened:
         return line
@@ -50,75 +45,74 @@ def _row(line: str) -> str:
 
 
 def _long_text(head: str, text: str) -> str:
-    """``head`` and a text in as many literals as it takes, and a comma."""
+    """Return ``head`` and a text in as many literals as it takes, and a comma."""
     room = WIDTH - len(head) - 3
     words = textwrap.wrap(text, room, drop_whitespace=False) or [""]
-    literals = [text_literal(part) for part in words]
-    if len(literals) == 1:
-        return f"{head}{literals[0]},"
-    return head + ("\n" + " " * 8).join(literals) + ","
+    return head + ("\n" + " " * 8).join(map(text_literal, words)) + ","
 
 
 def text_literal(text: str) -> str:
-    """A text in double quotes, as ruff has them, unless that takes more backslashes."""
+    """Return a text in double quotes, as ruff has them, unless that takes more backslashes."""
     single = repr(text)
-    if '"' in text or "\\" in single:
-        return single
-    return f'"{text}"'
+    return single if '"' in text or "\\" in single else f'"{text}"'
 
 
 def number_literal(value: float) -> str:
-    """A number that reads well: float32 bounds without the digits that they do not have."""
+    """Return a number without the digits that a float32 does not have."""
     number = float(value) + 0.0  # no -0.0
-    short = next(
-        (text for digits in (9, 12, 17) if float(text := f"{number:.{digits}g}") == number), ""
-    )
-    text = f"{number:.7g}" if abs(float(f"{number:.7g}") - number) <= 1e-7 * abs(number) else short
-    return text if any(mark in text for mark in ".einf") else f"{text}.0"
+    text = f"{number:.7g}"
+    if math.isfinite(number) and abs(float(text) - number) > 1e-7 * abs(number):
+        text = next(t for d in (9, 12, 17) if float(t := f"{number:.{d}g}") == number)
+    return text if any(mark in text for mark in ".en") else f"{text}.0"
 
 
 def bound_literal(bound: Bound) -> str:
-    """A bound of a field: a number, or a tuple with one per element."""
-    if bound is None or isinstance(bound, int | float):
-        return "None" if bound is None else _bound_number(bound)
-    numbers = [_bound_number(value) for value in bound]
+    """Return a bound of a field: a number, or a tuple with one per element."""
+    if bound is None or isinstance(bound, int):
+        return repr(bound)
+    if isinstance(bound, float):
+        return number_literal(bound).replace("inf", "np.inf")
+    numbers = list(map(bound_literal, bound))
     return f"({', '.join(numbers)}{',' if len(numbers) == 1 else ''})"
 
 
-def _bound_number(value: float) -> str:
-    if isinstance(value, int) or not math.isinf(value):
-        return repr(value) if isinstance(value, int) else number_literal(value)
-    return "np.inf" if value > 0 else "-np.inf"
-
-
 def docstring(title: str, paragraphs: Sequence[str], indent: int = 0) -> str:
-    """A docstring of one line and paragraphs, wrapped; without what would end it."""
+    """Return a docstring of one line and paragraphs, wrapped; without what would end it."""
     margin = " " * indent
-    safe = [_safe(text) for text in (title, *paragraphs)]
+    safe = [text.replace("\\", "/").replace('"""', "'''") for text in (title, *paragraphs)]
     if len(safe) == 1:
         return f'{margin}"""{safe[0]}"""'
     body = "\n\n".join(wrapped(text, indent) for text in safe[1:])
     return f'{margin}"""{safe[0]}\n\n{body}\n{margin}"""'
 
 
-def _safe(text: str) -> str:
-    return text.replace("\\", "/").replace('"""', "'''")
-
-
 def wrapped(text: str, indent: int = 0) -> str:
-    """A paragraph, broken at spaces; a text that has lines of its own keeps them."""
-    margin = " " * indent
-    lines = text.splitlines() if "\n" in text else [text]
-    return "\n".join(
-        textwrap.fill(
-            line, WIDTH, initial_indent=margin, subsequent_indent=margin, break_on_hyphens=False
-        )
-        for line in lines
-    )
+    """Return a paragraph, broken at spaces; a text that has lines of its own keeps them."""
+    wrapper = textwrap.TextWrapper(WIDTH, break_on_hyphens=False)
+    wrapper.initial_indent = wrapper.subsequent_indent = " " * indent
+    return "\n".join(map(wrapper.fill, text.splitlines() if "\n" in text else [text]))
 
 
-#: What a prompt must not hold: how the environment is made, where it comes from; and sentences
-#: that point to a picture, or consist of typesetting.
+def number(value: float) -> str:
+    """Return three significant digits, without an exponent from a thousand on."""
+    return f"{float(f'{exact(value):.3g}') + 0.0:g}"
+
+
+def exact(value: float) -> float:
+    """Return a number without its last digits, which depend on the way it was computed."""
+    return float(f"{value:.9g}")
+
+
+def table(rows: Sequence[Sequence[str]]) -> str:
+    """Return rows with their columns aligned."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+
+
+# --- Docstrings of Gymnasium ----------------------------------------------------------------------
+
+#: Sentences that a prompt must not hold: how the environment is made, where it comes from; and
+#: those that point to a picture, or consist of typesetting.
 _UNFIT = re.compile(
     r"gymnasium|\bimport |make\(|https?:|EnvSpec|:param|\barXiv\b|\\mathcal"
     r"|\b(?:diagram|image|figure)s? (?:below|above)\b|\*\*Gif\*\*|\bTo run the\b",
@@ -130,44 +124,49 @@ _PLAIN = str.maketrans(
 )
 
 
+#: Markup, and the text in its place; formulas are written as in code, as far as they are simple.
+_MARKUP = (
+    (r"!\[[^\]]*\]\([^)]*\)", ""),
+    (r"\[([^\]]*)\]\([^)]*\)", r"\1"),
+    (r"<sup>(.*?)</sup>", r"^\1"),
+    (r"<sub>(.*?)</sub>", r"_\1"),
+    (r"</?[a-zA-Z][^>\n]*>", ""),
+    (r"\\frac\{([^{}]*)\}\{([^{}]*)\}", r"(\1) / (\2)"),
+    (r"\\times", "*"),
+    (r"\\\|", "|"),
+    (r"\$([^$\n\\]+)\$", r"\1"),
+)
+
+
 def sections_of(env: Any) -> dict[str, str]:  # noqa: ANN401 - a Gymnasium environment
-    """Heading in lower case -> text, of the docstring of an environment's class."""
+    """Return heading in lower case -> text, of the docstring of an environment's class."""
     text = re.sub(r"```.*?```", "", inspect.getdoc(type(env.unwrapped)) or "", flags=re.DOTALL)
-    parts = re.split(r"^ {0,3}#+\s*(.+?)\s*$", text, flags=re.MULTILINE)
-    found = {"": _cleaned(parts[0])}
-    for heading, body in zip(parts[1::2], parts[2::2], strict=True):
-        found.setdefault(heading.lower().strip("*: "), _cleaned(body))
-    return {heading: body for heading, body in found.items() if body}
+    first, *parts = re.split(r"^ {0,3}#+\s*(.+?)\s*$", text, flags=re.MULTILINE)
+    sections = {"": _cleaned(first)}
+    for heading, body in zip(parts[::2], parts[1::2], strict=True):
+        sections.setdefault(heading.lower().strip("*: "), _cleaned(body))
+    return {heading: body for heading, body in sections.items() if body}
 
 
 def section(sections: dict[str, str], *headings: str) -> str:
-    """The first section whose heading begins with one of these words, else an empty text."""
-    for word in headings:
-        for heading, body in sections.items():
-            if heading.startswith(word):
-                return body
-    return ""
+    """Return the first section whose heading begins with one of these words, or an empty text."""
+    matches = (b for word in headings for head, b in sections.items() if head.startswith(word))
+    return next(matches, "")
 
 
 def _cleaned(text: str) -> str:
-    text = re.sub(r"!\[[^\]]*\]\([^)]*\)", "", text.translate(_PLAIN))
-    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text)
-    text = re.sub(r"<sup>(.*?)</sup>", r"^\1", text)
-    text = re.sub(r"<sub>(.*?)</sub>", r"_\1", text)
-    text = _without_typesetting(re.sub(r"</?[a-zA-Z][^>\n]*>", "", text))
+    text = text.translate(_PLAIN)
+    for pattern, plain in _MARKUP:
+        text = re.sub(pattern, plain, text)
     blocks = [_block(block) for block in re.split(r"\n\s*\n", text)]
     return "\n\n".join(block for block in blocks if block)
 
 
-def _without_typesetting(text: str) -> str:
-    """A text whose formulas are written as in code, as far as they are simple."""
-    text = re.sub(r"\\frac\{([^{}]*)\}\{([^{}]*)\}", r"(\1) / (\2)", text)
-    text = text.replace("\\times", "*").replace("\\|", "|")
-    return re.sub(r"\$([^$\n\\]+)\$", r"\1", text)
-
-
 def _block(block: str) -> str:
-    """A paragraph on one line; lists and tables keep a line for each entry."""
+    """Return the sentences of a paragraph that a prompt may hold, on one line.
+
+    Lists and tables keep a line for each entry.
+    """
     lines: list[str] = []
     for line in textwrap.dedent(block).splitlines():
         entry = re.match(r"\s*([-*+]|\d+[.:])\s|\s*\|", line)
@@ -175,17 +174,13 @@ def _block(block: str) -> str:
             lines[-1] = f"{lines[-1]} {line.strip()}"
         elif not re.fullmatch(r"[|\s:-]*", line):
             lines.append(line.strip())
-    return "\n".join(_public(line) for line in lines if _public(line))
+    split = (re.split(r"(?<=[.!?])\s+(?=[A-Z])", line) for line in lines)
+    public = (" ".join(text for text in each if not _UNFIT.search(text)) for each in split)
+    return "\n".join(filter(None, public))
 
 
-def _public(line: str) -> str:
-    """The sentences of a line that a prompt may hold."""
-    sentences = re.split(r"(?<=[.!?])\s+(?=[A-Z])", line)
-    return " ".join(text for text in sentences if not _UNFIT.search(text))
-
-
-def rows_of(text: str) -> list[dict[str, str]]:
-    """The rows of a text's tables, as column -> cell; all tables begin with the same column."""
+def _rows_of(text: str) -> list[dict[str, str]]:
+    """Return the rows of a text's tables, column -> cell; all begin with the same column."""
     lines = [line for line in text.splitlines() if line.startswith("|")]
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
     rows, header = [], cells[0] if cells else []
@@ -198,59 +193,38 @@ def rows_of(text: str) -> list[dict[str, str]]:
 
 
 def prose_of(text: str) -> str:
-    """A text without its tables."""
-    kept = "\n".join(line for line in text.splitlines() if not line.startswith("|"))
-    return re.sub(r"\n{3,}", "\n\n", kept).strip()
+    """Return a text without its tables."""
+    prose = "\n".join(line for line in text.splitlines() if not line.startswith("|"))
+    return re.sub(r"\n{3,}", "\n\n", prose).strip()
 
 
 def table_text(text: str) -> str:
-    """The rows of a text's table as lines of words, without the columns that say nothing."""
-    rows = rows_of(text)
-    return "\n".join(
-        "- " + ", ".join(f"{column}: {cell}" for column, cell in row.items() if cell and column)
-        for row in rows
-    )
+    """Return the rows of a text's table as lines of words, without columns that are empty."""
+    named = ([f"{name}: {cell}" for name, cell in row.items() if cell and name]
+             for row in _rows_of(text))  # fmt: skip
+    return "\n".join(f"- {', '.join(row)}" for row in named)
 
 
 def element_names(text: str, count: int) -> list[tuple[str, str, str]] | None:
-    """Identifier, words and unit of every element, from the table of an observation space.
+    """Return identifier, words and unit of every element, from the table of an observation space.
 
     None where the table does not tell them all apart.
     """
-    found: dict[int, tuple[str, str, str]] = {}
-    for row in rows_of(text):
+    elements: dict[int, tuple[str, str, str]] = {}
+    for row in _rows_of(text):
         cells = list(row.values())
-        if not cells[0].isdecimal() or len(cells) < 2:
-            continue
-        words = cells[1].replace("`", "").strip()
-        unit = next((cell for column, cell in row.items() if "unit" in column.lower()), "")
-        unit = (re.findall(r"\(([^)]*)\)", unit) or [""])[-1]
-        found[int(cells[0])] = (identifier(words), words, unit)
-    names = [found[index][0] for index in range(count) if index in found]
-    if len(names) != count or len(set(names)) != count or not all(names):
-        return None
-    return [found[index] for index in range(count)]
+        if cells[0].isdecimal() and len(cells) > 1:
+            words = cells[1].replace("`", "").strip()
+            unit = next((cell for column, cell in row.items() if "unit" in column.lower()), "")
+            unit = (re.findall(r"\(([^)]*)\)", unit) or [""])[-1]
+            elements[int(cells[0])] = (identifier(words), words, unit)
+    rows = [elements[index] for index in range(count) if index in elements]
+    names = {name for name, _, _ in rows} - {""}
+    return rows if len(names) == count else None
 
 
 def identifier(words: str) -> str:
-    """A field name made of words; empty where that gives none."""
+    """Return a field name made of words; empty where that gives none."""
     name = re.sub(r"[^0-9a-zA-Z]+", "_", words).strip("_").lower()
     usable = name.isidentifier() and not keyword.iskeyword(name) and len(name) <= 60
     return name if usable else ""
-
-
-def number(value: float) -> str:
-    """Three significant digits, without an exponent from a thousand on."""
-    return f"{float(f'{exact(value):.3g}') + 0.0:g}"
-
-
-def exact(value: float) -> float:
-    """Without the last digits, which hang on the way that a number was computed on."""
-    return float(f"{value:.9g}")
-
-
-def table(rows: Sequence[Sequence[str]]) -> str:
-    """Rows with their columns aligned."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ("  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)) for row in rows)
-    return "\n".join(line.rstrip() for line in lines)

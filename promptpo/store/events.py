@@ -49,7 +49,7 @@ class Listener(Protocol):
 
 
 def all_of(listeners: Sequence[Listener]) -> Listener | None:
-    """One listener that tells all of them; None for none."""
+    """Return one listener that calls all of them; None for none."""
     if not listeners:
         return None
 
@@ -74,7 +74,7 @@ class Contents:
     cut: bytes = b""
 
     def words(self, name: str) -> str:
-        """The lines that cannot be read, for a notice; empty where there are none."""
+        """Return a notice of the lines that cannot be read; empty where there are none."""
         if not self.damaged:
             return ""
         numbers = [str(number) for number in self.damaged]
@@ -133,7 +133,7 @@ def _check_format(path: Path, data: object) -> None:
 
 
 def mend(path: Path, contents: Contents) -> str:
-    """Set what cannot be read aside, in ``events.jsonl.damaged``; returns a notice, or nothing.
+    """Set lines that cannot be read aside, in ``events.jsonl.damaged``; return a notice, if any.
 
     The caller holds the run's lock. Killed at any moment, it can be done again.
     """
@@ -153,9 +153,9 @@ def mend(path: Path, contents: Contents) -> str:
             os.truncate(path, path.stat().st_size - len(contents.cut))
     except OSError as e:
         raise file_error(e, aside) from None
-    told = contents.words(path.name)
+    lines_lost = contents.words(path.name)
     half = f"the last event was half-written ({len(contents.cut)} bytes)" if contents.cut else ""
-    what = "; ".join(filter(None, (told, half)))
+    what = "; ".join(filter(None, (lines_lost, half)))
     return f"{what}: set aside in {aside.name}; what is missing now is done again"
 
 
@@ -214,7 +214,7 @@ class EventLog:
 
     @property
     def lost(self) -> str:
-        """Why nothing more is kept, in one line; empty while the file is in its place."""
+        """The reason why nothing more is kept; empty while the file is in its place."""
         what = fate(self._file, self.path) if self._file >= 0 else ""
         if not what:
             return ""
@@ -272,7 +272,7 @@ class EventLog:
 
     @property
     def is_open(self) -> bool:
-        """Whether events can be recorded."""
+        """True until it is closed."""
         return self._file >= 0
 
     def close(self) -> None:

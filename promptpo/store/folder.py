@@ -6,6 +6,7 @@ import contextlib
 import errno
 import fcntl
 import hashlib
+import io
 import itertools
 import json
 import os
@@ -15,22 +16,18 @@ import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from promptpo.common.files import write_atomically
 from promptpo.errors import RunError, file_error
-from promptpo.llm.manual_model import as_markdown
-from promptpo.llm.messages import Message
+from promptpo.llm.messages import Message, as_markdown
 from promptpo.store.codec import decode, encode
-from promptpo.store.shapes import Info
-from promptpo.types import Candidate, Key
-
-if TYPE_CHECKING:
-    from promptpo.types import Trajectory
+from promptpo.store.shapes import INFO
+from promptpo.types import Candidate, Key, Trajectory
 
 
 def no_run(path: Path) -> str:
-    """Why a path is not the folder of a run; empty where it is one."""
+    """Return the reason why a path is not the folder of a run; empty where it is one."""
     log = path / "events.jsonl"
     if log.is_file():
         return ""
@@ -85,7 +82,7 @@ class RunFolder:
 
     @classmethod
     def open(cls, path: Path) -> RunFolder:
-        """An existing run. Raises RunError where there is none."""
+        """Return an existing run. Raises RunError where there is none."""
         if problem := no_run(path):
             raise RunError(f"{path}: {problem}; `promptpo list` shows the runs")
         return cls(path)
@@ -106,7 +103,7 @@ class RunFolder:
         return self.path / "best" / "policy.py"
 
     def candidate(self, name: str) -> Path:
-        """The folder of one candidate, e.g. ``r02_c03``."""
+        """Return the folder of one candidate, e.g. ``r02_c03``."""
         return self.path / "candidates" / name
 
     def lock(self) -> int:
@@ -132,7 +129,7 @@ class RunFolder:
 
     @property
     def is_running(self) -> bool:
-        """Whether a process holds the run just now; nothing is written to find out."""
+        """True while a process holds the run; nothing is written to find out."""
         try:
             descriptor = os.open(self.path / ".lock", os.O_RDONLY | os.O_CLOEXEC)
         except OSError:
@@ -146,7 +143,7 @@ class RunFolder:
         return False
 
     def write(self, file: Path, content: str | bytes) -> None:
-        """A file in the folder, which is not made anew where it has been deleted."""
+        """Write a file in the folder, which is not made anew where it has been deleted."""
         write_atomically(file, content, inside=self.path)
 
     def write_info(self, info: Mapping[str, Any]) -> None:
@@ -154,7 +151,7 @@ class RunFolder:
         self.write(self.path / "run.json", json.dumps(info, indent=2) + "\n")
 
     def read_info(self) -> dict[str, Any]:
-        """``run.json``; empty where a kill came before it was written.
+        """Return ``run.json``; empty where a kill came before it was written.
 
         Raises RunError where it cannot be read, or does not hold what it should.
         """
@@ -168,29 +165,29 @@ class RunFolder:
         except (ValueError, RecursionError) as e:
             raise RunError(f"{file}: not valid JSON ({e})") from None
         try:
-            decode(Info, info)
+            decode(INFO, info)
         except ValueError as e:
             raise RunError(f"{file}: not what promptpo writes there ({e})") from None
         return cast("dict[str, Any]", info)
 
     def write_prompt(self, key: Key, messages: Sequence[Message]) -> None:
-        """The messages of one call, each under a heading."""
+        """Write the messages of one call, each under a heading."""
         self.write(self.prompts / f"{key}.prompt.md", as_markdown(messages))
 
     def restore_call(self, key: Key, messages: Sequence[Message], reply: str) -> None:
-        """The files of a call that is on record, where they are missing."""
+        """Write the files of a recorded call, where they are missing."""
         if not (self.prompts / f"{key}.prompt.md").exists():
             self.write_prompt(key, messages)
         self.write_reply(key, reply)
 
     def write_reply(self, key: Key, text: str) -> None:
-        """The reply to one call, unless the person who answered put it there."""
+        """Write the reply to one call, unless the person who answered put it there."""
         path = self.prompts / f"{key}.reply.md"
         if not path.exists():
             self.write(path, text)
 
     def write_result(self, candidate: Candidate) -> None:
-        """A candidate's source and result; what a failed one was told goes to feedback.txt."""
+        """Write a candidate's source and result; the error of a failed one is its feedback.txt."""
         run = candidate.rollout
         result: dict[str, Any] = {
             "kind": candidate.kind,
@@ -210,14 +207,13 @@ class RunFolder:
         self.write_candidate(candidate.name, "result.json", json.dumps(result, indent=2) + "\n")
 
     def write_candidate(self, name: str, file: str, content: str) -> None:
-        """One file of a candidate's folder."""
+        """Write one file of a candidate's folder."""
         self.write(self.candidate(name) / file, content)
 
     def episodes(self, name: str, failed: int | None = None) -> Path:
-        """Search episodes of one candidate as arrays without pickles.
+        """Return the file of one candidate's search episodes.
 
-        All of them, or those that ended before an attempt at it failed, which is given by its
-        number.
+        They are all of them, or those that ended before the attempt ``failed`` did.
         """
         file = "episodes.npz" if failed is None else f"failed_{failed}.npz"
         return self.candidate(name) / file
@@ -229,13 +225,11 @@ class RunFolder:
         failed: int | None = None,
     ) -> None:
         """Store trajectories beside those that are there; one of the same seed gives way."""
-        from promptpo.store.episodes import packed
-
         stored: dict[int, Trajectory] = {}
         with contextlib.suppress(RunError):  # missing, or damaged
             stored = {e.seed: e for e in self.read_episodes(name, failed)}
         stored |= {e.seed: e for e in episodes}
-        self.write(self.episodes(name, failed), packed(list(stored.values())))
+        self.write(self.episodes(name, failed), pack_episodes(list(stored.values())))
 
     def read_episodes(
         self,
@@ -243,26 +237,24 @@ class RunFolder:
         failed: int | None = None,
         seeds: Collection[int] | None = None,
     ) -> list[Trajectory]:
-        """The trajectories that ``write_episodes`` stored, or those of these seeds.
+        """Return the trajectories that ``write_episodes`` stored, or those of these seeds.
 
         Raises RunError.
         """
-        from promptpo.store.episodes import read
-
-        return read(self.episodes(name, failed), seeds)
+        return read_episodes(self.episodes(name, failed), seeds)
 
     def prepared(self, name: str, digest: str) -> Path:
-        """Values that a candidate's ``prepare`` returned, as ``sandbox`` packs them."""
+        """Return the file of values of a candidate's ``prepare``, as ``sandbox`` packs them."""
         return self.candidate(name) / f"prepared_{digest}.bin"
 
     def write_prepared(self, name: str, values: bytes) -> str:
-        """Store such values; returns their digest."""
+        """Store such values; return their digest."""
         digest = _digest(values)
         self.write(self.prepared(name, digest), values)
         return digest
 
     def read_prepared(self, name: str, digest: str) -> bytes | None:
-        """The values of a digest; None where they are missing or damaged."""
+        """Return the values of a digest; None where they are missing or damaged."""
         with contextlib.suppress(OSError):
             values = self.prepared(name, digest).read_bytes()
             return values if _digest(values) == digest else None
@@ -276,3 +268,123 @@ class RunFolder:
 
 def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:16]
+
+
+Trace = Mapping[str, tuple[float | bool | str | None, ...]]
+
+#: What a traced value is, as ``trace_kinds_i`` has it.
+_KINDS: tuple[type, ...] = (type(None), float, int, bool, str)
+
+
+def pack_episodes(episodes: Sequence[Trajectory]) -> bytes:
+    """Return trajectories as ``episodes.npz``: ``obs_0, actions_0, rewards_0, end_0, obs_1, ...``.
+
+    They are arrays without pickles, as docs/runs.md describes them.
+    """
+    import numpy as np
+
+    arrays: dict[str, Any] = {}
+    for i, e in enumerate(episodes):
+        arrays[f"obs_{i}"], arrays[f"actions_{i}"] = e.observations, e.actions
+        arrays[f"rewards_{i}"] = e.rewards
+        flags = [e.seed, e.terminated, e.truncated, -1 if e.success is None else e.success]
+        arrays[f"end_{i}"] = np.array(flags, dtype=np.int64)
+        if e.trace:
+            arrays |= {f"trace_{name}_{i}": array for name, array in _traced(e.trace).items()}
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **arrays)
+    return buffer.getvalue()
+
+
+def read_episodes(file: Path, seeds: Collection[int] | None = None) -> list[Trajectory]:
+    """Return the trajectories in a file, or those of these seeds.
+
+    Raises RunError where it is missing or damaged.
+    """
+    import numpy as np
+
+    remedy = "`promptpo --resume` plays its episodes again"
+    try:
+        with np.load(file, allow_pickle=False) as data:
+            count = sum(name.startswith("end_") for name in data.files)
+            ends = [_array(data, f"end_{i}", 1, "i").tolist() for i in range(count)]
+            return [
+                _episode(data, i, *end)
+                for i, end in enumerate(ends)
+                if seeds is None or end[0] in seeds
+            ]
+    except FileNotFoundError:
+        raise RunError(f"{file}: the episodes are missing; {remedy}") from None
+    except Exception as e:  # numpy and zipfile raise a dozen kinds for a damaged file
+        words = " ".join(str(e).split())[:200] or type(e).__name__
+        raise RunError(f"{file}: damaged ({words}); {remedy}") from None
+
+
+def _episode(
+    data: Any,  # noqa: ANN401 - numpy's open file
+    i: int,
+    seed: int,
+    terminated: int,
+    truncated: int,
+    success: int,
+) -> Trajectory:
+    rewards = _array(data, f"rewards_{i}", 1)
+    observations, actions = _array(data, f"obs_{i}", 2), _array(data, f"actions_{i}", 2)
+    if not len(observations) - 1 == len(actions) == len(rewards):
+        raise ValueError(f"the arrays of episode {i} do not fit together")
+    return Trajectory(
+        observations=observations,
+        actions=actions,
+        rewards=rewards,
+        seed=seed,
+        terminated=bool(terminated),
+        truncated=bool(truncated),
+        success=None if success < 0 else bool(success),
+        trace=_trace(data, i, len(rewards)) if f"trace_names_{i}" in data.files else {},
+    )
+
+
+def _traced(trace: Trace) -> dict[str, Any]:
+    """Return C columns of T values as arrays; kinds are positions in ``_KINDS``."""
+    import numpy as np
+
+    columns = list(trace.values())
+    kinds = [[_KINDS.index(type(v)) for v in values] for values in columns]
+    numbers = [[0.0 if v is None or isinstance(v, str) else v for v in c] for c in columns]
+    strings = [[v if isinstance(v, str) else "" for v in values] for values in columns]
+    return {
+        "names": np.array(list(trace), dtype=np.str_),
+        "kinds": np.array(kinds, dtype=np.uint8),
+        "numbers": np.array(numbers, dtype=np.float64),
+        "strings": np.array(strings, dtype=np.str_),
+    }
+
+
+def _trace(data: Any, i: int, steps: int) -> Trace:  # noqa: ANN401 - numpy's open file
+    """Return the columns that ``_traced`` made arrays of."""
+    names = _array(data, f"trace_names_{i}", 1, "U").tolist()
+    kinds = _array(data, f"trace_kinds_{i}", 2, "u")
+    numbers = _array(data, f"trace_numbers_{i}", 2)
+    strings = _array(data, f"trace_strings_{i}", 2, "U")
+    shape = (len(names), steps)
+    fit = len(set(names)) == len(names) and all(map(str.isidentifier, names))
+    if not fit or {kinds.shape, numbers.shape, strings.shape} != {shape}:
+        raise ValueError(f"the trace of episode {i} does not fit it")
+    if kinds.max(initial=0) >= len(_KINDS):
+        raise ValueError(f"trace_kinds_{i} is not what promptpo writes there")
+    rows = zip(kinds.tolist(), numbers.tolist(), strings.tolist(), strict=True)
+    return {name: tuple(map(_value, *row)) for name, row in zip(names, rows, strict=True)}
+
+
+def _value(kind: int, number: float, string: str) -> float | bool | str | None:
+    type_ = _KINDS[kind]
+    if type_ is type(None):
+        return None
+    return string if type_ is str else type_(number)
+
+
+def _array(data: Any, name: str, dimensions: int, kind: str = "f") -> Any:  # noqa: ANN401
+    array = data[name]
+    if array.ndim != dimensions or array.dtype.kind != kind:
+        raise ValueError(f"{name} is not what promptpo writes there")
+    return array

@@ -17,7 +17,7 @@ from promptpo.common import text
 from promptpo.common.plaintext import clean_line
 from promptpo.config import RunConfig, flat
 from promptpo.errors import RunError, UsageError
-from promptpo.llm.settings import BUILTIN
+from promptpo.llm.messages import BUILTIN
 from promptpo.store.codec import decode, score_of
 from promptpo.store.evals import KeptEvaluation, kept
 from promptpo.store.events import Event, read_log

@@ -1,4 +1,4 @@
-"""How a run's policies stand against each other, and what described them, as its record tells."""
+"""Comparisons of a run's policies with each other, and the classes that described episodes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Meeting:
     """A policy less the best before it (``incumbent``), on the episodes that both have played."""
 
     incumbent: Candidate
-    told: Paired
+    difference: Paired
 
 
 @dataclass(frozen=True)
@@ -42,40 +42,41 @@ class FeedbackClass:
     since: int
 
 
-def meeting(record: Run, trial: Trial) -> Meeting | None:
-    """How a policy did against the best before it; None where they have not met."""
+def meeting(run: Run, trial: Trial) -> Meeting | None:
+    """Compare a policy with the best before it; None where they have not met."""
     candidate = trial.candidate
-    incumbent = met_before(candidate, [t.candidate for t in record.policies])
+    incumbent = met_before(candidate, [t.candidate for t in run.policies])
     if incumbent is None or incumbent.pooled is None or candidate.pooled is None:
         return None
-    told = paired(candidate.pooled, incumbent.pooled)
-    return None if told is None else Meeting(incumbent, told)
+    difference = paired(candidate.pooled, incumbent.pooled)
+    return None if difference is None else Meeting(incumbent, difference)
 
 
-def hard_episodes(record: Run) -> list[HardEpisode]:
-    """The episodes that challengers have played because the best so far had failed in them."""
-    found: dict[tuple[str, int], list[tuple[str, Episode]]] = {}
-    for trial in record.policies:
+def hard_episodes(run: Run) -> list[HardEpisode]:
+    """Return the episodes that challengers played because the best so far had failed in them."""
+    challengers: dict[tuple[str, int], list[tuple[str, Episode]]] = {}
+    for trial in run.policies:
         hard = trial.candidate.hard
-        best = (record.ends.get(trial.key.round - 1) or {}).get("best") or {}
+        best = (run.ends.get(trial.key.round - 1) or {}).get("best") or {}
         for episode in hard.whole if hard is not None else ():
-            found.setdefault((best.get("name", ""), episode.seed), []).append((trial.name, episode))
+            place = best.get("name", ""), episode.seed
+            challengers.setdefault(place, []).append((trial.name, episode))
     return [
-        HardEpisode(seed, name, _episode(record, name, seed), tuple(challengers))
-        for (name, seed), challengers in found.items()
+        HardEpisode(seed, name, _episode(run, name, seed), tuple(each))
+        for (name, seed), each in challengers.items()
     ]
 
 
-def _episode(record: Run, name: str, seed: int) -> Episode | None:
-    trial = record.trials.get(name)
-    run = trial.candidate.pooled if trial else None
-    return next((e for e in run.whole if e.seed == seed), None) if run else None
+def _episode(run: Run, name: str, seed: int) -> Episode | None:
+    trial = run.trials.get(name)
+    pooled = trial.candidate.pooled if trial else None
+    return next((e for e in pooled.whole if e.seed == seed), None) if pooled else None
 
 
-def feedback_classes(record: Run) -> list[FeedbackClass]:
-    """The Feedback classes that have described episodes, in the order of their first use."""
+def feedback_classes(run: Run) -> list[FeedbackClass]:
+    """Return the Feedback classes that have described episodes, in the order of their first use."""
     sources: dict[str, tuple[Key, str]] = {}
-    for key, recorded in record.replies.items():
+    for key, recorded in run.replies.items():
         if key.candidate or not key.role.startswith(("feedback", "reflection")):
             continue
         try:
@@ -85,6 +86,6 @@ def feedback_classes(record: Run) -> list[FeedbackClass]:
         sources.setdefault(digest(source), (key, source))
     return [
         FeedbackClass(sources[name][1], sources[name][0], since)
-        for name, since in record.feedback_classes.items()
+        for name, since in run.feedback_classes.items()
         if name in sources
     ]

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from promptpo.llm.messages import Message, Reply
-from promptpo.llm.usage import cached_of, dollars, tokens_of
+from promptpo.llm.messages import Message, Reply, cached_of, dollars, tokens_of
 from promptpo.store.events import Event
 from promptpo.types import Candidate, Key, Note, Rollout, Score, Stream
 
@@ -100,7 +99,7 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Feedback:
+class FeedbackTexts:
     """Texts on a candidate's episodes, one for each of ``seeds``; ``by`` "model" or "built-in".
 
     ``seeds`` is empty in an older log, where the texts are on all of its first episodes.

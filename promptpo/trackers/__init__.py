@@ -1,154 +1,176 @@
-"""Trackers: TensorBoard, Weights & Biases and MLflow, told of a run while it goes on.
+"""Trackers: TensorBoard, Weights & Biases and MLflow, which follow a run while it goes on.
 
-A tracker is one more listener of a run's events. It is off unless ``--track`` names it, and what
-goes wrong with it is one warning. docs/trackers.md tells users what they find where.
+A tracker is one more listener of a run's events. It is off unless ``--track`` names it, and any
+error of it is one warning. docs/trackers.md tells users what they find where.
 """
 
 from __future__ import annotations
 
 import contextlib
-import importlib
 import importlib.util
+import json
+import queue
+import threading
+import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from promptpo.common.values import listed
+from promptpo.common.files import write_atomically
+from promptpo.common.plaintext import listed
 from promptpo.config import RunConfig, flat
 from promptpo.errors import UsageError
 from promptpo.spec.calls import one_line
 from promptpo.store.events import Event, EventLog, Listener
 from promptpo.store.folder import RunFolder
 from promptpo.store.run import load_run
-from promptpo.trackers.base import Delivery, End, Start, Tracker
-from promptpo.trackers.courier import Courier, Memory
 from promptpo.trackers.feed import Feed
+from promptpo.trackers.services import SERVICES, TrackedRun, WeightsAndBiases
 
-__all__ = ["TRACKERS", "Delivery", "End", "Start", "Tracker", "check_ready", "send", "tracking"]
+__all__ = ["check_ready", "send", "tracking"]
 
+#: Files that trackers take at the end of a run, relative to its folder.
+_FILES = ("best/policy.py", "report.html", "videos/*.mp4", "videos/*.gif")
 
-@dataclass(frozen=True)
-class Kind:
-    """A tracker by name: its class, and the package that it needs; the extra has its name."""
-
-    module: str
-    cls: str
-    package: str
-
-
-TRACKERS = {
-    "tensorboard": Kind("tensorboard", "TensorBoard", "tensorboardX"),
-    "wandb": Kind("wandb", "WeightsAndBiases", "wandb"),
-    "mlflow": Kind("mlflow", "MLflow", "mlflow"),
-}
-
-#: What a run leaves for trackers to take at its end, relative to its folder.
-_LEFT = ("best/policy.py", "report.html", "videos/*.mp4", "videos/*.gif")
+#: Seconds that a tracker has, once the run is over, for what it has not sent yet.
+_PATIENCE = 60.0
 
 
 def check_ready(names: Sequence[str]) -> None:
     """Raise UsageError, in one line, where a tracker's package or key is missing."""
     for name in names:
-        if importlib.util.find_spec(TRACKERS[name].package) is None:
+        package = SERVICES[name].package
+        if importlib.util.find_spec(package) is None:
             raise UsageError(
-                f"--track {name}: the package '{TRACKERS[name].package}' is not installed;"
+                f"--track {name}: the package '{package}' is not installed;"
                 f" run: pip install 'promptpo[{name}]'"
             )
-        check = getattr(_class(name), "check", None)
-        if check is not None:
-            check()
+        if SERVICES[name] is WeightsAndBiases:
+            WeightsAndBiases.check()
 
 
 @contextlib.contextmanager
 def tracking(
     config: RunConfig, folder: Path, run: Mapping[str, Any], log: EventLog
 ) -> Iterator[list[Listener]]:
-    """Listeners that tell the run's trackers of it, ended on leaving.
+    """Yield listeners that pass events on to the run's trackers; end the trackers on leaving.
 
-    ``run`` is the data of the run's first event. What goes wrong becomes a notice in ``log``.
+    ``run`` is the data of the run's first event. Errors become notices in ``log``.
     """
     if not config.trackers:
         yield []
         return
-    start = _start(folder, run, flat(config.as_dict()))
-    following = Following([Courier(n, _class(n)(), start) for n in config.trackers], log)
+    tracked = _tracked(folder, run, flat(config.as_dict()))
+    couriers = [_Courier(name, tracked, log) for name in config.trackers]
     try:
-        yield [following]
+        yield [*couriers]
     finally:
-        following.close([file for pattern in _LEFT for file in sorted(folder.glob(pattern))])
+        files = [file for pattern in _FILES for file in sorted(folder.glob(pattern))]
+        for courier in couriers:
+            courier.close(files)
 
 
 def send(folder: RunFolder, files: Sequence[Path]) -> list[str]:
     """Add files, such as videos, to the trackers of a run that is over.
 
-    A run that is going on takes what lies in its folder itself when it ends. Returns a line for
+    A run that is going on takes the files in its folder itself when it ends. Returns a line for
     each tracker that did not take the files. Raises RunError where the run's log cannot be read.
     """
     if folder.is_running:
         return []
-    record = load_run(folder.path)
-    end, start = End(record.status), _start(folder.path, record.header, record.settings)
+    run = load_run(folder.path)
+    tracked = _tracked(folder.path, run.header, run.settings)
     problems = []
-    for name in dict.fromkeys(listed(str(record.settings.get("track") or ""))):
+    for name in dict.fromkeys(listed(str(run.settings.get("track") or ""))):
         try:
             check_ready([name])
-            _send(name, start, files, end)
-        except Exception as error:  # one tracker's trouble is not the other's
+            memory = _Memory(folder.path, name)
+            service = SERVICES[name](tracked, memory.id)
+            memory.add()
+            for path in files:
+                service.file(path)
+            service.finish(run.status, {})
+        except Exception as error:  # others may still take the files
             problems.append(f"{name} did not take the files: {one_line(error)}")
     return problems
 
 
-def _send(name: str, start: Start, files: Sequence[Path], end: End) -> None:
-    memory = Memory(start.folder, name)
-    tracker: Tracker = _class(name)()
-    tracker.start(replace(start, id=memory.id))
-    memory.add()
-    for path in files:
-        tracker.file(path)
-    tracker.finish(end)
+def _tracked(folder: Path, run: Mapping[str, Any], settings: Mapping[str, Any]) -> TrackedRun:
+    spec = run["spec"]["name"]
+    versions = {f"version/{name}": text for name, text in run.get("versions", {}).items()}
+    # The task's name groups runs better than a file's path does.
+    about = {**settings, "spec": spec, **versions}
+    return TrackedRun(folder, f"{spec}/{folder.name}", spec, about)
 
 
-class Following:
-    """A Listener that turns events into deliveries for couriers."""
+class _Memory:
+    """Keys of what a tracker has received, and the run's id, in ``RUN/trackers/NAME.json``."""
 
-    def __init__(self, couriers: Sequence[Courier], log: EventLog) -> None:
-        self._couriers = list(couriers)
+    def __init__(self, folder: Path, name: str) -> None:
+        self._folder = folder
+        self._path = folder / "trackers" / f"{name}.json"
+        stored: dict[str, Any] = {}
+        if self._path.is_file():
+            stored = json.loads(self._path.read_text(encoding="utf-8"))
+        self.id: str = stored.get("id") or uuid.uuid4().hex[:12]
+        self.keys = dict.fromkeys(stored.get("told", ()))
+
+    def add(self, *keys: str) -> None:
+        """Store the id, and keys of what was received just now."""
+        self.keys |= dict.fromkeys(keys)
+        text = json.dumps({"id": self.id, "told": list(self.keys)}, indent=1)
+        write_atomically(self._path, text + "\n", inside=self._folder)
+
+
+class _Courier:
+    """A Listener that passes events on to one tracker, in a thread: a slow one holds up no run.
+
+    An error that stops it becomes a notice in ``log``, once.
+    """
+
+    def __init__(self, name: str, run: TrackedRun, log: EventLog) -> None:
+        self._name = name
+        self._run = run
         self._log = log
-        self._feed = Feed()
-        self._warned: set[str] = set()
+        self._problem = ""
+        self._warned = False
+        self._files: Sequence[Path] = ()
+        self._events: queue.Queue[Event | None] = queue.Queue()
+        self._thread = threading.Thread(target=self._work, name=f"tracker {name}", daemon=True)
+        self._thread.start()
 
     def __call__(self, event: Event) -> None:
-        """Pass on what an event brings."""
-        for delivery in self._feed.apply(event):
-            for courier in self._couriers:
-                courier.put(delivery)
+        """Hand over one event; return at once."""
+        self._events.put(event)
         self._warn()
 
     def close(self, files: Sequence[Path]) -> None:
-        """End every tracker."""
-        for courier in self._couriers:
-            courier.close(End(self._feed.status, self._feed.summary, tuple(files)))
+        """Hand over the files of a run that has ended, and wait for the tracker, not for ever."""
+        self._files = files
+        self._events.put(None)
+        self._thread.join(_PATIENCE)
+        if self._thread.is_alive():
+            self._problem = f"it was not done {_PATIENCE:.0f} s after the run and is left behind"
         self._warn()
 
+    def _work(self) -> None:
+        try:
+            memory, feed = _Memory(self._run.folder, self._name), Feed()
+            service = SERVICES[self._name](self._run, memory.id)
+            memory.add()
+            while (event := self._events.get()) is not None:
+                for delivery in feed.apply(event):
+                    if delivery.key not in memory.keys:
+                        service.track(delivery)
+                        memory.add(delivery.key)
+            for path in self._files:
+                service.file(path)
+            service.finish(feed.status, feed.summary)
+        except Exception as error:  # no error of a tracker is a reason to lose a run
+            self._problem = one_line(error)
+
     def _warn(self) -> None:
-        """Say once of each tracker that fails that it does; the run goes on."""
-        for courier in self._couriers:
-            if courier.problem and courier.name not in self._warned:
-                self._warned.add(courier.name)
-                text = f"tracking by {courier.name} has stopped, the run goes on without:"
-                self._log.emit("notice", text=f"{text} {courier.problem}")
-
-
-def _class(name: str) -> Any:  # noqa: ANN401 - a class of the Tracker protocol
-    kind = TRACKERS[name]
-    return getattr(importlib.import_module(f"promptpo.trackers.{kind.module}"), kind.cls)
-
-
-def _start(folder: Path, run: Mapping[str, Any], settings: Mapping[str, Any]) -> Start:
-    """What trackers learn first, but for the id, which each keeps in its memory."""
-    spec = run["spec"]["name"]
-    versions = {f"version/{name}": text for name, text in run.get("versions", {}).items()}
-    # A file's path tells a group of runs less than the task's name does.
-    about = {**settings, "spec": spec, **versions}
-    return Start(folder, "", f"{spec}/{folder.name}", spec, about)
+        if self._problem and not self._warned:
+            self._warned = True
+            text = f"tracking by {self._name} has stopped, the run goes on without: {self._problem}"
+            self._log.emit("notice", text=text)

@@ -1,4 +1,4 @@
-"""What trackers are told of a run: its events, turned into deliveries.
+"""The events of a run as deliveries for trackers.
 
 Names follow what is usual: ``GROUP/VALUE``, over the environment steps of search and tuning.
 
@@ -15,85 +15,93 @@ Names follow what is usual: ``GROUP/VALUE``, over the environment steps of searc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from promptpo.store.codec import score_data, score_of
 from promptpo.store.events import Event
 from promptpo.store.run import Run
 from promptpo.store.trials import searched
-from promptpo.trackers.base import Delivery
-from promptpo.types import Key, Rollout, Score
+from promptpo.types import Key, Score
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """Values to track, delivered once in the life of a run, however often that is resumed.
+
+    Attributes:
+        key: identifies it.
+        step: environment steps of search and tuning so far, the x axis.
+        values: scores, costs, counts by name, e.g. ``round/mean_return``.
+        source: Python source of the best policy so far; None: unchanged.
+    """
+
+    key: str
+    step: int
+    values: Mapping[str, float] = field(default_factory=dict)
+    source: str | None = None
 
 
 class Feed:
-    """Turns the events of a run into deliveries; ``record`` folds them.
+    """Turns the events of a run into deliveries.
 
     ``summary`` has the latest values of all but single candidates.
     """
 
     def __init__(self) -> None:
-        self.record = Run()
         self.summary: dict[str, float] = {}
+        self._run = Run()
         self._totals: Mapping[str, Any] = {}
-        self._shown = ""
+        self._source = ""
         self._candidates: set[str] = set()
-        self._handlers: dict[str, Callable[[Mapping[str, Any]], Iterator[Delivery]]] = {
-            "candidate": self._candidate,
-            "round": self._round,
-            "test": self._test,
-        }
-
-    def apply(self, event: Event) -> list[Delivery]:
-        """The deliveries that an event brings, most often none."""
-        self.record.apply(event)
-        if event.type == "usage":
-            self._totals = event.data
-        handler = self._handlers.get(event.type)
-        made = list(handler(event.data)) if handler else []
-        if event.type != "candidate":
-            for delivery in made:
-                self.summary.update(delivery.values)
-        return made
 
     @property
     def status(self) -> str:
-        """How the run ended; one that has not told it has failed."""
-        return str((self.record.finished or {}).get("status", "failed"))
+        """Status in which the run ended; failed without an event of its end."""
+        return str((self._run.finished or {}).get("status", "failed"))
+
+    def apply(self, event: Event) -> list[Delivery]:
+        """Return the deliveries of an event, most often none."""
+        self._run.apply(event)
+        if event.type == "usage":
+            self._totals = event.data
+        if event.type == "candidate":
+            return list(self._candidate(event.data))
+        deliveries = []
+        if event.type == "round":
+            deliveries = [self._round(event.data)]
+        elif event.type == "test":
+            deliveries = list(self._test(event.data))
+        for delivery in deliveries:
+            self.summary.update(delivery.values)
+        return deliveries
+
+    @property
+    def _reached(self) -> Mapping[str, Any]:
+        """Totals where the run stands: a resumed one repeats the events of its past."""
+        reached: Mapping[str, Any] = self._totals.get("reached", self._totals)
+        return reached
 
     @property
     def _step(self) -> int:
         return searched(self._reached.get("steps", {}))
 
-    @property
-    def _reached(self) -> Mapping[str, Any]:
-        """What had been spent where the run stands: a resumed one tells its past again."""
-        reached: Mapping[str, Any] = self._totals.get("reached", self._totals)
-        return reached
-
-    def _source(self, name: str) -> str | None:
-        """The source of a policy that has not been shown yet."""
-        trial = self.record.trials.get(name)
-        if name == self._shown or trial is None:
-            return None
-        self._shown = name
-        return trial.candidate.source
-
     def _candidate(self, data: Mapping[str, Any]) -> Iterator[Delivery]:
         key, score = data["key"], score_of(data["score"])
         if not key["round"]:
-            return  # what was played without a policy
+            return  # played without a policy
         values = {"candidate/failed": float(score.failed), **_scores("candidate", score)}
         name = Key(key["round"], key["candidate"]).name
-        # It is told again with more episodes, and with notes.
+        # The event comes again with more episodes, and with notes.
         later = len(data.get("later", ()))
-        told = f"candidate {name} {key['attempt']}{f' later {later}' * bool(later)}"
-        if told not in self._candidates:
-            self._candidates.add(told)
-            step = self._step if later else self.record.trials[name].at_steps
-            yield Delivery(told, step, values)
+        words = f"candidate {name} {key['attempt']}{f' later {later}' * bool(later)}"
+        if words not in self._candidates:
+            self._candidates.add(words)
+            step = self._step if later else self._run.trials[name].at_steps
+            yield Delivery(words, step, values)
 
-    def _round(self, data: Mapping[str, Any]) -> Iterator[Delivery]:
+    def _round(self, data: Mapping[str, Any]) -> Delivery:
         best = score_of(data["best"]["score"])
         values = {
             "round/number": float(data["round"]),
@@ -101,21 +109,33 @@ class Feed:
             **_scores("best", best),
             **self._spent(self._reached),
         }
-        source = None if best.failed else self._source(data["best"]["name"])
-        yield Delivery(f"round {data['round']}", self._step, values, source)
+        source = None if best.failed else self._new_source(data["best"]["name"])
+        return Delivery(f"round {data['round']}", self._step, values, source)
 
     def _test(self, data: Mapping[str, Any]) -> Iterator[Delivery]:
-        test = self.record.test
+        test = self._run.test
         if test is None or test.score.failed:
             return
-        values = {**_held_out(test), **self._spent(self._totals)}
-        yield Delivery("test", self._step, values, self._source(data["name"]))
+        values = _scores("test", test.score)
+        for name, interval in (
+            ("test/mean_return", test.return_interval),
+            ("test/success_rate", test.success_interval),
+        ):
+            if interval is not None:
+                values |= {f"{name}_low": interval.low, f"{name}_high": interval.high}
+        values |= self._spent(self._totals)
+        yield Delivery("test", self._step, values, self._new_source(data["name"]))
+
+    def _new_source(self, name: str) -> str | None:
+        """Return the source of a policy that has not been delivered yet."""
+        trial = self._run.trials.get(name)
+        if name == self._source or trial is None:
+            return None
+        self._source = name
+        return trial.candidate.source
 
     def _spent(self, totals: Mapping[str, Any]) -> dict[str, float]:
-        """What the run has cost by some totals; an unknown price is left out.
-
-        So are calls, tokens and dollars where no model is asked.
-        """
+        """Return costs and counts, but for unknown prices, and calls where no model is asked."""
         calls = {
             "cost/usd": totals.get("cost"),
             "cost/calls": totals.get("calls"),
@@ -123,27 +143,15 @@ class Feed:
             "tokens/completion": totals.get("completion_tokens"),
             "tokens/cached": totals.get("cached_tokens"),
         }
-        found = {
-            **(calls if self.record.asks_model else {}),
+        spent = {
+            **(calls if self._run.asks_model else {}),
             "time/seconds": self._totals.get("elapsed"),
             **{f"steps/{stream}": count for stream, count in totals.get("steps", {}).items()},
         }
-        return {name: float(value) for name, value in found.items() if value is not None}
+        return {name: float(value) for name, value in spent.items() if value is not None}
 
 
 def _scores(group: str, score: Score) -> dict[str, float]:
-    """The values of a score that there are; none of a failure."""
+    """Return the values of a score; none of a failure."""
     items = (score_data(score) or {}).items()
     return {f"{group}/{name}": float(value) for name, value in items if value is not None}
-
-
-def _held_out(test: Rollout) -> dict[str, float]:
-    values = _scores("test", test.score)
-    intervals = {
-        "test/mean_return": test.return_interval,
-        "test/success_rate": test.success_interval,
-    }
-    for name, interval in intervals.items():
-        if interval is not None:
-            values |= {f"{name}_low": interval.low, f"{name}_high": interval.high}
-    return values

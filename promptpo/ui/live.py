@@ -1,13 +1,18 @@
-"""The live view: the current round as it stands, above it what is done, redrawn in place."""
+"""The live view: the current round as it stands, above it what is done, redrawn in place.
+
+In a terminal at its bottom; in a notebook as one output below the cell.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import contextvars
+import importlib
+import io
 import sys
 import threading
 import time
-from types import TracebackType
-from typing import TextIO
+from typing import Any, Self, TextIO
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -16,17 +21,15 @@ from rich.table import Table
 from rich.text import Text
 
 from promptpo.common import text
-from promptpo.common.aside import shown_by
+from promptpo.common.foreign import shown_by
 from promptpo.common.lives import life_of, whole
 from promptpo.common.plaintext import clean_line
 from promptpo.common.text import success_count
 from promptpo.store.codec import score_data
 from promptpo.store.events import Event
 from promptpo.store.trials import Trial
-from promptpo.ui import summary
-from promptpo.ui.plain import event_lines
-from promptpo.ui.progress import Progress, stage_of
-from promptpo.ui.summary import Row
+from promptpo.ui.plain import Row, closing, cost_words, event_line, opening
+from promptpo.ui.progress import View, WatchedRun, stage_of
 
 #: Events whose line stays on the screen; the table shows the others while they matter.
 _KEPT = {"resumed", "notice", "feedback", "tuned", "round", "selection"}
@@ -40,12 +43,18 @@ _MARKS = {"scored": "✓", "failed": "✗"}
 #: Rows that the view needs besides those of the candidates.
 _OTHER_ROWS = 10
 
+#: Columns and rows of the picture in a notebook, and the seconds between two drawings.
+_WIDTH, _HEIGHT, _PAUSE = 110, 40, 0.5
+#: The notebook's own colours, letters of one width, no line broken by the browser.
+_STYLE = "font-family: monospace; white-space: pre; line-height: 1.3; overflow-x: auto"
+_HTML = f'<pre style="{_STYLE}">{{code}}</pre>'
 
-class LiveView:
-    """A Listener that keeps a small picture of the run at the bottom of a terminal."""
+
+class LiveView(View):
+    """A view that keeps a small picture of the run at the bottom of a terminal."""
 
     def __init__(self, stream: TextIO) -> None:
-        self.progress = Progress()
+        super().__init__()
         self.console = Console(file=stream, highlight=False)
         self._aside = contextlib.ExitStack()
         self._lock = threading.Lock()  # events come in the run's thread, rich draws in its own
@@ -58,33 +67,28 @@ class LiveView:
             redirect_stderr=False,
         )
 
-    def __enter__(self) -> LiveView:
+    def __enter__(self) -> Self:
         if sys.stderr is not None and sys.stderr.isatty():  # else it is a file, and has it all
             self._aside.enter_context(shown_by(lambda line: self._print(_text(line, "dim"))))
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._live.stop()
         self._aside.close()
-        if self.progress.record.header:
+        if self.run.header:
             self.console.print()
-            self.console.print(rows_of(summary.closing(self.progress)))
+            self.console.print(rows_of(closing(self.run)))
 
     def __call__(self, event: Event) -> None:
         """Take note of one event."""
         with self._lock:
-            self.progress.apply(event)
-            lines = kept_lines(event, self.progress)
+            super().__call__(event)
+            line = kept_line(event, self.run)
         if event.type == "run":
-            self.console.print(rows_of(summary.opening(self.progress)))
+            self.console.print(rows_of(opening(self.run)))
             self.console.print()
             self._live.start()
-        for line in lines:
+        if line is not None:
             self._print(line)
 
     def _print(self, line: Text) -> None:
@@ -93,114 +97,164 @@ class LiveView:
 
     def _draw(self) -> RenderableType:
         with self._lock:
-            return picture(self.progress, time.time(), self.console.size.height)
+            return picture(self.run, time.time(), self.console.size.height)
 
 
-def kept_lines(event: Event, progress: Progress) -> list[Text]:
-    """What of an event stays on the screen."""
-    if event.type not in _KEPT:
-        return []
-    stamp = f"{text.duration(event.time - progress.record.started):>7}  "
-    return [Text.assemble((stamp, "dim"), _text(line)) for line in event_lines(event, progress)]
+class NotebookView(View):
+    """A view that keeps one output of a notebook up to date; a thread of its own draws it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lines: list[Text] = []
+        self._lock = threading.Lock()
+        self._over = threading.Event()
+        # Output belongs to the cell whose context a thread has.
+        context = contextvars.copy_context()
+        self._drawing = threading.Thread(target=context.run, args=(self._draw,), daemon=True)
+        self._output: Any = None
+
+    def __enter__(self) -> Self:
+        self._drawing.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._over.set()
+        self._drawing.join()
+        self._show()
+
+    def __call__(self, event: Event) -> None:
+        """Take note of one event."""
+        with self._lock:
+            super().__call__(event)
+            line = kept_line(event, self.run)
+            self._lines += [line] if line is not None else []
+
+    def _draw(self) -> None:
+        while not self._over.wait(_PAUSE):
+            self._show()
+
+    def _show(self) -> None:
+        """Put the run as it stands into the output; nothing before its first event."""
+        with self._lock:
+            if not self.run.header:
+                return
+            below = Group(Text(), rows_of(closing(self.run)))
+            if not self._over.is_set():
+                below = picture(self.run, time.time(), _HEIGHT)
+            shown = bundle(Group(rows_of(opening(self.run)), Text(), *self._lines, below))
+        display: Any = importlib.import_module("IPython.display").display
+        if self._output is None:
+            self._output = display(shown, raw=True, display_id=True)
+        else:
+            self._output.update(shown, raw=True)
 
 
-def picture(progress: Progress, now: float, height: int) -> RenderableType:
-    """The whole view at the time ``now``, in at most ``height`` rows."""
-    parts: list[RenderableType] = [Text(), _head(progress, now)]
-    if progress.candidates and progress.phase == "search":
-        parts += [Text(), _candidates(progress, max(height - _OTHER_ROWS, 3))]
-    return Group(*parts, Text(), rows_of(_facts(progress)))
+def bundle(content: RenderableType) -> dict[str, str]:
+    """Return what is to be shown by MIME type, as notebooks take it."""
+    console = Console(
+        file=io.StringIO(), record=True, width=_WIDTH, color_system="truecolor",
+        force_terminal=True, force_jupyter=False, highlight=False,
+    )  # fmt: skip
+    console.print(content)
+    plain = console.export_text(clear=False)
+    html = console.export_html(inline_styles=True, code_format=_HTML)
+    return {"text/plain": plain, "text/html": html}
+
+
+def kept_line(event: Event, run: WatchedRun) -> Text | None:
+    """Return the line of an event that stays on the screen; None where there is none."""
+    line = event_line(event, run) if event.type in _KEPT else ""
+    stamp = f"{text.duration(event.time - run.started):>7}  "
+    return Text.assemble((stamp, "dim"), _text(line)) if line else None
+
+
+def picture(run: WatchedRun, now: float, height: int) -> Group:
+    """Return the whole view at the time ``now``, in at most ``height`` rows."""
+    parts: list[RenderableType] = [Text(), _head(run, now)]
+    if run.current and run.phase == "search":
+        parts += [Text(), _candidates(run, max(height - _OTHER_ROWS, 3))]
+    return Group(*parts, Text(), rows_of(_facts(run)))
 
 
 def _text(words: str, style: str = "") -> Text:
-    """Words from outside: never markup, and without control characters."""
+    """Return words from outside: never markup, and without control characters."""
     return Text(clean_line(words), style)
 
 
-def _head(progress: Progress, now: float) -> RenderableType:
-    record, config = progress.record, progress.record.settings
-    total, tuning = config.get("rounds", 0), progress.tuning
+def _head(run: WatchedRun, now: float) -> RenderableType:
+    config, tuning = run.settings, run.tuning
+    total = config.get("rounds", 0)
+    held_out = whole(config.get("test_episodes", 0), life_of(config))
     titles = {
         "starting": "starting",
         "feedback": "writing the Feedback class",
-        "search": f"round {progress.round} of {total}",
-        "selection": f"choosing among {len(progress.finalists)} {progress.finalists_words}:"
-        f" {len(progress.played)} played",
-        "test": f"{whole(config.get('test_episodes', 0), life_of(config))} held-out episodes of"
-        f" {record.best_name}",
+        "search": f"round {run.number} of {total}",
+        "selection": f"choosing among {len(run.finalists)} {run.finalists_words}:"
+        f" {len(run.played)} played",
+        "test": f"{held_out} held-out episodes of {run.best_name}",
     }
-    done = float(len(record.ends))
-    if progress.phase == "search" and progress.candidates:
-        settled = progress.settled / max(config.get("candidates", 1), 1)
-        done = progress.round - 1 + min(settled, 1.0)
-    left = progress.seconds_left(now)
-    clock = text.duration(now - record.started)
+    done = float(len(run.ends))
+    if run.phase == "search" and run.current:
+        done = run.number - 1 + min(run.settled / max(config.get("candidates", 1), 1), 1.0)
+    title, bar = titles.get(run.phase, ""), ProgressBar(max(total, 1), done)
+    clock, left = text.duration(now - run.started), run.seconds_left(now)
     if tuning is not None:
         clock += f", about {text.duration(tuning.seconds_left(now))} left for {tuning.name}"
+        title = f"{title}, tuning" if total > 1 else f"tuning {tuning.name}"
+        bar = ProgressBar(max(tuning.budget, 1), tuning.steps)
     elif left is not None:
         clock += f", about {text.duration(left)} of search left"
     grid = Table.grid(padding=(0, 2), expand=True)
     grid.add_column(no_wrap=True)
     grid.add_column(ratio=1)
     grid.add_column(no_wrap=True, justify="right")
-    title, bar = titles.get(progress.phase, ""), ProgressBar(max(total, 1), done)
-    if tuning is not None:
-        title = f"{title}, tuning" if total > 1 else f"tuning {tuning.name}"
-        bar = ProgressBar(max(tuning.budget, 1), tuning.steps)
     grid.add_row(_text(title, "bold"), bar, Text(clock, "dim"))
     return grid
 
 
-def _candidates(progress: Progress, rows: int) -> RenderableType:
-    trials, with_success = progress.candidates, progress.record.defines_success
+def _candidates(run: WatchedRun, rows: int) -> RenderableType:
     table = Table(box=None, pad_edge=False, expand=True, header_style="dim", padding=(0, 2, 0, 0))
-    table.add_column("candidate", no_wrap=True)
-    table.add_column("state", no_wrap=True)
-    if with_success:
-        table.add_column("success", justify="right", no_wrap=True)
-    table.add_column("return", justify="right", no_wrap=True)
-    table.add_column("steps", justify="right", no_wrap=True)
+    names = ["candidate", "state", *["success"] * run.defines_success, "return", "steps"]
+    for place, name in enumerate(names):
+        table.add_column(name, justify="left" if place < 2 else "right", no_wrap=True)
     table.add_column("", ratio=1, no_wrap=True, overflow="ellipsis")
-    for trial in trials[:rows]:
-        table.add_row(*_cells(trial, with_success=with_success))
-    if len(trials) > rows:
-        table.add_row(Text(f"{len(trials) - rows} more", "dim"))
+    for trial in run.current[:rows]:
+        table.add_row(*_cells(trial, with_success=run.defines_success))
+    if len(run.current) > rows:
+        table.add_row(Text(f"{len(run.current) - rows} more", "dim"))
     return table
 
 
 def _cells(trial: Trial, *, with_success: bool) -> list[Text]:
     stage = stage_of(trial)
-    run = trial.candidate.pooled or trial.played
-    error = trial.candidate.error or (run.error if run else None) or ""
-    worked = run is not None and not error and bool(run.returns)
-    mean = text.number(run.score.mean_return) if run and worked else ""
-    steps = f"{run.steps:,}" if run and run.steps else ""
-    hits = success_count(run.successes) if run and worked else ""
+    rollout = trial.candidate.pooled or trial.played
+    error = trial.candidate.error or (rollout.error if rollout else None) or ""
+    scored = rollout if rollout is not None and not error and rollout.returns else None
+    mean = text.number(scored.score.mean_return) if scored else ""
+    steps = f"{rollout.steps:,}" if rollout and rollout.steps else ""
     note = text.gist(error)
     if not note and trial.repairs:
         note = text.plural(trial.repairs, "repair")
-    mark = _MARKS.get(stage, "·")
-    cells = [_text(trial.name), Text(f"{mark} {stage}", _STYLES.get(stage, "dim"))]
-    cells += [Text(hits)] if with_success else []
-    return [*cells, Text(mean), Text(steps, "dim"), _text(note, "dim")]
+    state = Text(f"{_MARKS.get(stage, '·')} {stage}", _STYLES.get(stage, "dim"))
+    hits = [Text(success_count(scored.successes) if scored else "")] if with_success else []
+    return [_text(trial.name), state, *hits, Text(mean), Text(steps, "dim"), _text(note, "dim")]
 
 
-def _facts(progress: Progress) -> list[Row]:
-    """Best so far, what is in flight, what it has cost."""
-    record, best = progress.record, progress.record.best_so_far
-    flying = len(progress.in_flight)
-    waiting = f"{text.plural(flying, 'call')} in flight, " if flying else ""
-    shown = f"{best[0]}, {text.score(score_data(best[1]))}" if best else "none yet"
-    asks = record.asks_model and not record.given
-    asked = [("model", waiting + summary.cost_words(record))] if asks else []
-    now = progress.tuning
-    tuned = [("tuning", f"{now.name}: {now.words}")] if now else []
-    steps = text.steps(record.usage.steps)
-    return [*tuned, ("best so far", shown), *asked, ("env steps", steps)]
+def _facts(run: WatchedRun) -> list[Row]:
+    """Return the tuning, the best so far, the calls in flight, the usage."""
+    rows, best, calls = [], run.best_so_far, len(run.in_flight)
+    if run.tuning is not None:
+        rows.append(("tuning", f"{run.tuning.name}: {run.tuning.words}"))
+    words = f"{best[0]}, {text.score(score_data(best[1]))}" if best else "none yet"
+    rows.append(("best so far", words))
+    if run.asks_model and not run.given:
+        waiting = f"{text.plural(calls, 'call')} in flight, " if calls else ""
+        rows.append(("model", waiting + cost_words(run)))
+    return [*rows, ("env steps", text.steps(run.usage.steps))]
 
 
 def rows_of(rows: list[Row]) -> RenderableType:
-    """Labels with what stands beside them."""
+    """Return labels with what stands beside them."""
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column(overflow="fold")

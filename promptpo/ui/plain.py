@@ -1,57 +1,53 @@
-"""Plain lines, for logs and pipes: one line for each thing that matters."""
+"""A run in words: rows before and after it, and one line for each event that matters.
+
+Logs and pipes get just these lines.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from types import TracebackType
+import math
+from collections.abc import Iterable, Mapping
 from typing import Any, TextIO
 
 from promptpo.common import text
+from promptpo.common.lives import life_of, whole
 from promptpo.common.plaintext import clean_line
 from promptpo.common.terminal import say
 from promptpo.common.text import success_count
-from promptpo.store.codec import decode
+from promptpo.config import AUTO
+from promptpo.store.codec import decode, score_data
 from promptpo.store.events import Event
+from promptpo.store.run import USUAL_METHOD, Run
+from promptpo.tuning import Standpoint, TuningAccount
 from promptpo.types import Key, Preparation, Rollout
-from promptpo.ui import summary
-from promptpo.ui.progress import Progress
-from promptpo.ui.summary import Row
-from promptpo.ui.tuning import outcome_words
+from promptpo.ui.progress import View, WatchedRun
 
-_STREAMS = {"selection": "selection", "test": "held-out"}
+#: A label and what stands beside it.
+Row = tuple[str, str]
 
 
-class PlainView:
-    """A Listener that writes lines to ``stream``, and the closing summary when it is left."""
+class PlainView(View):
+    """A view that writes lines to ``stream``, and the closing summary when it is left."""
 
     def __init__(self, stream: TextIO) -> None:
+        super().__init__()
         self.stream = stream
-        self.progress = Progress()
 
-    def __enter__(self) -> PlainView:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self.progress.record.header:
+    def __exit__(self, *error: object) -> None:
+        if self.run.header:
             self._write("")
-            self._rows(summary.closing(self.progress))
+            self._rows(closing(self.run))
 
     def __call__(self, event: Event) -> None:
-        """Take note of one event, and write the line that it deserves, if any."""
-        self.progress.apply(event)
+        """Take note of one event, and write its line, if it has one."""
+        super().__call__(event)
         if event.type == "run":
-            self._rows(summary.opening(self.progress))
+            self._rows(opening(self.run))
             self._write("")
-        for line in event_lines(event, self.progress):
-            stamp = text.duration(event.time - self.progress.record.started)
-            self._write(f"{stamp:>7}  {line}")
+        if line := event_line(event, self.run):
+            self._write(f"{text.duration(event.time - self.run.started):>7}  {line}")
 
-    def _rows(self, rows: Sequence[Row]) -> None:
+    def _rows(self, rows: Iterable[Row]) -> None:
         for label, words in rows:
             self._write(f"{label:11}  {words}")
 
@@ -59,143 +55,235 @@ class PlainView:
         say(clean_line(line.rstrip()), self.stream)
 
 
-def event_lines(event: Event, progress: Progress) -> list[str]:
-    """What a log shows of an event, without the time."""
-    writer = _WRITERS.get(event.type)
-    return writer(event.data, progress) if writer else []
+def event_line(event: Event, run: WatchedRun) -> str:  # noqa: PLR0911, PLR0912 - a case for each type
+    """Return the line of a log on an event, without the time; empty where there is none."""
+    data = event.data
+    match event.type:
+        case "resumed":
+            return f"resumed: {text.plural(data.get('events', 0), 'event')} are on record already"
+        case "notice":
+            return str(data["text"])
+        case "reply":
+            return _reply(decode(Key, data["key"]))
+        case "prepared" if data["error"] is None:  # an error is stated by its candidate
+            done = decode(Preparation, data)
+            on = f"{done.episodes:,} episodes, {done.transitions:,} transitions"
+            return f"{_name(data)}  prepared in {done.seconds:.3g} s on {on}"
+        case "rollout":
+            rollout = decode(Rollout, data)
+            stream = {"search": "", "test": "held-out "}.get(rollout.stream, f"{rollout.stream} ")
+            return f"{_name(data)}  {stream}{_outcome(rollout)}{_occasion(data, run)}"
+        case "candidate":
+            return _candidate(data, run)
+        case "feedback" if data["error"]:
+            fallback = "" if data["by"] == "model" else "; the built-in summary takes over"
+            return f"the Feedback class failed: {text.gist(data['error'])}{fallback}"
+        case "tuning_state" if run.tuning is not None and run.tuning.due:
+            left = text.duration(run.tuning.left)
+            return f"{run.tuning.name}  tuning: {run.tuning.words}, about {left} left"
+        case "tuned":
+            return f"{_name(data)}  tuning {outcome_words(run.tuned[_name(data)])}"
+        case "round":
+            return _round(data, run)
+        case "state" if data["state"] == "selecting":
+            winners = run.finalists_words == "winners"
+            who = "the winners of the rounds meet again" if winners else "the finalists meet"
+            return f"{who}: {', '.join(data['finalists'])}"
+        case "state" if data["state"] == "testing":
+            return f"held-out episodes of {', '.join(data['finalists'])}"
+        case "selection":
+            return f"{data['winner']} is chosen"
+    return ""
 
 
 def _name(data: Mapping[str, Any]) -> str:
     return decode(Key, data["key"]).name
 
 
-def _resumed(data: Mapping[str, Any], progress: Progress) -> list[str]:
-    return [f"resumed: {text.plural(data.get('events', 0), 'event')} are on record already"]
-
-
-def _notice(data: Mapping[str, Any], progress: Progress) -> list[str]:
-    return [str(data["text"])]
-
-
-def _reply(data: Mapping[str, Any], progress: Progress) -> list[str]:
-    key = decode(Key, data["key"])
-    if key.role == "feedback":
-        return ["the Feedback class is written"]
+def _reply(key: Key) -> str:
     if key.role == "reflection" and not key.attempt:
         before = key.round - 1
-        return [f"round {key.round} begins: the reflection on round {before} is written"]
-    return []
+        return f"round {key.round} begins: the reflection on round {before} is written"
+    return "the Feedback class is written" if key.role == "feedback" else ""
 
 
-def _rollout(data: Mapping[str, Any], progress: Progress) -> list[str]:
-    run = decode(Rollout, data)
-    stream = "" if run.stream == "search" else f"{_STREAMS[run.stream]} "
-    return [f"{_name(data)}  {stream}{_outcome(run)}{_occasion(data, progress)}"]
-
-
-def _occasion(data: Mapping[str, Any], progress: Progress) -> str:
-    """Why episodes were played that are not those that a candidate begins with."""
-    key, trial = decode(Key, data["key"]), progress.record.trials.get(_name(data))
+def _occasion(data: Mapping[str, Any], run: WatchedRun) -> str:
+    """Return why episodes were played that are not those that a candidate begins with."""
+    key, trial = decode(Key, data["key"]), run.trials.get(_name(data))
     if data["stream"] != "search" or trial is None:
         return ""
     if not key.round:
-        return "  (warm-up)" if "warm_up" in progress.record.settings else "  (without a policy)"
+        return "  (warm-up)" if "warm_up" in run.settings else "  (without a policy)"
     if trial.played is None or set(data["seeds"]) & set(trial.played.seeds):
         return ""
     if key.attempt not in trial.attempts:
         return "  (episodes in which the best had failed)"
-    if progress.round > key.round:
-        return f"  (again, on round {progress.round}'s episodes)"
+    if run.number > key.round:
+        return f"  (again, on round {run.number}'s episodes)"
     return "  (more episodes, to tell it from the best)"
 
 
-def _outcome(run: Rollout) -> str:
-    """What came of episodes: the score and the steps, or why they failed."""
-    if run.error is not None:
-        return f"failed: {text.gist(run.error)}"
-    hits = success_count(run.successes)
+def _outcome(rollout: Rollout) -> str:
+    """Return the score and the steps of episodes, or why they failed."""
+    if rollout.error is not None:
+        return f"failed: {text.gist(rollout.error)}"
+    hits = success_count(rollout.successes)
     score = f"success {hits:>5}  " if hits != "-" else ""
-    return f"{score}return {text.number(run.score.mean_return):>9}  {run.steps:>9,} steps"
+    return f"{score}return {text.number(rollout.score.mean_return):>9}  {rollout.steps:>9,} steps"
 
 
-def _prepared(data: Mapping[str, Any], progress: Progress) -> list[str]:
-    """That it failed is said by its candidate."""
-    done = decode(Preparation, data)
-    if done.error is not None:
-        return []
-    on = f"{done.episodes:,} episodes, {done.transitions:,} transitions"
-    return [f"{_name(data)}  prepared in {done.seconds:.3g} s on {on}"]
-
-
-def _candidate(data: Mapping[str, Any], progress: Progress) -> list[str]:
-    """Its rollout has said what became of it, unless there is none, or it is another's."""
-    name, digest = _name(data), data["rollout"]
-    if digest is None:
-        return [f"{name}  failed: {text.gist(data['error'])}"] if data["error"] else []
-    trial = progress.record.trials[name]
-    if trial.played is not None or trial.candidate.rollout is None:
-        return []
-    played = progress.record.folder_of(trial)
-    if played == name:  # its first attempt came to nothing, and a later one was played
-        return []
-    return [f"{name}  {_outcome(trial.candidate.rollout)}: the same policy as {played}"]
-
-
-def _feedback(data: Mapping[str, Any], progress: Progress) -> list[str]:
-    if not data["error"]:
-        return []
-    used = "" if data["by"] == "model" else "; the built-in summary takes over"
-    return [f"the Feedback class failed: {text.gist(data['error'])}{used}"]
-
-
-def _tuning(data: Mapping[str, Any], progress: Progress) -> list[str]:
-    now = progress.tuning
-    if now is None or not now.due:
-        return []
-    left = text.duration(now.seconds_left(now.time))
-    return [f"{now.name}  tuning: {now.words}, about {left} left"]
-
-
-def _tuned(data: Mapping[str, Any], progress: Progress) -> list[str]:
+def _candidate(data: Mapping[str, Any], run: Run) -> str:
+    """Return a line where its rollout has none: there is none, or another candidate played it."""
     name = _name(data)
-    return [f"{name}  tuning {outcome_words(progress.record.tuned[name])}"]
+    if data["rollout"] is None:
+        return f"{name}  failed: {text.gist(data['error'])}" if data["error"] else ""
+    trial = run.trials[name]
+    if trial.played is not None or trial.candidate.rollout is None:
+        return ""
+    played = run.folder_of(trial)
+    if played == name:  # its first attempt came to nothing, and a later one was played
+        return ""
+    return f"{name}  {_outcome(trial.candidate.rollout)}: the same policy as {played}"
 
 
-def _round(data: Mapping[str, Any], progress: Progress) -> list[str]:
-    total = progress.record.settings.get("rounds", "?")
+def _round(data: Mapping[str, Any], run: Run) -> str:
+    head = f"round {data['round']} of {run.settings.get('rounds', '?')}"
     if not data["score"]:
-        return [f"round {data['round']} of {total}: every candidate failed"]
-    line = f"round {data['round']} of {total}: {data['winner']} wins, {text.score(data['score'])}"
-    best = data["best"]
+        return f"{head}: every candidate failed"
+    line, best = f"{head}: {data['winner']} wins, {text.score(data['score'])}", data["best"]
     if best["name"] == data["winner"]:
-        return [f"{line} (best so far)"]
-    return [f"{line}; best so far {best['name']}, {text.score(best['score'])}"]
+        return f"{line} (best so far)"
+    return f"{line}; best so far {best['name']}, {text.score(best['score'])}"
 
 
-def _state(data: Mapping[str, Any], progress: Progress) -> list[str]:
-    names = ", ".join(data.get("finalists", ()))
-    if data["state"] == "selecting":
-        winners = progress.finalists_words == "winners"
-        who = "the winners of the rounds meet again" if winners else "the finalists meet"
-        return [f"{who}: {names}"]
-    return [f"held-out episodes of {names}"] if data["state"] == "testing" else []
+def opening(run: Run) -> list[Row]:
+    """Return what the run is about to do."""
+    config = run.settings
+    races = config["episodes"] == AUTO
+    episodes = "5 episodes or more" if races else text.plural(config["episodes"], "episode")
+    rounds = text.plural(config["rounds"], "round")
+    candidates = text.plural(config["candidates"], "candidate")
+    held_out = whole(config["test_episodes"], life_of(config))
+    model = run.model
+    if run.synthesized:
+        model += " (a synthesizer of standard structures; no language model)"
+    if run.replayed:
+        model += " (replays the replies of an earlier run; no model is called)"
+    tuning = ""
+    if config.get("tune"):
+        kinds = {"declared": "declared constants", "auto": "all constants that are found"}
+        which = kinds.get(config["constants"], "declared constants, else all")
+        tuning = f"{config['tune_steps']:,} environment steps; {which}; seed {config['seed']}"
+    search = f"{rounds} of {candidates}, {episodes} each; seed {config['seed']}"
+    rows = [
+        ("task", f"{run.spec}: {run.title}".rstrip(": ")),
+        ("method", run.method if run.method != USUAL_METHOD else ""),
+        ("policy", text.near_path(run.given) if run.given else ""),
+        ("model", "" if run.given else model),
+        ("facts", "withheld" if run.facts_withheld else ""),
+        ("search", "" if run.given else search),
+        ("tuning", tuning),
+        ("score", f"{text.plural(held_out, 'held-out episode')}" if held_out else "search only"),
+        ("sandbox", isolation_words(run.header.get("isolation"))),
+        ("folder", text.near_path(run.folder)),
+    ]
+    return [row for row in rows if row[1]]
 
 
-def _selection(data: Mapping[str, Any], progress: Progress) -> list[str]:
-    return [f"{data['winner']} is chosen"]
+def closing(run: Run) -> list[Row]:
+    """Return the result of a run, whether or not it got to its end."""
+    name, score = run.best_name, run.best_score
+    if name is None or score is None:
+        rows = [("best policy", "none: no candidate has got through its episodes")]
+    else:
+        file = run.folder / "best" / "policy.py"
+        place = text.near_path(file) if file.is_file() else "not written yet"
+        rows = [("best policy", f"{place}  ({name})")]
+        words = f"{text.score(score_data(score))}  (no held-out episodes played)"
+        rows += text.held_out_rows(run.test) if run.test is not None else [("search", words)]
+    rows += reference_rows(run.header.get("spec", {}).get("references") or {})
+    if run.reported_usage is not None:  # else it ended before it could spend anything
+        if run.asks_model and not run.given:
+            rows.append(("cost", cost_words(run)))
+        rows.append(("env steps", text.steps(run.usage.steps)))
+        if run.preparations:
+            count = len({key.name for key in run.prepared_by.values()})
+            seconds = sum(done.seconds for done in run.preparations.values())
+            words = f"{text.plural(count, 'candidate')}, {seconds:.3g} s of computing"
+            rows.append(("prepare", words))
+        tables = [by_round[max(by_round)] for by_round in run.tables.values()]
+        rows += [(table.title.lower(), table.text) for table in tables if table.text]
+    page = run.folder / "report.html"
+    if page.is_file():
+        rows.append(("report", text.near_path(page)))
+    if run.reason:
+        rows.append(("ended", run.reason))
+    if run.status != "finished" and run.header:
+        command = f"{text.program()} --resume {text.near_path(run.folder)}"
+        more = "  (with a higher limit)" if run.status == "stopped" else ""
+        rows.append(("resume", f"{command}{more}"))
+    return rows
 
 
-_WRITERS: dict[str, Callable[[Mapping[str, Any], Progress], list[str]]] = {
-    "resumed": _resumed,
-    "notice": _notice,
-    "reply": _reply,
-    "prepared": _prepared,
-    "rollout": _rollout,
-    "candidate": _candidate,
-    "feedback": _feedback,
-    "tuning_state": _tuning,
-    "tuned": _tuned,
-    "round": _round,
-    "state": _state,
-    "selection": _selection,
-}
+def isolation_words(isolation: Mapping[str, Any] | None) -> str:
+    """Return the sandbox's level in force and what this machine lacks."""
+    if not isolation:
+        return ""
+    missing = [k for k, v in isolation.get("protections", {}).items() if v != "on"]
+    level = str(isolation.get("level", ""))
+    return f"{level} isolation" + (f", without {', '.join(missing)}" if missing else "")
+
+
+def cost_words(run: Run) -> str:
+    """Return ``12 calls, 34,120 (20,000 cached) + 8,200 tokens, $0.12``."""
+    usage = run.usage
+    if run.replayed or run.synthesized:
+        noun = "reply" if usage.calls == 1 else "replies"
+        by = "replayed" if run.replayed else "by the synthesizer"
+        return f"{usage.calls:,} {noun} {by}, no tokens, {text.money(0.0)}"
+    tokens = "tokens unknown"
+    if usage.has_tokens:
+        cached = f" ({usage.cached_tokens:,} cached)" if usage.cached_tokens else ""
+        tokens = f"{usage.prompt_tokens:,}{cached} + {usage.completion_tokens:,} tokens"
+    return f"{text.plural(usage.calls, 'call')}, {tokens}, {text.money(usage.cost)}"
+
+
+def reference_rows(references: Mapping[str, Any]) -> list[Row]:
+    """Return the spec's reference values, on the scales of the held-out score."""
+    rates = {k: v["success_rate"] for k, v in references.items() if v["success_rate"] is not None}
+    scales = [
+        ("success", [f"{name} {rate:.2f}" for name, rate in rates.items()]),
+        ("return", [f"{k} {text.number(v['mean_return'])}" for k, v in references.items()]),
+    ]
+    rows = [f"{scale}: {', '.join(parts)}" for scale, parts in scales if parts]
+    return [("compare" if i == 0 else "", row) for i, row in enumerate(rows)]
+
+
+def outcome_words(account: TuningAccount) -> str:
+    """Return ``kept: return 9.1 to 500, +490.9 ± 0.25 (20 episodes)``: as written, and tuned."""
+    before, after = account.before, account.after
+    if before is None or after is None:
+        return f"not changed: nothing better was found in {account.steps:,} steps"
+    words = f"{_return(before)} to {_return(after)}"
+    if before.mean_return is not None and after.mean_return is not None:
+        words = f"{_return(before)} to {text.number(after.mean_return)}"
+        if before.success_rate is not None and after.success_rate is not None:
+            words = f"success {before.success_rate:.2f} to {after.success_rate:.2f}, {words}"
+    if account.difference is not None:
+        words += f", {difference_words(account)}"
+    verdict = "kept" if account.kept else "not kept, no better beyond noise"
+    return f"{verdict}: {words} ({text.plural(account.final, 'episode')})"
+
+
+def _return(point: Standpoint) -> str:
+    return "failed" if point.mean_return is None else f"return {text.number(point.mean_return)}"
+
+
+def difference_words(account: TuningAccount) -> str:
+    """Return ``+490.9 ± 0.25``: the mean of paired differences and its standard error."""
+    error, value = account.difference_error, account.difference or 0.0
+    noise = ""
+    if error:  # two digits of it, and as many decimals of the difference
+        places = 1 - math.floor(math.log10(error))
+        value, noise = round(value, places), f" ± {text.number(round(error, places))}"
+    return f"{'+' if value > 0 else ''}{text.number(value)}{noise}"

@@ -1,20 +1,17 @@
-"""How a run stands, as lines of JSON for programs: ``promptpo SPEC --json``."""
+"""The status of a run as lines of JSON for programs: ``promptpo SPEC --json``."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from types import TracebackType
 from typing import Any, TextIO
 
 from promptpo.common.terminal import say
 from promptpo.store.codec import score_data
 from promptpo.store.events import Event
-from promptpo.store.run import LIVE, Run
-from promptpo.store.trials import searched
-from promptpo.types import MethodTable
-from promptpo.ui.progress import Progress
+from promptpo.store.run import Run
+from promptpo.ui.progress import TuningState, View, WatchedRun
 
 _PHASES = {
     "starting": "starting",
@@ -26,7 +23,7 @@ _PHASES = {
 
 @dataclass(frozen=True)
 class RunStatus:
-    """How a run stands.
+    """The status of a run.
 
     ``status``: "running", "finished", "stopped" (by a limit), "interrupted", "failed", or "killed";
     ``state`` says in a few words what it is doing. ``best`` has ``mean_return`` and
@@ -57,91 +54,85 @@ class RunStatus:
     tables: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def live(cls, progress: Progress) -> RunStatus:
-        """That of a run that is watched."""
-        record, finished = progress.record, progress.record.finished or {}
-        status = str(finished.get("status", LIVE))
-        state = _PHASES.get(progress.phase, status)
-        if progress.phase == "search":
-            state = f"round {progress.round} of {record.settings.get('rounds', '?')}"
-            state += ", tuning" if progress.tuning else ""
-        folder, reason = record.header.get("folder", ""), finished.get("reason", "")
-        tuning = progress.tuning.as_dict() if progress.tuning else None
-        figures = _figures(record)
-        return cls(str(folder), status, state, reason=str(reason), tuning=tuning, **figures)
-
-    @classmethod
-    def on_record(cls, record: Run) -> RunStatus:
-        """That of a run as its folder tells it."""
-        status = record.status
-        return cls(str(record.folder), status, status, reason=record.reason, **_figures(record))
+    def of(cls, run: Run) -> RunStatus:
+        """Return the status of a run, as its folder tells it or as it is watched."""
+        score, test, usage = run.best_score, run.test, run.usage
+        watched = run if isinstance(run, WatchedRun) else None
+        return cls(
+            folder=str(run.folder) if run.header else "",
+            status=run.status,
+            state=_state(watched) if watched else run.status,
+            best=score_data(score) if score and not score.failed else None,
+            held_out=score_data(test.score) if test and not test.score.failed else None,
+            steps=sum(usage.steps.values()),
+            search_steps=usage.searched,
+            calls=usage.calls,
+            cost=usage.cost,
+            reason=run.reason,
+            tuning=_tuning(watched.tuning) if watched and watched.tuning else None,
+            prepared=_prepared(run),
+            tables=_tables(run),
+        )
 
     def ended(self, status: str, reason: str) -> RunStatus:
-        """The same run once it is over."""
+        """Return the status of the same run once it is over."""
         return replace(self, status=status, state=status, reason=reason)
 
 
-def _figures(record: Run) -> dict[str, Any]:
-    score, test, usage = record.best_score, record.test, record.usage
+def _state(run: WatchedRun) -> str:
+    if run.phase == "search":
+        tuning = ", tuning" if run.tuning else ""
+        return f"round {run.number} of {run.settings.get('rounds', '?')}{tuning}"
+    return _PHASES.get(run.phase, run.status)
+
+
+def _tuning(tuning: TuningState) -> dict[str, Any]:
+    score = tuning.score or {"mean_return": None}
     return {
-        "best": score_data(score) if score and not score.failed else None,
-        "held_out": score_data(test.score) if test and not test.score.failed else None,
-        "steps": sum(usage.steps.values()),
-        "search_steps": searched(usage.steps),
-        "calls": usage.calls,
-        "cost": usage.cost,
-        "prepared": _prepared(record),
-        "tables": {title: _latest(by_round) for title, by_round in record.tables.items()},
+        "name": tuning.name,
+        "steps": tuning.steps,
+        "budget": tuning.budget,
+        "mean_return": score["mean_return"],
+        "success_rate": score.get("success_rate"),
+        "seconds_left": round(tuning.left, 1),
     }
 
 
-def _latest(by_round: Mapping[int, MethodTable]) -> dict[str, Any]:
-    table = by_round[max(by_round)]
-    return {
-        "round": table.round,
-        "text": table.text,
-        "columns": list(table.columns),
-        "rows": [list(row) for row in table.rows],
-    }
-
-
-def _prepared(record: Run) -> dict[str, Any] | None:
-    found = record.preparations.values()
-    if not found:
+def _prepared(run: Run) -> dict[str, Any] | None:
+    if not (results := run.preparations.values()):
         return None
-    failed = sum(done.error is not None for done in found)
-    took = round(sum(done.seconds for done in found), 3)
-    return {"programs": len(found), "failed": failed, "seconds": took}
+    failed = sum(result.error is not None for result in results)
+    seconds = round(sum(result.seconds for result in results), 3)
+    return {"programs": len(results), "failed": failed, "seconds": seconds}
 
 
-class JsonView:
-    """A view that writes an object a line: how the run stands, whenever that changes; notices."""
+def _tables(run: Run) -> dict[str, Any]:
+    latest = {title: by_round[max(by_round)] for title, by_round in run.tables.items()}
+    return {
+        title: {
+            "round": table.round,
+            "text": table.text,
+            "columns": list(table.columns),
+            "rows": [list(row) for row in table.rows],
+        }
+        for title, table in latest.items()
+    }
+
+
+class JsonView(View):
+    """A view that writes an object a line: the status, whenever it changes; notices."""
 
     def __init__(self, stream: TextIO) -> None:
+        super().__init__()
         self.stream = stream
-        self.progress = Progress()
-        self._told = RunStatus()
-
-    def __enter__(self) -> JsonView:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        pass
+        self._last = RunStatus()
 
     def __call__(self, event: Event) -> None:
-        """Take note of one event, and write the line that it deserves, if any."""
-        self.progress.apply(event)
+        """Take note of one event, and write its line, if it has one."""
+        super().__call__(event)
         if event.type == "notice":
-            self._write({"notice": event.data["text"]})
-        status = RunStatus.live(self.progress)
-        if status != self._told:
-            self._told = status
-            self._write(asdict(status))
-
-    def _write(self, data: Mapping[str, Any]) -> None:
-        say(json.dumps(data), self.stream)
+            say(json.dumps({"notice": event.data["text"]}), self.stream)
+        status = RunStatus.of(self.run)
+        if status != self._last:
+            self._last = status
+            say(json.dumps(asdict(status)), self.stream)

@@ -14,17 +14,17 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from promptpo.common.concurrency import run_to_end
 from promptpo.common.lives import in_lives
+from promptpo.common.plaintext import shown
 from promptpo.common.text import gist, number, plural
-from promptpo.common.values import shown
 from promptpo.config import RunConfig
 from promptpo.errors import PromptPOError, RunError, UsageError
+from promptpo.export.folder import spec_of_run
 from promptpo.export.policy_file import PolicyFile
-from promptpo.export.spec_copy import spec_of_run
 from promptpo.rollout import PlayJob, episode_seeds, open_executor, worker_settings
-from promptpo.rollout.apart import apart
 from promptpo.rollout.jobs import UNPLAYED
-from promptpo.run.loop import run_to_end
+from promptpo.rollout.watched import apart
 from promptpo.run.settings import build, elsewhere, settings_of
 from promptpo.spec import EnvSpec, Task, load_spec
 from promptpo.store.folder import RunFolder

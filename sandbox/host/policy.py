@@ -126,9 +126,9 @@ class Policy(Acting):
             return {}
         steps = min(self.acts, MAX_STEPS)
         reply = self.ask(Kind.TRACE, size=tracing.longest(steps))
-        found = self.parsed(lambda: tracing.parse(reply, steps))
+        columns = self.parsed(lambda: tracing.parse(reply, steps))
         missing = (None,) * (self.acts - steps)
-        return {name: (*values, *missing) for name, values in found.items()}
+        return {name: (*values, *missing) for name, values in columns.items()}
 
     def line_hits(self) -> tuple[tuple[int, int], ...]:
         """Return each line that has run, in order, and in how many acts; 0: only outside of them.
@@ -147,13 +147,13 @@ class Policy(Acting):
 def _line_hits(reply: memoryview, lines: int, acts: int) -> tuple[tuple[int, int], ...]:
     if len(reply) % LINE_HITS.size:
         raise FrameError("the counts of lines are cut off")
-    found: tuple[tuple[int, int], ...] = tuple(LINE_HITS.iter_unpack(reply))
+    hits_by_line: tuple[tuple[int, int], ...] = tuple(LINE_HITS.iter_unpack(reply))
     before = 0
-    for line, hits in found:
+    for line, hits in hits_by_line:
         if not before < line <= lines or hits > acts:
             raise FrameError(f"line {line} cannot have run in {hits} of {acts} acts")
         before = line
-    return found
+    return hits_by_line
 
 
 #: One purpose, one function: a number for another purpose is unrelated.
@@ -162,7 +162,7 @@ _PREPARE = b"prepare"
 
 @dataclass(frozen=True)
 class Preparation:
-    """What ``prepare`` of a program did.
+    """Result of a program's ``prepare``.
 
     Attributes:
         values: what it returned, as ``sandbox.unpack`` reads it; equal values are equal bytes.

@@ -64,7 +64,7 @@ class ProcessClock:
         self.begun = self.read()
 
     def read(self) -> float:
-        """What it shows now, or showed last if the process is gone."""
+        """Return the time in seconds; the last one read if the process is gone."""
         if self._id is None:
             return self.waited
         with suppress(OSError):
@@ -73,7 +73,7 @@ class ProcessClock:
 
 
 class Patience:
-    """What is left of the time for one answer, in however many pieces it comes."""
+    """Time that is left for one answer, in however many pieces it comes."""
 
     def __init__(self, clock: ProcessClock, until: float, wall: float) -> None:
         """``until``: what the clock may show; ``wall``: seconds that the host will wait."""
@@ -118,7 +118,7 @@ _LOOKS, _APART = 20, 0.02
 
 
 def exit_error(code: int, what: str) -> SandboxError:
-    """The error for a process that ended with exit ``code`` during the call ``what``.
+    """Return the error for a process that ended with exit ``code`` during the call ``what``.
 
     Args:
         code: a negative one is the number of a signal. A locked-down process can send none, not
@@ -143,7 +143,7 @@ def exit_error(code: int, what: str) -> SandboxError:
 
 
 def silence_error(pid: int, what: str, allowed: float) -> SandboxError:
-    """The error for a process that has neither answered nor used up its processor time.
+    """Return the error for a process that has neither answered nor used up its processor time.
 
     Args:
         pid: of the process.
@@ -163,7 +163,7 @@ def silence_error(pid: int, what: str, allowed: float) -> SandboxError:
 
 
 def _state(pid: int) -> str:
-    """What the process does, as proc_pid_stat(5) has it."""
+    """Return the state of the process, a letter of proc_pid_stat(5)."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except (OSError, IndexError):
@@ -206,7 +206,7 @@ class Process:
             self._forget(self.pid)
 
     def died(self, what: str, has_program: bool) -> SandboxError:
-        """The error for a process that has closed its pipe in the call ``what``.
+        """Return the error for a process that has closed its pipe in the call ``what``.
 
         Before it is given a program, and only then, it is believed about protections.
         """
@@ -222,7 +222,7 @@ class Process:
         return exit_error(code, what)
 
     def silent(self, what: str, allowed: float) -> SandboxError:
-        """The error for a process that has not answered; it is killed."""
+        """Return the error for a process that has not answered; it is killed."""
         error = silence_error(self.pid, what, allowed)
         self.kill()
         return error

@@ -1,4 +1,4 @@
-"""What may come in reply to a request; whatever else comes breaks the protocol."""
+"""Requests to a process and the replies that they may have; all else breaks the protocol."""
 
 from __future__ import annotations
 

@@ -133,12 +133,12 @@ class Session:
 
     @property
     def alive(self) -> bool:
-        """Whether it can be asked something."""
+        """True where the process can be asked something."""
         return self.channel.alive
 
     @property
     def output(self) -> str:
-        """What the program has printed, capped, with a note where it was cut."""
+        """Text that the program has printed, capped, with a note where it was cut."""
         if self.channel.alive:
             try:
                 reply = self.ask(Kind.OUTPUT)

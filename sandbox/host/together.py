@@ -136,9 +136,9 @@ class Together:
             if got != size:
                 slow.append((row, got or 0))
         if self._tops.tobytes() != self._wanted.tobytes():
-            known = {row for row, _ in slow}
+            late = {row for row, _ in slow}
             odd = np.flatnonzero((self._tops != self._wanted).any(axis=1)).tolist()
-            slow += [(row, size) for row in odd if row not in known]
+            slow += [(row, size) for row in odd if row not in late]
         for row, got in slow:
             if row not in errors:
                 self._receive(row, got, errors)
@@ -158,11 +158,11 @@ class Together:
         policy = self.policies[row]
         output = policy.output
         policy.close()
-        shown = [float(x) for x in self._actions[row]][:8]
+        numbers = [float(x) for x in self._actions[row]][:8]
         if isinstance(self._space, Box):
-            text = f"act() returned {shown}: every number of an action must be finite"
+            text = f"act() returned {numbers}: every number of an action must be finite"
         else:
-            text = f"act() must return {expected_action(self._space)}, not {shown}"
+            text = f"act() must return {expected_action(self._space)}, not {numbers}"
         return BadAction(text, output=output)
 
     def _settle(self, row: int, error: SandboxError) -> None:

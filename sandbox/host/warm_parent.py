@@ -43,7 +43,7 @@ main(int(sys.argv[1]), sys.argv[2:])
 
 
 def _package_folders() -> list[str]:
-    """Where the isolated interpreter finds this package and what it needs."""
+    """Return the folders in which the isolated interpreter finds this package and its needs."""
     folders = []
     for name in ("sandbox", "numpy", "RestrictedPython"):
         spec = find_spec(name)
@@ -53,7 +53,7 @@ def _package_folders() -> list[str]:
 
 
 def _environment() -> dict[str, str]:
-    """All that the warm parent knows of the world."""
+    """Return all that the warm parent knows of the world."""
     threads = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
     kernels = {name: os.environ[name] for name in KERNEL_VARIABLES if name in os.environ}
     fixed = {

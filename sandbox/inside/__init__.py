@@ -1,1 +1,1 @@
-"""What runs in the warm parent and in the processes that it forks; ``boot`` is where it begins."""
+"""The warm parent, and the processes that it forks; ``boot`` is where it begins."""

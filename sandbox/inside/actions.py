@@ -34,7 +34,7 @@ def converter(space: ActionSpace) -> Converter:
 
 
 def shown(value: object, method: str = "act()") -> str:
-    """What ``method`` returned, in short; never runs code of the value's class."""
+    """Describe in short what ``method`` returned; runs no code of the value's class."""
     if value is None:
         return f"None (does every path of {method} end in `return`?)"
     if isinstance(value, np.ndarray):
@@ -91,8 +91,8 @@ def _integer_converter(space: Discrete | MultiDiscrete) -> Converter:
             raise ActionError(f"act() must return {expected}, not {shown(value)}")
         array = array.astype(np.float64).reshape(low.size)
         if not ((array == np.floor(array)) & (array >= low) & (array <= high)).all():
-            given = array.item() if one else array.tolist()
-            raise ActionError(f"act() must return {expected}, not {given}")
+            returned = array.item() if one else array.tolist()
+            raise ActionError(f"act() must return {expected}, not {returned}")
         return array + 0.0  # -0.0 is 0
 
     return convert

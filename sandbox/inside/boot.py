@@ -1,4 +1,4 @@
-"""Where the warm parent begins: from here on, what fails is told to the host."""
+"""Start of the warm parent: from here on, failures are reported to the host."""
 
 from __future__ import annotations
 

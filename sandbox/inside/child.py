@@ -76,7 +76,7 @@ class Pipes:
 
     @property
     def payload(self) -> memoryview:
-        """What follows the header of the request."""
+        """Bytes that follow the header of the request."""
         return memoryview(self.buffer)[HEADER.size : self.end]
 
     def _read(self, have: int, need: int) -> int:

@@ -1,4 +1,4 @@
-"""What ``prepare`` and ``summarize_trajectory`` receive: episodes that were played."""
+"""Data for ``prepare`` and ``summarize_trajectory``: episodes that were played."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Step:
 
 
 class Trace(dict[str, list[Value]]):
-    """What was traced, by name; a name that was not traced has None for each step.
+    """Traced values by name; a name that was not traced has None for each step.
 
     So a Feedback class can ask for what one policy traces in the episodes of another.
     """
@@ -150,7 +150,7 @@ class Named(dict[str, Any]):
 
 
 def mapped(descriptor: int) -> mmap.mmap:
-    """A file's pages, to be read only; the descriptor is closed.
+    """Return a file's pages, to be read only; the descriptor is closed.
 
     They are mapped before the lock-down: afterwards there are no files, and what is mapped by then
     counts to no limit. Privately: whoever makes them writable writes to a copy of its own.
@@ -244,7 +244,7 @@ class RecordedData:
 
 
 def _nothing(interface: Interface) -> dict[str, Any]:
-    """The arrays of no episode."""
+    """Return the arrays of no episode."""
     seen = (0, interface.observation_size or 0)
     return {
         **dict.fromkeys(("observations", "next_observations"), np.zeros(seen)),
@@ -256,15 +256,15 @@ def _nothing(interface: Interface) -> dict[str, Any]:
 
 
 def _columns(values: dict[str, Any]) -> Named:
-    found: dict[str, int | slice] = {}
-    while (name := values.get(f"field{len(found)}")) is not None:
-        place = values[f"column{len(found)}"].tolist()
-        found[name] = slice(*place) if len(place) == 2 else place[0]
-    return Named(found, "an observation has")
+    columns: dict[str, int | slice] = {}
+    while (name := values.get(f"field{len(columns)}")) is not None:
+        place = values[f"column{len(columns)}"].tolist()
+        columns[name] = slice(*place) if len(place) == 2 else place[0]
+    return Named(columns, "an observation has")
 
 
 def _maker(values: dict[str, Any], observe: Observe | None) -> Callable[[int], RecordedEpisode]:
-    """What makes the episode of a number."""
+    """Return a function that makes the episode of a number."""
     ends = [0, *values["ends"].tolist()]
     if "numbers" in values:
         ends_of_rows = np.concatenate([[0], np.cumsum(values["lengths"])])

@@ -42,10 +42,10 @@ def describe(error: BaseException, source: str) -> tuple[str, int]:
     """Message and innermost line (-1: unknown) for an exception that left the program."""
     frames = own_frames(error.__traceback__)
     lines = ["Traceback (most recent call last):"] if frames else []
-    shown = frames
+    quoted_frames = frames
     if len(frames) > _MAX_FRAMES:
-        shown = frames[: _MAX_FRAMES // 2] + frames[-_MAX_FRAMES // 2 :]
-    for index, (line, function) in enumerate(shown):
+        quoted_frames = frames[: _MAX_FRAMES // 2] + frames[-_MAX_FRAMES // 2 :]
+    for index, (line, function) in enumerate(quoted_frames):
         if len(frames) > _MAX_FRAMES and index == _MAX_FRAMES // 2:
             lines.append(f"  [{len(frames) - _MAX_FRAMES} more calls]")
         lines.append(f"  line {line}, in {shortened(readable(function))}{quoted(source, line)}")

@@ -43,9 +43,9 @@ class PolicyProgram(Program):
                 self._policy = None  # the old namespace can go
                 self.printer.clear()
                 cls = self.load(self.task.interface.policy_class, "act", constants)
-                given = self.task.prepared
-                takes = given is not None and _takes_one(cls)
-                self._policy = cls(given) if takes else cls()
+                prepared = self.task.prepared
+                takes = prepared is not None and _takes_one(cls)
+                self._policy = cls(prepared) if takes else cls()
             elif callable(restart := getattr(self._policy, "reset", None)):
                 restart()
             self._act = self._policy.act
@@ -65,11 +65,11 @@ class PolicyProgram(Program):
         """
         cls = type(self._policy)
         for written, attribute in self.compiled.traced.items():
-            found = inspect.getattr_static(cls, attribute, None)
-            if not isinstance(found, types.MemberDescriptorType):
+            member = inspect.getattr_static(cls, attribute, None)
+            if not isinstance(member, types.MemberDescriptorType):
                 continue
-            if found.__objclass__ not in cls.__mro__:
-                line, owner = self.compiled.line, readable(found.__objclass__.__name__)
+            if member.__objclass__ not in cls.__mro__:
+                line, owner = self.compiled.line, readable(member.__objclass__.__name__)
                 raise PolicyError(
                     f"line {line}: `{written}` in `TRACE` is a slot of class {shortened(owner)};"
                     f" name attributes of self{quoted(self.task.source, line)}",
@@ -134,14 +134,14 @@ class _Samples:
     def _of_class(self, attribute: str) -> object:
         """Return a constant of the class, or what a slot of the object holds."""
         for kind in type(self._policy).__mro__:
-            found = vars(kind).get(attribute, _MISSING)
-            if isinstance(found, types.MemberDescriptorType):
+            value = vars(kind).get(attribute, _MISSING)
+            if isinstance(value, types.MemberDescriptorType):
                 try:
-                    return found.__get__(self._policy)
+                    return value.__get__(self._policy)
                 except (AttributeError, TypeError):  # empty, or by now of another class
                     return None
-            if found is not _MISSING:
-                return found
+            if value is not _MISSING:
+                return value
         return None
 
 
@@ -158,13 +158,13 @@ class CountingProgram(PolicyProgram):
         self._seen: set[int] = set()
 
     def begin(self, seed: int, fresh: bool, traced: bool, constants: Sequence[float]) -> None:
-        """As for any policy; what runs meanwhile counts as reached, in no act."""
+        """Begin as any policy does; lines that run meanwhile count as reached, in no act."""
         self._count()
         super().begin(seed, fresh, traced, constants)
         self._settle(0)
 
     def act(self, row: FloatArray, action: FloatArray) -> None:
-        """As for any policy; the lines that run count once."""
+        """Act as any policy does; the lines that run count once."""
         self._count()
         super().act(row, action)
         self._settle(1)

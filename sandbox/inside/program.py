@@ -30,7 +30,7 @@ from sandbox.prepared import pack
 
 @dataclass(frozen=True)
 class Task:
-    """What the host sends first."""
+    """A program and all that its process needs; the host sends it first."""
 
     source: str
     interface: Interface

@@ -119,10 +119,10 @@ def _compile(source: str, offer: Offer, policy_class: str, places: Sequence[Plac
 
 
 def _refused(source: str, refusals: list[tuple[int, str]]) -> CompileError:
-    shown = refusals[:_MAX_REFUSALS]
-    parts = [f"line {line}: {text}{quoted(source, line)}" for line, text in shown]
-    if len(refusals) > len(shown):
-        parts.append(f"and {len(refusals) - len(shown)} more like these")
+    first = refusals[:_MAX_REFUSALS]
+    parts = [f"line {line}: {text}{quoted(source, line)}" for line, text in first]
+    if len(refusals) > len(first):
+        parts.append(f"and {len(refusals) - len(first)} more like these")
     return CompileError("\n".join(parts), line=refusals[0][0])
 
 
@@ -153,11 +153,11 @@ def _numbers_at(tree: ast.Module, places: Sequence[Place]) -> list[ast.expr]:
                 if type(value) in (int, float):
                     where = (node.lineno, node.col_offset, node.end_lineno, node.end_col_offset)
                     nodes.setdefault(where, node)
-    found = list(dict.fromkeys(nodes[place[:4]] for place in places if place[:4] in nodes))
-    if len(found) != len(places):
-        missing = len(places) - len(found)
+    numbers = list(dict.fromkeys(nodes[place[:4]] for place in places if place[:4] in nodes))
+    if len(numbers) != len(places):
+        missing = len(places) - len(numbers)
         raise ValueError(f"{missing} of {len(places)} places hold no number")
-    return found
+    return numbers
 
 
 def _traced(source: str, tree: ast.Module, class_name: str) -> tuple[dict[str, str], int]:

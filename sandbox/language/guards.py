@@ -133,8 +133,8 @@ def call(function: Callable[..., object], /, *args: object, **keywords: object) 
     of ``f(**options)``, and keywords that a dict keeps, are put right here.
     """
     if any(name[:1] in ("_", names.PREFIX) for name in keywords):
-        known = names.readable if _keeps_names(function) else names.renamed
-        keywords = {known(name): value for name, value in keywords.items()}
+        spelling = names.readable if _keeps_names(function) else names.renamed
+        keywords = {spelling(name): value for name, value in keywords.items()}
     return function(*args, **keywords)
 
 
@@ -199,17 +199,17 @@ class Printer:
             raise TypeError("sep and end must be None or plain strings")
         between, last = " " if sep is None else sep, "\n" if end is None else end
         text = between.join(map(str, args)) + last
-        kept = text[: max(0, self.limit - len(self._text))]
-        self._text += kept
-        self._dropped += len(text) - len(kept)
+        head = text[: max(0, self.limit - len(self._text))]
+        self._text += head
+        self._dropped += len(text) - len(head)
 
     @property
     def text(self) -> str:
-        """What is kept, with a note where it was cut."""
-        kept = names.readable(self._text)
+        """The text so far, with a note where it was cut."""
+        printed = names.readable(self._text)
         if self._dropped:
-            return f"{kept}\n[output cut here: {self._dropped} more characters]"
-        return kept
+            return f"{printed}\n[output cut here: {self._dropped} more characters]"
+        return printed
 
 
 class Stream(io.TextIOBase):
@@ -220,7 +220,7 @@ class Stream(io.TextIOBase):
         self._printer = printer
 
     def write(self, text: str) -> int:
-        """As for any file."""
+        """Write as to any file."""
         self._printer.write(text, end="")
         return len(text)
 

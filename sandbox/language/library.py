@@ -1,4 +1,4 @@
-"""What ``import`` finds: facades of the libraries that are offered."""
+"""Facades of the libraries that are offered, which ``import`` binds."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NUMPY_HINTS = names.by_name(TABLES["numpy_hints"])
 
 @dataclass(frozen=True)
 class Offer:
-    """What programs may import: dotted names of modules."""
+    """Modules that programs may import, by their dotted names."""
 
     modules: frozenset[str]
 
@@ -49,7 +49,7 @@ def importable(extra: tuple[str, ...] = ()) -> Offer:
 
 
 class Runtime:
-    """What programs find in their namespaces; made once, before processes are forked.
+    """Contents of programs' namespaces; made once, before processes are forked.
 
     Attributes:
         printer: takes what is printed.
@@ -64,11 +64,10 @@ class Runtime:
 
         def find(module: str, name: str | None = None) -> object:
             """Return what ``import module`` or ``from module import name`` binds."""
-            found = modules.get(module)
-            if found is None:
+            if module not in modules:
                 raise ModuleNotFoundError(f"`{names.readable(module)}` is not installed here")
             try:
-                return found if name is None else getattr(found, name)
+                return modules[module] if name is None else getattr(modules[module], name)
             except AttributeError as error:
                 raise ImportError(str(error)) from None
 
@@ -148,10 +147,10 @@ def _methodcaller(name: str, *args: object, **kwargs: object) -> Callable[[objec
 
 def _fields(class_or_instance: Any) -> tuple[object, ...]:  # noqa: ANN401 - any dataclass
     """``dataclasses.fields``, with private names as they were written."""
-    shown = tuple(map(copy.copy, dataclasses.fields(class_or_instance)))
-    for field in shown:
+    fields = tuple(map(copy.copy, dataclasses.fields(class_or_instance)))
+    for field in fields:
         field.name = names.readable(field.name)
-    return shown
+    return fields
 
 
 def _asdict(obj: Any, *, dict_factory: Callable[..., object] = dict) -> object:  # noqa: ANN401 - any dataclass

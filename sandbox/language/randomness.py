@@ -18,7 +18,7 @@ import numpy as np
 
 
 class Randomness:
-    """Where everything that asks for chance or time gets it from; ``seed`` starts it anew."""
+    """Source of chance and time for everything; ``seed`` starts it anew."""
 
     def __init__(self, seed: int = 0) -> None:
         self.seed(seed)

@@ -1,4 +1,4 @@
-"""What programs get of scipy: an allow-list, called with copies (``docs/scipy.md``).
+"""Functions of scipy for programs: an allow-list, called with copies (``docs/scipy.md``).
 
 Offered is what works on copies of numbers and arrays and gives such. Left out are objects with
 arrays of indices or coefficients (``BSpline``, ``Delaunay``), and solvers in C and Fortran that
@@ -142,13 +142,13 @@ def _given(value: Any) -> Any:  # noqa: ANN401 - anything at all
     if kind is _Passed:
         return value.value
     if kind.__name__ in _CLASSES and kind.__module__.startswith("scipy."):
-        made = object.__new__(stand_in(kind))
-        made._real = value
-        return made
+        held = object.__new__(stand_in(kind))
+        held._real = value
+        return held
     if isinstance(value, dict):
-        found = copy.copy(value)
-        found.update({key: _given(inner) for key, inner in value.items()})
-        return found
+        result = copy.copy(value)
+        result.update({key: _given(inner) for key, inner in value.items()})
+        return result
     return value
 
 
@@ -156,14 +156,14 @@ def offered(real: Function, where: str) -> Function:
     """Return ``real`` for programs; errors call it ``where``."""
     parameters: list[str] = []
     with contextlib.suppress(ValueError):  # of C
-        found = inspect.signature(real).parameters.values()
-        parameters = [p.name for p in found if p.kind <= p.POSITIONAL_OR_KEYWORD]
+        signature = inspect.signature(real).parameters.values()
+        parameters = [p.name for p in signature if p.kind <= p.POSITIONAL_OR_KEYWORD]
 
     def wrapped(*args: object, **options: object) -> Any:  # noqa: ANN401 - as the original
         _check_method(where, dict(zip(parameters, args, strict=False)) | options)
-        known = (*parameters, *[""] * len(args))
+        padded = (*parameters, *[""] * len(args))
         try:
-            values = [_argument(*one) for one in zip(known, args, strict=False)]
+            values = [_argument(*one) for one in zip(padded, args, strict=False)]
             return _given(real(*values, **{n: _argument(n, v) for n, v in options.items()}))
         except RefusedError as error:
             raise TypeError(f"{where}: {error}") from None
@@ -195,13 +195,13 @@ def stand_in(real: Any) -> type[Held]:  # noqa: ANN401 - a class of scipy
         "__new__": lambda cls, *args, **options: make(*args, **options),
     }
     for name in _CLASSES[real.__name__]:
-        found = getattr(real, name, None)
-        if not callable(found):
+        member = getattr(real, name, None)
+        if not callable(member):
             contents[name] = _read(name)
-        elif getattr(found, "__self__", None) is real:
-            contents[name] = staticmethod(offered(found, f"{where}.{name}"))
+        elif getattr(member, "__self__", None) is real:
+            contents[name] = staticmethod(offered(member, f"{where}.{name}"))
         else:
-            contents[name] = offered(found, f"{where}.{name}")
+            contents[name] = offered(member, f"{where}.{name}")
     return type(real.__name__, (Held,), contents)
 
 
@@ -212,8 +212,8 @@ def _read(name: str) -> property:
 def _distribution(real: object, where: str) -> object:
     """Return a distribution without what draws."""
     wanted = _OF_MANY if "multivariate" in where else _OF_ONE
-    found = {n: offered(getattr(real, n), f"{where}.{n}") for n in wanted if hasattr(real, n)}
-    return facade(where, found, {"rvs": "numpy.random draws"})
+    functions = {n: offered(getattr(real, n), f"{where}.{n}") for n in wanted if hasattr(real, n)}
+    return facade(where, functions, {"rvs": "numpy.random draws"})
 
 
 @functools.cache
@@ -286,10 +286,10 @@ def _root(
     args = args if isinstance(args, tuple) else (args,)
     tolerance = max(options.get("tol") or 1e-12, 1e-15)
     tolerances = dict.fromkeys(("ftol", "xtol", "gtol"), tolerance)
-    found = so.least_squares(fun, x0, jac=jac, args=args, **tolerances)
-    found.success = bool(np.all(np.abs(found.fun) <= _FOUND))
-    found.message = "The solution converged." if found.success else "No root was found near x0."
-    return found
+    result = so.least_squares(fun, x0, jac=jac, args=args, **tolerances)
+    result.success = bool(np.all(np.abs(result.fun) <= _FOUND))
+    result.message = "The solution converged." if result.success else "No root was result near x0."
+    return result
 
 
 def _curve_fit(*args: Any, method: str | None = None, **options: Any) -> Any:  # noqa: ANN401 - as the original

@@ -79,8 +79,8 @@ class PolicyTransformer(Rewriter):
         kind = _last_name(node.annotation)
         if self.in_class_body and isinstance(node.target, ast.Name) and kind != "ClassVar":
             nothing = ast.copy_location(ast.Constant(None), node.annotation)
-            kept = kind in _KEPT_ANNOTATIONS
-            node.annotation = self.hidden(node.annotation, kind) if kept else nothing
+            special = kind in _KEPT_ANNOTATIONS
+            node.annotation = self.hidden(node.annotation, kind) if special else nothing
             node.target = self.visit(node.target)
             node.value = self.visit(node.value) if node.value else None
             return node

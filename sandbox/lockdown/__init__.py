@@ -26,7 +26,7 @@ _NOT_LINUX = "a Linux facility"
 
 @dataclass
 class Preparation:
-    """What is found out once; ``network`` is "on" or why the namespace is not.
+    """Facts and descriptors that all children share; ``network`` is "on" or why it is not.
 
     ``uid``: of the next child.
     """
@@ -82,7 +82,7 @@ class Preparation:
 
 
 def _out_of_the_way(descriptor: int) -> int:
-    """A copy with a number that the pipes will not take."""
+    """Return a copy with a number that the pipes will not take."""
     return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, WRITE_FD + 1)
 
 

@@ -1,4 +1,4 @@
-"""Who a locked-down process is, and what it may use: users, namespaces, limits."""
+"""Identity and limits of a locked-down process: users, namespaces, resources."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def address_space() -> int:
 
 @dataclass(frozen=True)
 class Highest:
-    """What processor time and address space may be at most, looked up once, in the parent."""
+    """Ceilings of processor time and address space, looked up once, in the parent."""
 
     cpu: int
     address_space: int

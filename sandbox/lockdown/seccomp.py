@@ -151,7 +151,7 @@ def _checks(read_fd: int, write_fd: int) -> dict[str, list[_Step]]:
 
 
 def build(read_fd: int, write_fd: int) -> bytes | None:
-    """The filter program for this machine, or None where its call table is not known."""
+    """Return the filter program for this machine, or None where its call table is not known."""
     machine = _MACHINES.get(platform.machine())
     if machine is None or sys.platform != "linux" or struct.calcsize("P") != 8:
         return None
@@ -168,7 +168,7 @@ def build(read_fd: int, write_fd: int) -> bytes | None:
 
 
 def _assembled(steps: list[_Step]) -> bytes:
-    """The program: what no step decides ends the process."""
+    """Return the program: what no step decides ends the process."""
     verdicts = (_KILL, _ALLOW, _EPERM)
     code = []
     for index, step in enumerate(steps):

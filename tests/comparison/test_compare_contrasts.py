@@ -4,10 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from written_runs import written_run
 
-from promptpo.comparison.contrasts import contrasts, holm
-from promptpo.comparison.groups import panels
-from promptpo.comparison.history import read_history
-from promptpo.comparison.scores import sample_score
+from promptpo.comparison.groups import panels, read_history
+from promptpo.comparison.scores import contrasts, holm, sample_score
 
 
 def groups_of(*folders):

@@ -4,8 +4,7 @@ import pytest
 from written_runs import written_run
 
 from promptpo.comparison.curves import curve
-from promptpo.comparison.groups import panels
-from promptpo.comparison.history import read_history
+from promptpo.comparison.groups import panels, read_history
 from promptpo.stats import mean_interval
 
 

@@ -1,8 +1,7 @@
 from written_runs import written_run
 
 from promptpo.comparison import Comparison
-from promptpo.comparison.groups import panels
-from promptpo.comparison.history import read_history
+from promptpo.comparison.groups import panels, read_history
 
 
 def grouped(*folders):

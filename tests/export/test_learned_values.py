@@ -13,10 +13,9 @@ import pytest
 
 import sandbox
 from promptpo.errors import UsageError
-from promptpo.export.arrays import npz
-from promptpo.export.learned import BESIDE, FEW, Learned, Maker, block, imports, name_in
+from promptpo.export.learned import BESIDE, FEW, Learned, argument, name_in, npz
 from promptpo.export.policy_file import PolicyFile
-from promptpo.export.policy_module import MARKER, policy_module, policy_part
+from promptpo.export.policy_module import MARKER, BestPolicy, policy_part
 from promptpo.spec import load_spec
 from promptpo.types import Candidate, Key
 
@@ -66,7 +65,8 @@ LARGE = {"table": np.random.default_rng(0).random((21, 11)), "x.npy": np.arange(
 def module_of(values, source=SOURCE):
     learned = Learned(sandbox.pack(values), 4, 132, 0.0213)
     candidate = Candidate(Key(1, 1), source)
-    return policy_module(load_spec("cartpole"), candidate, None, "run", learned=learned), learned
+    best = BestPolicy(load_spec("cartpole"), candidate, None, "run", learned=learned)
+    return best.module, learned
 
 
 def written(folder, values, source=SOURCE):
@@ -160,7 +160,7 @@ def test_a_policy_that_takes_nothing_is_made_without_and_one_that_has_the_name_k
     assert "Stands alone: Policy().act" in module_of({"x": 1.0}, plain)[0]
     named = SOURCE + "\nPREPARED = 3\n"
     assert name_in(named) == "PREPARED_"
-    assert Maker.of(named, Learned(sandbox.pack({}))).call == "Policy(PREPARED_)"
+    assert argument(named, Learned(sandbox.pack({}))) == "PREPARED_"
     assert "PREPARED_ = _prepared_()" in module_of({}, named)[0]
 
 
@@ -239,6 +239,7 @@ def pickled():
 
 
 HUGE = {"descr": "<f8", "fortran_order": False, "shape": (1 << 40,)}
+TABLE_NPY = npy({**HUGE, "shape": (2,)}, bytes(16))
 TABLE = npz({"table": LARGE["table"]})
 
 HOSTILE = {
@@ -246,12 +247,19 @@ HOSTILE = {
     "no archive": (b"not a zip at all", "damaged"),
     "cut": (TABLE[:-40], "damaged"),
     "altered": (TABLE[:200] + b"\x00\x01\x02\x03" + TABLE[204:], "damaged"),
-    "a pickle": (zipped([("table.npy", pickled())]), "objects"),
-    "structured": (zipped([("table.npy", npy({**HUGE, "descr": [("a", "<f8")]}))]), "no numbers"),
-    "says that it is huge": (zipped([("table.npy", npy(HUGE))]), "not as large"),
+    "a pickle": (zipped([("table.npy", pickled())]), "damaged .Object arrays"),
+    "structured": (
+        zipped([("table.npy", npy({**HUGE, "descr": [("a", "<f8")], "shape": (2,)}, bytes(16)))]),
+        "no array of numbers",
+    ),
+    "says that it is huge": (zipped([("table.npy", npy(HUGE))]), "damaged"),
     "a bomb": (zipped([("table.npy", bytes(64 << 20))]), "larger than 4 MiB"),
     "many": (zipped([(f"{i}.npy", b"") for i in range(1001)]), "1001 files"),
-    "no array": (zipped([("table.npy", npy(HUGE)), ("x.txt", b"")]), "table"),
+    "no array": (zipped([("table.npy", TABLE_NPY), ("x.txt", b"")]), "'x.txt' in it is no array"),
+    "packed without a limit": (
+        zipped([("table.npy", TABLE_NPY)], compress_type=zipfile.ZIP_BZIP2),
+        "not read",
+    ),
     "of other names": (npz({"other": np.ones(3)}), "no array 'table'"),
     "very large": (bytes(9 << 20), "larger than 8 MiB"),
 }
@@ -274,4 +282,4 @@ def test_a_block_imports_what_it_needs():
     learned = Learned(sandbox.pack(LARGE))
     names = {"__file__": __file__, "np": np}
     with pytest.raises(FileNotFoundError):  # of what is to lie beside this file
-        exec("\n".join([*imports(learned), block(learned, "PREPARED")]), names)  # noqa: S102
+        exec("\n".join([*learned.imports, learned.block("PREPARED")]), names)  # noqa: S102

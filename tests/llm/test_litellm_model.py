@@ -18,10 +18,8 @@ from llm_server import DEFAULT_TEXT, Answer, ScriptedServer
 
 from promptpo.errors import ModelError, ModelUnavailable
 from promptpo.llm import ModelSettings, open_model
-from promptpo.llm.answers import read_answer, saved_reply
-from promptpo.llm.litellm_model import _pause
-from promptpo.llm.messages import TOO_LARGE, Message, Request
-from promptpo.llm.usage import tokens_of
+from promptpo.llm.litellm_model import pause, with_cache_marks
+from promptpo.llm.messages import TOO_LARGE, Message, Request, cached_of, tokens_of
 from promptpo.types import Key
 
 
@@ -79,97 +77,38 @@ def test_a_reply_comes_with_its_usage_and_an_unknown_price_is_none():
     assert reply.latency > 0
 
 
-def completion(content, **more):
-    return {"choices": [{"message": {"content": content, **more}, "finish_reason": "stop"}]}
-
-
-NUMBERS = {"prompt_tokens": 5, "completion_tokens": 7}
-ODD_ANSWERS = {
-    "no usage": {"usage": None},
-    "a list": {"usage": [1, 2]},
-    "a string": {"usage": "many"},
-    "a number": {"usage": 7},
-    "true": {"usage": True},
-    "strings": {"usage": {"prompt_tokens": "12", "completion_tokens": "x"}},
-    "floats": {"usage": {"prompt_tokens": 1.5, "completion_tokens": 2.0}},
-    "negative": {"usage": {"prompt_tokens": -5, "completion_tokens": -3}},
-    "not finite": {"usage": {"prompt_tokens": float("nan"), "completion_tokens": float("inf")}},
-    "huge": {"usage": {"prompt_tokens": 10**300, "completion_tokens": 10**30}},
-    "nested": {"usage": {"prompt_tokens": {"a": [1]}, "completion_tokens": [[3]]}},
-}
-ODD_PARTS = {
-    "details": {"usage": NUMBERS | {"prompt_tokens_details": "x"}},
-    "model": {"model": [1]},
-    "id": {"id": {}, "created": "yesterday", "object": 5},
-    "finish reason": {"choices": [{"message": {"content": DEFAULT_TEXT}, "finish_reason": [5]}]},
-    "no role": {"choices": [{"message": {"content": DEFAULT_TEXT}}]},
-    "old form": {"choices": [{"text": DEFAULT_TEXT}]},
-    "a bare message": {"choices": [{"message": DEFAULT_TEXT}]},
-    "parts": completion([{"type": "thinking", "text": "hm"}, {"text": DEFAULT_TEXT}]),
-    "an object": completion({"text": DEFAULT_TEXT}),
-    "reasoning": completion(DEFAULT_TEXT, reasoning_content=[1], thinking_blocks="x"),
-    "tool calls": completion(DEFAULT_TEXT, tool_calls=[5]),
-    "several": {"choices": [{"message": {"role": "assistant", "content": None}},
-                            {"message": {"role": "assistant", "content": DEFAULT_TEXT}}]},
-    "choices by name": {"choices": {"0": {"message": {"content": DEFAULT_TEXT}}}},
-    "an error beside it": {"error": {"message": "bad", "code": 500}},
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", ODD_ANSWERS)
-def test_a_usage_of_any_shape_is_recorded_and_no_reason_to_ask_again(name):
-    with ScriptedServer(default=Answer(members=ODD_ANSWERS[name])) as server:
+@pytest.mark.parametrize(
+    "usage",
+    [
+        None,
+        {"prompt_tokens": -5, "completion_tokens": -3},
+        {"prompt_tokens": 10**300, "completion_tokens": 10**30},
+    ],
+    ids=["none", "negative", "huge"],
+)
+def test_a_usage_without_counts_is_recorded_and_has_no_price(usage):
+    with ScriptedServer(default=Answer(members={"usage": usage})) as server:
         reply = ask_one(settings(server, name="openai/gpt-4o"))
-    assert len(server.requests) == 1
     assert (reply.text, reply.cost) == (DEFAULT_TEXT, None)
     assert tokens_of(reply.usage) == (None, None)
     assert json.loads(json.dumps(reply.usage, allow_nan=False)) == reply.usage
 
 
-@pytest.mark.parametrize("name", ODD_PARTS)
-def test_a_reply_is_kept_whatever_types_the_rest_of_the_answer_has(name):
-    with ScriptedServer(default=Answer(members=ODD_PARTS[name])) as server:
+def test_of_several_choices_the_first_with_text_counts():
+    choices = [{"message": {"role": "assistant", "content": text}} for text in (None, DEFAULT_TEXT)]
+    with ScriptedServer(default=Answer(members={"choices": choices, "model": [1]})) as server:
         reply = ask_one(settings(server))
-    assert len(server.requests) == 1
-    assert (reply.text, reply.finish_reason) == (DEFAULT_TEXT, "stop")
-    assert reply.model.startswith("openai/")
+    assert (reply.text, reply.model, reply.finish_reason) == (DEFAULT_TEXT, "openai/local", "stop")
 
 
-@pytest.mark.parametrize(
-    "usage",
-    ['{"prompt_tokens": %s}' % ("9" * 6000), "[" * 100_000 + "]" * 100_000, '{"a": tru}'],
-    ids=["digits", "depth", "no JSON"],
-)
-def test_a_usage_that_no_parser_takes_costs_nothing_but_itself(usage):
-    message = json.dumps({"message": {"content": 'a "b" {[,:'}})
-    text = f'{{"model": "local", "usage": {usage}, "choices": [{message}]}}'
-    with ScriptedServer(default=Answer(kind="garbage", text=text)) as server:
-        reply = ask_one(settings(server))
-    assert len(server.requests) == 1
-    assert reply.text == 'a "b" {[,:'
-    assert tokens_of(reply.usage) == (None, None)
-    assert len(json.dumps(reply.usage)) < 1000
-
-
-@pytest.mark.parametrize(
-    ("answer", "text"),
-    [
-        ({"type": "message", "content": [{"type": "text", "text": "A"}], "usage": 1}, "A"),
-        ({"candidates": [{"content": {"parts": [{"text": "G"}]}}], "usageMetadata": 1}, "G"),
-        ({"message": {"role": "assistant", "content": "O"}, "eval_count": "x"}, "O"),
-        ({"output": [{"type": "reasoning", "content": "hm"}, {"content": [{"text": "R"}]}]}, "R"),
-    ],
-    ids=["anthropic", "gemini", "ollama", "responses"],
-)
-def test_the_text_is_found_in_every_providers_form(answer, text):
-    assert saved_reply(read_answer(json.dumps(answer).encode()), "a/b").text == text
-
-
-@pytest.mark.parametrize(
-    "answer", [{}, {"choices": []}, {"choices": [None]}, {"message": "Not found", "error": {}}]
-)
-def test_an_answer_without_a_completion_is_no_reply(answer):
-    assert saved_reply(read_answer(json.dumps(answer).encode()), "a/b") is None
+@pytest.mark.parametrize("members", [{"usage": [1, 2]}, {"choices": {"0": 1}}, {"choices": [5]}])
+def test_an_answer_that_cannot_be_parsed_is_a_failed_call_with_its_beginning(members):
+    with ScriptedServer(default=Answer(members=members)) as server:
+        line = refusal(settings(server), ModelUnavailable)
+    assert 'not a chat completion: {"id": ' in line
+    assert "given up after 3 tries" in line
+    assert len(server.requests) == 3
+    assert len(line) < 500
 
 
 @pytest.mark.parametrize(
@@ -302,7 +241,7 @@ def test_retry_after_is_honoured(form):
 
 def test_calls_that_fail_together_do_not_come_back_together():
     state = tenacity.RetryCallState(None, None, (), {})
-    pauses = [_pause(state) for _ in range(50)]
+    pauses = [pause(state) for _ in range(50)]
     assert min(pauses) >= 0.5
     assert max(pauses) - min(pauses) > 0.1
 
@@ -492,6 +431,86 @@ def test_closing_one_model_leaves_the_calls_of_another_alone():
 
     with ScriptedServer(latency=0.3) as server:
         assert asyncio.run(go(server)).text == DEFAULT_TEXT
+
+
+SYSTEM = Message("system", "You write policies.")
+TASK, HISTORY, TURN = "The task. ", "What has been tried. ", "Your turn."
+
+
+def shared_prompt(turn=TURN, history=HISTORY):
+    return SYSTEM, Message("user", TASK + history + turn, (len(TASK), len(TASK + history)))
+
+
+def marks(sent):
+    """The texts up to each mark of the last message that has any."""
+    blocks = next((m["content"] for m in reversed(sent) if isinstance(m["content"], list)), [])
+    return ["".join(b["text"] for b in blocks[: i + 1]) for i, block in enumerate(blocks)
+            if "cache_control" in block]  # fmt: skip
+
+
+def said(sent):
+    return [
+        m["content"] if isinstance(m["content"], str) else "".join(b["text"] for b in m["content"])
+        for m in sent
+    ]
+
+
+def test_the_ends_of_shared_beginnings_are_marked():
+    repair = (*shared_prompt(), Message("assistant", "code"), Message("user", "It failed."))
+    for prompt in (shared_prompt(), repair):
+        sent = with_cache_marks(prompt)
+        assert marks(sent) == [TASK, TASK + HISTORY]
+        assert said(sent) == [m.content for m in prompt]
+    assert with_cache_marks((SYSTEM,)) == [{"role": "system", "content": SYSTEM.content}]
+    many = (Message("user", "abcdef", (1, 2, 3)), Message("user", "ghi", (1, 2)))
+    assert [len(marks([m])) for m in with_cache_marks(many)] == [2, 2]
+
+
+ANTHROPIC = {
+    "id": "msg_1", "type": "message", "role": "assistant", "model": "claude-sonnet-4-5",
+    "content": [{"type": "text", "text": "Hello"}], "stop_reason": "end_turn",
+    "stop_sequence": None,
+    "usage": {"input_tokens": 100, "output_tokens": 10, "cache_creation_input_tokens": 300,
+              "cache_read_input_tokens": 600},
+}  # fmt: skip
+
+
+def ask_cached(server, name):
+    async def go():
+        model = open_model(ModelSettings(name, api_base=server.url, call_timeout=20))
+        try:
+            return await model.ask(Request(Key(1, 1, role="policy"), shared_prompt()))
+        finally:
+            await model.close()
+
+    return asyncio.run(go())
+
+
+def test_anthropic_is_sent_marks_and_its_cache_is_counted_and_priced(monkeypatch):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "none")
+    answer = Answer(kind="garbage", text=json.dumps(ANTHROPIC))
+    with ScriptedServer(default=answer) as server:
+        reply = ask_cached(server, "anthropic/claude-sonnet-4-5")
+    body = server.requests[0].body
+    assert marks(body["messages"]) == [TASK, TASK + HISTORY]
+    assert reply.text == "Hello"
+    assert tokens_of(reply.usage) == (1000, 10)
+    assert cached_of(reply.usage) == 600
+    read, written, rest, out = 0.3e-6, 3.75e-6, 3e-6, 15e-6
+    assert reply.cost == pytest.approx(600 * read + 300 * written + 100 * rest + 10 * out)
+
+
+def test_others_are_sent_no_marks_and_their_cache_is_counted_and_priced(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    usage = {"prompt_tokens": 1000, "completion_tokens": 10, "total_tokens": 1010,
+             "prompt_tokens_details": {"cached_tokens": 800}}  # fmt: skip
+    with ScriptedServer(default=Answer(members={"usage": usage})) as server:
+        reply = ask_cached(server, "openai/gpt-5")
+    assert [m["content"] for m in server.requests[0].body["messages"]] == [
+        m.content for m in shared_prompt()
+    ]
+    assert cached_of(reply.usage) == 800
+    assert reply.cost == pytest.approx(200 * 1.25e-6 + 800 * 0.125e-6 + 10 * 10e-6)
 
 
 def start(tmp_path, server, body, timeout=60):

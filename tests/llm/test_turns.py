@@ -10,7 +10,7 @@ import pytest
 
 import promptpo
 from promptpo.errors import FileError
-from promptpo.llm.turns import TURNS, Turns
+from promptpo.llm.waiting import TURNS, Turns
 
 
 async def most_at_once(several, calls):
@@ -47,7 +47,7 @@ def test_runs_that_share_nothing_do_not_wait_for_each_other(monkeypatch):
 HOLDER = """
 import asyncio, sys
 from pathlib import Path
-from promptpo.llm.turns import Turns
+from promptpo.llm.waiting import Turns
 
 async def hold():
     async with Turns(1, Path(sys.argv[1])).one():

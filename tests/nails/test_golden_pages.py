@@ -1,5 +1,6 @@
 """The data of the pages on runs: reports, comparisons and benchmarks, without their markup."""
 
+from collections import Counter
 from dataclasses import astuple
 
 import pytest
@@ -9,42 +10,56 @@ from stored import STORED, unpacked
 from written_runs import written_run
 
 import promptpo
+from promptpo.common.blocks import Details, Entries, Figure, Group, Items, Prose, Table, Text
 from promptpo.matrix.page import PageView
 from promptpo.matrix.results import BenchRun, read_results
-from promptpo.report.rounds import Budget
-from promptpo.report.views import RunView
+from promptpo.report.code import Diff, Source
+from promptpo.report.page import run_view
 from promptpo.store.run import load_run
 
 
 def rows(table):
-    """Return a table of a page as lists of texts, its headings first; nothing where it is none."""
-    if table is None:
-        return []
-    return [[name for name, _ in table.columns]] + [[c.text for c in row] for row in table.rows]
+    """Return a table of a page as lists of texts, its headings first."""
+    return [list(table.columns)] + [[c.text for c in row] for row in table.rows]
 
 
 def figures(facts):
     return [[fact.label, fact.figure, fact.note] for fact in facts]
 
 
+def plain_block(block):  # noqa: PLR0911 - one for each class
+    """Return a part of a page by its class, as plain values."""
+    match block:
+        case Table():
+            return ["table", block.caption, *rows(block)]
+        case Figure():
+            return ["figure", block.caption, [line.name for line in block.chart.lines]]
+        case Details() | Group():
+            return [block.title, block.note, *map(plain_block, block.blocks)]
+        case Text():
+            return ["text", block.label, len(block.body), block.file]
+        case Prose():
+            return block.text
+        case Items():
+            return ["items", *block.items]
+        case Entries():
+            return ["entries", *([] if block.short else block.entries)]
+        case Source():
+            return ["source", len(block.lines), block.steps, block.unreached]
+        case Diff():
+            return ["diff", block.before, block.after, Counter(row.kind for row in block.rows)]
+    return type(block).__name__
+
+
 def report_data(folder):
-    view = RunView(load_run(folder), Budget(10**6, 10**6, 10**6))
+    view = run_view(load_run(folder))
     return {
         "facts": figures(view.facts),
         "held out": figures(view.held_out),
         "in search": figures(view.search),
         "made by": view.made_by,
         "notices": view.notices,
-        "standings": rows(view.standings),
-        "selection": rows(view.selection),
-        "probes": rows(view.probes),
-        "hard": rows(view.hard),
-        "tuning": rows(view.tuning.table) if view.tuning else [],
-        "curves": [figure.caption for figure in view.curves],
-        "rounds": [
-            {"headline": v.headline, "strategy": v.strategy, "table": rows(v.table)}
-            for v in view.rounds
-        ],
+        "sections": {s.id: [s.title, *map(plain_block, s.blocks)] for s in view.sections},
     }
 
 
@@ -78,7 +93,7 @@ def test_a_benchmark_with_missing_runs_says_the_same(tmp_path):
         *(BenchRun("beta", "reach", seed) for seed in (1, 2)),
     ]
     results = read_results(tmp_path, suite, cells)
-    view = PageView(results, tuple(results.notes), ())
+    view = PageView(results)
     told = results.as_dict(results.notes)
     for row in told["cells"]:
         row["seconds"] = row["seconds"] and 0.0  # as long as a loaded machine took to write the run

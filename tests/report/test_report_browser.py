@@ -53,7 +53,7 @@ def test_what_a_model_wrote_stays_text(report):
     assert report.locator("img, iframe, object").count() == 0
     assert report.locator("script").count() == 1
     report.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true })")
-    for shown in ("#round-1 .source", "#round-1 .episode", "#round-2 .prose", "#r01_c03 pre"):
+    for shown in ("#round-1 .source", "#round-1 .entries", "#round-2 .prose", "#r01_c03 pre"):
         assert HOSTILE in report.locator(shown).first.text_content(), shown
     assert HOSTILE in report.locator("#round-1 .strategy").inner_text()
 
@@ -221,13 +221,13 @@ def test_a_run_that_goes_on_is_followed_without_losing_the_place(copied, serve, 
     page = open_page(serve(copied), viewport={"width": 1200, "height": 400})
     assert page.locator(".status").inner_text() == "running"
     assert page.locator("section.round").count() == 1
-    page.locator("#details-source-1 summary").click()
+    page.locator("#source-1 summary").click()
     page.evaluate("scrollTo(0, 500)")
     place = page.locator("h2", has_text="Learning curve").bounding_box()["y"]
     with (copied / "events.jsonl").open("ab") as log:
         log.write(rest)
     page.locator("#round-2").wait_for(timeout=20_000)
-    assert page.locator("#source-1").is_visible()
+    assert page.locator("#source-1 .source").is_visible()
     moved = page.locator("h2", has_text="Learning curve").bounding_box()["y"] - place
     assert abs(moved) < 20
     os.close(lock)

@@ -9,13 +9,11 @@ import pytest
 from report_runs import HOSTILE
 
 from promptpo.policies import CoverageRun
-from promptpo.report import traces
-from promptpo.report.code import highlighted
-from promptpo.report.coverage import covered
+from promptpo.report.code import Source
 from promptpo.report.page import render_report
-from promptpo.report.variables import MOST_LEVELS, traced
+from promptpo.report.traces import MOST_LEVELS, traced
 from promptpo.store.codec import encode
-from promptpo.store.episodes import packed, read
+from promptpo.store.folder import pack_episodes, read_episodes
 from promptpo.store.run import load_run
 from promptpo.types import Trajectory
 
@@ -53,7 +51,7 @@ def test_an_episode_without_the_trace_of_the_others_is_a_gap():
 
 def test_a_plot_has_gaps_and_upright_steps():
     both = traced([episode(n=(0, 1, None, 1), phase=("a", "a", "b", "b"))])
-    number, phase = (traces._plot(v, ["only"], 500).svg for v in both)
+    number, phase = (v.svg(["only"], 500) for v in both)
     assert number.count("M") == 2
     assert " 0l" not in number
     assert "from the lowest to the highest a, b" in phase
@@ -64,7 +62,7 @@ def test_a_plot_has_gaps_and_upright_steps():
 @pytest.mark.parametrize("points", [4, 40])
 def test_a_line_of_many_gaps_keeps_to_its_budget(points):
     (number,) = traced([episode(n=tuple(i % 2 or None for i in range(1000)))])
-    assert len(traces._plot(number, ["only"], points).svg) < 500 + 20 * points
+    assert len(number.svg(["only"], points)) < 500 + 20 * points
 
 
 SOURCE = """class Policy:
@@ -75,34 +73,34 @@ SOURCE = """class Policy:
 
 
 def shown(counts, steps=200, error=None):
-    return covered(highlighted(SOURCE), SOURCE, CoverageRun(tuple(counts), steps, error))
+    return Source.of(SOURCE, counted=CoverageRun(tuple(counts), steps, error))
 
 
 def test_each_line_says_how_often_it_ran():
-    lines, coverage = shown([(1, 0), (2, 0), (3, 200), (4, 1), (5, 199)])
-    assert [(line.ran, line.level) for line in lines] == [
+    source = shown([(1, 0), (2, 0), (3, 200), (4, 1), (5, 199)])
+    assert [(line.ran, line.level) for line in source.lines] == [
         ("", ""), ("100%", "most"), ("100%", "most"), ("<1%", "few"), ("99%", "most"),
     ]  # fmt: skip
-    assert (coverage.steps, coverage.unreached, coverage.whole) == (200, (), True)
+    assert (source.steps, source.unreached, source.whole) == (200, (), True)
 
 
 def test_what_never_ran_is_said_in_words_too():
-    lines, coverage = shown([(1, 0), (2, 0), (3, 200), (5, 100)])
-    assert (lines[3].ran, lines[3].level) == ("never", "never")
-    words = "the branch at line 3 (<code>if obs</code>) never ran"
-    assert (coverage.unreached, coverage.whole) == ((words,), False)
+    source = shown([(1, 0), (2, 0), (3, 200), (5, 100)])
+    assert (source.lines[3].ran, source.lines[3].level) == ("never", "never")
+    words = "the branch at line 3 (`if obs`) never ran"
+    assert (source.unreached, source.whole) == ((words,), False)
 
 
 @pytest.mark.parametrize(("steps", "error"), [(0, None), (200, "it failed")])
 def test_where_nothing_could_be_counted_nothing_is_shown(steps, error):
-    lines, coverage = shown([], steps, error)
-    assert coverage is None
-    assert {line.level for line in lines} == {""}
+    source = shown([], steps, error)
+    assert source.steps == 0
+    assert {line.level for line in source.lines} == {""}
 
 
 def test_counts_that_cannot_be_are_shown_as_if_they_could():
-    lines, _ = shown([(1, 0), (3, 10**9), (4, -5), (99, 1)])
-    assert [line.ran for line in lines[2:4]] == ["100%", "start"]
+    source = shown([(1, 0), (3, 10**9), (4, -5), (99, 1)])
+    assert [line.ran for line in source.lines[2:4]] == ["100%", "start"]
 
 
 def test_a_page_shows_traces_and_counts_and_nothing_of_them_is_markup(copied):
@@ -110,9 +108,10 @@ def test_a_page_shows_traces_and_counts_and_nothing_of_them_is_markup(copied):
     where = copied / "candidates" / winner.name / "episodes.npz"
     texts = ("<b>", "</svg>")
     episodes = [
-        replace(e, trace={"phase": (*texts, *(None,) * (len(e.rewards) - 2))}) for e in read(where)
+        replace(e, trace={"phase": (*texts, *(None,) * (len(e.rewards) - 2))})
+        for e in read_episodes(where)
     ]
-    where.write_bytes(packed(episodes))
+    where.write_bytes(pack_episodes(episodes))
     key = encode(winner.key)
     event = {"type": "coverage", "key": key, "digest": "x", "lines": [1, 2], "hits": [0, 7],
              "steps": 10, "error": None, "time": 0.0}  # fmt: skip

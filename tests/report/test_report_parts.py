@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from promptpo.report.chart import decimated, tag, tick_label, ticks
-from promptpo.report.code import highlighted, side_by_side
-from promptpo.report.texts import room, strategy
+from promptpo.report.code import highlighted, side_by_side, strategy
+from promptpo.report.page import share
 
 
 def test_source_lines_are_coloured_and_escaped():
@@ -81,8 +81,9 @@ def test_elements_escape_what_they_hold():
 
 
 def test_short_texts_leave_their_room_to_long_ones():
-    assert room([10, 20], 1_000_000) == 20
-    assert room([2_000, 90_000, 90_000], 60_000) == 29_000
+    assert share([10, 20], 1_000_000, 0) == 20
+    assert share([2_000, 90_000, 90_000], 60_000, 0) == 29_000
+    assert share([90_000] * 9, 9_000, 1500) == 1500
 
 
 def test_a_policy_speaks_in_its_first_paragraph():

@@ -8,6 +8,7 @@ import pytest
 import scripted
 from report_runs import FAINT_TEXT, HOSTILE
 
+from promptpo.common.blocks import Details
 from promptpo.report import write_report
 from promptpo.report.page import render_report
 from promptpo.report.preparing import preparing_section
@@ -60,16 +61,21 @@ def learned(tmp_path_factory):
 
 @pytest.fixture
 def section(learned):
-    return preparing_section(load_run(learned), 2000, "")
+    return preparing_section(load_run(learned))
 
 
-def rows(section):
-    names = [name for name, _ in section.table.columns]
-    return [dict(zip(names, (c.text for c in row), strict=True)) for row in section.table.rows]
+def rows(table):
+    return [dict(zip(table.columns, (c.text for c in row), strict=True)) for row in table.rows]
 
 
+def policies(section):
+    return [block for block in section.blocks if isinstance(block, Details)]
+
+
+@pytest.fixture
 def values(section):
-    return {v.name: v for v in section.policies[2].values}
+    *_, table = policies(section)[2].blocks
+    return {row["Value"]: (row["Kind"], row["Content"], row["Summary"]) for row in rows(table)}
 
 
 def test_a_run_that_does_not_prepare_has_no_section_of_it(finished):
@@ -77,7 +83,7 @@ def test_a_run_that_does_not_prepare_has_no_section_of_it(finished):
 
 
 def test_predicted_stands_beside_real(section):
-    lqr, failed, repaired, last = rows(section)
+    lqr, failed, repaired, last = rows(section.blocks[0])
     assert lqr["Policy"] == "r01_c01"
     assert (lqr["Predicted return"], lqr["Mean return"], lqr["Difference"]) == ("500", "500", "0")
     assert lqr["Outcome"] == ""
@@ -89,50 +95,48 @@ def test_predicted_stands_beside_real(section):
 
 
 def test_a_failure_is_told_with_its_line_and_what_was_printed(section):
-    failed = section.policies[1]
-    assert failed.id == "r01_c02"
-    assert "line 5, in prepare" in failed.error
-    assert failed.error.endswith("Singular matrix")
-    assert failed.output.body == "so far so good"
-    assert failed.values == ()
-    assert rows(section)[1]["Outcome"].startswith("failed: ")
+    failed = policies(section)[1]
+    error, printed = failed.blocks
+    assert failed.id == "prepared-r01_c02"
+    assert "line 5, in prepare" in error.text
+    assert error.text.endswith("Singular matrix")
+    assert printed.body == "so far so good"
+    assert rows(section.blocks[0])[1]["Outcome"].startswith("failed: ")
 
 
-def test_numbers_are_shown_as_they_are_arrays_by_their_shape(section):
-    found = values(section)
-    assert (found["mass"].kind, found["mass"].shown) == ("float", "1.23456789012345")
-    assert (found["steps"].kind, found["steps"].shown) == ("int", "12")
-    assert (found["found"].kind, found["found"].shown) == ("bool", "True")
-    assert found["grid"].kind == "array 3 \N{MULTIPLICATION SIGN} 4"
-    assert found["grid"].shown.splitlines()[1] == "0.5714, 0.7143, 0.8571, 1"
-    assert found["none"].spread == "empty"
+def test_numbers_are_shown_as_they_are_arrays_by_their_shape(values):
+    assert values["mass"][:2] == ("float", "1.23456789012345")
+    assert values["steps"][:2] == ("int", "12")
+    assert values["found"][:2] == ("bool", "True")
+    assert values["grid"][0] == "array 3 \N{MULTIPLICATION SIGN} 4"
+    assert values["grid"][1].splitlines()[1] == "0.5714, 0.7143, 0.8571, 1"
+    assert values["none"][2] == "empty"
 
 
-def test_of_a_long_array_the_first_numbers_and_the_range_are_shown(section):
-    found = values(section)
-    assert found["track"].shown.startswith("-1, -0.9933, ")
-    assert found["track"].shown.endswith(", nan, ...")
-    assert found["track"].spread.startswith("-1 to 1, mean ")
-    assert found["track"].spread.endswith("; 1 not finite")
-    assert found["mask"].spread == "15 of 20 true"
+def test_of_a_long_array_the_first_numbers_and_the_range_are_shown(values):
+    _, shown, summary = values["track"]
+    assert shown.startswith("-1, -0.9933, ")
+    assert shown.endswith(", nan, ...")
+    assert summary.startswith("-1 to 1, mean ")
+    assert summary.endswith("; 1 not finite")
+    assert values["mask"][2] == "15 of 20 true"
 
 
-def test_of_many_values_and_a_long_output_the_rest_is_in_files(section):
-    last = section.policies[2]
-    assert (len(last.values), last.more) == (40, 9)
-    assert re.fullmatch("candidates/r01_c03/prepared_[0-9a-f]{16}.bin", last.kept)
-    assert len(last.output.body) == 2000
-    assert last.output.cut > 0
+def test_of_many_values_the_rest_is_in_a_file(section, values):
+    assert len(values) == 40
+    *_, table = policies(section)[2].blocks
+    assert re.search(
+        r"first 40 of 49 values, .* in candidates/r01_c03/prepared_[0-9a-f]{16}.bin$", table.caption
+    )
 
 
 def test_damaged_values_are_said_to_be(learned, tmp_path):
     copied = Path(shutil.copytree(learned, tmp_path / "run"))
     for file in copied.glob("candidates/*/prepared_*"):
         file.write_bytes(b"nonsense")
-    run = load_run(copied)
-    section = preparing_section(run, 2000, "")
-    assert [(p.lost, p.values) for p in section.policies] == [(True, ()), (False, ()), (True, ())]
-    assert "computes them again" in render_report([run])
+    html = render_report([load_run(copied)])
+    assert html.count("computes them again") == 2
+    assert "<caption>What it returned" not in html
 
 
 def test_hostile_names_and_outputs_are_no_markup(learned):
@@ -148,6 +152,6 @@ def test_the_section_fits_and_can_be_read(learned, open_page, width, scheme):
     page = open_page(write_report([learned]).as_uri(), viewport=viewport, color_scheme=scheme)
     for summary in page.locator("#preparing summary").all():
         summary.click()
-    assert page.locator(".values code").first.is_visible()
+    assert page.locator("#preparing .is-code").first.is_visible()
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
     assert page.evaluate(FAINT_TEXT) == []

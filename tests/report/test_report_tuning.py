@@ -7,11 +7,12 @@ from dataclasses import replace
 import pytest
 from report_runs import FAINT_TEXT, HOSTILE
 
+from promptpo.common.blocks import Prose
 from promptpo.report import write_report
 from promptpo.report.chart import chart
 from promptpo.report.figures import tuning_figures, tuning_lines
 from promptpo.report.page import render_report
-from promptpo.report.tuning import tuned_views, under_way
+from promptpo.report.tuning import constants_table, tuning_section
 from promptpo.store.codec import encode
 from promptpo.store.run import load_run
 from promptpo.tuning import ConstantFound, Standpoint, TuningAccount
@@ -105,23 +106,16 @@ def test_vectors_too_few_to_weigh_constants_say_so(copied):
     assert "Matters</th>" not in html
 
 
-def test_constants_come_by_what_they_matter(run):
-    [first, second] = tuned_views(run, 100_000)
-    assert [c.name for c in first.constants] == ["self.gain", "LIMIT", HOSTILE]
-    assert [c.share.text for c in first.constants] == ["40.0%", "10.0%", ""]
-    assert [c.moved for c in first.constants] == [True, True, False]
-    assert second.words == "1 constant, 60 vectors of values in 4,000 steps"
-
-
-def test_an_end_of_a_range_is_said_in_words(run):
-    [first, _] = tuned_views(run, 100_000)
-    assert [c.end for c in first.constants] == ["", "at its upper end", ""]
-
-
-def test_a_marker_shows_where_a_value_lies_by_its_logarithm(run):
-    [gain, limit, _] = tuned_views(run, 100_000)[0].constants
-    assert re.findall('cx="([0-9.]+)"', gain.range) == ["64", "92.5"]  # 1/2 and 3/4 of the way
-    assert re.findall('cx="([0-9.]+)"', limit.range) == ["64", "121"]
+def test_constants_come_by_what_they_matter_with_their_ranges():
+    table = constants_table(KEPT)
+    assert table.columns == ("Constant", "Line", "Before", "After", "Matters", "From", "Range",
+                             "To", "At")  # fmt: skip
+    assert [row[0].text for row in table.rows] == ["self.gain", "LIMIT", HOSTILE]
+    assert [row[4].text for row in table.rows] == ["40.0%", "10.0%", ""]
+    assert [row[0].strong for row in table.rows] == [True, True, False]
+    assert [row[8].text for row in table.rows] == ["", "at its upper end", ""]
+    places = [re.findall('cx="([0-9.]+)"', row[6].graphic) for row in table.rows[:2]]
+    assert places == [["64", "92.5"], ["64", "121"]]  # of self.gain by its logarithm
 
 
 def test_failures_are_counted_by_their_reason(run):
@@ -160,10 +154,8 @@ def test_a_policy_that_failed_at_first_begins_where_it_did_not():
 def test_one_that_goes_on_tells_how_far_it_is(copied):
     run = written(copied, played(1, 300), played(1, 500, error="it raised"), played(2, 2_000),
                   tuned(2, LEFT))  # fmt: skip
-    assert under_way(run) == [
-        "r01_c01: 1,600 steps so far, 4 plays of vectors of values, 2 of which failed"
-    ]
-    assert "1,600 steps so far" in section(render_report([run]))
+    told = [block.text for block in tuning_section(run).blocks if isinstance(block, Prose)]
+    assert "r01_c01: 1,600 steps so far, 4 plays of vectors of values, 2 of which failed." in told
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -173,6 +165,6 @@ def test_the_section_fits_and_can_be_read(copied, open_page, width, scheme):
     viewport = {"width": width, "height": 900}
     page = open_page(write_report([copied]).as_uri(), viewport=viewport, color_scheme=scheme)
     page.locator("#tuning-r01_c01 summary").click()
-    assert page.locator(".constants code").first.is_visible()
+    assert page.locator("#tuning .is-code").first.is_visible()
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
     assert page.evaluate(FAINT_TEXT) == []

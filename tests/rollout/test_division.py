@@ -4,8 +4,7 @@ import itertools
 
 import pytest
 
-from promptpo.rollout.division import BASE, MOST, best_width, divided, joined
-from promptpo.rollout.jobs import PlayJob, PlayRun
+from promptpo.rollout.jobs import BASE, MOST, PlayJob, PlayRun, best_width, divided, joined
 from promptpo.types import Episode
 
 SEEDS = tuple(range(100, 108))

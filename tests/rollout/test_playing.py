@@ -1,6 +1,5 @@
 """The loop over episodes, with real processes: what becomes of one depends on itself alone."""
 
-import dataclasses
 import math
 
 import gymnasium
@@ -8,10 +7,8 @@ import numpy as np
 import pytest
 
 import sandbox
-from promptpo.rollout.contenders import pace
-from promptpo.rollout.division import divided, joined
-from promptpo.rollout.jobs import UNPLAYED, InstancesJob, PlayJob
-from promptpo.rollout.playing import play, play_instances
+from promptpo.rollout.jobs import UNPLAYED, InstancesJob, PlayJob, divided, joined
+from promptpo.rollout.playing import pace, play, play_instances
 from promptpo.spec import EnvSpec, Task, field
 
 LENGTHS = (4, 7, 1, 5, 3, 6, 7, 2)
@@ -127,7 +124,7 @@ def played(host, source, *, width=5, parts=1, seeds=SEEDS, room=None, **job):
 
 
 def told(run):
-    results = [dataclasses.replace(r, return_=repr(r.return_)) for r in run.results]
+    results = [repr(episode) for episode in run.results]  # a return may be NaN
     return results, run.steps, run.clipped, run.error, run.error_kind, run.output
 
 

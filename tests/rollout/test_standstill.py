@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from promptpo.rollout.standstill import Standstill
+from promptpo.rollout.watched import Standstill
 from promptpo.spec.calls import CALL, IDLE, SEEN, SIZE, STEP
 
 LIMIT = 0.3

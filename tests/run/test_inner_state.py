@@ -9,7 +9,7 @@ from scripted import GOOD, data_of, replies, run
 import promptpo
 from promptpo.policies import CoverageRun
 from promptpo.run.services import RunServices
-from promptpo.store.episodes import read
+from promptpo.store.folder import read_episodes
 from promptpo.store.run import load_run
 
 TRACED = GOOD.replace("def act", 'TRACE = ("lean",)\n\n    def act').replace(
@@ -27,7 +27,7 @@ def test_a_trace_is_stored_and_told(tmp_path):
     where = result.folder / "candidates" / "r01_c01"
     assert "Episode 1: 500 leans" in (where / "feedback.txt").read_text()
     assert 'TRACE = ("lean",)' in (result.folder / "best" / "policy.py").read_text()
-    for episode in read(where / "episodes.npz"):
+    for episode in read_episodes(where / "episodes.npz"):
         assert len(episode.trace["lean"]) == 500
         assert all(type(value) is float for value in episode.trace["lean"])
 

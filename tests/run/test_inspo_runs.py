@@ -99,7 +99,7 @@ def test_it_is_shown_on_the_page_and_in_json_and_ends_the_same_wherever_it_is_cu
     assert 'href="#r01_c01"' in section
     assert set(re.findall(r'href="#([^"]+)"', page)) <= set(re.findall(r' id="([^"]+)"', page))
 
-    table = json.loads(json.dumps(RunStatus.on_record(record).tables))["Policies by instruction"]
+    table = json.loads(json.dumps(RunStatus.of(record).tables))["Policies by instruction"]
     assert table["round"] == 3
     assert [row[0] for row in table["rows"]] == ["r03_c01", "r03_c02", "r03_c03"]
 
@@ -117,5 +117,5 @@ def test_it_is_shown_on_the_page_and_in_json_and_ends_the_same_wherever_it_is_cu
 def test_a_page_of_a_run_without_instructions_says_nothing_of_them(tmp_path):
     result, _ = run_small(tmp_path, method="random-search", rounds=1, candidates=1)
     record = load_run(result.folder)
-    assert RunStatus.on_record(record).tables == {}
+    assert RunStatus.of(record).tables == {}
     assert 'id="method"' not in render_report([record])

@@ -44,24 +44,14 @@ METHODS = {
         *("--episodes", "5", "--rounds", "3"),
     ),
     "inspo": (
-        "--method",
-        "inspo",
-        "--set",
-        "max_repairs=1",
-        "--set",
-        "probe=1",
-        "--set",
-        "prune_every=1",
+        *("--method", "inspo", "--set", "max_repairs=1"),
+        *("--set", "probe=1", "--set", "prune_every=1"),
     ),
     "tune": ("--method", "tune", "--model", f"file:{LEANING}", "--tune", "--tune-steps", "4000"),
     "tuning": ("--tune", "--tune-steps", "12000"),
     "preparing": (
-        "--set",
-        "prepare_time=20",
-        "--set",
-        "max_repairs=1",
-        "--set",
-        "early_stop=false",
+        *("--set", "prepare_time=20", "--set", "max_repairs=1"),
+        *("--set", "early_stop=false"),
     ),
 }
 
@@ -77,21 +67,8 @@ class Policy:
 """
 
 #: Method and kills: more than one where a run that was resumed is killed again.
-REPLAYS = [
-    pytest.param(*chain, marks=pytest.mark.slow)
-    for chain in (
-        ("promptpo", 2),
-        ("racing", 1),
-        ("best-of-n", 1),
-        ("random-search", 1),
-        ("r2po", 2),
-        ("props+", 1),
-        ("inspo", 2),
-        ("tune", 2),
-        ("tuning", 2),
-        ("preparing", 3),
-    )
-]
+KILLS = {"promptpo": 2, "racing": 1, "best-of-n": 1, "random-search": 1, "r2po": 2, "props+": 1,
+         "inspo": 2, "tune": 2, "tuning": 2, "preparing": 3}  # fmt: skip
 #: What must be on record besides, else a method has not done what can be killed.
 DONE = {"tune": {"tuning", "tuned"}, "tuning": {"tuning", "tuned"}, "preparing": {"prepared"},
         "inspo": {"table"}, "racing": {"selection"}, "best-of-n": {"selection"}}  # fmt: skip
@@ -131,13 +108,8 @@ def learning():
     return script.say(another, "repair", 1, 2, 1)
 
 
-SCRIPTS = {
-    "r2po": proposals,
-    "props+": proposals,
-    "inspo": instructed,
-    "preparing": learning,
-    "tuning": partial(written, tune=True),
-}
+SCRIPTS = {"r2po": proposals, "props+": proposals, "inspo": instructed, "preparing": learning,
+           "tuning": partial(written, tune=True)}  # fmt: skip
 
 
 def arguments_of(method, folder):
@@ -149,12 +121,8 @@ def arguments_of(method, folder):
 
 
 def start(*arguments):
-    return subprocess.Popen(
-        [sys.executable, "-m", "promptpo", *arguments],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    command = [sys.executable, "-m", "promptpo", *arguments]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
 
 def run_folder(out):
@@ -203,7 +171,7 @@ class Chain:
         return ["--resume", str(folder)]
 
     def events(self):
-        """How many the run has on record."""
+        """Return how many the run has recorded."""
         folder = run_folder(self.out)
         return 0 if folder is None else len(whole_lines(folder))
 
@@ -219,7 +187,8 @@ class Chain:
         return not ended
 
 
-@pytest.mark.parametrize(("method", "most"), REPLAYS)
+@pytest.mark.slow
+@pytest.mark.parametrize(("method", "most"), KILLS.items())
 def test_a_killed_run_ends_as_one_that_was_never_killed(tmp_path, method, most):
     arguments = arguments_of(method, tmp_path)
     whole = Chain(tmp_path / "whole", arguments)

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from types import MappingProxyType
 
 import pytest
@@ -5,9 +6,9 @@ from rollouts import rollout
 
 from promptpo.config import RunConfig
 from promptpo.errors import GoalReached, LimitReached
-from promptpo.llm.messages import Reply
-from promptpo.llm.usage import dollars, tokens_of
-from promptpo.run.limits import Ledger
+from promptpo.llm.messages import Reply, dollars, tokens_of
+from promptpo.run.limits import Ledger, check_optimum
+from promptpo.spec import Reference, load_spec
 from promptpo.store.codec import encode
 from promptpo.store.events import Event
 from promptpo.store.trials import Usage
@@ -73,13 +74,6 @@ def test_cost_stops_further_calls():
         book.reserve_call(CALLS[0])
 
 
-def test_one_unknown_price_makes_the_total_unknown():
-    book = ledger()
-    for cost in (0.4, None, 0.4):
-        book.count_reply(reply(cost=cost))
-    assert book.usage.cost is None
-
-
 def test_a_limit_counts_what_is_known_and_says_once_what_is_not():
     book = ledger(max_cost=0.5, max_tokens=30)
     blind = reply(usage=None, cost=None)
@@ -93,21 +87,17 @@ def test_a_limit_counts_what_is_known_and_says_once_what_is_not():
 ODD = [None, "12", 12.0, -1, True, [12], {"n": 12}, float("nan"), float("inf"), 10**30]
 
 
-@pytest.mark.parametrize("odd", ODD, ids=repr)
-def test_tokens_that_are_no_count_are_unknown(odd):
-    assert tokens_of({"prompt_tokens": odd, "completion_tokens": 3}) == (None, 3)
-
-
-@pytest.mark.parametrize("usage", [None, [], "many", 7, {}, {"prompt_tokens": {}}], ids=repr)
-def test_a_usage_of_any_shape_makes_the_totals_unknown_and_not_nothing(usage):
-    book = ledger()
-    book.count_reply(reply(usage=usage))
-    assert (book.usage.prompt_tokens, book.usage.completion_tokens) == (None, None)
-
-
-@pytest.mark.parametrize("odd", [None, "1", -0.1, True, [1], float("nan"), float("inf"), 10**400])
-def test_a_price_that_is_none_is_unknown(odd):
-    assert dollars(odd) is None
+def test_what_is_no_number_is_unknown_and_so_are_the_totals():
+    for odd in ODD:
+        assert tokens_of({"prompt_tokens": odd, "completion_tokens": 3}) == (None, 3), odd
+    for odd in (None, "1", -0.1, True, [1], float("nan"), float("inf"), 10**400):
+        assert dollars(odd) is None
+    for usage in (None, [], "many", 7, {}, {"prompt_tokens": {}}):
+        book = ledger()
+        for cost in (0.4, None, 0.4):
+            book.count_reply(reply(usage=usage, cost=cost))
+        total = book.usage
+        assert (total.prompt_tokens, total.completion_tokens, total.cost) == (None, None, None)
 
 
 def test_tokens_are_those_of_prompts_and_replies():
@@ -160,17 +150,9 @@ def test_what_belongs_to_no_candidate_is_taken_from_what_is_left():
     with pytest.raises(LimitReached, match="no room for 500 more"):
         book.reserve_steps(Key(1), 5)
     book.release_steps(first)
+    book.count_steps("test", 5000, new=True)  # other streams do not count
     book.count_steps("search", 300, new=True)
     assert book.reserve_steps(Key(1), 7) == 700
-
-
-def test_steps_on_record_count_once_against_what_is_left():
-    past = [Event("rollout", {"stream": "search", "steps": 700})]
-    book = Ledger(RunConfig(max_env_steps=1000), 100, past)
-    book.count_steps("search", 700, new=False)
-    assert book.reserve_steps(Key(), 3) == 300
-    with pytest.raises(LimitReached, match="no room for 100 more"):
-        book.reserve_steps(Key(), 1)
 
 
 def test_a_round_that_has_begun_is_shared_out_as_it_was():
@@ -189,12 +171,6 @@ def test_a_round_that_has_begun_keeps_its_candidates_where_not_all_would_fit_now
     assert book.open_round(1, begun=3) == 3
 
 
-def test_only_search_steps_count_against_the_step_limit():
-    book = ledger(max_env_steps=2000)
-    book.count_steps("test", 5000, new=True)
-    assert book.open_round(1) == 4
-
-
 def test_a_target_that_is_met_ends_the_search():
     book = ledger(target=10.0)
     book.check_progress([won(1, 9.9)])
@@ -207,3 +183,40 @@ def test_patience_counts_rounds_since_the_best():
     book.check_progress([won(1, 5.0), won(2, 1.0)])
     with pytest.raises(GoalReached, match="2 rounds brought nothing better"):
         book.check_progress([won(1, 5.0), won(2, 1.0), won(3, 5.0)])
+
+
+CARTPOLE = load_spec("cartpole")  # its optimum is 500
+WITH_SUCCESS = replace(
+    CARTPOLE, references={"optimum": Reference(500.0, 1.0), "random": Reference(20.0, 0.0)}
+)
+
+
+def best(*returns, **details):
+    return Candidate(Key(1, 1), "text", rollout(returns, **details))
+
+
+def test_the_best_possible_score_ends_the_search_within_noise():
+    with pytest.raises(GoalReached, match="best possible score, a return of 500, is reached"):
+        check_optimum(CARTPOLE, best(*[500.0] * 10))
+    with pytest.raises(GoalReached):
+        check_optimum(CARTPOLE, best(*[500.0] * 19, 490.0))
+
+
+def test_it_is_not_reached_within_noise_by_less():
+    below = {
+        "few episodes": best(*[500.0] * 9),
+        "noisy ones": best(*[500.0, 300.0] * 10),
+        "below it": best(*[490.0] * 20),
+        "failed": Candidate(Key(1, 1), "text", rollout((500.0,) * 10), error="it raised"),
+        "never played": Candidate(Key(1, 1), None),
+    }
+    for candidate in below.values():
+        check_optimum(CARTPOLE, candidate)
+    check_optimum(replace(CARTPOLE, references={"expert": 500.0}), best(*[500.0] * 10))
+
+
+def test_success_must_be_reached_too():
+    hits = [True] * 20
+    with pytest.raises(GoalReached):
+        check_optimum(WITH_SUCCESS, best(*[500.0] * 20, successes=hits))
+    check_optimum(WITH_SUCCESS, best(*[500.0] * 20, successes=[False] * 6 + hits[6:]))

@@ -72,7 +72,7 @@ def test_the_page_shows_the_curve(finished):
     page = (finished.folder / "report.html").read_text()
     assert "Learning within a life" in page
     assert "One policy object plays 4 episodes" in page
-    assert page.count('class="life"') == 2 * 3
+    assert page.count('class="line thin"') == 3
     assert "Mean return of each episode of a life" in page
 
 

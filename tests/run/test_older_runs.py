@@ -7,7 +7,7 @@ from scripted import run_small
 
 import promptpo
 from promptpo.errors import RunError
-from promptpo.llm import load_header
+from promptpo.llm.recording import load_header
 from promptpo.run.settings import configure, settings_of
 from promptpo.store.folder import RunFolder
 

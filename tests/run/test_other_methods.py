@@ -39,6 +39,8 @@ def test_the_best_samples_of_all_batches_meet_on_episodes_of_their_own(best_of_n
     assert len(selection["finalists"]) == 3
     assert (result.best.name, result.test.returns) == ("r01_c02", (500.0,) * 3)
     assert (result.status, result.reason) == ("finished", "all samples are drawn")
+    info = info_of(result.folder)
+    assert (info["config"]["method"], info["config"]["options"]) == ("best-of-n", {"finalists": 3})
 
 
 def test_all_samples_answer_one_prompt_and_play_the_same_episodes(best_of_n):
@@ -50,58 +52,44 @@ def test_all_samples_answer_one_prompt_and_play_the_same_episodes(best_of_n):
     assert len({tuple(r["seeds"]) for r in searched}) == 1
 
 
-def test_the_record_holds_the_method_and_its_options(best_of_n):
-    info = info_of(best_of_n[0].folder)
-    assert (info["config"]["method"], info["config"]["options"]) == ("best-of-n", {"finalists": 3})
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("settings", "reason", "status", "candidates"),
-    [
-        ({"target": 400}, "target of 400", "finished", [2]),
+LIMITS = {
+    "best-of-n": [
         ({"patience": 1}, "1 round brought nothing better", "finished", [2, 2]),
-        ({"max_calls": 2}, "2 model calls", "stopped", [2]),
-        ({"max_env_steps": 2000}, "2,000 environment steps", "stopped", [2]),
+        ({"max_calls": 3}, "3 model calls", "stopped", [2, 2]),
         ({"max_env_steps": 1100}, "1,100 environment steps", "stopped", [1]),
+    ],
+    "random-search": [
+        ({"target": 5}, "target of 5", "finished", [3]),
+        ({"max_env_steps": 1010}, "1,010 environment steps", "stopped", [1]),
         ({"max_time": 0}, "0 s", "stopped", []),
     ],
-    ids=str,
-)
-def test_a_limit_ends_best_of_n_cleanly(tmp_path, settings, reason, status, candidates):
-    script = samples([GOOD, BAD], [BAD, BAD], [BAD, BAD])
-    result, _ = run(tmp_path, script, method="best-of-n", test_episodes=0, **settings)
-    assert reason in result.reason
-    assert result.status == status
-    assert [len(r.candidates) for r in result.rounds] == candidates
-    assert result.best is None or result.best.name == "r01_c01"
+}
+
+
+@pytest.mark.parametrize("method", LIMITS)
+def test_a_limit_ends_a_search_cleanly(tmp_path, method):
+    for number, (settings, reason, status, candidates) in enumerate(LIMITS[method]):
+        (folder := tmp_path / str(number)).mkdir()
+        if method == "best-of-n":
+            script = samples([GOOD, BAD], [BAD, BAD], [BAD, BAD])
+            result, _ = run(folder, script, method=method, test_episodes=0, **settings)
+        else:
+            result, _ = searched(folder, test_episodes=0, **settings)
+        assert reason in result.reason
+        assert (result.status, [len(r.candidates) for r in result.rounds]) == (status, candidates)
+        if "max_calls" in settings:  # within a batch: the others are played
+            error = "not written: the limit of 3 model calls is reached"
+            assert result.rounds[1].candidates[1].error == error
 
 
 @pytest.mark.slow
-def test_a_limit_on_calls_within_a_batch_leaves_the_others(tmp_path):
-    script = samples([GOOD, BAD], [BAD, BAD], [BAD, BAD])
-    result, _ = run(tmp_path, script, method="best-of-n", test_episodes=0, max_calls=3)
-    assert [len(r.candidates) for r in result.rounds] == [2, 2]
-    assert result.rounds[1].candidates[1].error == (
-        "not written: the limit of 3 model calls is reached"
-    )
-    assert result.status == "stopped"
-
-
-@pytest.mark.slow
-def test_best_of_n_goes_on_with_a_higher_limit(tmp_path):
-    script = samples([BAD, LEAN], [GOOD, BAD])
-    stopped, _ = run(tmp_path, script, method="best-of-n", max_calls=2)
+def test_best_of_n_goes_on_with_higher_limits(tmp_path):
+    script = samples([BAD, LEAN], [GOOD, BAD], [RIGHT, BAD])
+    stopped, _ = run(tmp_path, script, method="best-of-n", max_calls=2, rounds=2)
     assert (stopped.status, stopped.best.name) == ("stopped", "r01_c02")
     result = promptpo.optimize(resume=stopped.folder, max_calls=9)
     assert (result.status, result.best.name) == ("finished", "r02_c01")
-
-
-@pytest.mark.slow
-def test_more_batches_continue_a_finished_run(tmp_path):
-    script = samples([BAD, LEAN], [GOOD, BAD])
-    first, _ = run(tmp_path, script, method="best-of-n", rounds=1)
-    assert promptpo.optimize(resume=first.folder, rounds=2).best.name == "r02_c01"
+    assert len(promptpo.optimize(resume=stopped.folder, rounds=3).rounds) == 3
 
 
 def test_a_method_cannot_change_when_a_run_is_resumed(best_of_n):
@@ -152,22 +140,6 @@ def test_tables_and_continuous_actions_run_too(tmp_path, spec):
     result, _ = searched(tmp_path, spec=spec, rounds=1, candidates=2, selection_episodes=0)
     assert result.best is not None
     assert result.test.error is None
-
-
-@pytest.mark.parametrize(
-    ("settings", "reason", "status", "candidates"),
-    [
-        ({"target": 5}, "target of 5", "finished", [3]),
-        ({"max_env_steps": 1010}, "1,010 environment steps", "stopped", [1]),
-        ({"max_time": 0}, "0 s", "stopped", []),
-    ],
-    ids=str,
-)
-def test_a_limit_ends_random_search_cleanly(tmp_path, settings, reason, status, candidates):
-    result, _ = searched(tmp_path, test_episodes=0, **settings)
-    assert reason in result.reason
-    assert result.status == status
-    assert [len(r.candidates) for r in result.rounds] == candidates
 
 
 def test_limits_on_calls_do_not_hold_up_what_makes_none(tmp_path):

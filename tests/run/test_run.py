@@ -93,14 +93,13 @@ def test_candidates_that_fail_score_worst_and_the_run_goes_on(failed):
     assert all(c.score.failed for c in others)
 
 
-@pytest.mark.parametrize("failure", FAILURES)
-def test_a_failing_candidate_is_told_why(failed, failure):
+def test_a_failing_candidate_has_its_error(failed):
     result, events = failed
-    number = 1 + list(FAILURES).index(failure)
-    *_, told = [c for c in data_of(events, "candidate") if c["key"]["candidate"] == number]
-    assert FAILURES[failure][1] in told["error"]
-    kept = (result.folder / f"candidates/r01_c{number:02}/feedback.txt").read_text()
-    assert kept.strip() == told["error"].strip()
+    for number, (failure, (_, words)) in enumerate(FAILURES.items(), 1):
+        *_, last = [c for c in data_of(events, "candidate") if c["key"]["candidate"] == number]
+        assert words in last["error"], failure
+        written = (result.folder / f"candidates/r01_c{number:02}/feedback.txt").read_text()
+        assert written.strip() == last["error"].strip(), failure
 
 
 def test_printing_without_end_is_cut_and_harmless(tmp_path):
@@ -144,11 +143,13 @@ def test_feedback_reaches_the_next_prompt(whole):
 
 def test_a_feedback_that_crashes_is_repaired(tmp_path):
     script = replies([GOOD], feedback=FEEDBACK.replace("traj.length", "traj.lenth"))
-    script.say(FEEDBACK, "feedback_repair", 1, 0, 1)
+    script.say(FEEDBACK.replace("return f", "return 'y' * 99999 + f"), "feedback_repair", 1, 0, 1)
     _, events = run(tmp_path, script, max_repairs=1, test_episodes=0)
     broken, repaired = data_of(events, "feedback")
     assert "lenth" in broken["error"]
-    assert repaired["texts"][0].startswith("500 steps")
+    text = repaired["texts"][0]  # capped, with a note
+    assert bounds.SUMMARY <= len(text) < bounds.SUMMARY + 100
+    assert "cut" in text[-100:]
 
 
 @pytest.mark.slow
@@ -162,31 +163,18 @@ def test_the_built_in_summary_takes_over_after_the_last_repair(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_feedback_text_is_capped_with_a_note(tmp_path):
-    script = replies([GOOD], feedback=FEEDBACK.replace("return f", "return 'y' * 99999 + f"))
-    _, events = run(tmp_path, script, test_episodes=0)
-    text = data_of(events, "feedback")[0]["texts"][0]
-    assert bounds.SUMMARY <= len(text) < bounds.SUMMARY + 100
-    assert "cut" in text[-100:]
-
-
-@pytest.mark.slow
-def test_the_same_seed_gives_the_same_scores(tmp_path):
+def test_scores_depend_on_the_seeds_of_run_and_policies_alone(tmp_path):
     noisy = policy("return int(np.random.random() < 0.5 + random.random() / 9)")
-    scores = [
-        [r["episodes"] for r in data_of(run(tmp_path, replies([noisy]), workers=w)[1], "rollout")]
-        for w in (1, 2)
-    ]
-    assert scores[0] == scores[1]
 
+    def played(workers, policy_seed):
+        settings = {"workers": workers, "policy_seed": policy_seed, "test_episodes": 0}
+        (rollout,) = data_of(run(tmp_path, replies([noisy]), **settings)[1], "rollout")
+        return rollout["seeds"], rollout["episodes"]
 
-@pytest.mark.slow
-def test_policies_draw_by_a_seed_of_their_own(tmp_path):
-    noisy = policy("return int(np.random.random() < 0.5)")
-    runs = [run(tmp_path, replies([noisy]), test_episodes=0, policy_seed=s)[1] for s in (1, 2)]
-    (one,), (two,) = (data_of(events, "rollout") for events in runs)
-    assert one["seeds"] == two["seeds"]
-    assert one["episodes"] != two["episodes"]
+    first, second, other = played(1, 1), played(2, 1), played(1, 2)
+    assert first == second
+    assert first[0] == other[0]
+    assert first[1] != other[1]
 
 
 @pytest.mark.parametrize(
@@ -217,20 +205,15 @@ def test_a_spec_may_state_the_target(tmp_path, asked, rounds):
 
 
 @pytest.mark.slow
-def test_a_stopped_run_goes_on_with_a_higher_limit(tmp_path):
-    script = replies([BAD], [GOOD])
-    stopped, _ = run(tmp_path, script, max_calls=2)
-    assert stopped.best.name == "r01_c01"
+def test_a_run_goes_on_with_a_higher_limit_and_with_more_rounds(tmp_path):
+    script = replies([BAD], [GOOD], [BAD])
+    stopped, _ = run(tmp_path, script, max_calls=2, rounds=2)
+    assert (stopped.status, stopped.best.name) == ("stopped", "r01_c01")
     result = promptpo.optimize(resume=stopped.folder, max_calls=9)
     assert (result.status, result.best.name) == ("finished", "r02_c01")
-
-
-@pytest.mark.slow
-def test_more_rounds_continue_a_finished_run(tmp_path):
-    first, _ = run(tmp_path, replies([BAD], [GOOD]), rounds=1)
     events = []
-    result = promptpo.optimize(resume=first.folder, rounds=2, on_event=events.append)
-    assert result.best.name == "r02_c01"
+    longer = promptpo.optimize(resume=stopped.folder, rounds=3, on_event=events.append)
+    assert (longer.best.name, len(longer.rounds)) == ("r02_c01", 3)
     assert len([e for e in events if e.type == "reply"]) == 2
 
 

@@ -11,7 +11,7 @@ import pytest
 from scripted import BAD, GOOD, policy, replies, run
 
 from promptpo.errors import RunError
-from promptpo.store.episodes import packed, read
+from promptpo.store.folder import pack_episodes, read_episodes
 from promptpo.types import Trajectory
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "runs.md"
@@ -84,9 +84,9 @@ def traced(trace):
 
 def test_what_was_traced_is_kept_beside_episodes_without(tmp_path):
     file = tmp_path / "episodes.npz"
-    file.write_bytes(packed([traced({}), traced(TRACE), traced({"x": (None,) * 3})]))
+    file.write_bytes(pack_episodes([traced({}), traced(TRACE), traced({"x": (None,) * 3})]))
 
-    found = [episode.trace for episode in read(file)]
+    found = [episode.trace for episode in read_episodes(file)]
 
     assert found == [{}, TRACE, {"x": (None, None, None)}]
     assert [*map(type, found[1]["n"])] == [int, bool, float]
@@ -97,13 +97,13 @@ def test_what_was_traced_is_kept_beside_episodes_without(tmp_path):
 
 def test_where_some_seeds_are_asked_for_only_their_arrays_are_read(tmp_path):
     file = tmp_path / "episodes.npz"
-    file.write_bytes(packed([replace(traced({}), seed=seed) for seed in (3, 7, 5)]))
+    file.write_bytes(pack_episodes([replace(traced({}), seed=seed) for seed in (3, 7, 5)]))
     with np.load(file) as data:
         np.savez(file, **{**data, "rewards_1": np.zeros(0)})
 
-    assert [episode.seed for episode in read(file, {5, 3})] == [3, 5]
+    assert [episode.seed for episode in read_episodes(file, {5, 3})] == [3, 5]
     with pytest.raises(RunError, match="episode 1 do not fit together"):
-        read(file, {7})
+        read_episodes(file, {7})
 
 
 @pytest.mark.parametrize(
@@ -120,9 +120,9 @@ def test_where_some_seeds_are_asked_for_only_their_arrays_are_read(tmp_path):
 )
 def test_a_damaged_trace_is_no_trace(tmp_path, name, value):
     file = tmp_path / "episodes.npz"
-    file.write_bytes(packed([traced(TRACE)]))
+    file.write_bytes(pack_episodes([traced(TRACE)]))
     with np.load(file) as data:
         arrays = {**data, f"trace_{name}_0": value}
     np.savez(file, **arrays)
     with pytest.raises(RunError, match="damaged"):
-        read(file)
+        read_episodes(file)

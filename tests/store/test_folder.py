@@ -29,21 +29,15 @@ def test_two_runs_in_one_second_get_two_folders(tmp_path):
     assert new_run(tmp_path).path != new_run(tmp_path).path
 
 
-def test_a_run_can_be_locked_once(tmp_path):
+def test_a_run_can_be_locked_once_and_is_running_meanwhile(tmp_path):
     folder = new_run(tmp_path)
-    held = folder.lock()
+    lock = folder.lock()
+    assert folder.is_running
     with pytest.raises(RunError, match="another process is running it"):
         folder.lock()
-    os.close(held)
-    os.close(folder.lock())
-
-
-def test_a_run_is_running_while_it_is_locked(tmp_path):
-    folder = new_run(tmp_path)
-    held = folder.lock()
-    assert folder.is_running
-    os.close(held)
+    os.close(lock)
     assert not folder.is_running
+    os.close(folder.lock())
 
 
 def test_a_folder_that_is_no_run_is_refused(tmp_path):
@@ -60,25 +54,20 @@ def test_an_out_folder_that_cannot_be_made_is_refused(tmp_path):
         pass
 
 
-@pytest.mark.parametrize("success", [None, True, False])
-def test_episodes_come_back_as_they_were(tmp_path, success):
+def test_episodes_come_back_as_they_were(tmp_path):
     folder = new_run(tmp_path)
     rng = np.random.default_rng(0)
-    kept = [
+    episodes = [
         Trajectory(
             rng.normal(size=(t + 1, 3)), rng.normal(size=(t, 2)), rng.normal(size=t),
             seed=2**30 + t, terminated=t == 1, truncated=t != 1, success=success,
         )
-        for t in (1, 7)
+        for t, success in ((1, None), (7, True), (3, False))
     ]  # fmt: skip
-    folder.write_episodes("r01_c01", kept)
-    for before, after in zip(kept, folder.read_episodes("r01_c01"), strict=True):
-        np.testing.assert_array_equal(before.observations, after.observations)
-        np.testing.assert_array_equal(before.actions, after.actions)
-        np.testing.assert_array_equal(before.rewards, after.rewards)
-        assert (before.seed, before.terminated, before.truncated, before.success) == (
-            after.seed, after.terminated, after.truncated, after.success,
-        )  # fmt: skip
+    folder.write_episodes("r01_c01", episodes)
+    for before, after in zip(episodes, folder.read_episodes("r01_c01"), strict=True):
+        for name, value in vars(before).items():
+            np.testing.assert_array_equal(value, getattr(after, name))
 
 
 def test_a_reply_that_a_person_wrote_is_left_alone(tmp_path):

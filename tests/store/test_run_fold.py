@@ -1,4 +1,4 @@
-"""The one fold of a run's events: what readers, views and the memo find in it."""
+"""The fold of a run's events, which readers, views and the journal share."""
 
 import contextlib
 import json
@@ -8,7 +8,7 @@ import random
 import pytest
 
 from promptpo.cli import main
-from promptpo.cli.listing import run_row
+from promptpo.cli.views import run_row
 from promptpo.errors import RunError
 from promptpo.store.codec import encode, score_data
 from promptpo.store.events import FORMAT, Event, EventLog
@@ -91,37 +91,32 @@ def log():
     return log.round(1, "r01_c02", 6.0, notes=notes)
 
 
-def test_calls_are_known_by_their_key_with_prompt_and_reply(log):
-    record = log.record
-    key = Key(1, 2, 1, "repair")
-    assert record.calls[key].prompt[0].content == "ask r01_c02_repair1"
-    assert record.calls[key].reply.text == record.replies[key].reply.text == "reply r01_c02_repair1"
-    assert [str(call.key) for call in record.shared_calls(0)] == ["r00_feedback"]
-
-
-def test_a_candidate_has_its_attempts_its_rollout_and_what_it_took(log):
-    trial = log.record.trials["r01_c02"]
+def test_calls_trials_and_rounds(log):
+    run = log.record
+    call = run.calls[Key(1, 2, 1, "repair")]
+    assert call.prompt[0].content == "ask r01_c02_repair1"
+    assert call.reply.text == run.replies[call.key].reply.text == "reply r01_c02_repair1"
+    assert [str(call.key) for call in run.shared_calls(0)] == ["r00_feedback"]
+    trial = run.trials["r01_c02"]
     assert {n: c.error for n, c in trial.attempts.items()} == {0: "boom", 1: None}
-    assert (trial.candidate.rollout.returns, trial.repairs, trial.state) == (
-        (5.0, 7.0),
-        1,
-        "scored",
-    )
-    assert (trial.at_steps, trial.at.cost, trial.cost) == (40, 2.0, 1.0)
-
-
-def test_a_round_has_its_winner_and_notes(log):
-    (round_,) = log.record.round_records
+    assert (trial.candidate.rollout.returns, trial.repairs) == ((5.0, 7.0), 1)
+    assert (trial.state, trial.at_steps, trial.at.cost, trial.cost) == ("scored", 40, 2.0, 1.0)
+    (round_,) = run.round_records
     assert (round_.number, round_.done, round_.winner.name) == (1, True, "r01_c02")
     assert [note.title for note in round_.notes] == ["Reflection before it", "Episode 1"]
     assert [trial.name for trial in round_.trials] == ["r01_c01", "r01_c02"]
+    (ended,) = run.rounds
+    assert (ended.winner, ended.candidates) == (trial.candidate, run.candidates)
+    assert (run.settings["max_repairs"], run.config.rounds) == (3, 2)
+    assert "options" not in run.settings
 
 
 def test_a_round_in_which_all_failed_has_no_winner():
     log = Log().run().candidate(ONE, None, error="no code", source=None).round(1, "r01_c01", None)
-    record = log.record
-    assert record.round_records[0].winner is None
-    assert (record.best_name, record.best_score, record.best_so_far) == (None, None, None)
+    run = log.record
+    assert run.round_records[0].winner is None
+    assert run.rounds[0].winner.name == "r01_c01"
+    assert (run.best_name, run.best, run.best_score, run.best_so_far) == (None,) * 4
 
 
 def test_rounds_that_are_under_way_have_what_was_begun(log):
@@ -267,11 +262,6 @@ def test_values_changed_at_random_raise_nothing(log):
         assert str(record)
 
 
-def test_settings_have_the_options_of_the_method_beside_the_others(log):
-    assert (log.record.settings["max_repairs"], log.record.settings["rounds"]) == (3, 2)
-    assert "options" not in log.record.settings
-
-
 @pytest.fixture
 def folder(tmp_path, log):
     path = tmp_path / "toy" / "20260101-000000"
@@ -284,7 +274,8 @@ def folder(tmp_path, log):
 
 
 def test_a_folder_tells_how_a_run_stands(folder):
-    assert load_run(folder.path).status == "killed"
+    run = load_run(folder.path)
+    assert (run.spec, run.status, run.best.name, run.test) == ("toy", "killed", "r01_c02", None)
     lock = folder.lock()
     running = load_run(folder.path)
     os.close(lock)
@@ -292,11 +283,6 @@ def test_a_folder_tells_how_a_run_stands(folder):
     folder.write_info({"status": "failed", "reason": "no key", "ended": "now", "seconds": 7.5})
     failed = load_run(folder.path)
     assert (failed.status, failed.reason, failed.elapsed) == ("failed", "no key", 7.5)
-
-
-def test_without_run_json_the_events_tell_the_same(folder):
-    run = load_run(folder.path)
-    assert (run.spec, run.status, run.best.name, run.test) == ("toy", "killed", "r01_c02", None)
 
 
 def test_run_json_has_the_first_event_where_that_is_lost(folder):

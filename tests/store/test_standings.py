@@ -42,8 +42,8 @@ def log():
 def test_a_challenger_is_told_by_the_episodes_that_the_best_before_it_played_too(log):
     found = meeting(log.record, log.record.trials["r02_c01"])
     assert found.incumbent.name == "r01_c01"
-    assert (found.told.returns.mean, found.told.returns.count) == (5.0, 3)
-    assert found.told.sign == 1
+    assert (found.difference.returns.mean, found.difference.returns.count) == (5.0, 3)
+    assert found.difference.sign == 1
 
 
 def test_who_met_nobody_is_compared_with_nobody(log):

@@ -1,5 +1,7 @@
 """The events of a run, in their order, as the views receive them."""
 
+import io
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -7,7 +9,11 @@ from typing import Any
 from promptpo.config import RunConfig
 from promptpo.store.codec import encode
 from promptpo.store.events import FORMAT, Event
-from promptpo.types import Episode, Rollout, Stream
+from promptpo.tuning import TuningAccount
+from promptpo.types import Episode, Preparation, Rollout, Stream
+from promptpo.ui.plain import PlainView
+from promptpo.ui.progress import WatchedRun
+from promptpo.ui.status import JsonView
 
 START = 1_000_000.0
 
@@ -54,7 +60,7 @@ def rollout(
 ) -> Event:
     episodes = tuple(Episode(i, r, 500, r > 1000) for i, r in enumerate(returns))
     steps = 500 * max(len(returns), 1)
-    run = Rollout(stream, tuple(range(len(returns))), episodes, steps, error=error)
+    run = Rollout(stream, tuple(range(max(len(returns), 1))), episodes, steps, error=error)
     data = {"key": key("", round_, index), "digest": digest(round_, index, stream)}
     return Event("rollout", {**data, **encode(run)}, START + time)
 
@@ -141,3 +147,51 @@ def the_end(folder: Path | str) -> Iterator[Event]:
     yield usage(30, steps={"search": 42_500, "selection": 2_000, "test": 25_000})
     data = {"status": "finished", "reason": "all rounds are done", "best": "r01_c04"}
     yield Event("finished", {**data, "score": None}, START + 31)
+
+
+def prepared(index: int, time: float, done: Preparation, *, transient: bool = False) -> Event:
+    data = {"key": key("", 1, index), **encode(done)}
+    return Event("prepared", data, START + time, transient=transient)
+
+
+def tuning_state(steps: int, time: float) -> Event:
+    score = {"mean_return": 480.0, "success_rate": None, "failed": False}
+    data = {"name": "r01_c01", "steps": steps, "budget": 30_000, "score": score}
+    more = {"generations": 1, "constants": 4, "seconds_left": 40.0}
+    return Event("tuning_state", {**data, **more}, START + time, transient=True)
+
+
+def tuned(time: float, account: TuningAccount) -> Event:
+    return Event("tuned", {"key": key("", 1, 1), "budget": 30_000, **encode(account)}, START + time)
+
+
+def before_tuning() -> Iterator[Event]:
+    yield run("runs/x", candidates=1, rounds=1, tune=True, tune_steps=30_000)
+    yield rollout(1, 1, [9.0, 9.0], 2)
+    yield candidate(1, 1, 2)
+    yield state(1, 1, "tuning", 3)
+
+
+def watched(*events: Event) -> WatchedRun:
+    watched_run = WatchedRun()
+    for event in events:
+        watched_run.apply(event)
+    return watched_run
+
+
+def plain(*events: Event) -> list[str]:
+    """The lines of a log."""
+    stream = io.StringIO()
+    with PlainView(stream) as view:
+        for event in events:
+            view(event)
+    return stream.getvalue().splitlines()
+
+
+def as_json(*events: Event) -> list[dict[str, Any]]:
+    """The lines of a run with ``--json``."""
+    stream = io.StringIO()
+    with JsonView(stream) as view:
+        for event in events:
+            view(event)
+    return [json.loads(line) for line in stream.getvalue().splitlines()]

@@ -21,11 +21,9 @@ from scripted import BAD, FEEDBACK, GOOD, policy, replies
 from promptpo.cli import main
 from promptpo.errors import ClusterError, SpecError
 from promptpo.rollout import LocalExecutor, PlayJob, Settings, evaluate
-from promptpo.rollout.cluster import executor as executors
-from promptpo.rollout.cluster.connection import RAY_ENVIRONMENT
-from promptpo.rollout.cluster.executor import RayExecutor
-from promptpo.rollout.jobs import InstancesJob, SummaryJob
-from promptpo.rollout.preparing import PrepareJob
+from promptpo.rollout import cluster as clusters
+from promptpo.rollout.cluster import RAY_ENVIRONMENT, RayExecutor
+from promptpo.rollout.jobs import InstancesJob, PrepareJob, SummaryJob
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -155,8 +153,8 @@ def test_what_is_wrong_with_a_spec_is_said_of_the_authors_file(cluster, own):
 
 
 def test_a_node_of_another_version_is_named_with_the_remedy(cluster, monkeypatch):
-    wanted = {**executors.likeness(), "promptpo": "9.9.9"}
-    monkeypatch.setattr(executors, "likeness", lambda: wanted)
+    wanted = {**clusters.likeness(), "promptpo": "9.9.9"}
+    monkeypatch.setattr(clusters, "likeness", lambda: wanted)
     with on_cluster(cluster) as executor, pytest.raises(ClusterError) as caught:
         asyncio.run(executor.describe())
     assert str(caught.value).startswith("node ")
@@ -182,7 +180,7 @@ def below(cluster, name):
     return found
 
 
-SEAT, WORKER = "ray::Seat", "popen_loky"
+SEAT, WORKER = "ray::answer", "popen_loky"
 
 
 async def disturbed(executor, *blows):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from promptpo.export.spec_copy import bundle_files
+from promptpo.export.folder import bundle_files
 from promptpo.spec import SpecError, bundle, load_spec, shipped_specs, spec_text
 from promptpo.spec.bundle import bundle_of, check_intact
 from promptpo.spec.importing import MANIFEST, read_manifest

@@ -1,0 +1,236 @@
+"""What a page tells of a run as a whole: figures, curves, tables, and how it was run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from promptpo.common import text
+from promptpo.common.blocks import (
+    Block,
+    Details,
+    Entries,
+    Figure,
+    Prose,
+    Section,
+    Text,
+)
+from promptpo.report import tables
+from promptpo.report.code import Source, compared, strategy
+from promptpo.report.figures import DRAWN_LIVES, curve_figures, life_chart, measures
+from promptpo.report.rounds import call_texts
+from promptpo.stats import Interval
+from promptpo.store.run import Run
+from promptpo.store.standings import FeedbackClass, feedback_classes
+from promptpo.types import Rollout
+from promptpo.ui.plain import isolation_words
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One tile: a label, a figure, and a line below it."""
+
+    label: str
+    figure: str
+    note: str = ""
+
+
+def facts(run: Run) -> list[Fact]:
+    """Return cost and tokens where a model is asked; steps, candidates and time."""
+    usage = run.usage
+    failed = sum(t.state == "failed" for t in run.policies)
+    rounds = sum(r.done for r in run.round_records)
+    asks = run.asks_model and not run.given
+    calls = f", {usage.calls:,} {'reply' if usage.calls == 1 else 'replies'}" if asks else ""
+    steps, count = f"{sum(usage.steps.values()):,}", f"{len(run.policies):,}"
+    wanted = text.plural(run.settings.get("rounds", rounds), "round")
+    return [
+        *(_prices(run) if asks else []),
+        Fact("Environment steps", steps, text.steps(usage.steps, test="held-out")),
+        Fact("Candidates", count, f"{failed:,} failed{calls}"),
+        Fact("Time", text.duration(run.elapsed), f"{rounds} of {wanted}"),
+    ]
+
+
+def _prices(run: Run) -> list[Fact]:
+    if run.replayed or run.synthesized:
+        why = "replies were replayed" if run.replayed else "no language model"
+        return [Fact("Cost", "$0.00", why), Fact("Tokens", "0", why)]
+    usage = run.usage
+    sent, received, cached = usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens
+    unknown = usage.cost is None
+    cost = Fact("Cost", "unknown" if unknown else text.money(usage.cost),
+                "a price is not known" if unknown else "")  # fmt: skip
+    if sent is None or received is None:
+        return [cost, Fact("Tokens", "unknown", "the provider does not count all")]
+    read = "" if cached is None else f" ({cached:,} from the provider's cache)"
+    return [cost, Fact("Tokens", f"{sent + received:,}", f"{sent:,} in{read}, {received:,} out")]
+
+
+def figures(rollout: Rollout | None) -> list[Fact]:
+    """Return success rate, if the task has one, and mean return; each with how sure it is."""
+    if rollout is None or rollout.error is not None or not rollout.returns:
+        return []
+    tiles = []
+    for title, value, interval in measures(rollout.score.success_rate is not None):
+        number = value(rollout.score)
+        form = ".2f" if title == "Success rate" else ""
+        if number is not None:
+            words = f"{number:.2f}" if form else text.number(number)
+            tiles.append(Fact(title.lower(), words, _sure(rollout, interval(rollout), form)))
+    return tiles
+
+
+def _sure(rollout: Rollout, interval: Interval | None, form: str) -> str:
+    count = len(rollout.returns)
+    if interval is None:
+        return f"{text.plural(count, 'episode')}: too few for an interval"
+    if interval.low == interval.high:
+        return f"in every one of {count} episodes"
+    ends = [f"{v:{form}}" if form else text.number(v) for v in (interval.low, interval.high)]
+    return f"{interval.level:.0%} interval {' to '.join(ends)}, {count} episodes"
+
+
+def learning_sections(run: Run) -> Iterator[Section]:
+    """Yield what was learned within a life, and over the rounds of the search."""
+    test = run.test
+    if test is not None and test.error is None and test.life_curve:
+        count = len(test.lives)
+        thin = ", thin lines single lives" if count <= DRAWN_LIVES else ""
+        yield Section("life", "Learning within a life", (
+            Figure("Mean return of each episode of a life", life_chart(test, run.references)),
+            Prose(
+                f"One policy object plays {test.life} episodes, one after another: a life. Each of"
+                f" the {count} held-out ones began with a fresh object. Bars are 95% intervals over"
+                f" lives{thin}. The score counts every episode, the first ones too."
+            ),
+            Details("life-table", "The curve as a table", (tables.life_table(test),), small=True),
+        ))  # fmt: skip
+    curves = curve_figures(run)
+    if curves:
+        shown = (tables.standings_table(run), tables.selection_table(run))
+        keys = (
+            ("lead", "winner of its round, joined by the line"),
+            ("others", "other candidate"),
+            ("cross", "failed"),
+            ("dashes", "reference value"),
+        )
+        curves[-1] = Figure(curves[-1].caption, curves[-1].chart, keys)
+        blocks = (*curves, Prose(_search_words(run)), *(table for table in shown if table))
+        yield Section("curve", "Learning curve", blocks)
+
+
+def method_section(run: Run) -> Section | None:
+    """Return the tables of the method's own facts; None where it has none."""
+    blocks: list[Block] = []
+    for table, words in tables.method_tables(run):
+        blocks += [table, Prose(f"{words}.")] if words else [table]
+    return Section("method", "Facts of the method", tuple(blocks)) if blocks else None
+
+
+def _search_words(run: Run) -> str:
+    """Return which episodes the scores of the learning curve are of."""
+    played = [t.candidate.rollout.seeds for t in run.policies if t.candidate.rollout]
+    rounds = {t.key.round for t in run.policies if t.candidate.rollout}
+    if any(t.candidate.later for t in run.policies):
+        return (
+            "Search scores: of all search episodes that a policy has played. Each round's"
+            " candidates and the best before them meet the same new ones; the bar through a"
+            " winner is the 95% interval."
+        )
+    if len(rounds) > 1 and len(set(played)) == 1:
+        return "Search scores: all candidates play the same episodes."
+    if len(set(played)) > len(rounds):
+        return "Search scores: each candidate plays new episodes."
+    return "Search scores: each round plays new episodes, shared by its candidates."
+
+
+def other_sections(run: Run) -> Iterator[Section]:
+    """Yield later evaluations, hard episodes, and what was played before the first round."""
+    if run.evaluations:
+        yield Section("evaluations", "Scored again", (
+            *map(tables.evaluation_table, reversed(run.evaluations)),
+            Prose(
+                "By `promptpo eval --keep`, after the run; the held-out score above is the run's"
+                " own. All policies of a table met the same episodes; intervals are 95% ones of"
+                " the mean return."
+            ),
+        ))  # fmt: skip
+    if hard := tables.hard_table(run):
+        words = "Challengers play them besides the fresh ones; they are no part of their scores."
+        yield Section("hard", "Hard episodes", (hard, Prose(words)))
+    if any(t.candidate.pooled for t in run.probes):
+        yield _probes(run)
+
+
+def _probes(run: Run) -> Section:
+    """Return what zero and random actions do, or random policies."""
+    samples = any(t.candidate.kind == "sample" for t in run.probes)
+    named = []
+    for trial in run.probes:
+        words = "" if trial.candidate.kind == "sample" else strategy(trial.candidate.source)
+        named.append((words.rstrip(".") or trial.name, trial))
+    title, first, caption, who = (
+        ("Warm-up", "Policy", "Random policies before round 1", "policies with random parameters")
+        if samples
+        else ("Without any policy", "Actions", "Episodes without any policy",
+              "zero and random actions")
+    )  # fmt: skip
+    played = [(name, trial) for name, trial in named if trial.candidate.pooled]
+    notes = (Text(f"{n}. {note.title}", note.text) for n, t in named for note in t.candidate.notes)
+    words = f"Played before round 1 and told to the first authors: what {who} do."
+    table = tables.probes_table(played, first, caption)
+    return Section("probes", title, (table, *notes, Prose(words)))
+
+
+def about_section(run: Run, notices: list[str]) -> Section:
+    """Return how the run was made: its Feedback classes, first calls, notices and settings."""
+    blocks: list[Block] = []
+    before = ""
+    for i, written in enumerate(feedback_classes(run), 1):
+        shown = compared(before, written.source, "the one before", "the revised one")
+        part = shown if before and shown else Source.of(written.source)
+        title, note = _class_title(written), text.plural(len(written.source.splitlines()), "line")
+        blocks.append(Details(f"feedback-class-{i}", title, (part,), note, small=True))
+        before = written.source
+    blocks += [t for call in run.shared_calls(0) for t in call_texts(call)]
+    if notices:
+        told = tuple(Prose(words, "notice") for words in notices)
+        blocks.append(Details("notices", "Notices", told, str(len(notices)), small=True))
+    for name, entries in settings(run):
+        if entries:
+            parts = (Entries(tuple(entries), short=True),)
+            blocks.append(Details(f"about-{name.lower()}", name, parts, small=True))
+    return Section("about", "How it was run", tuple(blocks), "about")
+
+
+def _class_title(written: FeedbackClass) -> str:
+    """Return ``Feedback class``, ``Feedback class as revised before round 3``."""
+    if written.key.role.startswith("reflection"):
+        return f"Feedback class as revised before round {written.key.round}"
+    if written.key.role == "feedback":
+        return "Feedback class"
+    when = f"in round {written.key.round}" if written.key.round else "before round 1"
+    return f"Feedback class as repaired {when}"
+
+
+def settings(run: Run) -> list[tuple[str, list[tuple[str, str]]]]:
+    """Return settings that have a value, versions, and the sandbox, as labelled lines."""
+    chosen = {k: v for k, v in run.settings.items() if v is not None and k != "out"}
+    isolation = isolation_words(run.header.get("isolation"))
+    return [
+        ("Settings", _entries(chosen)),
+        ("Versions", _entries(run.header.get("versions", {}))),
+        ("Sandbox", [("isolation", isolation)] if isolation else []),
+    ]
+
+
+def _entries(values: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return [(name.replace("_", " "), _setting_words(value)) for name, value in values.items()]
+
+
+def _setting_words(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return text.number(value) if isinstance(value, int | float) else str(value)

@@ -16,7 +16,7 @@ from promptpo.common.blocks import Cell, Table, num
 from promptpo.common.files import write_atomically
 from promptpo.common.plaintext import clean_line
 from promptpo.common.text import task_words
-from promptpo.comparison.curves import curve, figures
+from promptpo.comparison.curves import Axis, Curve, curve, figures
 from promptpo.comparison.groups import Group, History, Panel, panels, read_history
 from promptpo.comparison.scores import Contrast, Measure, Sample, contrasts, sample_score
 from promptpo.errors import UsageError
@@ -67,8 +67,12 @@ class Comparison:
     @property
     def scores(self) -> list[Record]:
         """One dict for each run: what it was, how it stands, what it scored and spent."""
-        rows = (_run_values(p, g, h) for p in self.panels for g in p.groups for h in g.runs)
-        return [dict(zip(_COLUMNS["scores"], row, strict=True)) for row in rows]
+        return [
+            {"spec": panel.name, "group": group.label, **run_record(history)}
+            for panel in self.panels
+            for group in panel.groups
+            for history in group.runs
+        ]
 
     @property
     def tests(self) -> list[Record]:
@@ -83,8 +87,18 @@ class Comparison:
     @property
     def curves(self) -> list[Record]:
         """One dict for each step of each learning curve; ``x`` is steps or US dollars."""
-        rows = (row for p in self.panels for g in p.groups for row in _curve_values(p, g))
-        return [dict(zip(_COLUMNS["curves"], row, strict=True)) for row in rows]
+        axes: tuple[Axis, ...] = ("steps", "cost")
+        return [
+            dict(
+                zip(_COLUMNS["curves"], (panel.name, group.label, axis, measure, *row), strict=True)
+            )
+            for panel in self.panels
+            for group in panel.groups
+            for axis in axes
+            for measure in panel.measures
+            if (drawn := curve(group, axis, measure)) is not None
+            for row in curve_rows(drawn)
+        ]
 
     @property
     def notes(self) -> list[str]:
@@ -149,28 +163,36 @@ def _title(panel: Panel) -> str:
     return f"{clean_line(task)}: held-out scores, mean and 95% interval"
 
 
-def _run_values(panel: Panel, group: Group, history: History) -> list[object]:
-    run, test = history.run, history.held_out
-    scores = (run.best_trial.score if run.best_trial else None, test.score if test else None)
-    return [
-        *(panel.name, group.label, f"{run.folder.parent.name}/{run.folder.name}"),
-        *(run.settings.get("seed"), run.status, run.reason, run.best_name),
-        *(x for s in scores for x in ((s.mean_return, s.success_rate) if s else (None, None))),
-        len(test.returns) if test else 0,
-        *(run.usage.steps.get(name, 0) for name in _STREAMS),
-        *(run.usage.calls, run.usage.cost),
-    ]
+def run_record(history: History) -> Record:
+    """Return status, scores and costs of a run as plain values."""
+    run, test, usage = history.run, history.held_out, history.run.usage
+    search = run.best_trial.score if run.best_trial else None
+    return {
+        "run": f"{run.folder.parent.name}/{run.folder.name}",
+        "seed": run.settings.get("seed"),
+        "status": run.status,
+        "reason": run.reason,
+        "best": run.best_name,
+        "search_return": search.mean_return if search else None,
+        "search_success": search.success_rate if search else None,
+        "test_return": test.score.mean_return if test else None,
+        "test_success": test.score.success_rate if test else None,
+        "test_episodes": len(test.returns) if test else 0,
+        **{f"{name}_steps": usage.steps.get(name, 0) for name in _STREAMS},
+        "calls": usage.calls,
+        "cost": usage.cost,
+    }
 
 
-def _curve_values(panel: Panel, group: Group) -> Iterator[list[object]]:
-    for axis in ("steps", "cost"):
-        for measure in panel.measures:
-            drawn = curve(group, axis, measure)
-            if drawn is None:
-                continue
-            for point in zip(drawn.x, drawn.mean, drawn.low, drawn.high, strict=True):
-                numbers = (float(v) if math.isfinite(v) else None for v in point)
-                yield [panel.name, group.label, axis, measure, *numbers, drawn.runs]
+def curve_rows(drawn: Curve) -> Iterator[tuple[object, ...]]:
+    """Yield x, mean, low and high of each step, and the number of runs."""
+    for values in zip(drawn.x, drawn.mean, drawn.low, drawn.high, strict=True):
+        yield (*map(plain, values), drawn.runs)
+
+
+def plain(value: float) -> float | None:
+    """Return a plain number; None, which CSV leaves empty, for one that is not finite."""
+    return float(value) if math.isfinite(value) else None
 
 
 def contrast_record(spec: str, c: Contrast) -> Record:

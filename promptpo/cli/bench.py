@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, TextIO, cast
 
 from promptpo.cli.parser import Parser, add_out, add_settings
 from promptpo.common import text
-from promptpo.common.streams import output
-from promptpo.common.terminal import print_rows, print_table, say
-from promptpo.common.values import listed
+from promptpo.common.plaintext import listed
+from promptpo.common.terminal import output, print_rows, print_table, say
 from promptpo.errors import EXIT_INTERRUPTED
 
 if TYPE_CHECKING:
@@ -61,7 +60,7 @@ def parser() -> Parser:
 
 def main(arguments: argparse.Namespace) -> int:
     """Carry out the command."""
-    from promptpo.common.streams import Steady
+    from promptpo.common.terminal import Steady
     from promptpo.matrix.bench import open_bench
     from promptpo.matrix.suite import load_suite
 

@@ -14,8 +14,8 @@ from types import MappingProxyType
 from typing import Any, NoReturn
 
 from promptpo import config
+from promptpo.common.plaintext import shown, unknown_name
 from promptpo.common.terminal import columns, say
-from promptpo.common.values import shown, unknown_name
 from promptpo.config import PRESETS, RunConfig, Setting
 from promptpo.errors import UsageError
 from promptpo.version import __version__

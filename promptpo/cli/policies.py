@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import sys
 import time
@@ -20,16 +21,14 @@ from promptpo.cli.parser import Parser, add_out, add_settings, converter
 from promptpo.cli.specs import add_specs, given_spec
 from promptpo.common import text
 from promptpo.common.files import write_atomically
-from promptpo.common.streams import output
-from promptpo.common.terminal import named, print_rows, print_table, say
-from promptpo.common.values import shown
+from promptpo.common.plaintext import shown
+from promptpo.common.terminal import named, output, print_rows, print_table, say
 from promptpo.config import PlaySettings, RunConfig
 from promptpo.errors import PromptPOError, RunError, UsageError
 
 if TYPE_CHECKING:
     from promptpo.evaluation import PolicyComparison, Transfer
     from promptpo.export.learned import Learned
-    from promptpo.export.minari_dataset import Dataset
     from promptpo.policies.constants import Constant
 
 _UNGIVEN = "What is not given is as it was in the run; a policy's file needs SPEC."
@@ -56,6 +55,9 @@ _TUNE_SETTINGS = (
     "max_env_steps", "max_time", "executor", "ray_address", "workers", "sandbox", "act_timeout",
     "episode_timeout", "env_timeout", "policy_lifetime", "evaluation_episodes", "out", "track",
 )  # fmt: skip
+
+#: Names the folder of Minari's datasets.
+_MINARI_ROOT = "MINARI_DATASETS_PATH"
 
 _VIDEO_NOTE = f"""\
 {_UNGIVEN}
@@ -94,7 +96,7 @@ def evaluate_parser() -> Parser:
 
 def evaluate(arguments: argparse.Namespace) -> int:
     """Score policies: 0 if every one got through its episodes, else 1."""
-    from promptpo.common.interrupts import run_to_end
+    from promptpo.common.concurrency import run_to_end
     from promptpo.evaluation import PolicyComparison, find_player, score, settings_for, transfer
     from promptpo.ui.tables import console_of
 
@@ -352,16 +354,22 @@ def export(arguments: argparse.Namespace) -> int:
         root = arguments.to / "minari" if arguments.to else None
         limit = run.settings.get("env_timeout") or RunConfig.env_timeout
         how = (run.folder, root, arguments.author, arguments.force)
-        dataset = apart(run.spec, limit, _write_dataset, *how)
-        say(f"{text.near_path(dataset.path)}  {dataset.use}")
+        name, path = apart(run.spec, limit, _write_dataset, *how)
+        place = f"{_MINARI_ROOT}={root} " if root else ""
+        say(f"{text.near_path(path)}  {place}minari.load_dataset({name!r})")
     return 0
 
 
-def _write_dataset(folder: Path, root: Path | None, author: str | None, force: bool) -> Dataset:
+def _write_dataset(
+    folder: Path, root: Path | None, author: str | None, force: bool
+) -> tuple[str, Path]:
+    """Write a dataset under ``root``, in a process of its own: Minari reads the environment."""
     from promptpo.export.minari_dataset import write_dataset
     from promptpo.store.run import load_run
 
-    return write_dataset(load_run(folder), root, author=author, force=force)
+    if root is not None:
+        os.environ[_MINARI_ROOT] = str(root.resolve())
+    return write_dataset(load_run(folder), author=author, force=force)
 
 
 def _write_recording(arguments: argparse.Namespace) -> None:

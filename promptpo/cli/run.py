@@ -18,9 +18,8 @@ from promptpo.cli import runs
 from promptpo.cli.parser import USAGE, Parser, add_preset, add_settings, commands_help
 from promptpo.cli.specs import add_specs, given_specs
 from promptpo.common import text
-from promptpo.common.streams import output
-from promptpo.common.terminal import print_rows, say
-from promptpo.common.twins import side_by_side
+from promptpo.common.terminal import output, print_rows, say
+from promptpo.common.text import side_by_side
 from promptpo.config import RunConfig
 from promptpo.errors import EXIT_INTERRUPTED, PromptPOError, UsageError
 
@@ -147,7 +146,7 @@ def _attach() -> None:
 def execute(settings: RunConfig, folder: Path | None, *, as_json: bool) -> Run:
     """Carry out a run, and show its progress."""
     from promptpo import api
-    from promptpo.common.streams import Steady
+    from promptpo.common.terminal import Steady
     from promptpo.ui import open_view
     from promptpo.ui.progress import View
     from promptpo.ui.status import JsonView
@@ -257,7 +256,7 @@ def _resume_sweep(folder: PlanFolder, layers: Layers) -> int:
 
 def _run_sweep(folder: PlanFolder, plan: Plan, changed: Mapping[str, Any]) -> int:
     """Carry out what is missing, and compare; ``changed`` settings reopen ended runs."""
-    from promptpo.common.streams import Steady
+    from promptpo.common.terminal import Steady
     from promptpo.matrix.overview import counts, states
     from promptpo.matrix.plan import limits_of
     from promptpo.matrix.runner import at_once, run_plan

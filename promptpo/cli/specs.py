@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 from promptpo import config
 from promptpo.cli.parser import COMMANDS, Parser, add_preset, add_settings
 from promptpo.common.plaintext import clean
-from promptpo.common.streams import output
-from promptpo.common.terminal import columns, say
+from promptpo.common.terminal import columns, output, say
 from promptpo.config import RunConfig
 from promptpo.errors import SpecError, UsageError
 

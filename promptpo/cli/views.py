@@ -11,10 +11,9 @@ from promptpo.cli import runs
 from promptpo.cli.parser import Parser, add_out, converter, nearest
 from promptpo.common import text
 from promptpo.common.files import write_atomically
-from promptpo.common.streams import output
-from promptpo.common.terminal import named, print_table, say
-from promptpo.common.twins import side_by_side
-from promptpo.common.values import listed
+from promptpo.common.plaintext import listed
+from promptpo.common.terminal import named, output, print_table, say
+from promptpo.common.text import side_by_side
 from promptpo.errors import PromptPOError, UsageError
 
 if TYPE_CHECKING:

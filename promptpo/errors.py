@@ -35,7 +35,6 @@ What passes between modules, and becomes one of the first tree or a line of text
     ├── ProcessExit             a spec that would have ended the process
     ├── TookTooLong             a spec that is still running at its limit
     └── Exception
-        ├── AnswerTooLarge      a provider's answer beyond what is read
         ├── BadValue            an environment's value that is not what it must be
         ├── Gone                a worker on a cluster that is lost, or its machine
         ├── Lost                a watched process that ended before it had answered

@@ -21,7 +21,7 @@ import tenacity
 
 from promptpo.errors import ModelUnavailable
 from promptpo.llm import answers, messages, providers
-from promptpo.llm.answers import Answer, BoundedClient, Endpoint, PassingFailure, classify
+from promptpo.llm.answers import Answer, BoundedClient, PassingFailure
 from promptpo.llm.messages import TOO_LARGE, Message, ModelSettings, Reply, Request, as_data
 from promptpo.llm.waiting import Deadline, Turns
 
@@ -62,7 +62,8 @@ class LiteLLMModel:
         self._handler: Any = None
         self._model = settings.name
         self._server = providers.server_of(settings.name, settings.api_base)
-        self._endpoint = Endpoint(settings.name, self._server)
+        server = f" at {providers.shown_address(self._server)}" if self._server else ""
+        self._endpoint = settings.name + server
         self._last_notice = ("", float("-inf"))
         _open_models.add(self)
 
@@ -98,9 +99,7 @@ class LiteLLMModel:
             from litellm.llms.custom_httpx.http_handler import get_ssl_configuration
 
             limits = httpx.Limits(max_keepalive_connections=100)
-            litellm.aclient_session = BoundedClient(
-                verify=get_ssl_configuration(), follow_redirects=True, limits=limits
-            )
+            litellm.aclient_session = BoundedClient(verify=get_ssl_configuration(), limits=limits)
         provider = providers.provider_of(self._model)
         if provider in providers.KEYS and provider not in _BY_SDK:
             self._handler = litellm.AsyncHTTPHandler()
@@ -164,7 +163,7 @@ class LiteLLMModel:
             elif answers.withheld(e, answer):  # only this prompt is refused: a failed candidate
                 reply = Reply("", self.name, "content_filter", note=answers.one_line(e))
             else:
-                failure = classify(e, self._endpoint, answer)
+                failure = answers.classify(e, answer, self.name, self._endpoint)
                 if isinstance(failure, PassingFailure):
                     failures.append(failure)
                 raise failure from None

@@ -23,7 +23,7 @@ from promptpo.store.evals import KeptEvaluation, kept
 from promptpo.store.events import Event, read_log
 from promptpo.store.fold import Fold
 from promptpo.store.folder import RunFolder
-from promptpo.store.trials import Call, RoundRecord, Trial, Usage
+from promptpo.store.trials import Call, Point, RoundRecord, Trial, Usage
 from promptpo.types import Candidate, Note, Rollout, Round, Score, best_of
 
 #: The method whose name is left out.
@@ -163,6 +163,11 @@ class Run(Fold):
         return "killed" if status == LIVE and not self.carried else status
 
     @property
+    def is_over(self) -> bool:
+        """Whether it came to its own end or a limit, so that its best stays what it is."""
+        return self.status in ("finished", "stopped")
+
+    @property
     def reason(self) -> str:
         """Why it ended, in a phrase; empty where it has not."""
         return str(self.info.get("reason") or (self.finished or {}).get("reason") or "")
@@ -284,6 +289,22 @@ class Run(Fold):
         """The held-out episodes of ``best``; None where there are none."""
         test = self._test_event or self._test_played
         return self.rollouts.get(test["digest"]) if test else None
+
+    @property
+    def held_out(self) -> Rollout | None:
+        """The same, where none of them failed."""
+        test = self.test
+        return None if test is None or test.error is not None or not test.returns else test
+
+    @property
+    def points(self) -> tuple[Point, ...]:
+        """Its learning curve: a point for each candidate that got through its episodes."""
+        best, points = Score(failed=True), []
+        scored = [trial for trial in self.trials.values() if not trial.score.failed]
+        for trial in sorted(scored, key=lambda t: (t.at_steps, t.at.calls)):
+            best = max(best, trial.score)
+            points.append(Point(trial.at_steps, trial.at.calls, trial.at.cost, best))
+        return tuple(points)
 
     # In short.
 

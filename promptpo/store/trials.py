@@ -195,3 +195,16 @@ class RoundRecord:
     winner: Trial | None = None
     notes: tuple[Note, ...] = ()
     calls: tuple[Call, ...] = ()
+
+
+@dataclass(frozen=True)
+class Point:
+    """The best search score once so much was spent: steps of search and tuning, calls, US dollars.
+
+    ``cost`` is None once the price of a reply is unknown.
+    """
+
+    steps: int
+    calls: int
+    cost: float | None
+    best: Score

@@ -79,9 +79,9 @@ class RecordingHeader:
     @property
     def settings(self) -> dict[str, Any]:
         """The settings that decide which replies are asked for, and what is played."""
-        known = config.fields(config.RunConfig)
+        fields = config.fields(config.RunConfig)
         stated = {k: v for k, v in self.config.items() if k != "options"}
-        own = self.config.get("options") or {k: v for k, v in stated.items() if k not in known}
+        own = self.config.get("options") or {k: v for k, v in stated.items() if k not in fields}
         replayed = {k: v for k, v in stated.items() if k in _REPLAYED and v is not None}
         return {**BEFORE_PREPARE, **replayed, **own}
 
@@ -310,8 +310,8 @@ def _header(event: Mapping[str, Any]) -> RecordingHeader | None:
     msgspec.convert(header.config, _Options)
     if kind == "run":
         header = replace(header, policy_seed=header.config.get("policy_seed") or 0)
-    known = config.fields(config.RunConfig)
+    fields = config.fields(config.RunConfig)
     for name, value in {**header.config, "policy_seed": header.policy_seed}.items():
-        if name in known:
-            known[name].check(value)
+        if name in fields:
+            fields[name].check(value)
     return header

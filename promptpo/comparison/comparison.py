@@ -17,10 +17,11 @@ from promptpo.common.files import write_atomically
 from promptpo.common.plaintext import clean_line
 from promptpo.common.text import task_words
 from promptpo.comparison.curves import Axis, Curve, curve, figures
-from promptpo.comparison.groups import Group, History, Panel, panels, read_history
+from promptpo.comparison.groups import Group, Panel, panels
 from promptpo.comparison.scores import Contrast, Measure, Sample, contrasts, sample_score
 from promptpo.errors import UsageError
 from promptpo.stats import Interval
+from promptpo.store.run import Run, load_run
 from promptpo.types import Stream
 from promptpo.ui.tables import html_heading, html_remarks, html_table, print_table, printed
 
@@ -62,16 +63,16 @@ class Comparison:
         unique = {folder.resolve(): folder for folder in folders}
         if not unique:
             raise UsageError("no runs to compare; name at least one")
-        return cls(panels([read_history(folder) for folder in unique.values()]))
+        return cls(panels([load_run(folder) for folder in unique.values()]))
 
     @property
     def scores(self) -> list[Record]:
         """One dict for each run: what it was, how it stands, what it scored and spent."""
         return [
-            {"spec": panel.name, "group": group.label, **run_record(history)}
+            {"spec": panel.name, "group": group.label, **run_record(run)}
             for panel in self.panels
             for group in panel.groups
-            for history in group.runs
+            for run in group.runs
         ]
 
     @property
@@ -163,9 +164,9 @@ def _title(panel: Panel) -> str:
     return f"{clean_line(task)}: held-out scores, mean and 95% interval"
 
 
-def run_record(history: History) -> Record:
+def run_record(run: Run) -> Record:
     """Return status, scores and costs of a run as plain values."""
-    run, test, usage = history.run, history.held_out, history.run.usage
+    test, usage = run.held_out, run.usage
     search = run.best_trial.score if run.best_trial else None
     return {
         "run": f"{run.folder.parent.name}/{run.folder.name}",
@@ -226,8 +227,8 @@ def scores_table(panel: Panel) -> Table:
     """Return held-out scores: a row for each group, then for each known behaviour."""
     rows = []
     for number, group in enumerate(panel.groups):
-        steps = [history.run.usage.searched for history in group.runs]
-        statuses = Counter(history.run.status for history in group.runs)
+        steps = [run.usage.searched for run in group.runs]
+        statuses = Counter(run.status for run in group.runs)
         states = [f"{count} {status}" for status, count in statuses.items()]
         rows.append((
             Cell(letter(number) if len(panel.groups) > 1 else ""),
@@ -279,8 +280,8 @@ def runs_table(panel: Panel) -> Table:
     """Return a row for each run: what it has, whether or not it came to its end."""
     rows = []
     for number, group in enumerate(panel.groups):
-        for history in group.runs:
-            run, test = history.run, history.held_out
+        for run in group.runs:
+            test = run.held_out
             score = "none yet" if run.status == "running" else "none"
             if test is not None:
                 score = str(test.score)
@@ -293,17 +294,17 @@ def runs_table(panel: Panel) -> Table:
                 Cell(run.status),
                 Cell(score),
                 num(run.usage.searched),
-                _cost_cell([history]),
+                _cost_cell([run]),
             ))  # fmt: skip
     columns = ("run", "", "seed", "state", "score", "steps", "cost")
     return Table("Runs", columns, tuple(rows))
 
 
-def _cost_cell(runs: Sequence[History]) -> Cell:
+def _cost_cell(runs: Sequence[Run]) -> Cell:
     """Return the mean cost of runs, unknown where one price is; blank where no model is asked."""
-    if not any(history.run.asks_model for history in runs):
+    if not any(run.asks_model for run in runs):
         return Cell()
-    costs = [cost for history in runs if (cost := history.run.usage.cost) is not None]
+    costs = [cost for run in runs if (cost := run.usage.cost) is not None]
     if len(costs) < len(runs):
         return num(-1.0, "unknown")
     return num(sum(costs) / len(costs), text.money(sum(costs) / len(costs)))
@@ -330,12 +331,12 @@ def _mean_cell(mean: float, interval: Interval | None, measure: Measure, sign: s
 
 
 def _notes(groups: Sequence[Group]) -> Iterator[str]:
-    runs = [history.run for group in groups for history in group.runs]
+    runs = [run for group in groups for run in group.runs]
     for run in runs:
         yield from (f"{run.spec}/{run.folder.name}: {problem}." for problem in run.unread)
     if any(run.replayed for run in runs):
         yield "Replayed replies: the spread over seeds is that of the episodes, not of the model."
-    seeds = [[history.run.settings.get("seed") for history in group.runs] for group in groups]
+    seeds = [[run.settings.get("seed") for run in group.runs] for group in groups]
     if any(len(set(s)) < len(s) for s in seeds):
         yield "Runs of one group share a seed: they met the same episodes."
     if any(1 < len(group.tests) < 5 for group in groups):

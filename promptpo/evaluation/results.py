@@ -17,7 +17,7 @@ from promptpo.comparison.comparison import (
     letter,
     score_cells,
 )
-from promptpo.comparison.scores import Contrast, Measure, contrasts, episode_values
+from promptpo.comparison.scores import Contrast, Measure, contrasts
 from promptpo.errors import UsageError
 from promptpo.spec import EnvSpec, Reference
 from promptpo.stats import Interval
@@ -95,10 +95,6 @@ class Evaluation:
     def measures(self) -> tuple[Measure, ...]:
         """Measures of its score, the one that policies are ranked by first."""
         return ("return",) if self.success_rate is None else ("success", "return")
-
-    def values(self, measure: Measure) -> list[float]:
-        """Return a number per episode, in the order of ``rollout.seeds``: return, or 0 or 1."""
-        return episode_values(self.rollout, measure)
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values, as ``promptpo eval --json`` prints them."""

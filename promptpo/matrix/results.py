@@ -14,7 +14,7 @@ import numpy as np
 from promptpo.common import text
 from promptpo.comparison.comparison import curve_rows, plain, run_record
 from promptpo.comparison.curves import AXES, Axis, Curve, curve
-from promptpo.comparison.groups import Group, History, Panel, read_history
+from promptpo.comparison.groups import Group, Panel
 from promptpo.comparison.scores import Measure, SampleScore, sample_score, value
 from promptpo.errors import PromptPOError
 from promptpo.matrix.statistics import (
@@ -28,6 +28,7 @@ from promptpo.matrix.statistics import (
 )
 from promptpo.matrix.suite import Scale, Suite
 from promptpo.stats import Interval
+from promptpo.store.run import Run, load_run
 from promptpo.version import __version__
 
 #: Format of ``comparison.json``; a change that readers must know of raises it.
@@ -59,7 +60,7 @@ class BenchRun:
         run: its folder, relative to that of the suite; empty where it has not begun.
         problem: why it was not begun, or why its process failed.
         damage: why its folder cannot be read.
-        history: its record; None where none can be read.
+        history: the run; None where none can be read.
     """
 
     label: str
@@ -68,7 +69,7 @@ class BenchRun:
     run: str = ""
     problem: str = ""
     damage: str = ""
-    history: History | None = None
+    history: Run | None = None
     measure: Measure = "return"
     scale: Scale | None = None
 
@@ -76,13 +77,13 @@ class BenchRun:
     def state(self) -> str:
         """Status of the run; without a record ``unreadable``, ``not run`` or ``not begun``."""
         if self.history is not None:
-            return self.history.run.status
+            return self.history.status
         return "unreadable" if self.damage else "not run" if self.problem else "not begun"
 
     @property
     def reason(self) -> str:
         """Reason of its end, or why there is no record; may be empty."""
-        recorded = self.history.run.reason if self.history is not None else ""
+        recorded = self.history.reason if self.history is not None else ""
         return self.damage or recorded or self.problem
 
     @property
@@ -124,7 +125,7 @@ class BenchRun:
         """
         values: dict[str, object] = {}
         if self.history is not None:
-            run = self.history.run
+            run = self.history
             values |= run_record(self.history)
             values |= {"seconds": round(run.elapsed, 1), "replayed": run.replayed}
             values |= {f"{kind}_tokens": getattr(run.usage, f"{kind}_tokens") for kind in _TOKENS}
@@ -144,7 +145,7 @@ def read_results(folder: Path, suite: Suite, runs: Iterable[BenchRun]) -> BenchR
     """Read the records of a suite's runs from its folder; a run that cannot be read says so."""
     read = [_read(folder, run) for run in runs]
     begun = {r.spec for r in read if r.history is not None}
-    succeed = {r.spec for r in read if r.history is not None and r.history.run.defines_success}
+    succeed = {r.spec for r in read if r.history is not None and r.history.defines_success}
     filled = []
     for run in read:
         scale = suite.scales.get(run.spec)
@@ -165,7 +166,7 @@ def _read(folder: Path, run: BenchRun) -> BenchRun:
     if not run.run:
         return run
     try:
-        return replace(run, history=read_history(folder / run.run))
+        return replace(run, history=load_run(folder / run.run))
     except (PromptPOError, OSError) as e:
         return replace(run, damage=str(e))
 
@@ -378,7 +379,7 @@ class BenchResults:
             yield f"{name} is not in the averages over specs: {reason}."
         for task, reason in self.suite.absent.items():
             yield f"{task} is part of what this suite stands for, and is not in it: {reason}."
-        read = [(run, run.history.run) for run in self.runs if run.history is not None]
+        read = [(run, run.history) for run in self.runs if run.history is not None]
         replayed = dict.fromkeys(run.label for run, record in read if record.replayed)
         if replayed:
             yield (

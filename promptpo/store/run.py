@@ -19,7 +19,7 @@ from promptpo.config import RunConfig, flat
 from promptpo.errors import RunError, UsageError
 from promptpo.llm.messages import BUILTIN
 from promptpo.store.codec import decode, score_of
-from promptpo.store.evals import KeptEvaluation, kept
+from promptpo.store.evals import KeptEvaluation, load_evaluations
 from promptpo.store.events import Event, read_log
 from promptpo.store.fold import Fold
 from promptpo.store.folder import RunFolder
@@ -111,7 +111,7 @@ class Run(Fold):
 
     @property
     def facts_withheld(self) -> bool:
-        """Whether the spec states facts of the body and no prompt contained them."""
+        """True where the spec states facts of the body and no prompt contains them."""
         return self.settings.get("facts") is False
 
     @property
@@ -126,17 +126,17 @@ class Run(Fold):
 
     @property
     def asks_model(self) -> bool:
-        """Whether a language model is asked, or was."""
+        """True where a language model is asked, or was."""
         return bool(self.model or self.replies)
 
     @property
     def replayed(self) -> bool:
-        """Whether replies come from a recording, so that no model is paid."""
+        """True where replies come from a recording, so that no model is paid."""
         return self.model.partition(":")[0] == "recorded"
 
     @property
     def synthesized(self) -> bool:
-        """Whether the builtin synthesizer answers, and no language model."""
+        """True where the builtin synthesizer answers, and no language model."""
         return self.model == BUILTIN
 
     @property
@@ -164,7 +164,7 @@ class Run(Fold):
 
     @property
     def is_over(self) -> bool:
-        """Whether it came to its own end or a limit, so that its best stays what it is."""
+        """True once it came to its own end or a limit, so that its best stays what it is."""
         return self.status in ("finished", "stopped")
 
     @property
@@ -371,6 +371,6 @@ def load_run(path: str | PathLike[str]) -> Run:
     if not run.header:  # killed before its first line was whole
         raise RunError(f"{folder.events}: no run is recorded in it; start a new one")
     remedy = f"`promptpo --resume {folder.path}` sets it aside and does again what is lost"
-    run.evaluations, damaged = kept(run.folder)
+    run.evaluations, damaged = load_evaluations(run.folder)
     run.unread = (*(f"{words}; {remedy}" for words in problems if words), *damaged)
     return run

@@ -6,13 +6,7 @@ import pytest
 from fake_services import fails, plays, services
 from rollouts import rollout
 
-from promptpo.methods.contest import (
-    EXTRA_EACH,
-    HARD,
-    MOST,
-    Contest,
-    hard_seeds,
-)
+from promptpo.methods.contest import EXTRA_EACH, HARD, MOST, Contest, hard_seeds
 from promptpo.types import Candidate, Key, Rollout
 
 #: What the episodes of two rounds of two episodes are.

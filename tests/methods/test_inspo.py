@@ -196,10 +196,7 @@ def test_the_seed_decides_what_is_drawn_and_rounds_do_not_depend_on_each_other()
 
 @pytest.mark.parametrize(
     ("where", "end", "limited"),
-    [
-        (2, GoalReached("the target is reached"), False),
-        (Key(2, role="reflection"), LIMIT, True),
-    ],
+    [(2, GoalReached("the target is reached"), False), (Key(2, role="reflection"), LIMIT, True)],
     ids=str,
 )
 def test_it_ends_with_the_rounds_that_were_done(where, end, limited):

@@ -5,14 +5,7 @@ import random
 import pytest
 from rollouts import rollout
 
-from promptpo.methods.inspo import (
-    Draw,
-    Instructions,
-    Options,
-    ReplayBuffer,
-    less_mean,
-    standings,
-)
+from promptpo.methods.inspo import Draw, Instructions, Options, ReplayBuffer, less_mean, standings
 from promptpo.outcomes import Rollout, Score
 from promptpo.types import Candidate, Key, Note, Round
 

@@ -189,12 +189,7 @@ def test_a_goal_ends_the_search_and_is_no_limit():
 
 @pytest.mark.parametrize(
     ("where", "rounds"),
-    [
-        (Key(role="feedback"), 0),
-        (1, 0),
-        (2, 1),
-        (Key(2, role="reflection"), 1),
-    ],
+    [(Key(role="feedback"), 0), (1, 0), (2, 1), (Key(2, role="reflection"), 1)],
     ids=str,
 )
 def test_a_limit_between_candidates_ends_the_search_with_the_rounds_so_far(where, rounds):

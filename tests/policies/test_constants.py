@@ -51,8 +51,7 @@ def test_constants_of_module_class_init_and_defaults_are_found_in_order():
 
 
 @pytest.mark.parametrize(
-    "use",
-    ["x[{}]", "range({})", "np.zeros({})", "x % {}", "mode == {}", "np.sum(x, axis={})"],
+    "use", ["x[{}]", "range({})", "np.zeros({})", "x % {}", "mode == {}", "np.sum(x, axis={})"]
 )
 def test_numbers_that_say_which_or_how_many_are_left_alone(use):
     assert names(f"N = 5\nM = 5\n\ndef f(x, mode):\n    return {use.format('N')}, 1.0 * M\n",

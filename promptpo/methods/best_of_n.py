@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from promptpo.spec import EnvSpec
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Options:
     """N is the number of rounds times that of candidates; a round is a batch of calls."""
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeAlias, TypeVar, overload
 
 from promptpo import config
-from promptpo.common.interrupts import run_to_end
+from promptpo.common.concurrency import run_to_end
 from promptpo.config import PlaySettings, RunConfig
 from promptpo.errors import UsageError
 from promptpo.methods.promptpo import Options

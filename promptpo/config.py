@@ -16,8 +16,7 @@ from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from promptpo.common import lives
-from promptpo.common.plaintext import control_character
-from promptpo.common.values import listed, shown
+from promptpo.common.plaintext import control_character, listed, shown
 from promptpo.errors import UsageError
 
 if TYPE_CHECKING:

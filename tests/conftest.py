@@ -30,8 +30,8 @@ def scipy_stats():
 @pytest.fixture
 def unopened(monkeypatch):
     """``promptpo list`` names the specs and opens no environment; its test of its own opens all."""
-    listing = importlib.import_module("promptpo.cli.listing")
-    monkeypatch.setattr(listing, "spec_row", lambda entry, **_: (entry.name, *[""] * 7))
+    listing = importlib.import_module("promptpo.cli.views")
+    monkeypatch.setattr(listing, "_spec_row", lambda entry, **_: (entry.name, *[""] * 7))
 
 
 def pytest_xdist_auto_num_workers(config):

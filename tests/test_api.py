@@ -27,7 +27,7 @@ def test_all_public_names_are_listed_and_there():
 
 def test_functions_are_not_hidden_by_packages_of_their_name():
     code = (
-        "import promptpo.checks, promptpo.comparison, promptpo.cli.check, promptpo.cli.compare\n"
+        "import promptpo.checks, promptpo.comparison, promptpo.cli.views, promptpo.cli.specs\n"
         "print(all(callable(getattr(promptpo, name)) for name in promptpo.__all__ if name.islower()"
         " and not name.startswith('_')))"
     )

@@ -13,7 +13,7 @@ from scripted import BAD, GOOD, data_of, replies, run
 
 import promptpo
 from promptpo.cli import main
-from promptpo.cli.listing import run_row
+from promptpo.cli.views import run_row
 from promptpo.errors import FileError, RunError
 from promptpo.store.events import read_log
 from promptpo.store.folder import RunFolder, read_episodes

@@ -52,7 +52,7 @@ class Stated(NamedTuple):
 
 
 def check_observation(played: Played) -> Iterator[Finding]:
-    """Fields are filled as documented, in every observation met; values are owned and plain."""
+    """Check that fields are filled as documented, with plain values of their own."""
     fields = layout(played.spec.observation)
     seen = played.observations
     problems = [] if np.isfinite(seen).all() else ["a value is not finite"]
@@ -90,7 +90,7 @@ def _field_problems(item: LayoutField, values: Flat) -> Iterator[str]:
 
 
 def check_action(task: Task) -> Iterator[Finding]:
-    """The description names size and bounds of the space; legal actions are accepted."""
+    """Check that the description names size and bounds, and legal actions are accepted."""
     space = task.env.action_space
     problems = description_problems(task.spec.action, space)
     yield judged("action", problems, f"described as the space is: {space}")
@@ -141,7 +141,7 @@ def stated_bounds(text: str) -> list[Stated]:
 
 
 def _entry_problems(text: str, each: Sequence[Bounds], stated: Sequence[Stated]) -> Iterator[str]:
-    """Entries with bounds of their own: each has the right ones beside its name, or in turn."""
+    """Yield problems of entries with bounds of their own, stated beside their names or in turn."""
     if len(set(each)) == 1:
         return
     entries = list(_ENTRY.finditer(text))
@@ -202,7 +202,7 @@ def _counts(space: Any) -> list[float]:  # noqa: ANN401 - a space of Gymnasium
 
 
 def check_facts(task: Task) -> Iterator[Finding]:
-    """The facts, line by line, are what is measured; a spec without any has nothing to hold."""
+    """Check that the facts, line by line, are those of the environment."""
     spec = task.spec
     stated = _lines(spec.facts)
     count = plural(len(stated), "line")
@@ -241,7 +241,7 @@ def _lines(words: str) -> list[str]:
 
 
 def check_prompt(spec: EnvSpec) -> Iterator[Finding]:
-    """The size of the first prompt; it says what the task is, and nothing that is private."""
+    """Check that the first prompt says what the task is, and nothing private; state its size."""
     from promptpo.prompts.promptpo import policy_messages
     from promptpo.prompts.task import count_tokens
     from promptpo.run.settings import build

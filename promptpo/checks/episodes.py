@@ -50,7 +50,7 @@ _REMEDY = (
 
 
 def check_ends(task: Task, played: Played) -> Iterator[Finding]:
-    """Episodes are cut at the stated horizon and no sooner; success is seen where it is defined."""
+    """Check that episodes are cut at the stated horizon and no sooner; count successes."""
     horizon, episodes = played.spec.horizon, played.episodes
     problems = [
         f"the environment cuts episodes after {limit} steps, the spec states {horizon}"
@@ -85,7 +85,7 @@ def _limits_of(env: Env) -> Iterator[int]:
 
 
 def check_speed(played: Played, construct: float) -> Iterator[Finding]:
-    """Steps a second of the environment on one core, and seconds to construct it."""
+    """State steps a second of the environment on one core, and seconds to construct it."""
     rate = len(played.transitions) / max(played.seconds, 1e-9)
     yield Finding("speed", "note", f"{rate:,.0f} steps/s; constructed in {construct:.2f} s")
 
@@ -94,7 +94,7 @@ def check_speed(played: Played, construct: float) -> Iterator[Finding]:
 
 
 def check_references(task: Task, effort: Effort) -> Iterator[Finding]:
-    """Stated reference values hold: measured again, they differ by chance and rounding only."""
+    """Check that reference values, measured again, differ by chance and rounding only."""
     stated = dict(task.spec.reference_scores)
     if task.spec.expert and "optimum" in stated:
         stated.setdefault("expert", stated.pop("optimum"))  # an exact optimum: its expert plays it
@@ -235,7 +235,7 @@ def digests(task: Task, seeds: Sequence[int] = SEEDS, company: Company | None = 
 
 
 def check_seeds(task: Task, replayed: Sequence[str] | str, effort: Effort) -> Iterator[Finding]:
-    """The same seed gives the same episode in a new process, another seed another episode."""
+    """Check that a seed repeats its episode in a new process, and other seeds differ."""
     if isinstance(replayed, str):
         yield Finding("seeds", "FAIL", f"a new process could not play them: {replayed}")
     else:
@@ -337,7 +337,7 @@ def _generators_set() -> Iterator[None]:
 
 
 def _streams(task: Task, count: int) -> Finding:
-    """Test episodes begin where no search episode did, unless the task has few beginnings."""
+    """Check that test episodes begin where no search episode did, if there are many starts."""
     firsts: dict[Stream, dict[int, tuple[float, ...]]] = {}
     for stream in get_args(Stream):
         seeds = episode_seeds(0, stream, count)

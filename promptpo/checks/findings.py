@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from promptpo.common.blocks import Cell, Table
 from promptpo.common.text import plural
-from promptpo.ui.tables import Table, html_heading, html_source, html_table
+from promptpo.ui.tables import html_heading, html_source, html_table
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ def judged(check: str, problems: list[str], detail: str) -> Finding:
 
 @dataclass(frozen=True)
 class Effort:
-    """How much is played.
+    """Amount of play.
 
     Attributes:
         transitions: transitions on which reward and observations are held against the spec.
@@ -114,8 +115,8 @@ class CheckReport:
         return f"<CheckReport of {self.spec}: {verdict}; {plural(len(self.findings), 'finding')}>"
 
     def _repr_html_(self) -> str:
-        rows = [(f.verdict, f.check, f.detail) for f in self.findings]
+        rows = tuple((Cell(f.verdict), Cell(f.check), Cell(f.detail)) for f in self.findings)
         title = html_heading(f"{self.spec}: {self.title}")
-        table = html_table(Table(("verdict", "check", "what was found"), rows))
+        table = html_table(Table("", ("verdict", "check", "what was found"), rows))
         more = [html_source("\n".join(f.more), f"more on {f.check}") for f in self if f.more]
         return "".join([title, table, *more])

@@ -32,7 +32,7 @@ class Transition(NamedTuple):
 
 
 class Episode(NamedTuple):
-    """How one episode went; ``mode`` is what chose its actions."""
+    """Outcome of one episode; ``mode`` is what chose its actions."""
 
     mode: str
     seed: int

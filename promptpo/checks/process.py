@@ -42,7 +42,7 @@ _REPLAY, _DONE = "replay", "done"
 
 
 class MissingPackage(SpecError):
-    """A spec that failed only for want of a package, which the message names."""
+    """Raised for a spec that lacks only a package, which the message names."""
 
 
 class Replays(contextlib.AbstractContextManager["Replays"]):
@@ -150,13 +150,13 @@ def _replay(connection: Connection, refs: Sequence[str]) -> None:
         try:
             spec = load_spec(ref)
             task, other = Task.open(spec), Task.open(spec)
-            found: Digests = digests(task, company=Company(other))
+            result: Digests = digests(task, company=Company(other))
             with contextlib.suppress(SpecError):  # the checks show this one
                 other.close()
                 task.close()
         except Exception as error:
-            found = _message(error)
-        connection.send(found)
+            result = _message(error)
+        connection.send(result)
 
 
 def check_spec(spec: EnvSpec, effort: Effort, replayed: Callable[[], Digests]) -> Iterator[Finding]:
@@ -218,7 +218,7 @@ def _message(error: BaseException) -> str:
 
 
 def check_published(played: Played) -> Iterator[Finding]:
-    """The published form is as true as the spec's own, and tells nothing that it withholds."""
+    """Check that the published form is as true as the own one, and tells nothing withheld."""
     if not played.spec.published:
         return
     theirs = replace(played, spec=published_form(played.spec))

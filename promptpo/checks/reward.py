@@ -28,11 +28,11 @@ _TRIED = 200
 
 
 class _Failed(Exception):
-    """The function gave no number on a transition; the arguments are the problem and a remedy."""
+    """Raised where the function gives no number; its arguments are the problem and a remedy."""
 
 
 def check_reward(played: Played) -> Iterator[Finding]:
-    """The reward function of the prompt gives the environment's reward."""
+    """Check that the reward function of the prompt gives the environment's reward."""
     spec, steps = played.spec, played.transitions
     stub = unfinished(spec.reward)
     if stub and spec.reward_tolerance is None:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from promptpo.cli.parser import COMMANDS, is_option
-from promptpo.common import interrupts, streams
+from promptpo.common import interrupts, terminal
 from promptpo.common.plaintext import clean_line, shortened
 from promptpo.common.terminal import flush, say
 from promptpo.errors import EXIT_INTERRUPTED, known_error
@@ -19,8 +19,8 @@ _MOST_SAID = 2000
 
 def main(argv: Sequence[str]) -> int:
     """Run ``promptpo ARGV``; returns the exit code (see ``promptpo.errors``)."""
-    streams.open_all()
-    for stream in (streams.output(), sys.stderr):
+    terminal.open_all()
+    for stream in (terminal.output(), sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that lacks a sign is no error
     try:
@@ -38,13 +38,13 @@ def _run(argv: list[str]) -> int:
     try:
         return _dispatch(argv)
     except BrokenPipeError:
-        return streams.reader_gone()
+        return terminal.reader_gone()
     except Exception as e:
         error = known_error(e)
         if error is None:
             raise
         if isinstance(e, OSError):
-            streams.silence(streams.output())
+            terminal.silence(terminal.output())
             if interrupts.heard():  # with SIGHUP the terminal has gone
                 return EXIT_INTERRUPTED
         _complain(clean_line(shortened(f"promptpo: error: {error}".strip(), _MOST_SAID)))
@@ -56,7 +56,7 @@ def _complain(line: str) -> None:
     try:
         say(line, sys.stderr)
     except OSError:
-        streams.silence(sys.stderr)
+        terminal.silence(sys.stderr)
 
 
 def _dispatch(argv: list[str]) -> int:

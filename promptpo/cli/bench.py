@@ -5,13 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, TextIO, cast
 
-from promptpo.cli.listing import print_table
 from promptpo.cli.parser import Parser, add_out, add_settings
-from promptpo.cli.sweep import at_once, print_rows
 from promptpo.common import text
-from promptpo.common.streams import output
-from promptpo.common.terminal import say
-from promptpo.common.values import listed
+from promptpo.common.plaintext import listed
+from promptpo.common.terminal import output, print_rows, print_table, say
 from promptpo.errors import EXIT_INTERRUPTED
 
 if TYPE_CHECKING:
@@ -63,7 +60,7 @@ def parser() -> Parser:
 
 def main(arguments: argparse.Namespace) -> int:
     """Carry out the command."""
-    from promptpo.common.streams import Steady
+    from promptpo.common.terminal import Steady
     from promptpo.matrix.bench import open_bench
     from promptpo.matrix.suite import load_suite
 
@@ -108,7 +105,7 @@ def _compare(bench: Bench, outcome: Outcome) -> None:
 def _announce(bench: Bench, runs: int, cores: int | None, stream: TextIO) -> None:
     """Print what is going to be run."""
     from promptpo.matrix.plan import limits_of
-    from promptpo.matrix.runner import on_ray
+    from promptpo.matrix.runner import at_once, on_ray
 
     suite, planned = bench.suite, bench.plan.runs
     specs = text.plural(len(suite.specs), "spec")

@@ -14,30 +14,33 @@ from types import MappingProxyType
 from typing import Any, NoReturn
 
 from promptpo import config
+from promptpo.common.plaintext import shown, unknown_name
 from promptpo.common.terminal import columns, say
-from promptpo.common.values import shown, unknown_name
-from promptpo.config import PRESETS, PlaySettings, RunConfig, Setting
+from promptpo.config import PRESETS, RunConfig, Setting
 from promptpo.errors import UsageError
 from promptpo.version import __version__
 
 
 @dataclass(frozen=True)
 class Command:
-    """A sub-command: one line of help, and the functions that parse and carry it out."""
+    """A sub-command: a module here, one line of help, and the function that carries it out.
+
+    ``NAME_parser`` beside the function ``NAME`` returns its parser; for ``main``, ``parser``.
+    """
 
     module: str
     help: str
-    parse: str = "parser"
-    run: str = "main"
+    function: str = "main"
 
     def parser(self) -> Parser:
         """Return its argument parser."""
-        made: Parser = getattr(self._imported(), self.parse)()
+        name = "parser" if self.function == "main" else f"{self.function}_parser"
+        made: Parser = getattr(self._imported(), name)()
         return made
 
     def main(self, arguments: argparse.Namespace) -> int:
         """Carry it out; returns the exit code."""
-        code: int = getattr(self._imported(), self.run)(arguments)
+        code: int = getattr(self._imported(), self.function)(arguments)
         return code
 
     def _imported(self) -> object:
@@ -46,17 +49,19 @@ class Command:
 
 COMMANDS = {
     "run": Command("run", "search for a policy (what happens where no command is named)"),
-    "prompt": Command("prompt", "print exactly what a model would be sent"),
-    "check": Command("check", "hold specs against their live environments"),
-    "eval": Command("evaluate", "score a policy file, or the best policy of a run"),
-    "video": Command("video", "film the best, median and worst episode of a policy"),
-    "list": Command("listing", "the specs that have names, and the runs so far"),
-    "report": Command("report", "one page that shows what a run did, or several runs"),
-    "view": Command("view", "reports in a browser, following runs that are going on"),
-    "new": Command("new", "write a first spec file: for a Gymnasium id, or your own task"),
-    "tune": Command("tune", "let an optimizer choose the numbers of a policy"),
-    "export": Command("export", "take a run's policy, or its replies, to use them elsewhere"),
-    "compare": Command("compare", "runs side by side: scores, tests, learning curves"),
+    "prompt": Command("specs", "print exactly what a model would be sent", "prompt"),
+    "check": Command("specs", "hold specs against their live environments", "check"),
+    "eval": Command("policies", "score a policy file, or the best policy of a run", "evaluate"),
+    "video": Command("policies", "film the best, median and worst episode of a policy", "video"),
+    "list": Command("views", "the specs that have names, and the runs so far", "list_all"),
+    "report": Command("views", "one page that shows what a run did, or several runs", "report"),
+    "view": Command("views", "reports in a browser, following runs that are going on", "view"),
+    "new": Command("specs", "write a first spec file: for a Gymnasium id, or your own task", "new"),
+    "tune": Command("policies", "let an optimizer choose the numbers of a policy", "tune"),
+    "export": Command(
+        "policies", "take a run's policy, or its replies, to use them elsewhere", "export"
+    ),
+    "compare": Command("views", "runs side by side: scores, tests, learning curves", "compare"),
     "bench": Command("bench", "methods on the same specs, seeds and budget, compared"),
     "help": Command("help", "the commands, the options of one, or all settings"),
 }
@@ -235,22 +240,6 @@ def help_of(words: str, default: object) -> str:
         return text
     shorter = f"{default:g}" if isinstance(default, float) else str(default)
     return f"{text} (default: {shorter.lower() if isinstance(default, bool) else shorter})"
-
-
-#: The last lines in the help of commands that play the policy of a run, or a policy's file.
-PLAYING_NOTE = "What is not given is as it was in the run; a policy's file needs SPEC."
-
-
-def add_playing(parser: Parser, purpose: str, *also: str) -> None:
-    """Add the settings of a command that plays held-out episodes for a purpose.
-
-    ``also`` are other names of the option that says how many.
-    """
-    words = {
-        "test_episodes": f"held-out episodes to {purpose}",
-        "seed": "seed of the held-out episodes",
-    }
-    add_settings(parser, config.fields(PlaySettings), {"test_episodes": also}, words)
 
 
 def add_preset(to: argparse._ActionsContainer) -> None:

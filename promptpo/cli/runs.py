@@ -9,7 +9,6 @@ from pathlib import Path
 
 from promptpo.config import RunConfig
 from promptpo.errors import RunError, SpecError
-from promptpo.matrix.plan import DEPTHS, PlanFolder
 
 #: What a command says of an argument that names a run.
 NAMES = "a run's folder, 'latest', or a spec's name for its latest run"
@@ -25,6 +24,8 @@ def all_runs(out: Path) -> list[Path]:
 
 def all_folders(out: Path) -> list[Path]:
     """The same, and folders that were meant to be a run's but have lost their log."""
+    from promptpo.matrix.plan import DEPTHS
+
     files = [f for d in DEPTHS for n in ("events.jsonl", "run.json") for f in out.glob(f"{d}/{n}")]
     return sorted({f.parent for f in files if not f.parent.name.startswith(".")}, key=_age)
 
@@ -59,6 +60,8 @@ def find_all(names: Iterable[str], out: Path) -> list[Path]:
 
     Raises RunError where there is no such run, or no run in a sweep.
     """
+    from promptpo.matrix.plan import PlanFolder
+
     found: list[Path] = []
     for name in names:
         sweep = PlanFolder.find(name, out)

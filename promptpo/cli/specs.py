@@ -1,46 +1,53 @@
-"""Specs on the command line: as an argument or as ``--spec``, which mean the same."""
+"""Specs on the command line, and the commands about them: ``new``, ``check`` and ``prompt``."""
 
 from __future__ import annotations
 
 import argparse
 import difflib
+import importlib.util
+import re
+import sys
+import textwrap
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from promptpo import config
-from promptpo.cli.parser import COMMANDS
-from promptpo.errors import UsageError
+from promptpo.cli.parser import COMMANDS, Parser, add_preset, add_settings
+from promptpo.common.plaintext import clean
+from promptpo.common.terminal import columns, output, say
+from promptpo.config import RunConfig
+from promptpo.errors import SpecError, UsageError
+
+if TYPE_CHECKING:
+    from promptpo.checks import Checker
+    from promptpo.spec import EnvSpec
 
 
-def add_specs(to: argparse._ActionsContainer, words: str = "", *, several: bool = False) -> None:
+def add_specs(to: Parser, words: str = "", *, several: bool = False) -> None:
     """Add SPEC as an argument beside the option ``--spec``; ``given_specs`` takes both out."""
-    help_ = words or config.fields(config.RunConfig)["spec"].help
-    to.add_argument(
-        "specs",
-        nargs="*" if several else "?",
-        metavar="SPEC",
-        help=f"{help_}; also as --spec SPEC",
-    )
+    text = f"{words or config.fields(RunConfig)['spec'].help}; also as --spec SPEC"
+    to.add_argument("specs", nargs="*" if several else "?", metavar="SPEC", help=text)
 
 
 def given_specs(arguments: argparse.Namespace) -> list[str]:
     """Take the specs out of the arguments. Raises UsageError where both ways name one."""
-    found: list[str] | str | None = vars(arguments).pop("specs")
-    words = [found] if isinstance(found, str) else found or []
+    words: list[str] | str | None = vars(arguments).pop("specs")
+    named = [words] if isinstance(words, str) else words or []
     option: str | None = vars(arguments).pop("spec", None)
     if option is None:
-        return words
-    if words:
-        raise UsageError(f"two specs, '{words[0]}' and --spec {option}; leave one of them out")
+        return named
+    if named:
+        raise UsageError(f"two specs, '{named[0]}' and --spec {option}; leave one of them out")
     return [option]
 
 
 def given_spec(arguments: argparse.Namespace) -> str:
-    """The one spec of a command that takes no more; empty where none is given."""
+    """Take out the spec of a command that takes one; empty where none is given."""
     return "".join(given_specs(arguments))
 
 
 def is_spec(word: str) -> bool:
-    """Whether a word that is no command can be meant as a spec: a file, a member or a name."""
+    """Return whether a word that is no command can be a spec: a file, a member or a name."""
     from promptpo.spec import known_specs
 
     like_one = word.endswith(".py") or "/" in word or ":" in word
@@ -48,14 +55,175 @@ def is_spec(word: str) -> bool:
 
 
 def neither(word: str) -> UsageError:
-    """The complaint of a word that is no command and no spec, with the nearest of both."""
+    """Return the complaint of a word that is no command and no spec, with the nearest of both."""
     from promptpo.spec import known_specs
 
     known = {**dict.fromkeys(known_specs(), "the spec "), **dict.fromkeys(COMMANDS, "")}
-    near = difflib.get_close_matches(word, known, 1, 0.6)
-    hint = (
-        f"did you mean {known[near[0]]}'{near[0]}'?"
-        if near
-        else "`promptpo help` shows the commands, `promptpo list` the specs"
-    )
+    hint = "`promptpo help` shows the commands, `promptpo list` the specs"
+    if near := difflib.get_close_matches(word, known, 1, 0.6):
+        hint = f"did you mean {known[near[0]]}'{near[0]}'?"
     return UsageError(f"'{word}' is no command and no spec; {hint}")
+
+
+def new_parser() -> Parser:
+    """Return the parser of ``new``."""
+    p = Parser("new")
+    words = "a Gymnasium id, e.g. Pendulum-v1, or package:ID; with --own, a name for your task"
+    p.add_argument("name", metavar="ENV_ID|NAME", help=words)
+    words = (
+        "write a small environment of your own and its spec in one file, whole and true, to make"
+        " your task of"
+    )
+    p.add_argument("--own", action="store_true", help=words)
+    words = "the spec file (default: as the id or name, pendulum_v1.py)"
+    p.add_argument("--to", type=Path, metavar="FILE", help=words)
+    return p.finish()
+
+
+def new(arguments: argparse.Namespace) -> int:
+    """Write a first spec file, for a Gymnasium id or an environment of one's own."""
+    name = arguments.name.removeprefix("gym:").removesuffix(".py")
+    file = arguments.to or Path(re.sub(r"\W+", "_", name).lower() + ".py")
+    if file.suffix != ".py":
+        raise UsageError(f"--to {file}: a spec is a Python module; name it {file}.py")
+    if file.exists():
+        raise UsageError(f"{file} exists and is left as it is; give another one with --to FILE")
+    text = _own_source(name, file) if arguments.own else _draft(name)
+    try:
+        # "x": a file that has appeared since is not overwritten either.
+        with file.open("x", encoding="utf-8") as out:
+            out.write(clean(text))
+    except OSError as e:
+        raise UsageError(f"{file}: {e.strerror}; give --to a file that can be written") from None
+    unfinished = "the reward is to be filled in; say better what the fields mean"
+    steps = [
+        (f"edit {file}", "make it your task" if arguments.own else unfinished),
+        (f"promptpo prompt {file}", "read what a model will read"),
+        (f"promptpo check {file}", "is it true?"),
+        (f"promptpo --spec {file} --model MODEL", "search"),
+    ]
+    say(f"wrote {file}{', which is whole and true as it stands' * arguments.own}. Next:")
+    width = max(len(step) for step, _ in steps)
+    for step, words in steps:
+        say(f"  {step:{width}}  {words}")
+    return 0
+
+
+def _own_source(name: str, file: Path) -> str:
+    """Return a file's text with an environment called ``name``. Raises UsageError."""
+    from promptpo.spec.drafts import own_source
+
+    module = file.stem
+    found = importlib.util.find_spec(module) if module.isidentifier() else None
+    installed = found and found.origin and "site-packages" in Path(found.origin).parts
+    if installed or module in sys.stdlib_module_names:
+        raise UsageError(
+            f"{file}: there is a Python module {module!r}, which the file would hide; give"
+            " another name, or --to FILE"
+        )
+    try:
+        return own_source(name)
+    except ValueError:
+        raise UsageError(
+            f"{name!r}: no class can be called after that; give a name of letters, digits and _,"
+            " such as night_shift"
+        ) from None
+
+
+def _draft(env_id: str) -> str:
+    """Return a file's text. Raises SpecError where the environment cannot be a spec."""
+    from promptpo.spec import UnknownMember, Unsuitable
+    from promptpo.spec.drafts import registered_ids, registered_source
+
+    try:
+        return registered_source(env_id, draft=True)
+    except UnknownMember:
+        near = difflib.get_close_matches(env_id, registered_ids(), n=1, cutoff=0.7)
+        own = f"for one of another package: package:ID; for your own: promptpo new {env_id} --own"
+        hint = f"did you mean {near[0]}?" if near else own
+        raise SpecError(f"{env_id}: Gymnasium knows no such environment; {hint}") from None
+    except Unsuitable as error:
+        raise SpecError(f"{env_id}: {error}") from None
+
+
+def check_parser() -> Parser:
+    """Return the parser of ``check``."""
+    p = Parser("check")
+    words = "spec files, names of shipped specs, family:member; 'family:' is all of its members"
+    add_specs(p, words, several=True)
+    p.add_argument("--all", action="store_true", help="every shipped spec that is installed")
+    words = "play a tenth: seconds a spec, less certainty"
+    p.add_argument("--quick", action="store_true", help=words)
+    add_settings(p, ("spec", "env_timeout"))
+    return p.finish()
+
+
+def check(arguments: argparse.Namespace) -> int:
+    """Hold specs against their live environments: 0 if all are true, 1 if a check failed."""
+    from promptpo.checks import FULL, QUICK, Checker
+    from promptpo.spec import load_spec, shipped_specs
+    from promptpo.spec.catalog import expanded
+
+    named = given_specs(arguments)
+    if bool(named) == arguments.all:
+        raise UsageError("name the specs to check, or give --all")
+    limit = vars(arguments).get("env_timeout", RunConfig.env_timeout)
+    refs = shipped_specs() if arguments.all else expanded(named)
+    specs = [load_spec(ref, limit=limit) for ref in refs]
+    effort = QUICK if arguments.quick else FULL
+    with Checker([spec.ref for spec in specs], effort, limit) as checker:
+        wrong = [s.name for s in specs if not _check(s, checker, may_lack=arguments.all)]
+    if wrong:
+        say(f"\n{len(wrong)} of {len(specs)} specs are not true: {', '.join(wrong)}")
+    return 1 if wrong else 0
+
+
+def _check(spec: EnvSpec, checker: Checker, *, may_lack: bool) -> bool:
+    """Print the findings on one spec; return True if nothing failed."""
+    from promptpo.checks import MissingPackage
+
+    say(f"{spec.name}: {spec.title}")
+    passed = True
+    width = columns() - 2 if output().isatty() else 0
+    try:
+        for finding in checker.findings(spec.ref):
+            passed = passed and not finding.failed
+            say(textwrap.indent(finding.text(width), "  "))
+    except MissingPackage as error:
+        if not may_lack:
+            raise
+        say(f"  skipped: {error}")
+    return passed
+
+
+def prompt_parser() -> Parser:
+    """Return the parser of ``prompt``."""
+    p = Parser("prompt")
+    add_specs(p)
+    add_settings(p, ("spec", "method", "published_prompt", "episodes", "tune"), methods=True)
+    add_preset(p.add_argument_group("where settings come from"))
+    return p.finish()
+
+
+def prompt(arguments: argparse.Namespace) -> int:
+    """Print exactly what a model would be sent, stage by stage."""
+    from promptpo.methods import check_tunes, find_method
+    from promptpo.run.settings import build
+    from promptpo.spec import load_spec
+
+    if not (ref := given_spec(arguments)):
+        raise UsageError("name the spec whose prompts are to be shown: promptpo prompt SPEC")
+    settings = build({**vars(arguments), "spec": ref})
+    if settings.tune:
+        check_tunes(settings.method)
+    spec = load_spec(settings.spec, published=settings.published_prompt, limit=settings.env_timeout)
+    method = find_method(settings.method)
+    stages = method.all_prompts(spec, settings)
+    if not stages:
+        why = "does not show its prompts" if method.needs_model else "asks no model"
+        say(f"the method {settings.method} {why}")
+    for stage, messages in stages:
+        say(f"{'=' * 20} {stage} {'=' * max(4, 78 - len(stage))}")
+        for message in messages:
+            say(f"{'-' * 20} {message.role}\n{message.content}\n")
+    return 0

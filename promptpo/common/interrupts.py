@@ -6,23 +6,18 @@ second exception would break off what the first one tidies up.
 
 from __future__ import annotations
 
-import asyncio
 import atexit
 import contextlib
-import contextvars
 import os
 import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Coroutine, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator
 from types import FrameType
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn
 
 from promptpo.errors import EXIT_INTERRUPTED
-
-T = TypeVar("T")
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -147,55 +142,3 @@ def _lost_in(unraisable: Any) -> None:  # noqa: ANN401 - sys.UnraisableHookArgs
     if issubclass(unraisable.exc_type, KeyboardInterrupt):
         end_at_once()
     sys.__unraisablehook__(unraisable)
-
-
-def run_to_end(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine and return its result; in a notebook, where a loop is running already, too.
-
-    An interrupt (Ctrl-C, a notebook's stop button, SIGTERM and SIGHUP) cancels it, once. A result
-    that it returns all the same is the answer; else KeyboardInterrupt is raised.
-    """
-    cancel = _Cancel()
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        with heard_by(cancel):
-            try:
-                return asyncio.run(cancel.reaching(work))
-            except asyncio.CancelledError:
-                if not cancel.wanted:
-                    raise
-                raise KeyboardInterrupt from None
-    context = contextvars.copy_context()
-    with ThreadPoolExecutor(1, "promptpo-loop") as thread:
-        answer = thread.submit(context.run, asyncio.run, cancel.reaching(work))
-        try:
-            return answer.result()
-        except KeyboardInterrupt:
-            cancel()
-            try:
-                return answer.result()
-            except asyncio.CancelledError:
-                raise KeyboardInterrupt from None
-
-
-class _Cancel:
-    """Cancels a coroutine from a signal's handler or another thread, begun or not."""
-
-    def __init__(self) -> None:
-        self.wanted = False
-        self._cancel: Callable[[], object] = lambda: None
-
-    def __call__(self) -> None:
-        self.wanted = True
-        with contextlib.suppress(RuntimeError):  # the loop has been closed: it has ended
-            self._cancel()
-
-    async def reaching(self, work: Coroutine[Any, Any, T]) -> T:
-        """Await the coroutine, which can be cancelled from now on."""
-        loop, task = asyncio.get_running_loop(), asyncio.current_task()
-        assert task is not None  # noqa: S101 - this runs inside a task
-        self._cancel = lambda: loop.call_soon_threadsafe(task.cancel)
-        if self.wanted:
-            task.cancel()
-        return await work

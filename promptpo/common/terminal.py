@@ -1,15 +1,128 @@
-"""The one way by which words reach a terminal, a pipe or a log."""
+"""Standard input, output and error, and the one way by which words reach them.
+
+They may be closed, full, or with nobody at the other end.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import sys
-from collections.abc import Iterator
-from typing import TextIO
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TextIO, cast
 
-from promptpo.common.plaintext import clean
-from promptpo.common.streams import output
+from promptpo.common.plaintext import clean, clean_line
+
+#: Exit code where the reader of the output has gone (128 + SIGPIPE), as other tools have it.
+EXIT_PIPE = 141
+
+
+def open_all() -> None:
+    """Give a stream that was closed (``>&-``) something to stand for it.
+
+    Otherwise the next file that is opened, the log of a run for example, would take its number,
+    and whatever any library prints would go there. Standard output is opened such that writing
+    fails, as it does where it is closed: a command that is there to print says so.
+    """
+    for descriptor, flags in ((0, os.O_RDONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, flags)  # takes the lowest number that is free: this one
+            os.set_inheritable(descriptor, True)
+    if sys.stdin is None:
+        sys.stdin = _text(0, "r")
+    if sys.stdout is None:
+        sys.stdout = _text(1, "w")
+    if sys.stderr is None:
+        sys.stderr = _text(2, "w")
+
+
+#: Standard output, where it is kept for us alone.
+_kept: list[TextIO] = []
+
+
+def output() -> TextIO:
+    """Where a command writes what it is there to tell: standard output."""
+    return _kept[0] if _kept else sys.stdout
+
+
+def keep_output(other: int) -> None:
+    """Keep standard output for those who ask for ``output``, as long as this process lives.
+
+    Whatever else is written there, by Python or C, goes to the descriptor ``other``. Child
+    processes have that as their standard output, too.
+    """
+    encoding = sys.stdout.encoding
+    kept = os.fdopen(os.dup(1), "w", 1, encoding=encoding, errors="replace")
+    _kept[:] = [cast("TextIO", kept)]
+    os.dup2(other, 1)
+    # By its own descriptor, as descriptor 1 may be closed by somebody.
+    here: Any = sys
+    here.stdout = here.__stdout__ = _text(other, "w", buffering=1)
+
+
+def print_to(descriptor: int) -> None:
+    """Let standard output and standard error go to a descriptor, what C prints there, too."""
+    for number in (1, 2):
+        os.dup2(descriptor, number)
+    # By a descriptor of their own, as 1 and 2 may be closed by somebody.
+    here: Any = sys
+    here.stdout = here.__stdout__ = _text(descriptor, "w", buffering=1)
+    here.stderr = here.__stderr__ = _text(descriptor, "w", buffering=1)
+
+
+def _text(descriptor: int, mode: str, buffering: int = -1) -> TextIO:
+    stream = os.fdopen(
+        descriptor, mode, buffering, encoding="utf-8", errors="replace", closefd=False
+    )
+    return cast("TextIO", stream)
+
+
+def silence(stream: TextIO) -> None:
+    """Let all further output of a stream that cannot be written go nowhere, at exit too."""
+    with contextlib.suppress(OSError, ValueError):
+        descriptor = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(descriptor, stream.fileno())
+        os.close(descriptor)
+        stream.flush()
+
+
+def reader_gone() -> int:
+    """Exit code where the reader (`| head`) has gone; Python then says nothing of it at exit."""
+    silence(output())
+    return EXIT_PIPE
+
+
+class Steady:
+    """A stream for the view of a run, which goes on where nothing can be written any more.
+
+    ``problem`` is what ended the writing. All else is as of the stream itself.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self.problem: OSError | ValueError | None = None
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - an attribute of the stream
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        """Write, unless that has failed before."""
+        self._try(lambda: self._stream.write(text))
+        return len(text)
+
+    def flush(self) -> None:
+        """Flush, unless writing has failed before."""
+        self._try(self._stream.flush)
+
+    def _try(self, act: Callable[[], object]) -> None:
+        if self.problem is None:
+            try:
+                act()
+            except (OSError, ValueError) as e:  # ValueError: closed
+                self.problem = e
+                silence(self._stream)
 
 
 def say(words: object = "", file: TextIO | None = None) -> None:
@@ -20,6 +133,22 @@ def say(words: object = "", file: TextIO | None = None) -> None:
     stream = file or output()
     with named(stream):
         print(clean(str(words)), file=stream, flush=True)
+
+
+def print_rows(rows: Iterable[tuple[str, str]], file: TextIO | None = None) -> None:
+    """Print labels and words, a line each; those without words are left out."""
+    for label, words in rows:
+        if words:
+            say(f"{label:11}  {words}", file)
+
+
+def print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print aligned columns; the last one may be of any length."""
+    lines = [header, *([clean_line(cell) for cell in row] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        cells = [cell.ljust(width) for cell, width in zip(line[:-1], widths, strict=False)]
+        say("  ".join([*cells, line[-1]]).rstrip())
 
 
 def flush() -> None:

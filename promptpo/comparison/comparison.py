@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import csv
+import io
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from promptpo.common import text
+from promptpo.common.blocks import Cell, Table, num
 from promptpo.common.files import write_atomically
 from promptpo.common.plaintext import clean_line
-from promptpo.common.twins import task_words
-from promptpo.comparison.groups import Panel, panels, read_history
-from promptpo.comparison.records import (
-    Record,
-    contrast_records,
-    csv_files,
-    curve_records,
-    score_records,
-)
-from promptpo.comparison.tables import notes, tables
+from promptpo.common.text import task_words
+from promptpo.comparison.curves import curve, figures
+from promptpo.comparison.groups import Group, History, Panel, panels, read_history
+from promptpo.comparison.scores import Contrast, Measure, Sample, contrasts, sample_score
 from promptpo.errors import UsageError
+from promptpo.stats import Interval
+from promptpo.types import Stream
 from promptpo.ui.tables import html_heading, html_remarks, html_table, print_table, printed
 
 if TYPE_CHECKING:
@@ -28,6 +29,21 @@ if TYPE_CHECKING:
 
 #: What can be written of a comparison.
 FORMATS = ("csv", "png", "svg")
+
+#: A row of a file: plain values by the names of their columns; None is what a run does not have.
+Record = dict[str, object]
+
+_STREAMS: Sequence[Stream] = ("search", "tuning", "selection", "test")
+
+#: Columns of the files.
+_COLUMNS: Mapping[str, Sequence[str]] = {
+    "scores": ("spec", "group", "run", "seed", "status", "reason", "best", "search_return",
+               "search_success", "test_return", "test_success", "test_episodes", "search_steps",
+               "tuning_steps", "selection_steps", "test_steps", "calls", "cost"),
+    "tests": ("spec", "measure", "a", "b", "difference", "low", "high", "p", "p_holm", "unit",
+              "paired", "count_a", "count_b"),
+    "curves": ("spec", "group", "axis", "measure", "x", "mean", "low", "high", "runs"),
+}  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False)
@@ -51,25 +67,32 @@ class Comparison:
     @property
     def scores(self) -> list[Record]:
         """One dict for each run: what it was, how it stands, what it scored and spent."""
-        return score_records(self.panels)
+        rows = (_run_values(p, g, h) for p in self.panels for g in p.groups for h in g.runs)
+        return [dict(zip(_COLUMNS["scores"], row, strict=True)) for row in rows]
 
     @property
     def tests(self) -> list[Record]:
         """One dict for each pair of groups and measure: difference, interval and p-values."""
-        return contrast_records(self.panels)
+        return [
+            contrast_record(panel.name, c)
+            for panel in self.panels
+            for measure in panel.measures
+            for c in contrasts(panel.groups, measure)
+        ]
 
     @property
     def curves(self) -> list[Record]:
-        """One dict for each step of each learning curve, with its interval."""
-        return curve_records(self.panels)
+        """One dict for each step of each learning curve; ``x`` is steps or US dollars."""
+        rows = (row for p in self.panels for g in p.groups for row in _curve_values(p, g))
+        return [dict(zip(_COLUMNS["curves"], row, strict=True)) for row in rows]
 
     @property
     def notes(self) -> list[str]:
         """What a reader of the numbers must know of these runs."""
-        return notes(self.panels)
+        return [*_notes([group for panel in self.panels for group in panel.groups])]
 
     def files(self, formats: Sequence[str] = FORMATS) -> dict[str, str | bytes]:
-        """The content of what ``save`` writes, by the files' names.
+        """Return the content of what ``save`` writes, by the files' names.
 
         Raises UsageError for a format that is none of FORMATS, and for a figure where matplotlib
         is missing.
@@ -79,15 +102,14 @@ class Comparison:
             raise UsageError(f"{unknown[0]}: no such format; choose from {', '.join(FORMATS)}")
         contents: dict[str, str | bytes] = {}
         if "csv" in formats:
-            contents |= csv_files(self.panels)
+            for name, columns in _COLUMNS.items():
+                contents[f"{name}.csv"] = csv_text(columns, getattr(self, name))
         if drawn := [name for name in formats if name != "csv"]:
-            from promptpo.comparison.curves import figures
-
             contents |= figures(self.panels, drawn)
         return contents
 
     def save(self, folder: str | Path, formats: Sequence[str] = FORMATS) -> list[Path]:
-        """Write CSV files and figures of the learning curves into a folder; returns their paths.
+        """Write CSV files and figures of the learning curves into a folder; return their paths.
 
         Raises UsageError as ``files`` does, and OSError where the folder cannot be written.
         """
@@ -125,3 +147,176 @@ class Comparison:
 def _title(panel: Panel) -> str:
     task = task_words((panel.name, panel.twin_of))
     return f"{clean_line(task)}: held-out scores, mean and 95% interval"
+
+
+def _run_values(panel: Panel, group: Group, history: History) -> list[object]:
+    run, test = history.run, history.held_out
+    scores = (run.best_trial.score if run.best_trial else None, test.score if test else None)
+    return [
+        *(panel.name, group.label, f"{run.folder.parent.name}/{run.folder.name}"),
+        *(run.settings.get("seed"), run.status, run.reason, run.best_name),
+        *(x for s in scores for x in ((s.mean_return, s.success_rate) if s else (None, None))),
+        len(test.returns) if test else 0,
+        *(run.usage.steps.get(name, 0) for name in _STREAMS),
+        *(run.usage.calls, run.usage.cost),
+    ]
+
+
+def _curve_values(panel: Panel, group: Group) -> Iterator[list[object]]:
+    for axis in ("steps", "cost"):
+        for measure in panel.measures:
+            drawn = curve(group, axis, measure)
+            if drawn is None:
+                continue
+            for point in zip(drawn.x, drawn.mean, drawn.low, drawn.high, strict=True):
+                numbers = (float(v) if math.isfinite(v) else None for v in point)
+                yield [panel.name, group.label, axis, measure, *numbers, drawn.runs]
+
+
+def contrast_record(spec: str, c: Contrast) -> Record:
+    """Return a contrast on a task as plain values."""
+    bounds = (c.interval.low, c.interval.high) if c.interval else (None, None)
+    row = (spec, c.measure, c.a, c.b, c.difference, *bounds, c.p, c.adjusted, c.unit, c.paired,
+           *c.counts)  # fmt: skip
+    return dict(zip(_COLUMNS["tests"], row, strict=True))
+
+
+def csv_text(columns: Sequence[str], records: Iterable[Mapping[str, object]]) -> str:
+    """Return records as the text of a CSV file."""
+    buffer = io.StringIO()
+    writer = csv.DictWriter(buffer, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(records)
+    return buffer.getvalue()
+
+
+def tables(panel: Panel) -> list[Table]:
+    """Return the tables of a task: scores and references, tests if there are any, runs."""
+    return [scores_table(panel), *contrasts_table(panel.groups, panel.measures), runs_table(panel)]
+
+
+def letter(number: int) -> str:
+    """Return how tables call the first, second, ... of what they compare: A, B, ..."""
+    return chr(ord("A") + number) if number < 26 else f"#{number + 1}"
+
+
+def scores_table(panel: Panel) -> Table:
+    """Return held-out scores: a row for each group, then for each known behaviour."""
+    rows = []
+    for number, group in enumerate(panel.groups):
+        steps = [history.run.usage.searched for history in group.runs]
+        statuses = Counter(history.run.status for history in group.runs)
+        states = [f"{count} {status}" for status, count in statuses.items()]
+        rows.append((
+            Cell(letter(number) if len(panel.groups) > 1 else ""),
+            Cell(group.label),
+            num(len(group.runs)),
+            *score_cells(group, panel.measures),
+            num(round(sum(steps) / len(steps))),
+            _cost_cell(group.runs),
+            Cell("" if statuses.keys() == {"finished"} else ", ".join(states)),
+        ))  # fmt: skip
+    for name, score in panel.references.items():
+        rate = score.success_rate if "success" in panel.measures else None
+        cells = (num(rate, f"{rate:.2f}" if rate is not None else ""), num(score.mean_return))
+        blank = Cell()
+        rows.append((Cell(kind="faint"), Cell(name), blank, *cells, blank, blank, blank))
+    columns = ("", "", "runs", "success", "return", "steps", "cost", "state")
+    return Table("Held-out scores", columns, tuple(rows))
+
+
+def score_cells(sample: Sample, measures: Sequence[Measure]) -> tuple[Cell, Cell]:
+    """Return cells of a sample's success rate and return; blank for what it does not have."""
+    scores = {m: sample_score(sample, m) for m in measures}
+    cells = {m: _mean_cell(s.mean, s.interval, m) for m, s in scores.items() if s}
+    return cells.get("success", Cell()), cells.get("return", Cell())
+
+
+def contrasts_table(samples: Sequence[Sample], measures: Sequence[Measure]) -> list[Table]:
+    """Return a table of each pair of samples with held-out episodes; none where there is no pair.
+
+    A pair has a row for each measure.
+    """
+    letters = {sample.label: letter(i) for i, sample in enumerate(samples)}
+    rows = tuple(
+        (
+            Cell(f"{letters[c.a]} - {letters[c.b]}"),
+            Cell(measure),
+            _mean_cell(c.difference, c.interval, measure, sign="+"),
+            *(num(-1.0 if p is None else p, text.p_value(p)) for p in (c.p, c.adjusted)),
+            Cell(over_words(c)),
+        )
+        for measure in measures
+        for c in contrasts(samples, measure)
+    )
+    columns = ("", "", "a - b, 95% interval", "p", "p (Holm)", "over")
+    return [Table("Tests", columns, rows)] if rows else []
+
+
+def runs_table(panel: Panel) -> Table:
+    """Return a row for each run: what it has, whether or not it came to its end."""
+    rows = []
+    for number, group in enumerate(panel.groups):
+        for history in group.runs:
+            run, test = history.run, history.held_out
+            score = "none yet" if run.status == "running" else "none"
+            if test is not None:
+                score = str(test.score)
+            elif run.best_trial is not None:
+                score = f"{run.best_trial.score} in search"
+            rows.append((
+                Cell(run.folder.name),
+                Cell(letter(number) if len(panel.groups) > 1 else ""),
+                num(run.settings.get("seed"), str(run.settings.get("seed", ""))),
+                Cell(run.status),
+                Cell(score),
+                num(run.usage.searched),
+                _cost_cell([history]),
+            ))  # fmt: skip
+    columns = ("run", "", "seed", "state", "score", "steps", "cost")
+    return Table("Runs", columns, tuple(rows))
+
+
+def _cost_cell(runs: Sequence[History]) -> Cell:
+    """Return the mean cost of runs, unknown where one price is; blank where no model is asked."""
+    if not any(history.run.asks_model for history in runs):
+        return Cell()
+    costs = [cost for history in runs if (cost := history.run.usage.cost) is not None]
+    if len(costs) < len(runs):
+        return num(-1.0, "unknown")
+    return num(sum(costs) / len(costs), text.money(sum(costs) / len(costs)))
+
+
+def over_words(c: Contrast) -> str:
+    """Return ``50 paired episodes``; ``3 and 4 runs, unpaired``."""
+    if c.paired:
+        return f"{c.counts[0]} paired {c.unit}"
+    return f"{c.counts[0]} and {c.counts[1]} {c.unit}, unpaired"
+
+
+def _mean_cell(mean: float, interval: Interval | None, measure: Measure, sign: str = "") -> Cell:
+    """Return ``0.50 (0.09 to 0.91)``; with a sign ``+58 (40 to 70)``."""
+
+    def words(x: float) -> str:
+        number = f"{x:.2f}" if measure == "success" else text.number(x)
+        return f"{sign if x > 0 else ''}{number}"
+
+    shown = words(mean)
+    if interval is not None:
+        shown += f" ({words(interval.low)} to {words(interval.high)})"
+    return num(mean, shown)
+
+
+def _notes(groups: Sequence[Group]) -> Iterator[str]:
+    runs = [history.run for group in groups for history in group.runs]
+    for run in runs:
+        yield from (f"{run.spec}/{run.folder.name}: {problem}." for problem in run.unread)
+    if any(run.replayed for run in runs):
+        yield "Replayed replies: the spread over seeds is that of the episodes, not of the model."
+    seeds = [[history.run.settings.get("seed") for history in group.runs] for group in groups]
+    if any(len(set(s)) < len(s) for s in seeds):
+        yield "Runs of one group share a seed: they met the same episodes."
+    if any(1 < len(group.tests) < 5 for group in groups):
+        yield "Fewer than 5 runs in a group: its interval and its p-values are rough."
+    if any(len(group.tests) == 1 for group in groups):
+        yield "A group of one run: its interval is over episodes and speaks of that policy alone."

@@ -12,7 +12,7 @@ from typing import Any
 
 from promptpo import config
 from promptpo.common import text
-from promptpo.common.twins import side_by_side
+from promptpo.common.text import side_by_side
 from promptpo.comparison.scores import Measure
 from promptpo.store.run import Run, load_run
 from promptpo.types import Rollout, Score

@@ -9,9 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptpo.common import text
-from promptpo.comparison.records import Record, contrast_record
-from promptpo.comparison.scores import Contrast, Measure, contrasts, episode_values, sample_score
-from promptpo.comparison.tables import CONTRASTS, contrast_rows, letter, mean_words
+from promptpo.common.blocks import Cell, Table, num
+from promptpo.comparison.comparison import (
+    Record,
+    contrast_record,
+    contrasts_table,
+    letter,
+    score_cells,
+)
+from promptpo.comparison.scores import Contrast, Measure, contrasts, episode_values
 from promptpo.errors import UsageError
 from promptpo.spec import EnvSpec, Reference
 from promptpo.stats import Interval
@@ -19,12 +25,10 @@ from promptpo.store import evals
 from promptpo.store.codec import digest, encode, score_data
 from promptpo.types import Rollout, Score
 from promptpo.ui.plain import Row, reference_rows
-from promptpo.ui.tables import Table, html_facts, html_remarks, html_table, print_table, printed
+from promptpo.ui.tables import html_facts, html_remarks, html_table, print_table, printed
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-_SCORES = ("", "", "success", "return", "steps", "")
 
 
 @dataclass(frozen=True, repr=False)
@@ -245,16 +249,18 @@ class PolicyComparison:
 
     def tables(self) -> list[Table]:
         """Return tables of scores, and of tests of each pair."""
-        scores = []
-        for number, e in enumerate(self.evaluations):
-            cells = []
-            for measure in ("success", "return"):
-                s = sample_score(e, measure) if measure in self.measures else None
-                cells.append(mean_words(s.mean, s.interval, measure) if s else "")
-            steps, remark = f"{e.rollout.steps:,}", "failed" if e.error else ""
-            scores.append((letter(number), e.policy, *cells, steps, remark))
-        tests = contrast_rows(self.evaluations, self.measures)
-        return [Table(_SCORES, scores), *([Table(CONTRASTS, tests)] if tests else [])]
+        rows = tuple(
+            (
+                Cell(letter(number)),
+                Cell(e.policy),
+                *score_cells(e, self.measures),
+                num(e.rollout.steps),
+                Cell("failed" if e.error else ""),
+            )
+            for number, e in enumerate(self.evaluations)
+        )
+        tests = contrasts_table(self.evaluations, self.measures)
+        return [Table("Scores", ("", "", "success", "return", "steps", ""), rows), *tests]
 
     @property
     def notes(self) -> list[str]:

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from promptpo.common import bounds
-from promptpo.common.plaintext import clean_line
-from promptpo.common.values import shown
+from promptpo.common.plaintext import clean_line, shown
 from promptpo.types import Key
 
 #: The name of the synthesizer (``promptpo.builtin``) as ``--model`` takes it.

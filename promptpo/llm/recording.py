@@ -28,7 +28,7 @@ from typing import Any, TypeVar
 
 from promptpo import config
 from promptpo.common.files import other_encoding
-from promptpo.common.values import shown
+from promptpo.common.plaintext import shown
 from promptpo.errors import ModelError, UsageError
 from promptpo.llm.messages import (
     NO_TOKENS,

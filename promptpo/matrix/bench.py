@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any, TextIO
 
 from promptpo.common.files import write_atomically
-from promptpo.comparison.records import csv_text
+from promptpo.comparison.comparison import csv_text
 from promptpo.config import RunConfig, fields
 from promptpo.errors import FileError, ModelError, UsageError, file_error
 from promptpo.llm.messages import BUILTIN

@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from promptpo.common import text
 from promptpo.common.blocks import Chart, Mark
 from promptpo.comparison.curves import AXES, COLOURS, MARKERS, STYLES, paper_style, saved
 from promptpo.errors import UsageError
@@ -207,7 +206,14 @@ def latex_table(results: BenchResults) -> str:
             *(f"{e.value:.2f}{_bounds(e.interval, 'success')}" if e else "--" for e in estimates),
         ])  # fmt: skip
     ours = booktabs(rows, ["", *suite.labels], "l" + "r" * len(suite.labels))
-    parts = [*(f"% {' '.join(sentence.split())}" for sentence in _caption(results)), ours]
+    caption = [
+        "Needs \\usepackage{booktabs}. Written by promptpo bench from the runs beside it.",
+        f"{suite.title.rstrip('.')}: mean scores on held-out episodes, {results.runs_words}, with"
+        " 95% intervals. Averages are of normalized scores: 0 random actions, 1 the best known.",
+        "A dash: no run of a method has a score; an asterisk: some have none.",
+        *results.notes,
+    ]
+    parts = [*(f"% {' '.join(sentence.split())}" for sentence in caption), ours]
     published: list[list[str] | str] = [
         [spec, method, number, f"{table.source}: {table.what}" if table.what else table.source]
         for spec in suite.specs
@@ -221,32 +227,6 @@ def latex_table(results: BenchResults) -> str:
             booktabs(published, ["Spec", "Method", "Published", "Source"], "llrl"),
         ]
     return "\n".join([*parts, ""])
-
-
-def _caption(results: BenchResults) -> Iterator[str]:
-    """Yield the sentences that a caption of the table should have."""
-    suite = results.suite
-    yield "Needs \\usepackage{booktabs}. Written by promptpo bench from the runs beside it."
-    yield (
-        f"{suite.title.rstrip('.')}: mean scores on held-out episodes, {results.runs_words}, with"
-        " 95% intervals."
-    )
-    if any(1 in results.counts(label) for label in suite.labels):
-        yield (
-            "Where a method has one run, the interval is over episodes and speaks of that one"
-            " policy, not of what another run of the method would find."
-        )
-    if results.missing:
-        yield (
-            f"{text.plural(results.missing, 'run')} of {len(results.runs)} without a score: a dash"
-            " where none of a method has one, else an asterisk."
-        )
-    if results.aggregates.methods:
-        yield (
-            f"Averages: normalized scores (0 random, 1 best known) of"
-            f" {len(results.aggregates.specs)} of {text.plural(len(suite.specs), 'spec')},"
-            " stratified bootstrap."
-        )
 
 
 def _scores(results: BenchResults, spec: str) -> list[str]:

@@ -22,7 +22,7 @@ from typing import Any
 
 from promptpo import config
 from promptpo.common.files import fate, write_atomically
-from promptpo.common.values import shown
+from promptpo.common.plaintext import shown
 from promptpo.config import RunConfig
 from promptpo.errors import FileError, PromptPOError, RunError, UsageError, file_error
 from promptpo.run.settings import REMOVED, fields

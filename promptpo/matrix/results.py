@@ -258,16 +258,14 @@ class BenchResults:
         }
 
     @cached_property
-    def curves(self) -> dict[tuple[str, Axis], dict[str, Curve]]:
-        """Learning curves of the methods, by spec and axis."""
+    def curves(self) -> dict[tuple[str, str, Axis], Curve]:
+        """Learning curves by spec, method and axis."""
         return {
-            (spec, axis): {
-                group.label: drawn
-                for group in panel.groups
-                if (drawn := curve(group, axis, self.measure(spec))) is not None
-            }
+            (spec, group.label, axis): drawn
             for spec, panel in self.panels.items()
+            for group in panel.groups
             for axis in AXES
+            if (drawn := curve(group, axis, self.measure(spec))) is not None
         }
 
     def drawn_curves(self, spec: str, axis: Axis) -> tuple[dict[str, tuple[Curve, float]], float]:
@@ -276,17 +274,18 @@ class BenchResults:
         A method that asks no model has spent nothing: it has no curve over calls and cost. The last
         value of a curve holds up to the end of the axis if all its runs are over.
         """
+        groups = self.panels[spec].groups if spec in self.panels else ()
         curves = {
-            label: c
-            for label, c in self.curves.get((spec, axis), {}).items()
+            group: c
+            for group in groups
+            if (c := self.curves.get((spec, group.label, axis))) is not None
             if axis == "steps" or c.x[-1] > 0
         }
         right = 1.03 * max((float(c.x[-1]) for c in curves.values()), default=0.0)
-        over = {
-            group.label: all(run.is_over for run in group.runs if run.points)
-            for group in (self.panels[spec].groups if spec in self.panels else ())
-        }
-        ends = {k: (c, right if over[k] else float(c.x[-1])) for k, c in curves.items()}
+        ends = {}
+        for group, c in curves.items():
+            over = all(run.is_over for run in group.runs if run.points)
+            ends[group.label] = (c, right if over else float(c.x[-1]))
         return ends, right
 
     @cached_property
@@ -404,16 +403,11 @@ class BenchResults:
 
     def curve_records(self) -> Iterator[dict[str, object]]:
         """Yield the steps of learning curves: the best search score so far, the mean over runs."""
-        for panel in self.panels.values():
-            for group in panel.groups:
-                for axis in AXES:
-                    c = self.curves[panel.name, axis].get(group.label)
-                    if c is None:
-                        continue
-                    head = (panel.name, group.label, axis, self.measure(panel.name))
-                    for place in zip(c.x, c.mean, c.low, c.high, strict=True):
-                        row = (*head, *map(_plain, place), c.runs)
-                        yield dict(zip(CURVES, row, strict=True))
+        for (spec, label, axis), c in self.curves.items():
+            head = (spec, label, axis, self.measure(spec))
+            for place in zip(c.x, c.mean, c.low, c.high, strict=True):
+                row = (*head, *map(_plain, place), c.runs)
+                yield dict(zip(CURVES, row, strict=True))
 
     def as_dict(self, notes: Sequence[str]) -> dict[str, Any]:
         """Return all numbers but the curves, as ``comparison.json`` has them."""

@@ -171,6 +171,14 @@ def slots(runs: int, workers: int | None = None, cores: int | None = None) -> li
     return [Slot(size, frozenset(next(own) for _ in range(size))) for size in sizes]
 
 
+def at_once(runs: int, workers: int | None, cores: int | None = None) -> str:
+    """Return how many of so many runs go side by side, in words; empty where there are none."""
+    places = slots(runs, workers, cores)
+    each = sorted({place.workers for place in places})
+    processes = f"environment process{'es' if each[-1] > 1 else ''} each"
+    return f"{len(places)}, {' or '.join(map(str, each))} {processes}" if runs else ""
+
+
 class _Scheduler:
     """Runs commands, one thread for each slot. ``lock`` is a descriptor that all runs inherit."""
 

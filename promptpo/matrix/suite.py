@@ -15,7 +15,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from promptpo.common.values import shown, unknown_name
+from promptpo.common.plaintext import shown, unknown_name
 from promptpo.comparison.scores import Measure
 from promptpo.config import RunConfig
 from promptpo.errors import PromptPOError, SpecError, UsageError

@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from promptpo import config
-from promptpo.common.plaintext import clean_line
-from promptpo.common.values import unknown_name
+from promptpo.common.plaintext import clean_line, unknown_name
 from promptpo.errors import UsageError
 from promptpo.methods.base import Demand, Method, Search, Services
 

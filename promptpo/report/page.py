@@ -24,7 +24,7 @@ from markupsafe import Markup, escape
 from promptpo.common import text
 from promptpo.common.blocks import Block, Details, Figure, Group, Section, Text
 from promptpo.common.plaintext import clean
-from promptpo.common.twins import side_by_side
+from promptpo.common.text import side_by_side
 from promptpo.report import overview
 from promptpo.report.chart import chart
 from promptpo.report.code import Diff, Source, strategy

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from promptpo.common import text
 from promptpo.common.blocks import Cell, Table, num
-from promptpo.common.twins import side_by_side
+from promptpo.common.text import side_by_side
 from promptpo.racing import Difference, Paired, standard_error
 from promptpo.stats import Interval, success_interval
 from promptpo.store.codec import score_data, score_of

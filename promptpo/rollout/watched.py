@@ -3,7 +3,7 @@
 What the spec calls is known at any moment (``promptpo.spec.calls``), and a call that
 stands still for longer than the limit is ended from outside: Python's lock may be held for ever,
 so nothing inside the process can be relied on (``Standstill``). What it prints
-comes here through a pipe, which is read as long as it lives (``promptpo.common.aside``).
+comes here through a pipe, which is read as long as it lives (``promptpo.common.foreign``).
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from multiprocessing.context import get_spawning_popen
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from promptpo.common.aside import Lines, aside, speaker
-from promptpo.common.streams import print_to
+from promptpo.common.foreign import Lines, aside, speaker
+from promptpo.common.terminal import print_to
 from promptpo.errors import PromptPOError, SpecError
 from promptpo.spec.calls import BEGUN, CALL, CALLS, IDLE, SEEN, SIZE, STEPS, activity
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from promptpo.common.aside import speaker
+from promptpo.common.foreign import speaker
 from promptpo.errors import PromptPOError, SpecError
 from promptpo.rollout.jobs import (
     DescribeJob,

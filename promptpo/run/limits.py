@@ -148,7 +148,7 @@ class Spending:
         return f"the limit of {limit} leaves no room for another call, which may take {of}"
 
 
-class Allowance:
+class RunAllowance:
     """The share of one call in a run's limits; see ``promptpo.llm.messages.Allowance``.
 
     ``check`` raises LimitReached once no call may be sent any more, ``write`` writes an event down.

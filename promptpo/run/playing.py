@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Any
 
 from promptpo.config import RunConfig
 from promptpo.errors import RunError
@@ -108,7 +109,7 @@ class Gathering:
 
 
 @dataclass
-class Player:
+class RunPlayer:
     """Plays what is new, and answers the rest from the journal.
 
     ``gathered`` is what search has played.
@@ -202,13 +203,19 @@ class Player:
             run = await self._evaluate(of, play, key, keep)
         elif keep and run.error is None and not self._stored(of, key, keep).keys() >= set(keep):
             await self._again(of, play, key, keep)
-        record = self.journal.append if new else self.journal.tell
-        record("rollout", key=encode(key), digest=of, **encode(run))
-        if of not in self._met:
-            self._met.add(of)
-            self.ledger.count_steps(play.stream, run.steps, new=new)
-        self.ledger.report(self.journal.tell)
+        data = {"key": encode(key), "digest": of, **encode(run)}
+        self.record("rollout", data, play.stream, run.steps, new=new)
         return run
+
+    def record(
+        self, kind: str, data: Mapping[str, Any], stream: Stream, steps: int, *, new: bool
+    ) -> None:
+        """Record a play that is ``new``, hand on one that is recorded; its steps count once."""
+        (self.journal.append if new else self.journal.tell)(kind, **data)
+        if data["digest"] not in self._met:
+            self._met.add(data["digest"])
+            self.ledger.count_steps(stream, steps, new=new)
+        self.ledger.report(self.journal.tell)
 
     async def _evaluate(self, of: str, play: Play, key: Key, keep: Sequence[int]) -> Rollout:
         run, episodes = await evaluate(

@@ -12,7 +12,7 @@ import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import overload
+from typing import NamedTuple
 
 import sandbox
 from promptpo.errors import RunError, file_error
@@ -20,7 +20,7 @@ from promptpo.export.learned import Learned
 from promptpo.export.policy_file import PolicyFile
 from promptpo.policies.parametric import PROBES
 from promptpo.rollout.jobs import PrepareJob
-from promptpo.run.playing import Gathered, Player
+from promptpo.run.playing import Gathered, RunPlayer
 from promptpo.spec import EnvSpec, layout
 from promptpo.store.codec import digest, encode
 from promptpo.types import Candidate, Key, Preparation, Trajectory
@@ -50,7 +50,7 @@ class _Data:
 class Preparer:
     """Runs each new ``prepare``, and answers the rest from the journal."""
 
-    player: Player
+    player: RunPlayer
     spec: EnvSpec
     _data: dict[int, _Data] = field(default_factory=dict)
     _files: dict[int, asyncio.Task[Path]] = field(default_factory=dict)
@@ -189,7 +189,7 @@ class Preparer:
         return file
 
     async def _places(self, gathered: Gathered) -> list[_Place]:
-        """Where episodes are; those that are lost are played again."""
+        """Return the places of episodes; those that are lost are played again."""
         key, seeds = gathered.key, [e.seed for e in gathered.episodes]
         await asyncio.sleep(0)  # files are read in the run's own thread: let others run between
         try:
@@ -202,9 +202,8 @@ class Preparer:
         return [_Place(read, seed, name, gathered.round) for seed in seeds]
 
 
-@dataclass(frozen=True)
-class _Place:
-    """Where an episode is: in the file that ``read`` reads, with this seed; and who played it."""
+class _Place(NamedTuple):
+    """An episode in the file that ``read`` reads, with its player."""
 
     read: Callable[[], Sequence[Trajectory]]
     seed: int
@@ -222,35 +221,18 @@ class _Episodes(Sequence["sandbox.RecordedEpisode"]):
     def __len__(self) -> int:
         return len(self._places)
 
-    @overload
-    def __getitem__(self, index: int) -> sandbox.RecordedEpisode: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[sandbox.RecordedEpisode]: ...
-
-    def __getitem__(
-        self, index: int | slice
-    ) -> sandbox.RecordedEpisode | Sequence[sandbox.RecordedEpisode]:
-        if isinstance(index, slice):
-            return _Episodes(self._places[index])
+    def __getitem__(self, index: int) -> sandbox.RecordedEpisode:  # type: ignore[override]
         place = self._places[index]
         if self._held[0] is not place.read:
             self._held = place.read, {e.seed: e for e in place.read()}
         episode = self._held[1][place.seed]
-        return sandbox.RecordedEpisode(
-            observations=episode.observations,
-            actions=episode.actions,
-            rewards=episode.rewards,
-            terminated=episode.terminated,
-            truncated=episode.truncated,
-            success=episode.success,
-            candidate=place.candidate,
-            round=place.round,
-        )
+        names = ("observations", "actions", "rewards", "terminated", "truncated", "success")
+        fields = {name: getattr(episode, name) for name in names}
+        return sandbox.RecordedEpisode(**fields, candidate=place.candidate, round=place.round)
 
 
 def _predicted(values: bytes) -> float | None:
-    """The return that a program expects of its policy, where it says one."""
+    """Return the return that a program expects of its policy, where it says one."""
     value = sandbox.unpack(values).get(PREDICTED)
     if isinstance(value, str | bool) or value is None:
         return None

@@ -22,10 +22,10 @@ from promptpo.rollout.executor import Executor
 from promptpo.rollout.jobs import CoverageJob, SummaryJob, TaskInfo
 from promptpo.rollout.seeds import episode_seeds
 from promptpo.rollout.summary import built_in_summary
-from promptpo.run.limits import Allowance, Ledger, check_optimum
-from promptpo.run.playing import NO_MARK, Play, Player
+from promptpo.run.limits import Ledger, RunAllowance, check_optimum
+from promptpo.run.playing import NO_MARK, Play, RunPlayer
 from promptpo.run.preparing import Preparer
-from promptpo.run.tuning import Tuning
+from promptpo.run.tuning import RunTuning
 from promptpo.spec import EnvSpec
 from promptpo.store.codec import digest, encode, score_data
 from promptpo.store.folder import RunFolder
@@ -66,7 +66,7 @@ class RunServices:
     def __post_init__(self) -> None:
         self.run = self.journal.run
         self.report = self.journal.tell
-        self.player = Player(self.executor, self.journal, self.ledger, self.folder, self.config)
+        self.player = RunPlayer(self.executor, self.journal, self.ledger, self.folder, self.config)
         self.preparer = Preparer(self.player, self.spec)
 
     async def ask(
@@ -86,7 +86,7 @@ class RunServices:
             self.folder.restore_call(key, messages, recorded.reply.text)
             self._count(recorded.reply, new=False)
             return recorded.reply
-        allowance = Allowance(ledger.spending, key, messages, ledger.check, journal.append)
+        allowance = RunAllowance(ledger.spending, key, messages, ledger.check, journal.append)
         request = Request(key, tuple(messages), allowance)
         try:
             journal.check_allowed(key)
@@ -239,9 +239,9 @@ class RunServices:
             )
         return run
 
-    def tuning(self, of: Candidate, tunable: Tunable) -> Tuning:
+    def tuning(self, of: Candidate, tunable: Tunable) -> RunTuning:
         """Return a tuning of a candidate's constants; nothing is played yet."""
-        return Tuning(self.player, self.spec.horizon, of, tunable)
+        return RunTuning(self.player, self.spec.horizon, of, tunable)
 
     @property
     def tuning_left(self) -> int:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo import config
 from promptpo.common.files import NotText, read_text
-from promptpo.common.values import shown, unknown_name
+from promptpo.common.plaintext import shown, unknown_name
 from promptpo.config import PRESETS, PlaySettings, RunConfig, Setting, flat
 from promptpo.errors import ModelError, RunError, UsageError
 from promptpo.methods import (

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from promptpo.builtin import Synthesizer
-from promptpo.common.interrupts import run_to_end
+from promptpo.common.concurrency import run_to_end
 from promptpo.common.text import near_path
 from promptpo.config import RunConfig
 from promptpo.errors import FileError, known_error

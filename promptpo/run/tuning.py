@@ -14,7 +14,7 @@ from promptpo.policies.constants import Tunable
 from promptpo.rollout.jobs import InstanceRun, InstancesJob
 from promptpo.rollout.seeds import episode_seeds
 from promptpo.rollout.watched import HUNG
-from promptpo.run.playing import Player
+from promptpo.run.playing import RunPlayer
 from promptpo.store.codec import digest, encode
 from promptpo.tuning import TuningAccount
 from promptpo.tuning.judging import Bar, Played
@@ -35,10 +35,10 @@ class _Hangs(LimitReached):
 
 
 @dataclass
-class Tuning:
+class RunTuning:
     """One candidate's constants under way; it can be taken up again with more steps."""
 
-    player: Player
+    player: RunPlayer
     horizon: int
     of: Candidate
     tunable: Tunable
@@ -63,7 +63,7 @@ class Tuning:
 
     @property
     def run(self) -> Rollout | None:
-        """What the values that stand have played for tuning; None before the first judgement."""
+        """Episodes of the values that stand; None before the first judgement."""
         return self._tuner.run
 
     @property
@@ -88,17 +88,17 @@ class Tuning:
                 raise
 
     async def finish(self) -> tuple[Candidate, TuningAccount]:
-        """The candidate with what was found, itself where that is no better, and the account."""
+        """Return the tuned candidate, or the written one where that is as good, and the account."""
         try:
-            found = await self._tuner.finish()
+            result = await self._tuner.finish()
         except LimitReached:  # no room for the last word: what was written stands
-            found = replace(self._tuner.result, values=self._tuner.result.history[0].values)
-        account = account_of(self.tunable, found)
+            result = replace(self._tuner.result, values=self._tuner.result.history[0].values)
+        account = account_of(self.tunable, result)
         data = {"key": encode(self.of.key), "budget": self._budget, **encode(account)}
         self.player.journal.write("tuned", **data)
         if not account.kept:
             return self.of, account
-        source = self.tunable.written(found.values)
+        source = self.tunable.written(result.values)
         tuned = Candidate(
             self.of.key,
             source,
@@ -118,66 +118,56 @@ class Tuning:
     async def _play(
         self, values: Sequence[Values], seeds: Sequence[int], bar: Bar | None
     ) -> list[Played]:
-        player = self.player
-        limits = (player.config.act_timeout, player.config.episode_timeout)
+        player, config = self.player, self.player.config
         of = digest(
             identity(self.tunable.source, self.of.prepared), self._places, values, seeds,
-            player.lived, limits,
-            player.config.policy_seed, (bar.mean, _number(bar.pace)) if bar else None,
+            player.lived, (config.act_timeout, config.episode_timeout), config.policy_seed,
+            (bar.mean, _number(bar.pace)) if bar else None,
         )  # fmt: skip
         data = player.journal.run.tunings.get(of)
         new = data is None
         if data is None:
             player.ledger.check_tuning(len(values) * len(seeds) * self.horizon)
-            data = await self._asked(of, values, seeds, bar)
-        (player.journal.append if new else player.journal.tell)("tuning", **data)
-        steps = sum(r["steps"] for r in data["runs"])
-        player.ledger.count_steps("tuning", steps, new=new)
+            job = InstancesJob(
+                self.tunable.source,
+                self._places,
+                tuple(values),
+                tuple(seeds),
+                config.life,
+                bar.mean if bar else None,
+                bar.pace if bar else math.inf,
+                player.values(self.of.prepared),
+                alone=bar is None,  # judged, not only searched
+            )
+            runs = [_data(run) for run in await player.executor.run(job)]
+            data = {"key": encode(self.of.key), "digest": of, "seeds": [*seeds], "runs": runs}
+        steps = sum(run["steps"] for run in data["runs"])
         self._new += steps if new else 0
-        player.ledger.report(player.journal.tell)
+        player.record("tuning", data, "tuning", steps, new=new)
         self._count_hangs(data["runs"])
         return [_played(run, seeds) for run in data["runs"]]
 
     def _count_hangs(self, runs: Sequence[Mapping[str, Any]]) -> None:
         """Raise _Hangs once a call has hung under so many instances, where another does."""
-        found = sum(HUNG in (run["error"] or "") for run in runs)
-        self._hung += found
-        if found and self._hung >= _HANGS and self._tuner.result.history:
+        hung = sum(HUNG in (run["error"] or "") for run in runs)
+        self._hung += hung
+        if hung and self._hung >= _HANGS and self._tuner.result.history:
             words = f"a call of the environment hung under {self._hung} of its values"
             text = f"{self.of.name}: tuning ends here, for {words}"
             self.player.journal.tell("notice", text=text)
             raise _Hangs(words)
 
-    async def _asked(
-        self, of: str, values: Sequence[Values], seeds: Sequence[int], bar: Bar | None
-    ) -> dict[str, Any]:
-        job = InstancesJob(
-            self.tunable.source,
-            self._places,
-            tuple(values),
-            tuple(seeds),
-            self.player.config.life,
-            bar.mean if bar else None,
-            bar.pace if bar else math.inf,
-            self.player.values(self.of.prepared),
-            alone=bar is None,  # judged, not only searched
-        )
-        runs = await self.player.executor.run(job)
-        key = encode(self.of.key)
-        return {"key": key, "digest": of, "seeds": [*seeds], "runs": [_data(r) for r in runs]}
-
-    def _tell(self, found: Tuned) -> None:
+    def _tell(self, result: Tuned) -> None:
         """Tell who watches how it stands, and how long it will take at this pace."""
-        last = found.history[-1]
-        took = time.monotonic() - self._began  # what is on record takes hardly any of it
-        left = max(self._budget - found.steps, 0) * took / max(self._new, 1)
-        score = last.run.score
+        took = time.monotonic() - self._began  # what is recorded takes hardly any of it
+        left = max(self._budget - result.steps, 0) * took / max(self._new, 1)
+        score = result.history[-1].run.score
         self.player.journal.tell(
             "tuning_state",
             name=self.of.name,
-            steps=found.steps,
+            steps=result.steps,
             budget=self._budget,
-            generations=found.generations,
+            generations=result.generations,
             score=None if score.failed else encode(score),
             constants=len(self.tunable.constants),
             seconds_left=left,

@@ -22,8 +22,7 @@ import numpy as np
 
 from promptpo.common.files import write_atomically
 from promptpo.common.foreign import keep_output
-from promptpo.common.streams import output
-from promptpo.common.terminal import say
+from promptpo.common.terminal import output, say
 from promptpo.errors import PromptPOError, SpecError
 from promptpo.spec.calls import raising_faults
 from promptpo.spec.catalog import expanded

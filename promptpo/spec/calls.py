@@ -238,7 +238,7 @@ def explain(error: BaseException, path: Path, install: str = "") -> tuple[str, s
 
 
 class EnvironmentFault(SpecError):
-    """An environment raised, or returned what is no observation, reward or flag.
+    """Raised for an environment that raises, or returns no observation, reward or flag.
 
     Attributes:
         where: the spec's file, with the line where it is known.

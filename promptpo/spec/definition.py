@@ -1,4 +1,4 @@
-"""What authors write: ``EnvSpec``, its fields, ``Reference`` values; what a family may raise."""
+"""Classes that authors use: ``EnvSpec``, its fields, ``Reference``; errors of a family."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Flat: TypeAlias = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Field:
-    """What is known of one observation field; made by :func:`promptpo.spec.field`.
+    """Description of one observation field; made by :func:`promptpo.spec.field`.
 
     ``low`` and ``high`` are inclusive bounds, one number or one per element, in ``unit``;
     None where the environment gives no bound.
@@ -65,7 +65,7 @@ def observation_field(
 
 @dataclass(frozen=True)
 class Reference:
-    """What a known behaviour scores on the task: mean return of an episode, success rate 0..1.
+    """Score of a known behaviour on the task: mean return of an episode, success rate 0..1.
 
     ``deviation``, the standard deviation of an episode's return, is needed only where rare
     episodes decide the mean: a few episodes cannot tell it, and are then not expected to.
@@ -176,18 +176,18 @@ class EnvSpec:
 
     @property
     def life(self) -> int:
-        """How many episodes one policy object plays."""
+        """Number of episodes that one policy object plays."""
         return self.evaluation_episodes if self.policy_lifetime == "evaluation" else 1
 
     @property
     def where(self) -> str:
-        """How error messages name this spec: its file, else what it is found by."""
+        """Name of this spec in error messages: its file, else its reference."""
         return str(self.path) if self.path else self.ref or self.name or "spec"
 
 
 class UnknownMember(Exception):
-    """A family of specs has no member of that name."""
+    """Raised where a family of specs has no member of that name."""
 
 
 class Unsuitable(Exception):
-    """A family's member cannot be a spec; the message says why, and what to do instead."""
+    """Raised where a member cannot be a spec; the message says why, and what to do instead."""

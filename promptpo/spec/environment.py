@@ -21,10 +21,10 @@ _NUMBERS = "return an array of numbers"
 
 
 class BadValue(Exception):
-    """A value that is not what it must be; the message says what it is.
+    """Raised for a value of the wrong kind; the message describes it.
 
     Attributes:
-        part: what it stands for: ``observation``, ``reward``, ``terminated``, ``success``, ...
+        part: ``observation``, ``reward``, ``terminated``, ``success``, ...
         remedy: what to return instead.
     """
 
@@ -34,7 +34,7 @@ class BadValue(Exception):
 
 
 def vector(value: Any) -> NDArray[np.float64]:  # noqa: ANN401 - whatever an environment returned
-    """A fresh float64 array of whole or real numbers, of the value's own shape.
+    """Return a fresh float64 array of whole or real numbers, of the value's own shape.
 
     Raises BadValue for text, None, complex numbers and rows of unequal length.
     """
@@ -53,13 +53,13 @@ def vector(value: Any) -> NDArray[np.float64]:  # noqa: ANN401 - whatever an env
 
 
 def all_finite(numbers: NDArray[np.float64], zeros: NDArray[np.float64]) -> bool:
-    """Whether no number is NaN or infinite, given so many zeros; the quickest that numpy has."""
+    """Return whether no number is NaN or infinite, by as many zeros: numpy's quickest way."""
     with np.errstate(invalid="ignore"):
         return bool(numbers.dot(zeros) == 0.0)  # 0 times NaN or infinity is NaN
 
 
 def real(value: Any) -> float:  # noqa: ANN401
-    """A reward as a float; an array of one number counts. Raises BadValue for what is no number."""
+    """Return a reward as a float; an array of one number counts. Raises BadValue."""
     if isinstance(value, np.ndarray | np.generic):
         if value.size == 1 and value.dtype.kind in _KINDS:
             return float(value.item())
@@ -74,7 +74,7 @@ def real(value: Any) -> float:  # noqa: ANN401
 
 
 def truth(value: Any, name: str) -> bool:  # noqa: ANN401
-    """A flag as a bool; 0, 1 and an array of one flag count. Raises BadValue for anything else."""
+    """Return a flag as a bool; 0, 1 and an array of one flag count. Raises BadValue."""
     if type(value) is np.bool_:
         return bool(value)
     flag = value
@@ -204,7 +204,7 @@ _REMEDIES = {
 
 
 def function_location(spec: EnvSpec, function: object) -> str:
-    """The spec's file, and the line of a function if it is written there."""
+    """Return the spec's file, and the line of a function if it is written there."""
     code = getattr(function, "__code__", None)
     if code is not None and code.co_filename == str(spec.path):
         return f"{spec.path}:{code.co_firstlineno}"
@@ -268,7 +268,7 @@ def observation_of_reset(spec: EnvSpec, env: Env, seed: int) -> Raw:
 
 
 def step_fault(spec: EnvSpec, env: Env, answer: object) -> EnvironmentFault | None:
-    """What is wrong with the form of an answer of ``step``; None if it is that of Gymnasium."""
+    """Return the fault of an answer of ``step`` that has not Gymnasium's form, else None."""
     remedy = "end it with: return observation, reward, terminated, truncated, info"
     if not isinstance(answer, tuple | list):
         problem = f"step returns {type(answer).__name__}, not 5 values"
@@ -281,14 +281,14 @@ def step_fault(spec: EnvSpec, env: Env, answer: object) -> EnvironmentFault | No
 
 
 def layers(env: Env) -> Iterator[Env]:
-    """An environment and what its wrappers hold, from the outside in."""
+    """Yield an environment and the ones in its wrappers, from the outside in."""
     while env is not None:
         yield env
         env = vars(env).get("env") if hasattr(env, "__dict__") else None
 
 
 def method_location(spec: EnvSpec, env: Env, method: str = "") -> str:
-    """The spec's file, and the line of the environment's class or method if it is written there."""
+    """Return the spec's file, and the line of the environment's class or method if it is there."""
     for layer in layers(env):
         kind = type(layer)
         file = getattr(sys.modules.get(kind.__module__), "__file__", None)

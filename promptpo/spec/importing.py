@@ -28,7 +28,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from importlib.abc import MetaPathFinder
-from importlib.machinery import ModuleSpec, PathFinder
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path, PurePosixPath
 from types import ModuleType
 
@@ -68,7 +68,7 @@ _APPENDED: set[str] = set()
 
 @dataclass(frozen=True)
 class Home:
-    """Where the modules of one spec are looked for.
+    """The folders of one spec's modules.
 
     Attributes:
         root: the folder above the outermost package of the spec, or the spec's own folder.
@@ -162,13 +162,13 @@ def read_manifest(folder: Path) -> Manifest | None:
     """
     file = folder / MANIFEST
     try:
-        found = json.loads(file.read_bytes())
+        data = json.loads(file.read_bytes())
         manifest = Manifest(
-            name=str(found["name"]),
-            module=str(found["module"]),
-            imports=tuple(map(str, found["imports"])),
-            files={str(name): str(value) for name, value in found["files"].items()},
-            left_out=tuple(map(str, found["left_out"])),
+            name=str(data["name"]),
+            module=str(data["module"]),
+            imports=tuple(map(str, data["imports"])),
+            files={str(name): str(value) for name, value in data["files"].items()},
+            left_out=tuple(map(str, data["left_out"])),
         )
     except (FileNotFoundError, NotADirectoryError):
         return None
@@ -199,7 +199,7 @@ def executing(ref: str, limit: float = LIMIT) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _importing(ref: str, where: str, text: Callable[[], str], limit: float) -> Iterator[None]:
-    """As ``executing``; raises SpecError with the line of ``where`` in which something failed."""
+    """Execute as above; raises SpecError with the line of ``where`` in which something failed."""
     try:
         with executing(ref, limit):
             yield
@@ -221,15 +221,19 @@ def import_file(path: Path, limit: float = LIMIT, module: str = "") -> ModuleTyp
         package = package_of(path.parent)
         name = f"{package}.{path.stem.replace('.', '_')}"
     inner = [str(path.parent)] if path.name == "__init__.py" else None
-    spec = importlib.util.spec_from_file_location(name, path, submodule_search_locations=inner)
-    if spec is None or spec.loader is None:
+    loader = SourceFileLoader(name, str(path))
+    spec = importlib.util.spec_from_file_location(
+        name, path, loader=loader, submodule_search_locations=inner
+    )
+    if spec is None:
         raise SpecError(f"{path}: cannot be imported as a Python module")
     fresh = importlib.util.module_from_spec(spec)
     with _importing(path.stem, str(path), lambda: read_source(path), limit):
         if package:
             importlib.import_module(package)
         with _registered(name, fresh):
-            spec.loader.exec_module(fresh)
+            # Not from a .pyc, which does not know of an edit within the second.
+            exec(loader.source_to_code(path.read_bytes(), path), vars(fresh))  # noqa: S102
     return fresh
 
 

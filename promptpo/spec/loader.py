@@ -156,13 +156,13 @@ def loaded_spec(spec: SpecLike, *, published: bool = False, limit: float = LIMIT
     if not isinstance(spec, EnvSpec):
         return load_spec(fspath(spec), published=published, limit=limit)
     where = spec.ref or _file_of(spec)
-    found = load_spec(where, limit=limit)
-    if part := _difference(spec, found):
+    loaded = load_spec(where, limit=limit)
+    if part := _difference(spec, loaded):
         raise SpecError(
             f"{where}: this EnvSpec is not the SPEC that is there now (its {part} differs); load it"
             " again with promptpo.load_spec, or give a variant a file of its own"
         )
-    return published_form(found) if published else found
+    return published_form(loaded) if published else loaded
 
 
 def _file_of(spec: EnvSpec) -> str:

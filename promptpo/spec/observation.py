@@ -1,4 +1,4 @@
-"""The observation class: where each field lies in the flat vector, and its standalone source.
+"""The observation class: the place of each field in the flat vector, and its standalone source.
 
 Rollouts hand observations over as flat float64 vectors. The class that policies see is generated
 from the author's class by :func:`standalone_source`; it needs numpy only, and the same text runs
@@ -84,7 +84,7 @@ def layout(observation: type) -> tuple[LayoutField, ...]:
 
 
 def observation_size(observation: type) -> int:
-    """Length of the flat vector that fills an observation class."""
+    """Return the length of the flat vector that fills an observation class."""
     return layout(observation)[-1].stop
 
 
@@ -116,7 +116,7 @@ def _checked(observation: type, name: str, hint: object, line: int) -> tuple[Kin
 
 
 def _check_not_field(observation: type, node: ast.Assign, line: int) -> None:
-    """A constant of the class is no field; a field that lacks its type is a mistake."""
+    """Raise PartError for a field that lacks its type; a constant of the class is no field."""
     for target in node.targets:
         if isinstance(target, ast.Name) and isinstance(vars(observation).get(target.id), Field):
             name = target.id
@@ -125,7 +125,7 @@ def _check_not_field(observation: type, node: ast.Assign, line: int) -> None:
 
 
 def _bounds_problem(meta: Field) -> str:
-    """What is wrong with the bounds of a field: their type, their number or their order."""
+    """Return the problem of a field's bounds: their type, number or order; empty without any."""
     size = math.prod(meta.shape or ())
     bounds: dict[str, Flat] = {}
     for side, bound in (("low", meta.low), ("high", meta.high)):
@@ -172,7 +172,7 @@ def standalone_source(observation: type) -> str:
     """
     fields = layout(observation)
     source = source_of(observation)
-    known = {"np", "math", source.node.name}
+    visible = {"np", "math", source.node.name}
     body: list[str] = []
     extra: list[str] = []
     for index, node in enumerate(source.node.body):
@@ -184,7 +184,7 @@ def standalone_source(observation: type) -> str:
             continue
         _check_member(source, node)
         extra += ["", segment]
-    unknown = [name for name in free_names(source.text) if name not in known | {"field"}]
+    unknown = [name for name in free_names(source.text) if name not in visible | {"field"}]
     if unknown:
         message = (
             f"class {source.node.name} uses {unknown[0]!r}, which does not exist where policies "

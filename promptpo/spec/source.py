@@ -15,7 +15,7 @@ from promptpo.spec.definition import EnvSpec
 
 
 class PartError(Exception):
-    """A part of a spec that does not fit; the loader adds the file, and the line if it is None."""
+    """Raised for a part of a spec that does not fit; the loader adds file and line."""
 
     def __init__(self, part: str, message: str, line: int | None = None) -> None:
         super().__init__(message)
@@ -32,11 +32,11 @@ class Source:
     node: ast.ClassDef | ast.FunctionDef
 
     def line(self, node: ast.stmt | ast.expr) -> int:
-        """Line number in the file of a node of this tree."""
+        """Return the line number in the file of a node of this tree."""
         return self.first_line + node.lineno - 1
 
     def segment(self, node: ast.stmt) -> str:
-        """The lines of a statement of a class body as they stand, decorators included."""
+        """Return the lines of a statement of a class body as they stand, decorators included."""
         lines = self.text.splitlines()
         first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
         return "\n".join(lines[first - 1 : node.end_lineno])

@@ -170,7 +170,7 @@ class Task:
         return self.advance(decoded)
 
     def advance(self, action: object) -> tuple[Flat, float, bool, bool, bool | None]:
-        """As ``step``, with an action as the environment takes it."""
+        """Take a step, as ``step`` does, with an action of the environment's own type."""
         answer: Any = ...
         success = None
         self.steps += 1
@@ -209,13 +209,12 @@ class Task:
         """
         if all_finite(flat, self._zeros):
             return
-        found = nonfinite(self.spec, flat)
-        if found:
+        if field := nonfinite(self.spec, flat):
             step = self.steps if step is None else step
             when = f"after step {step}" if step else "after reset"
             filler = self.spec.observe
             where = function_location(self.spec, filler) if filler else self._location("step")
-            problem = f"the observation's field {found} {when}"
+            problem = f"the observation's field {field} {when}"
             raise EnvironmentFault(where, problem, "return finite numbers")
 
     def close(self) -> None:
@@ -251,7 +250,7 @@ class Task:
         return raised(self.spec, words, error)
 
     def _misfilled(self, call: str, error: BadValue) -> EnvironmentFault:
-        """The fault for a value that is none, told with the function that returned it."""
+        """Return the fault for a bad value, with the function that returned it."""
         own = {"observation": ("observe", self.spec.observe), "success": ("success", self._success)}
         who, function = own.get(error.part, (call, None))
         where = function_location(self.spec, function) if function else self._location(call)

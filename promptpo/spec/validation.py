@@ -43,8 +43,8 @@ def published_form(spec: EnvSpec) -> EnvSpec:
         return spec
     for part in spec.published:
         if part not in PARTS:
-            known = ", ".join(PARTS)
-            raise PartError("published", f"published cannot replace {part!r}; it may: {known}")
+            problem = f"published cannot replace {part!r}; it may: {', '.join(PARTS)}"
+            raise PartError("published", problem)
     form = replace(spec, **spec.published, published={}, ref=spec.ref + PUBLISHED)
     ours, theirs = (observation_size(s.observation) for s in (spec, form))
     if ours != theirs:
@@ -186,13 +186,13 @@ def _check_observation(spec: EnvSpec) -> None:
 
 
 def _check_reward(spec: EnvSpec) -> None:
-    """The model must see every name that the reward uses."""
-    shown = {function.__name__ for function in spec.reward_helpers}
-    known = shown | {"np", "math", spec.reward.__name__, spec.observation.__name__}
+    """Raise PartError for a name in the reward that the model would not see."""
+    helpers = {function.__name__ for function in spec.reward_helpers}
+    visible = helpers | {"np", "math", spec.reward.__name__, spec.observation.__name__}
     for function in (*spec.reward_helpers, spec.reward):
         source = source_of(function)
         for name in free_names(source.text):
-            if name not in known:
+            if name not in visible:
                 message = (
                     f"{function.__name__} uses {name!r}, which the model would not see; define it "
                     "inside the function, or list a helper function in reward_helpers=(...)"

@@ -12,7 +12,7 @@ from promptpo.llm.recording import RecordedReply, reply_from_event
 from promptpo.policies import CoverageRun
 from promptpo.store.codec import decode, score_of
 from promptpo.store.events import Event
-from promptpo.store.trials import Call, Feedback, Tally, Trial, Usage
+from promptpo.store.trials import Call, FeedbackTexts, Tally, Trial, Usage
 from promptpo.tuning import TuningAccount
 from promptpo.types import Candidate, Key, MethodTable, Preparation, Rollout, SummaryRun
 
@@ -65,7 +65,7 @@ class Fold:
         self.rollouts: dict[str, Rollout] = {}
         self.played_by: dict[str, Key] = {}
         self.summaries: dict[str, SummaryRun] = {}
-        self.feedback: dict[str, Feedback] = {}
+        self.feedback: dict[str, FeedbackTexts] = {}
         self.feedback_classes: dict[str, int] = {}
         self.coverages: dict[str, CoverageRun] = {}
         self.coverage_of: dict[str, CoverageRun] = {}
@@ -200,7 +200,7 @@ class Fold:
         if data["error"] is None:
             if name := data.get("feedback_class"):
                 self.feedback_classes.setdefault(name, self.rounds_done)
-            self.feedback[decode(Key, data["key"]).name] = Feedback(
+            self.feedback[decode(Key, data["key"]).name] = FeedbackTexts(
                 texts, data["by"], tuple(data.get("seeds", ()))
             )
 

@@ -22,7 +22,7 @@ from promptpo.common.files import write_atomically
 from promptpo.errors import RunError, file_error
 from promptpo.llm.messages import Message, as_markdown
 from promptpo.store.codec import decode, encode
-from promptpo.store.shapes import Info
+from promptpo.store.shapes import INFO
 from promptpo.types import Candidate, Key, Trajectory
 
 
@@ -165,7 +165,7 @@ class RunFolder:
         except (ValueError, RecursionError) as e:
             raise RunError(f"{file}: not valid JSON ({e})") from None
         try:
-            decode(Info, info)
+            decode(INFO, info)
         except ValueError as e:
             raise RunError(f"{file}: not what promptpo writes there ({e})") from None
         return cast("dict[str, Any]", info)

@@ -99,7 +99,7 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Feedback:
+class FeedbackTexts:
     """Texts on a candidate's episodes, one for each of ``seeds``; ``by`` "model" or "built-in".
 
     ``seeds`` is empty in an older log, where the texts are on all of its first episodes.

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from promptpo.common.files import write_atomically
-from promptpo.common.values import listed
+from promptpo.common.plaintext import listed
 from promptpo.config import RunConfig, flat
 from promptpo.errors import UsageError
 from promptpo.spec.calls import one_line

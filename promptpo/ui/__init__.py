@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, TextIO
 
-from promptpo.common.streams import output
+from promptpo.common.terminal import output
 
 if TYPE_CHECKING:
     from promptpo.ui.progress import View

@@ -21,7 +21,7 @@ from rich.table import Table
 from rich.text import Text
 
 from promptpo.common import text
-from promptpo.common.aside import shown_by
+from promptpo.common.foreign import shown_by
 from promptpo.common.lives import life_of, whole
 from promptpo.common.plaintext import clean_line
 from promptpo.common.text import success_count

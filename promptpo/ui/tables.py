@@ -3,41 +3,20 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TextIO
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, TextIO
 
 from markupsafe import escape
 
+from promptpo.common.blocks import Cell, Table
 from promptpo.common.plaintext import clean_line
 from promptpo.common.terminal import columns
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-Row = tuple[str, ...]
-
-#: Columns of numbers, by their heads: they are aligned to the right.
-NUMBERS = {
-    *("runs", "seed", "success", "return", "steps", "cost"),
-    *("a - b, 95% interval", "p", "p (Holm)"),
-}
-
 #: Columns of a table as text, where no terminal says otherwise.
 WIDTH = 120
-
-
-class Table(NamedTuple):
-    """Rows under a header; ``more`` are rows of another kind, which are shown faintly."""
-
-    header: Row
-    rows: Sequence[Row]
-    more: Sequence[Row] = ()
-
-    @property
-    def used(self) -> list[int]:
-        """The columns in which some row has something."""
-        rows = [*self.rows, *self.more]
-        return [i for i in range(len(self.header)) if any(row[i] for row in rows)]
 
 
 def console_of(stream: TextIO) -> Console:
@@ -58,7 +37,10 @@ def printed(printer: Callable[[Console], None]) -> str:
 
 
 def print_table(console: Console, table: Table) -> None:
-    """Print the columns of a table that are used, and an empty line."""
+    """Print a table without the columns in which no row has anything, and an empty line.
+
+    Rows whose first cell is of the kind "faint" are dim.
+    """
     from rich import box
     from rich import table as rich_table
 
@@ -66,12 +48,12 @@ def print_table(console: Console, table: Table) -> None:
         box=box.SIMPLE_HEAD, header_style="dim", padding=(0, 1, 0, 0), pad_edge=False,
         show_edge=False,
     )  # fmt: skip
-    for i in table.used:
-        right = table.header[i] in NUMBERS
-        grid.add_column(table.header[i], justify="right" if right else "left", overflow="fold")
-    for number, row in enumerate([*table.rows, *table.more]):
-        style = "dim" if number >= len(table.rows) else None
-        grid.add_row(*(clean_line(row[i]) for i in table.used), style=style)
+    used = table.trimmed()
+    for name, right in zip(used.columns, used.numeric, strict=True):
+        grid.add_column(name, justify="right" if right else "left", overflow="fold")
+    for row, whole in zip(used.rows, table.rows, strict=True):
+        style = "dim" if whole[0].kind == "faint" else None
+        grid.add_row(*(clean_line(cell.text) for cell in row), style=style)
     console.print(grid)
     console.print()
 
@@ -83,22 +65,24 @@ def html_heading(text: str) -> str:
 
 def html_table(table: Table) -> str:
     """Return a table as HTML, without the columns in which no row has anything."""
-    sides = ["right" if table.header[i] in NUMBERS else "left" for i in table.used]
+    used = table.trimmed()
+    sides = ["right" if numeric else "left" for numeric in used.numeric]
 
-    def line(tag: str, row: Row) -> str:
-        cells = zip((row[i] for i in table.used), sides, strict=True)
-        return "".join(
-            f'<{tag} style="text-align: {side}">{_words(cell)}</{tag}>' for cell, side in cells
+    def line(tag: str, texts: Iterable[str]) -> str:
+        cells = (
+            f'<{tag} style="text-align: {side}">{_words(text)}</{tag}>'
+            for text, side in zip(texts, sides, strict=True)
         )
+        return f"<tr>{''.join(cells)}</tr>"
 
-    head = f"<thead><tr>{line('th', table.header)}</tr></thead>" if any(table.header) else ""
-    rows = "".join(f"<tr>{line('td', row)}</tr>" for row in [*table.rows, *table.more])
+    head = f"<thead>{line('th', used.columns)}</thead>" if any(used.columns) else ""
+    rows = "".join(line("td", (cell.text for cell in row)) for row in used.rows)
     return f"<table>{head}<tbody>{rows}</tbody></table>"
 
 
 def html_facts(rows: Sequence[tuple[str, str]]) -> str:
     """Return labelled lines, as commands print them, as a table without a head."""
-    return html_table(Table(("", ""), rows))
+    return html_table(Table("", ("", ""), tuple((Cell(name), Cell(words)) for name, words in rows)))
 
 
 def html_remarks(texts: Sequence[str]) -> str:

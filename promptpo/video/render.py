@@ -14,10 +14,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from promptpo.common.interrupts import run_to_end
+from promptpo.common.concurrency import run_to_end
 from promptpo.common.lives import in_lives
+from promptpo.common.plaintext import shown
 from promptpo.common.text import gist, number, plural
-from promptpo.common.values import shown
 from promptpo.config import RunConfig
 from promptpo.errors import PromptPOError, RunError, UsageError
 from promptpo.export.folder import spec_of_run

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from promptpo.common.lives import in_lives
-from promptpo.common.streams import print_to
+from promptpo.common.terminal import print_to
 from promptpo.common.text import gist
 from promptpo.errors import PromptPOError
 from promptpo.export.policy_file import PolicyFile

@@ -1,5 +1,7 @@
 """``--dry-run``: what a run, or a sweep, may take; dollars where the price is known."""
 
+import re
+
 import pytest
 
 from promptpo.cli import main
@@ -12,15 +14,6 @@ def rows(capsys, *argv):
     assert main([*argv, "--dry-run"]) == 0
     lines = capsys.readouterr().out.splitlines()
     return {line[:11].strip(): line[13:] for line in lines}
-
-
-def table(capsys, *argv):
-    """The lines of a sweep's table by spec, and the notes below it."""
-    assert main([*argv, "--dry-run"]) == 0
-    above, _, below = capsys.readouterr().out.partition("\n\n")
-    header, *lines = (line.split("  ") for line in above.splitlines())
-    cells = [[cell.strip() for cell in line if cell.strip()] for line in [header, *lines]]
-    return {c[0]: dict(zip(cells[0][1:], c[1:], strict=True)) for c in cells[1:]}, below
 
 
 @pytest.mark.parametrize(
@@ -53,21 +46,17 @@ def test_no_model_no_cost(capsys):
 
 
 def test_a_sweep_is_added_up(capsys):
-    one, _ = table(capsys, "cartpole", "nim", *GPT)
-    lines, notes = table(capsys, "cartpole", "nim", "--seeds", "0..4", "--max-cost", "2", *GPT)
-    assert list(lines) == ["cartpole", "nim", "together"]
-    assert [line["runs"] for line in lines.values()] == ["5", "5", "10"]
-    for column in ("calls", "env steps"):
-        count = {name: int(line[column].replace(",", "")) for name, line in lines.items()}
-        assert count["together"] == count["cartpole"] + count["nim"]
-        assert count["nim"] == 5 * int(one["nim"][column].replace(",", ""))
-    dollars = [float(line["cost"].strip("$")) for line in lines.values()]
-    assert dollars[2] == pytest.approx(dollars[0] + dollars[1], abs=0.02)
-    assert "Limits hold for each run: --max-cost 2." in notes
+    ones = [rows(capsys, name, *GPT) for name in ("cartpole", "nim")]
+    told = rows(capsys, "cartpole", "nim", "--seeds", "0..4", "--max-cost", "2", *GPT)
+    assert (told["task"], told["runs"]) == ("cartpole, nim", "10, together:")
+    for label in ("calls", "env steps", "search", "held-out"):
+        counts = [int(re.match(r"[0-9,]+", each[label])[0].replace(",", "")) for each in ones]
+        assert told[label].startswith(f"{5 * sum(counts):,}")
+    dollars = [float(each["cost"].split()[1].strip("$,")) for each in ones]
+    assert float(told["cost"].split()[1].strip("$,")) == pytest.approx(5 * sum(dollars), abs=0.1)
+    assert told["limits"] == "for each run: --max-cost 2"
 
 
 def test_a_total_with_an_unknown_part_is_unknown(capsys, monkeypatch):
     monkeypatch.delenv("PROMPTPO_MODEL", raising=False)
-    lines, notes = table(capsys, "cartpole", "nim")
-    assert [line["cost"] for line in lines.values()] == ["$0.00", "unknown", "unknown"]
-    assert "The cost is unknown: no model is configured yet." in notes
+    assert rows(capsys, "cartpole", "nim")["cost"] == "unknown: no model is configured yet"

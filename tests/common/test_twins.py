@@ -1,6 +1,6 @@
 """A task and its twins stand side by side; without twins nothing moves."""
 
-from promptpo.common.twins import side_by_side, task_words
+from promptpo.common.text import side_by_side, task_words
 
 A, B, TWIN_A, OTHER_A = ("a", ""), ("b", ""), ("twin_a", "a"), ("twin_a_3", "a")
 

@@ -4,9 +4,9 @@ import pytest
 from written_runs import written_run
 
 from promptpo.common import text
+from promptpo.comparison import Comparison
+from promptpo.comparison.comparison import tables
 from promptpo.comparison.groups import panels, read_history
-from promptpo.comparison.records import score_records
-from promptpo.comparison.tables import run_rows, score_rows
 from promptpo.config import RunConfig
 from promptpo.errors import LimitReached
 from promptpo.report.overview import facts
@@ -42,13 +42,14 @@ def test_a_learning_curve_rises_over_steps_of_search_and_tuning(history):
 
 def test_tables_of_runs_count_both(history):
     [panel] = panels([history])
-    assert score_rows(panel)[0][5] == run_rows(panel)[0][5] == "1,000"
+    scores, runs = tables(panel)
+    assert scores.rows[0][5].text == runs.rows[0][5].text == "1,000"
     [row] = runs_table([(Summary.of(history.run), "run", "")], "runs").rows
     assert "1,000" in [cell.text for cell in row]
 
 
 def test_the_numbers_of_a_comparison_have_them_apart(history):
-    [record] = score_records(panels([history]))
+    [record] = Comparison(panels([history])).scores
     steps = {name: record[f"{name}_steps"] for name in ("search", "tuning", "selection", "test")}
     assert steps == {"search": 200, "tuning": 800, "selection": 0, "test": 200}
 

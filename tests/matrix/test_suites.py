@@ -101,9 +101,8 @@ def test_every_published_number_is_of_a_shipped_spec():
         published(["r2po-bset"], ["cartpole"])
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
+def test_a_mistake_is_told_in_one_line(written):
+    for old, new, message in [
         ('seeds = "0..1"', "seeds = 3", "mine.toml:4: seeds are a list"),
         ("steps = 1000", "step = 1000", "mine.toml:8: unknown budget 'step'; did you mean 'steps'"),
         ("steps = 1000", "steps = -1", "mine.toml:8: max_env_steps must be at least 1"),
@@ -120,13 +119,11 @@ def test_every_published_number_is_of_a_shipped_spec():
         ("title", "titel", "mine.toml:2: unknown key 'titel'; did you mean 'title'"),
         ('name = "mine"', 'name = "../mine"', "mine.toml:1: name becomes a folder"),
         ('[[methods]]\nlabel = "replayed"', "[[methods]", "not valid TOML"),
-    ],
-)
-def test_a_mistake_is_told_in_one_line(written, old, new, message):
-    with pytest.raises(PromptPOError) as found:
-        load_suite(written(old, new))
-    assert message in str(found.value)
-    assert "\n" not in str(found.value)
+    ]:
+        with pytest.raises(PromptPOError) as error:
+            load_suite(written(old, new))
+        assert message in str(error.value)
+        assert "\n" not in str(error.value)
 
 
 def test_a_suite_that_there_is_not():

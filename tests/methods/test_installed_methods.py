@@ -14,7 +14,7 @@ import pytest
 from scripted import BAD, GOOD, Replies
 
 from promptpo.cli import main
-from promptpo.cli.listing import run_rows
+from promptpo.cli.views import run_rows
 
 ROOT = Path(__file__).parents[2]
 PIP = ["-m", "pip", "install", "-q", "--no-deps", "--no-index", "--no-build-isolation", "--target"]

@@ -11,7 +11,7 @@ import psutil
 import pytest
 from faulty_spec import always, write
 
-from promptpo.common.aside import shown_by
+from promptpo.common.foreign import shown_by
 from promptpo.errors import SpecError
 from promptpo.policies.constants import tunable
 from promptpo.rollout import LocalExecutor, PlayJob, Settings, rehearse

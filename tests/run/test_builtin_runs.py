@@ -8,7 +8,7 @@ from shipped import shipped
 
 import promptpo
 from promptpo.cli import main
-from promptpo.cli.listing import run_row
+from promptpo.cli.views import run_row
 from promptpo.export import write_folder
 from promptpo.export.policy_module import BUILTIN_MARKER, policy_part
 from promptpo.policies.constants import tunable

@@ -12,7 +12,7 @@ from promptpo.config import RunConfig
 from promptpo.errors import LimitReached, ModelUnavailable, UsageError
 from promptpo.llm.messages import Message
 from promptpo.llm.providers import dearest_price, price_of
-from promptpo.run.limits import LEAST, REPLY, Allowance, Ledger, prompt_bound
+from promptpo.run.limits import LEAST, REPLY, Ledger, RunAllowance, prompt_bound
 from promptpo.store.events import Event
 from promptpo.types import Key
 
@@ -117,7 +117,8 @@ def test_a_call_waits_for_those_in_flight_and_has_what_they_leave():
 
     async def go():
         first, second = (
-            Allowance(book.spending, k, HELLO, book.check, lambda *_, **__: None) for k in KEYS[:2]
+            RunAllowance(book.spending, k, HELLO, book.check, lambda *_, **__: None)
+            for k in KEYS[:2]
         )
         await first.take()
         waiting = asyncio.create_task(second.take())
@@ -132,7 +133,7 @@ def test_a_call_waits_for_those_in_flight_and_has_what_they_leave():
 
 def test_a_reply_that_could_hold_too_little_is_not_paid_for():
     book = Ledger(RunConfig(max_tokens=LEAST, model=MODEL), 100)
-    allowance = Allowance(book.spending, KEYS[0], HELLO, book.check, lambda *_, **__: None)
+    allowance = RunAllowance(book.spending, KEYS[0], HELLO, book.check, lambda *_, **__: None)
     with pytest.raises(LimitReached, match="limit of 1,500 tokens leaves no room"):
         asyncio.run(allowance.take())
 

@@ -1,10 +1,16 @@
 """A small valid spec as text, and a way to write variants of it."""
 
+import os
+import subprocess
+import sys
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from promptpo.spec import SpecError, load_spec
+from promptpo.spec.catalog import SHIPPED_FOLDER
 
 SPEC_TEXT = '''
 """Slide: push a block along a line.
@@ -65,3 +71,34 @@ def write_spec(tmp_path: Path) -> Callable[..., Path]:
         return path
 
     return write
+
+
+@pytest.fixture
+def failure() -> Callable[..., str]:
+    """Return the message with which loading fails, checked to be one line."""
+
+    def fail(ref: Path | str, **how: float) -> str:
+        with pytest.raises(SpecError) as caught:
+            load_spec(ref, **how)
+        message = str(caught.value)
+        assert "\n" not in message
+        return message
+
+    return fail
+
+
+@pytest.fixture
+def new_process() -> Callable[..., str]:
+    """Run code in a process of its own, ``first`` ahead on its path; return what it prints."""
+
+    def run(code: str, cwd: Path | None = None, first: Path | None = None, **env: str) -> str:
+        path = os.pathsep.join(map(str, filter(None, [first, SHIPPED_FOLDER.parent])))
+        command = [sys.executable, "-c", code]
+        env = {**os.environ, **env, "PYTHONPATH": path}
+        done = subprocess.run(
+            command, cwd=cwd, env=env, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return run

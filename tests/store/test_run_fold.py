@@ -8,7 +8,7 @@ import random
 import pytest
 
 from promptpo.cli import main
-from promptpo.cli.listing import run_row
+from promptpo.cli.views import run_row
 from promptpo.errors import RunError
 from promptpo.store.codec import encode, score_data
 from promptpo.store.events import FORMAT, Event, EventLog

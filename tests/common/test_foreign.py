@@ -2,8 +2,8 @@
 
 import pytest
 
-from promptpo.common import aside
-from promptpo.common.aside import LINES, WIDTH, Lines, Speaker, shown_by
+from promptpo.common import foreign
+from promptpo.common.foreign import LINES, WIDTH, Lines, Speaker, shown_by
 
 
 @pytest.fixture
@@ -52,5 +52,5 @@ def test_of_a_line_without_an_end_little_is_kept_and_shown(shown):
 
 
 def test_a_file_goes_by_its_name():
-    assert aside.speaker("/some/where/room.py").name == "room"
-    assert aside.speaker("gymnasium:Room-v1.2").name == "gymnasium:Room-v1.2"
+    assert foreign.speaker("/some/where/room.py").name == "room"
+    assert foreign.speaker("gymnasium:Room-v1.2").name == "gymnasium:Room-v1.2"

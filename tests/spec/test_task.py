@@ -1,23 +1,18 @@
 """A live environment behind a spec: real Gymnasium environments of every kind of space."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import gymnasium
 import numpy as np
 import pytest
 
 import sandbox
 from promptpo.spec import SpecError, Task, load_spec, observation_size
-from promptpo.spec.catalog import SHIPPED_FOLDER
 
 MAKE = 'raise RuntimeError("never made in these tests")'
 FIELDS = """    position: float = field(unit="m", low=-1.0, high=1.0, doc="0 in the middle")
     markers: np.ndarray = field(shape=(2, 2), unit="m", frame="world", doc="corners")
     contacts: int = field(low=0, high=3, doc="how many corners touch")
 """
+VECTOR = "    x: np.ndarray = field(shape=(3,))\n"
 METHOD = '''
     def distance(self) -> float:
         """Distance from the middle."""
@@ -77,25 +72,20 @@ def test_observations_are_fresh_arrays():
     assert not np.shares_memory(second, task.raw)
 
 
-def test_idle_wrappers_are_peeled_but_the_horizon_holds(open_task):
-    task = open_task(gym_make("Pendulum-v1"), "    x: np.ndarray = field(shape=(3,))\n")
+def test_idle_wrappers_are_peeled_but_the_shorter_limit_holds(open_task):
+    task = open_task(gym_make("Pendulum-v1"), VECTOR)
     assert task.env is task.env.unwrapped
-    task.reset(0)
-    ends = [task.step(np.zeros(1))[3] for _ in range(50)]
-    assert ends == [False] * 49 + [True]
-    task.reset(0)
-    assert task.step(np.zeros(1))[3] is False
-
-
-def test_a_time_limit_below_the_horizon_stays(open_task):
+    for seed in (0, 1):
+        task.reset(seed)
+        assert [task.step(np.zeros(1))[3] for _ in range(50)] == [False] * 49 + [True]
     make = "import gymnasium; return gymnasium.make('Pendulum-v1', max_episode_steps=7)"
-    task = open_task(make, "    x: np.ndarray = field(shape=(3,))\n")
+    task = open_task(make, VECTOR)
     task.reset(0)
     assert [task.step(np.zeros(1))[3] for _ in range(7)] == [False] * 6 + [True]
 
 
 def test_box_actions_are_clipped_and_it_is_told_which(open_task):
-    task = open_task(gym_make("Pendulum-v1"), "    x: np.ndarray = field(shape=(3,))\n")
+    task = open_task(gym_make("Pendulum-v1"), VECTOR)
     assert task.action == sandbox.Box((1,))
     assert task.received(np.array([-9.0])).tolist() == [-2.0]
     after = []
@@ -107,17 +97,13 @@ def test_box_actions_are_clipped_and_it_is_told_which(open_task):
     assert ([action.tolist() for action in actions], clipped) == ([[2.0], [2.0], [-2.0]], [1, 2])
 
 
-def test_discrete_observation_becomes_one_number(open_task):
+def test_numbers_and_tuples_of_them_become_a_row(open_task):
     task = open_task(gym_make("FrozenLake-v1"), "    cell: int = field(low=0, high=15)\n")
     assert task.action == sandbox.Discrete(4)
     assert task.reset(0).tolist() == [0.0]
-
-
-def test_tuple_observation_is_joined_in_order(open_task):
     fields = "    total: int = field()\n    dealer: int = field()\n    ace: bool = field()\n"
     task = open_task(gym_make("Blackjack-v1"), fields)
-    flat = task.reset(4)
-    assert flat.tolist() == [float(part) for part in task.raw]
+    assert task.reset(4).tolist() == [float(part) for part in task.raw]
 
 
 ODD_ENV = """
@@ -147,60 +133,52 @@ ODD_FIELDS = (
 )
 
 
+OBSERVE = """def observe(raw, env):
+    return {"c": raw["c"], "a": raw["a"], "b": raw["b"]}"""
+
+
 def odd(action_space: str) -> str:
     return "import gymnasium\n" + ODD_ENV.replace(
         "ACTION_SPACE", f"gymnasium.spaces.{action_space}"
     )
 
 
-def test_dict_observation_is_joined_in_the_order_of_its_space(open_task):
+def test_a_dict_is_joined_in_the_order_of_its_space_or_by_the_names_of_observe(open_task):
     task = open_task("return Odd()", ODD_FIELDS, before=odd("Discrete(2)"))
     order = {"a": [3.0], "b": [0.0, 1.0, 2.0, 3.0], "c": [1.0, 0.0]}
     expected = [number for key in task.env.observation_space.spaces for number in order[key]]
     assert task.reset(0).tolist() == expected
-
-
-@pytest.mark.parametrize(
-    ("space", "described", "row", "got"),
-    [
-        ("Discrete(3, start=2)", sandbox.Discrete(3, 2), [4.0], 4),
-        ("MultiDiscrete([3, 4])", sandbox.MultiDiscrete((3, 4)), [2.0, 3.0], [2, 3]),
-        ("MultiBinary(3)", sandbox.MultiDiscrete((2, 2, 2)), [1.0, 0.0, 1.0], [1, 0, 1]),
-        ("Box(-1, 1, (2, 2))", sandbox.Box((2, 2)), [0.5, -0.5, 9.0, 0.0], [[0.5, -0.5], [1, 0]]),
-        ("Box(-1, 1, ())", sandbox.Box(()), [0.25], 0.25),
-    ],
-)
-def test_every_action_space_gets_its_own_dtype_and_shape(open_task, space, described, row, got):
-    task = open_task("return Odd()", ODD_FIELDS, before=odd(space))
-    assert task.action == described
-    assert task.action_size == len(row)
-    task.reset(0)
-    task.step(np.array(row))
-    assert task.env.action_space.contains(task.env.got)
-    assert np.asarray(task.env.got).tolist() == got
-
-
-def test_an_action_space_without_a_row_is_refused(open_task):
-    with pytest.raises(SpecError, match="action space Text is not supported; let make"):
-        open_task("return Odd()", ODD_FIELDS, before=odd("Text(3)"))
-
-
-OBSERVE = """def observe(raw, env):
-    return {"c": raw["c"], "a": raw["a"], "b": raw["b"]}"""
-
-
-def test_observe_may_return_a_mapping(open_task):
     before = odd("Discrete(2)") + "\n\n" + OBSERVE
     task = open_task("return Odd()", ODD_FIELDS, "observe=observe,", before)
     assert task.reset(0).tolist() == [3.0, 0.0, 1.0, 2.0, 3.0, 1.0, 0.0]
     assert task.step(np.array([1.0]))[0].tolist() == [3.0, 0.0, 1.0, 2.0, 3.0, 1.0, 0.0]
-
-
-def test_a_mapping_with_wrong_fields_is_named(open_task):
-    before = odd("Discrete(2)") + "\n\n" + OBSERVE.replace('"a": raw["a"]', '"z": 1')
-    task = open_task("return Odd()", ODD_FIELDS, "observe=observe,", before)
+    wrong = before.replace('"a": raw["a"]', '"z": 1')
     with pytest.raises(SpecError, match="lacks a and has no field for z"):
+        open_task("return Odd()", ODD_FIELDS, "observe=observe,", wrong).reset(0)
+
+
+#: Space | as the sandbox has it | a row | the environment's action.
+SPACES = [
+    ("Discrete(3, start=2)", sandbox.Discrete(3, 2), [4.0], 4),
+    ("MultiDiscrete([3, 4])", sandbox.MultiDiscrete((3, 4)), [2.0, 3.0], [2, 3]),
+    ("MultiBinary(3)", sandbox.MultiDiscrete((2, 2, 2)), [1.0, 0.0, 1.0], [1, 0, 1]),
+    ("Box(-1, 1, (2, 2))", sandbox.Box((2, 2)), [0.5, -0.5, 9.0, 0.0], [[0.5, -0.5], [1, 0]]),
+    ("Box(-1, 1, ())", sandbox.Box(()), [0.25], 0.25),
+]
+
+
+@pytest.mark.filterwarnings("ignore:.*Casting input:UserWarning")
+def test_every_action_space_gets_its_own_dtype_and_shape(open_task):
+    for space, described, row, action in SPACES:
+        task = open_task("return Odd()", ODD_FIELDS, before=odd(space))
+        assert task.action == described
+        assert task.action_size == len(row)
         task.reset(0)
+        task.step(np.array(row))
+        assert task.env.action_space.contains(task.env.got)
+        assert np.asarray(task.env.got).tolist() == action
+    with pytest.raises(SpecError, match="action space Text is not supported; let make"):
+        open_task("return Odd()", ODD_FIELDS, before=odd("Text(3)"))
 
 
 def test_success_comes_from_the_spec(open_task):
@@ -212,8 +190,7 @@ def test_success_comes_from_the_spec(open_task):
 
 def test_reset_can_be_replaced(open_task):
     extra = "reset=lambda env, seed: env.reset(seed=seed + 1)[0],"
-    fields = "    x: np.ndarray = field(shape=(3,))\n"
-    task = open_task(gym_make("Pendulum-v1"), fields, extra)
+    task = open_task(gym_make("Pendulum-v1"), VECTOR, extra)
     expected, _ = gymnasium.make("Pendulum-v1").reset(seed=6)
     assert task.reset(5).tolist() == expected.astype(np.float64).tolist()
 
@@ -224,50 +201,37 @@ def test_fields_of_another_size_are_told(open_task):
         task.reset(0)
 
 
-@pytest.mark.parametrize(
-    ("make", "problem"),
-    [
-        ("return 1 / 0", "does not construct: ZeroDivisionError: division by zero"),
-        (gym_make("CartPole-v99"), "does not construct: VersionNotFound: "),
-        (gym_make("NoSuchEnv-v0"), "does not construct: NameNotFound: "),
-        ("import no_such_sim", "the package 'no_such_sim' is not installed; run: pip install"),
-    ],
-)
-def test_an_environment_that_does_not_construct(write_spec, make, problem):
-    path = write_spec((MAKE, make))
-    line = next(n for n, text in enumerate(path.read_text().splitlines(), 1) if make in text)
-    with pytest.raises(SpecError) as caught:
-        Task.open(load_spec(path))
-    message = str(caught.value)
-    assert "\n" not in message
-    assert message.startswith(f"{path}:{line}: ")
-    assert problem in message
-
-
-def test_a_make_that_forgets_to_return(write_spec):
+def test_an_environment_that_does_not_construct_is_named_with_its_line(write_spec):
+    for make, problem in {
+        "return 1 / 0": "does not construct: ZeroDivisionError: division by zero",
+        gym_make("CartPole-v99"): "does not construct: VersionNotFound: ",
+        gym_make("NoSuchEnv-v0"): "does not construct: NameNotFound: ",
+        "import no_such_sim": "the package 'no_such_sim' is not installed; run: pip install 'no_",
+        "import no_such_sim.core": "run: pip install 'promptpo[sim]'",
+    }.items():
+        install = ", install='promptpo[sim]'" if "core" in make else ""
+        path = write_spec((MAKE, make), ("horizon=50", f"horizon=50{install}"))
+        line = next(n for n, text in enumerate(path.read_text().splitlines(), 1) if make in text)
+        with pytest.raises(SpecError) as caught:
+            Task.open(load_spec(path))
+        message = str(caught.value)
+        assert "\n" not in message
+        assert message.startswith(f"{path}:{line}: ")
+        assert problem in message
     with pytest.raises(SpecError, match="returned NoneType, not a Gymnasium environment; end it"):
         Task.open(load_spec(write_spec((MAKE, "pass"))))
 
 
-def test_the_spec_says_what_installs_a_missing_package(write_spec):
-    path = write_spec(
-        (MAKE, "import no_such_sim"), ("horizon=50", "horizon=50, install='promptpo[sim]'")
-    )
-    with pytest.raises(SpecError, match=r"run: pip install 'promptpo\[sim\]'"):
-        Task.open(load_spec(path))
-
-
 def test_an_error_of_the_specs_own_code_in_a_step_has_its_line(open_task):
     before = "def success(info, reward, terminated):\n    return info['nothing']"
-    fields = "    x: np.ndarray = field(shape=(3,))\n"
-    task = open_task(gym_make("Pendulum-v1"), fields, "success=success,", before)
+    task = open_task(gym_make("Pendulum-v1"), VECTOR, "success=success,", before)
     task.reset(0)
     with pytest.raises(SpecError, match=r"slide\.py:\d+: the spec failed in a step: KeyError"):
         task.step(np.zeros(1))
 
 
 EPISODE = """
-import hashlib, sys
+import hashlib
 import numpy as np
 from promptpo.spec import Task, load_spec
 
@@ -284,45 +248,27 @@ def episode(task, seed):
             break
     return digest.hexdigest()
 
-task = Task.open(load_spec(sys.argv[1]))
-print([episode(task, seed) for seed in map(int, sys.argv[2:])])
+task = Task.open(load_spec({spec!r}))
+print(*[episode(task, seed) for seed in {seeds}])
 """
-
-
-def episodes(spec: str, *seeds: int) -> list[str]:
-    """Play seeds in order in a new process; return a digest of each episode."""
-    run = subprocess.run(
-        [sys.executable, "-c", EPISODE, spec, *map(str, seeds)],
-        env={**os.environ, "PYTHONPATH": str(Path(SHIPPED_FOLDER).parent)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return eval(run.stdout)  # noqa: S307 - a list that the script above printed
+REPEATED = ["cartpole", "noise_world_board_1", "mujoco_halfcheetah", "metaworld_button_press"]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "spec",
-    [
-        "cartpole",
-        "noise_world_board_1",
-        "mujoco_halfcheetah",
-        "metaworld_reach",
-        "metaworld_button_press",
-    ],
-)
-def test_a_seed_reproduces_its_episode_whatever_ran_before_and_in_a_new_process(spec):
-    first = episodes(spec, 1, 2, 3, 1)
-    second = episodes(spec, 3, 2, 7, 2, 1)
+@pytest.mark.parametrize("spec", REPEATED)
+def test_a_seed_reproduces_its_episode_whatever_ran_before_and_in_a_new_process(new_process, spec):
+    first, second = (
+        new_process(EPISODE.format(spec=spec, seeds=seeds)).split()
+        for seeds in ((1, 2, 3, 1), (3, 2, 7, 2, 1))
+    )
     assert first[0] == first[3] == second[4]
     assert first[1] == second[1] == second[3]
     assert first[2] == second[0]
     assert len({*first, *second}) == 4, "different seeds must give different episodes"
 
 
-def test_the_fields_fill_the_observation_of_every_shipped_task():
-    for name in ("cartpole", "noise_world_board_1", "mujoco_halfcheetah", "metaworld_reach"):
+def test_the_fields_fill_the_observation_of_a_shipped_task():
+    for name in ("noise_world_board_1", "mujoco_halfcheetah", "metaworld_reach"):
         task = Task.open(load_spec(name))
         assert task.reset(0).shape == (observation_size(task.spec.observation),)
         task.close()

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from promptpo.cli import main
-from promptpo.common.streams import Steady
-from promptpo.common.terminal import say
+from promptpo.common.terminal import Steady, say
 from promptpo.common.text import near_path
 from promptpo.errors import FileError, PromptPOError, file_error, known_error
 from promptpo.store.events import Event
@@ -27,7 +26,7 @@ def shell(command):
 def test_closed_streams_are_not_taken_by_the_next_file(tmp_path):
     file = tmp_path / "file"
     code = (
-        "from promptpo.common import streams; streams.open_all();"
+        "from promptpo.common import terminal; terminal.open_all();"
         f"file = open({str(file)!r}, 'w'); print(file.fileno(), file=file)"
     )
     assert shell(f'$python -c "{code}" <&- >&- 2>&-') == (0, "")

@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 
-from promptpo.common.streams import EXIT_PIPE
+from promptpo.common.terminal import EXIT_PIPE
 from promptpo.spec import Task, load_spec
 from promptpo.spec.baselines import main, measure, random_actions, zero_actions
 from promptpo.spec.catalog import expanded

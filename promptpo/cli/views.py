@@ -1,0 +1,273 @@
+"""The commands that show what there is: ``list``, ``compare``, ``report`` and ``view``."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from promptpo.cli import runs
+from promptpo.cli.parser import Parser, add_out, converter, nearest
+from promptpo.common import text
+from promptpo.common.files import write_atomically
+from promptpo.common.plaintext import listed
+from promptpo.common.terminal import named, output, print_table, say
+from promptpo.common.text import side_by_side
+from promptpo.errors import PromptPOError, UsageError
+
+if TYPE_CHECKING:
+    import sandbox
+    from promptpo.spec.catalog import Entry
+    from promptpo.store.summary import Summary
+
+_SPEC_COLUMNS = ("spec", "horizon", "observation", "action", "recording", "twin", "from", "task")
+_FAMILY_COLUMNS = ("family", "members", "for example", "from", "tasks")
+
+
+def list_all_parser() -> Parser:
+    """Return the parser of ``list``."""
+    p = Parser("list")
+    words = "a family of specs: its members instead of this list; 'suites': those of benchmarks"
+    p.add_argument("family", nargs="?", metavar="FAMILY", help=words)
+    add_out(p)
+    return p.finish()
+
+
+def list_all(arguments: argparse.Namespace) -> int:
+    """Print the specs and runs, the members of a family, or the suites of benchmarks."""
+    from promptpo.spec import catalog
+
+    if arguments.family == "suites":
+        from promptpo.matrix.suite import shipped_suites
+
+        print_table(("suite", "what it compares"), list(shipped_suites().items()))
+        return 0
+    if arguments.family is not None:
+        name = arguments.family.rstrip(":")
+        families = {family.name: family for family in catalog.families()}
+        if name not in families:
+            raise UsageError(f"no family of specs is called '{name}'; {nearest(name, families)}")
+        for member in families[name].members():
+            say(f"{name}:{member}")
+        return 0
+    others, twins = catalog.installed(), with_twins()
+    entries = catalog.shipped().specs + others.specs
+    _print_specs(_SPEC_COLUMNS, [_spec_row(e, twin=e.name in twins) for e in entries])
+    _print_specs(_FAMILY_COLUMNS, _family_rows())
+    for problem in others.problems:
+        say(f"{problem}\n")
+    rows = run_rows(arguments.out)
+    if sweeps := _sweep_rows(arguments.out, rows):
+        print_table(("sweep", "runs"), sweeps)
+        say()
+    if rows:
+        print_table(("run", "status", "best", "held-out or search score"), rows)
+    else:
+        say(f"no runs in {arguments.out} yet")
+    return 0
+
+
+def with_twins() -> set[str]:
+    """Return the specs that have a twin, ``twin:NAME``."""
+    from promptpo.spec.catalog import families
+
+    twins = next((family for family in families() if family.name == "twin"), None)
+    try:
+        return set(twins.members()) if twins else set()
+    except PromptPOError:  # the family's own row says so
+        return set()
+
+
+def _spec_row(entry: Entry, *, twin: bool) -> tuple[str, ...]:
+    """Return the row of one spec, whose environment is opened for its action space."""
+    from promptpo.llm.recording import find_recording
+    from promptpo.spec import Task, load_spec, observation_size
+
+    ways = tuple("yes" if there else "no" for there in (find_recording(entry.name), twin))
+    try:
+        spec = load_spec(entry.name)
+        task = Task.open(spec)
+        action = space_words(task.action)
+        task.close()
+    except PromptPOError as e:
+        return (entry.name, "", "", "", *ways, entry.origin, str(e))
+    size = text.plural(observation_size(spec.observation), "number")
+    return (entry.name, f"{spec.horizon:,}", size, action, *ways, entry.origin, spec.title)
+
+
+def _family_rows() -> list[tuple[str, ...]]:
+    from promptpo.spec.catalog import families
+
+    rows: list[tuple[str, ...]] = []
+    for family in families():
+        try:
+            count, example, title = str(len(family.members())), family.example, family.title
+        except PromptPOError as e:
+            count, example, title = "", "", str(e)
+        rows.append((family.name, count, example, family.origin, title))
+    return rows
+
+
+def _print_specs(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
+    """Print a table, without the column "from" where all is shipped."""
+    at = header.index("from")
+    if not any(row[at] for row in rows):
+        header, *rows = [row[:at] + row[at + 1 :] for row in (header, *rows)]
+    print_table(header, rows)
+    say()
+
+
+def space_words(space: sandbox.Box | sandbox.Discrete | sandbox.MultiDiscrete) -> str:
+    """Return an action space in few words: ``box(4)``, ``discrete(2)``."""
+    import sandbox
+
+    if isinstance(space, sandbox.Discrete):
+        return f"discrete({space.n})"
+    if isinstance(space, sandbox.Box):
+        return f"box({', '.join(map(str, space.shape))})"
+    return f"multidiscrete({', '.join(map(str, space.nvec))})"
+
+
+def run_rows(out: Path) -> list[tuple[str, ...]]:
+    """Return a row for each run, the latest first, and for each folder that should be one.
+
+    Those of a twin follow those of its original.
+    """
+    found = [(folder, _summary(folder)) for folder in reversed(runs.all_folders(out))]
+    ordered = side_by_side(found, lambda item: (item[0].parent.name, item[1].twin_of))
+    return [_row(*item) for item in ordered]
+
+
+def run_row(folder: Path) -> tuple[str, ...]:
+    """Return folder, status, best policy, and score with what cannot be read of a run."""
+    return _row(folder, _summary(folder))
+
+
+def _summary(folder: Path) -> Summary:
+    from promptpo.store.summary import Summary, summary_of
+
+    try:
+        return summary_of(folder)
+    except PromptPOError as e:
+        return Summary(status="unreadable", problem=str(e))
+
+
+def _row(folder: Path, run: Summary) -> tuple[str, ...]:
+    words = "  ".join(filter(None, (run.words, run.problem)))
+    return (text.near_path(folder), run.status, run.best, words)
+
+
+def _sweep_rows(out: Path, rows: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Return a row for each sweep, the latest first, with the states of its runs in ``rows``."""
+    from promptpo.matrix.overview import counts
+    from promptpo.matrix.plan import PlanFolder
+
+    found: list[tuple[str, ...]] = []
+    for sweep in reversed(PlanFolder.all_in(out)):
+        name = text.near_path(sweep.path)
+        states = [status for run, status, *_ in rows if Path(name) in Path(run).parents]
+        states += ["waiting"] * (len(sweep.read().runs) - len(states))
+        found.append((name, counts(states)))
+    return found
+
+
+def compare_parser() -> Parser:
+    """Return the parser of ``compare``."""
+    p = Parser(
+        "compare",
+        epilog="Runs that differ in nothing but their seed are one group; each spec has tables and"
+        " axes of its own. docs/runs.md says how the intervals and tests are made.",
+    )
+    p.add_argument("runs", nargs="+", metavar="RUN", help=runs.SEVERAL)
+    add_out(p)
+    files = p.add_argument_group("files")
+    words = "folder for the files (default: comparison); alone it means all of them"
+    files.add_argument("--to", type=Path, metavar="DIR", help=words)
+    words = (
+        "files to write: scores, tests and curves as numbers; learning curves, 3.25 inches wide;"
+        " the same with text as text, for papers"
+    )
+    files.add_argument("--format", type=listed, default=(), metavar="csv,png,svg", help=words)
+    return p.finish()
+
+
+def compare(arguments: argparse.Namespace) -> int:
+    """Print scores, tests and curves of runs side by side, and write files of them."""
+    from promptpo.comparison import FORMATS, Comparison
+    from promptpo.ui.tables import console_of
+
+    comparison = Comparison.of(runs.find_all(arguments.runs, arguments.out))
+    formats = arguments.format or (FORMATS if arguments.to else ())
+    contents = comparison.files(formats)  # before the tables: an error is the only output
+    with named(output()):
+        comparison.print(console_of(output()))
+    folder = arguments.to or Path("comparison")
+    try:
+        for name, content in contents.items():
+            write_atomically(folder / name, content)
+            say(text.near_path(folder / name))
+    except OSError as e:
+        words = f"{folder}: {e.strerror}; give --to a folder that can be written"
+        raise UsageError(words) from None
+    return 0
+
+
+def report_parser() -> Parser:
+    """Return the parser of ``report``."""
+    p = Parser("report")
+    p.add_argument("runs", nargs="*", metavar="RUN", help=f"{runs.SEVERAL} (default: latest)")
+    words = "the page (default: report.html in the run's folder; of several: report.html here)"
+    p.add_argument("--to", type=Path, metavar="FILE", help=words)
+    words = "put the videos into the page, not beside it"
+    p.add_argument("--inline-videos", action="store_true", help=words)
+    p.add_argument("--open", action="store_true", help="open the page in a browser")
+    add_out(p)
+    return p.finish()
+
+
+def report(arguments: argparse.Namespace) -> int:
+    """Write one self-contained page on one or several runs."""
+    from promptpo.report import write_report
+
+    folders = runs.find_all(arguments.runs or ["latest"], arguments.out)
+    to = arguments.to or (Path("report.html") if len(folders) > 1 else None)
+    file = write_report(folders, to, inline_videos=arguments.inline_videos)
+    say(text.near_path(file))
+    if arguments.open:
+        import webbrowser
+
+        webbrowser.open(file.resolve().as_uri())
+    return 0
+
+
+def view_parser() -> Parser:
+    """Return the parser of ``view``."""
+    p = Parser("view")
+    p.add_argument("run", nargs="?", metavar="RUN", help=f"{runs.NAMES} (default: all runs)")
+    words = "port on 127.0.0.1; 0: a free one (default: 8321)"
+    port = converter(int, 0, 65_535)
+    p.add_argument("--port", type=port, default=8321, metavar="N", help=words)
+    p.add_argument("--open", action="store_true", help="open the page in a browser")
+    add_out(p)
+    return p.finish()
+
+
+def view(arguments: argparse.Namespace) -> int:
+    """Serve reports until Ctrl-C."""
+    from promptpo.view import PageServer
+
+    out: Path = arguments.out
+    if arguments.run is None:
+        server = PageServer(lambda: runs.all_runs(out), out, arguments.port)
+    else:
+        folder = runs.find(arguments.run, out).resolve()
+        server = PageServer(lambda: [folder], folder.parent.parent, arguments.port, only=True)
+    with contextlib.suppress(KeyboardInterrupt), server:
+        say(f"{server.url}  (Ctrl-C ends it)")
+        if arguments.open:
+            import webbrowser
+
+            webbrowser.open(server.url)
+        server.serve_forever()
+    return 0

@@ -29,8 +29,8 @@ sys.path.insert(0, str(ROOT))
 from promptpo.report import write_report  # noqa: E402 - found by the line above
 from promptpo.report.code import highlighted, side_by_side  # noqa: E402
 from promptpo.store.codec import encode  # noqa: E402
+from promptpo.store.events import FORMAT  # noqa: E402
 from promptpo.store.folder import RunFolder  # noqa: E402
-from promptpo.store.shapes import FORMAT  # noqa: E402
 from promptpo.types import Candidate, Episode, Key, Note, Rollout, Stream, Trajectory  # noqa: E402
 
 STEPS, OBSERVATION, ACTION, EPISODES = 500, 39, 4, 5

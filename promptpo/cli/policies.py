@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import sys
 import time
@@ -28,7 +29,6 @@ from promptpo.errors import PromptPOError, RunError, UsageError
 if TYPE_CHECKING:
     from promptpo.evaluation import PolicyComparison, Transfer
     from promptpo.export.learned import Learned
-    from promptpo.export.minari_dataset import Dataset
     from promptpo.policies.constants import Constant
 
 _UNGIVEN = "What is not given is as it was in the run; a policy's file needs SPEC."
@@ -55,6 +55,9 @@ _TUNE_SETTINGS = (
     "max_env_steps", "max_time", "executor", "ray_address", "workers", "sandbox", "act_timeout",
     "episode_timeout", "env_timeout", "policy_lifetime", "evaluation_episodes", "out", "track",
 )  # fmt: skip
+
+#: Names the folder of Minari's datasets.
+_MINARI_ROOT = "MINARI_DATASETS_PATH"
 
 _VIDEO_NOTE = f"""\
 {_UNGIVEN}
@@ -351,16 +354,22 @@ def export(arguments: argparse.Namespace) -> int:
         root = arguments.to / "minari" if arguments.to else None
         limit = run.settings.get("env_timeout") or RunConfig.env_timeout
         how = (run.folder, root, arguments.author, arguments.force)
-        dataset = apart(run.spec, limit, _write_dataset, *how)
-        say(f"{text.near_path(dataset.path)}  {dataset.use}")
+        name, path = apart(run.spec, limit, _write_dataset, *how)
+        place = f"{_MINARI_ROOT}={root} " if root else ""
+        say(f"{text.near_path(path)}  {place}minari.load_dataset({name!r})")
     return 0
 
 
-def _write_dataset(folder: Path, root: Path | None, author: str | None, force: bool) -> Dataset:
+def _write_dataset(
+    folder: Path, root: Path | None, author: str | None, force: bool
+) -> tuple[str, Path]:
+    """Write a dataset under ``root``, in a process of its own: Minari reads the environment."""
     from promptpo.export.minari_dataset import write_dataset
     from promptpo.store.run import load_run
 
-    return write_dataset(load_run(folder), root, author=author, force=force)
+    if root is not None:
+        os.environ[_MINARI_ROOT] = str(root.resolve())
+    return write_dataset(load_run(folder), author=author, force=force)
 
 
 def _write_recording(arguments: argparse.Namespace) -> None:

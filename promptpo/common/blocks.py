@@ -21,7 +21,6 @@ class Cell:
         sort: what it is sorted by, a number or a text; its text by default.
         href: where it leads; ``#id`` is a place of the same run.
         strong, kind: how it looks; ``kind`` is "won", "failed" or a run's status.
-        graphic: SVG before its text.
         numeric: True for a number, which is aligned to the right.
     """
 
@@ -30,7 +29,6 @@ class Cell:
     href: str = ""
     strong: bool = False
     kind: str = ""
-    graphic: str = ""
     numeric: bool = False
 
     @property
@@ -41,12 +39,12 @@ class Cell:
         return self.text or -math.inf
 
 
-def num(value: float | None, words: str | None = None, *, graphic: str = "") -> Cell:
+def num(value: float | None, words: str | None = None) -> Cell:
     """Return a cell of a number, blank where there is none."""
     if value is None:
         return Cell()
     shown = text.number(value) if words is None else words
-    return Cell(shown, value, graphic=graphic, numeric=True)
+    return Cell(shown, value, numeric=True)
 
 
 @dataclass(frozen=True)
@@ -64,11 +62,7 @@ class Table:
 
     def trimmed(self) -> Table:
         """Return the table without the columns in which no row has anything."""
-        used = [
-            i
-            for i in range(len(self.columns))
-            if any(row[i].text or row[i].graphic for row in self.rows)
-        ]
+        used = [i for i in range(len(self.columns)) if any(row[i].text for row in self.rows)]
         rows = tuple(tuple(row[i] for i in used) for row in self.rows)
         return Table(self.caption, tuple(self.columns[i] for i in used), rows)
 

@@ -123,8 +123,8 @@ def keep_spec(run: Path, spec: EnvSpec) -> list[str]:
     written.
     """
     with contextlib.suppress(SpecError):
-        if (kept := read_manifest(run / SPEC_FOLDER)) is not None:
-            check_intact(run / SPEC_FOLDER, kept)
+        if (manifest := read_manifest(run / SPEC_FOLDER)) is not None:
+            check_intact(run / SPEC_FOLDER, manifest)
             return []
     bundle = bundle_of(spec.ref, spec_text(spec))
     for name, content in bundle_files(bundle).items():
@@ -145,19 +145,19 @@ def spec_of_run(run: Path, ref: str) -> tuple[str, str]:
     run's own copy takes its place. Raises SpecError where the copy is damaged.
     """
     folder = run / SPEC_FOLDER
-    kept = read_manifest(folder)
-    if kept is None:
+    manifest = read_manifest(folder)
+    if manifest is None:
         return ref, ""
     try:
-        different = bundle_of(ref).difference(kept)
+        different = bundle_of(ref).difference(manifest)
     except SpecError:
         reason = "cannot be found any more"
     else:
         if not different:
             return ref, ""
-        reason = "has changed" if different == kept.module else f"has changed ({different})"
-    check_intact(folder, kept)
-    copy = (folder / kept.module).resolve()
+        reason = "has changed" if different == manifest.module else f"has changed ({different})"
+    check_intact(folder, manifest)
+    copy = (folder / manifest.module).resolve()
     published = PUBLISHED if ref.endswith(PUBLISHED) else ""
     name = near_path(Path(ref)) if Path(ref).is_absolute() else ref
     words = f"the spec {name} {reason}; this uses the run's own copy, {near_path(copy)}"

@@ -12,7 +12,8 @@ import numpy as np
 
 from promptpo.export.learned import argument
 from promptpo.export.policy_file import PolicyFile
-from promptpo.spec import Env, EnvSpec, Flat, Raw, Space, layout
+from promptpo.spec import Env, EnvSpec, Raw
+from promptpo.spec.environment import flat_function
 
 Policy: TypeAlias = Any
 Action: TypeAlias = Any
@@ -69,7 +70,8 @@ class SB3Policy:
         names = runpy.run_path(str(file))
         values = argument(read.played, read.learned)
         policy = partial(names["Policy"], names[values]) if values else names["Policy"]
-        observe = names.get("observe") or _flat_observe(spec)
+        # Where ``observe`` could not be copied out of the spec, the spec's own is called.
+        observe = names.get("observe") or (lambda raw, env: flat_function(spec, env)(raw))
         return cls(env, policy, names["Observation"], observe, spec.policy_lifetime)
 
     def predict(
@@ -122,17 +124,15 @@ class SB3Policy:
 
     def _rows(self, observation: Raw) -> tuple[list[Raw], bool]:
         """Return observations one by one, and whether they came as a batch."""
-        if isinstance(observation, tuple):
+        space, part = self.observation_space, observation
+        if isinstance(observation, dict):
+            key, space = next(iter(space.spaces.items()))
+            part = observation[key]
+        if isinstance(observation, tuple) or np.ndim(part) <= len(space.shape):
             return [observation], False
         if isinstance(observation, dict):
-            key, space = next(iter(self.observation_space.spaces.items()))
-            if not _is_batch(observation[key], space):
-                return [observation], False
-            count = len(observation[key])
-            return [{k: v[i] for k, v in observation.items()} for i in range(count)], True
-        if _is_batch(observation, self.observation_space):
-            return list(observation), True
-        return [observation], False
+            return [{k: v[i] for k, v in observation.items()} for i in range(len(part))], True
+        return list(observation), True
 
     def _action(self, action: Action) -> Action:
         """Return the action in the space's shape and dtype; continuous ones clipped to bounds."""
@@ -143,26 +143,7 @@ class SB3Policy:
         return row.astype(space.dtype)
 
 
-def _is_batch(observation: Raw, space: Space) -> bool:
-    return np.ndim(observation) > len(space.shape)
-
-
 def _unwrapped(env: Env) -> Env:
     while type(env).__name__ in _WRAPPERS:
         env = env.env
     return env
-
-
-def _flat_observe(spec: EnvSpec) -> Callable[[Raw, Env], Flat]:
-    """Return the spec's ``observe``, made to return the fields as one vector."""
-    own = spec.observe
-    assert own is not None  # noqa: S101 - without one of its own, policy.py has one that fits
-
-    def observe(raw: Raw, env: Env) -> Flat:
-        seen = own(raw, env)
-        if isinstance(seen, dict):
-            parts = [np.ravel(seen[item.name]) for item in layout(spec.observation)]
-            seen = np.concatenate(parts)
-        return np.ravel(seen).astype(np.float64)
-
-    return observe

@@ -21,7 +21,7 @@ import httpx
 from promptpo.common import bounds
 from promptpo.common.plaintext import clean
 from promptpo.errors import ModelError
-from promptpo.llm.providers import KEYS, provider_of, shown_address, without_secrets
+from promptpo.llm.providers import KEYS, provider_of, without_secrets
 
 #: Bytes of an error's body that are read, characters of a message that are searched, and that are
 #: quoted.
@@ -38,10 +38,6 @@ _NO_KEY = re.compile(r"(missing|no|set|provide|pass)\b.{0,60}\b(api[ _-]?key|cre
 _BAD_KEY = re.compile(r"\bapi[ _-]?key\b", re.I)
 _JSON_MESSAGE = re.compile(r'"message"\s*:\s*"((?:[^"\\]|\\.)+)"')
 _PREFIX = re.compile(r"^(?:litellm\.\w+: |\w+Error: |\w*Exception - )+")
-
-
-class AnswerTooLarge(Exception):
-    """An answer of more bytes than are read."""
 
 
 @dataclass
@@ -85,7 +81,7 @@ class BoundedClient(httpx.AsyncClient):
     """An HTTP client that reads each answer at once, up to a bound, and notes it in ``current``."""
 
     async def send(self, request: httpx.Request, **options: Any) -> httpx.Response:  # noqa: ANN401 - httpx's own
-        """Return the whole response. Raises AnswerTooLarge and httpx.NetworkError."""
+        """Return the whole response. Raises httpx.NetworkError, also for an answer too large."""
         answer = current.get() or Answer()
         answer.asked = answer.sent = True
         answer.status, answer.lost, answer.body = None, "", bytearray()
@@ -118,25 +114,9 @@ class BoundedClient(httpx.AsyncClient):
             answer.body += chunk
             if len(answer.body) > most and response.is_success:
                 answer.too_large = True
-                raise AnswerTooLarge
+                raise httpx.ReadError("the answer is too large")
             if len(answer.body) > most:
                 return
-
-
-@dataclass(frozen=True)
-class Endpoint:
-    """A model and its server for messages; the server only where it is one of the user's own."""
-
-    name: str
-    server: str | None = None
-
-    def __str__(self) -> str:
-        return f"{self.name} at {shown_address(self.server)}" if self.server else self.name
-
-    @property
-    def key_names(self) -> str:
-        """The variables that may hold the key."""
-        return " or ".join(KEYS.get(provider_of(self.name) or "", ())) or "the provider's API key"
 
 
 class PassingFailure(Exception):
@@ -151,19 +131,25 @@ class PassingFailure(Exception):
         self.reason, self.wait, self.parsed = reason, wait, parsed
 
 
-def classify(error: Exception, endpoint: Endpoint, answer: Answer) -> ModelError | PassingFailure:
-    """Turn litellm's exception into a failure that passes, or one line that says what to set."""
+def classify(
+    error: Exception, answer: Answer, name: str, endpoint: str
+) -> ModelError | PassingFailure:
+    """Turn litellm's exception into a failure that passes, or one line that says what to set.
+
+    ``endpoint`` is the model's ``name`` and its server for messages.
+    """
     status = answer.status if answer.failed else getattr(error, "status_code", None)
     detail = one_line(error) or (beginning(answer.body) if answer.failed else "")
     headers = answer.headers or getattr(error, "litellm_response_headers", None)
     local = not (answer.asked or headers)  # litellm or an SDK, before any request
     if local and _NO_KEY.search(detail):
-        return ModelError(f"{endpoint}: no key; set {endpoint.key_names} ({detail})")
+        return ModelError(f"{endpoint}: no key; set {_keys(name)} ({detail})")
     if local and not isinstance(status, int):
         return ModelError(f"{endpoint}: the call failed: {type(error).__name__}: {detail}")
     final = isinstance(status, int) and status < 500 and status not in _PASSING and not answer.lost
     if final or answer.names("insufficient_quota"):
-        return ModelError(_refusal(error, status, detail, endpoint, answer))
+        refusal = _refusal(error, answer, status, detail, name)
+        return ModelError(f"{endpoint}: {refusal}")
     if answer.failed or (headers and not answer.asked):
         wait = retry_after(headers)
         reason = "rate limit (429)" if status == 429 else f"server error {status}: {detail}"
@@ -193,25 +179,26 @@ def withheld(error: Exception, answer: Answer) -> bool:
     return named or answer.names("content_policy_violation", "content_filter")
 
 
-def _refusal(
-    error: Exception, status: int | None, detail: str, endpoint: Endpoint, answer: Answer
-) -> str:
-    """Return the line for a call that no repetition will make right."""
+def _keys(name: str) -> str:
+    """Return the variables that may hold a model's key."""
+    return " or ".join(KEYS.get(provider_of(name) or "", ())) or "the provider's API key"
+
+
+def _refusal(error: Exception, answer: Answer, status: int | None, detail: str, name: str) -> str:
+    """Return the words for a call that no repetition will make right."""
+    words = f"the request was refused ({status}: {detail}); check --model"
     if status == 402 or answer.names("insufficient_quota"):
-        return f"{endpoint}: the account has no credit left ({detail})"
-    if status in (401, 403) or (status == 400 and _BAD_KEY.search(detail)):
-        return (
-            f"{endpoint}: the key was refused ({status}: {detail}); check {endpoint.key_names}"
-            " and what it may use"
+        words = f"the account has no credit left ({detail})"
+    elif status in (401, 403) or (status == 400 and _BAD_KEY.search(detail)):
+        words = f"the key was refused ({status}: {detail}); check {_keys(name)} and what it may use"
+    elif status == 404:
+        words = f"no such model or address ({detail}); check --model and --api-base"
+    elif status == 413 or type(error).__name__ == "ContextWindowExceededError":
+        words = (
+            f"the prompt is longer than the model takes ({detail}); use a model with a longer"
+            " context, or a smaller --set history_tokens"
         )
-    if status == 404:
-        return f"{endpoint}: no such model or address ({detail}); check --model and --api-base"
-    if status == 413 or type(error).__name__ == "ContextWindowExceededError":
-        return (
-            f"{endpoint}: the prompt is longer than the model takes ({detail}); use a model with"
-            " a longer context, or a smaller --set history_tokens"
-        )
-    return f"{endpoint}: the request was refused ({status}: {detail}); check --model"
+    return words
 
 
 def retry_after(headers: Mapping[str, Any] | None) -> float | None:

@@ -21,7 +21,7 @@ import tenacity
 
 from promptpo.errors import ModelUnavailable
 from promptpo.llm import answers, messages, providers
-from promptpo.llm.answers import Answer, BoundedClient, Endpoint, PassingFailure, classify
+from promptpo.llm.answers import Answer, BoundedClient, PassingFailure
 from promptpo.llm.messages import TOO_LARGE, Message, ModelSettings, Reply, Request, as_data
 from promptpo.llm.waiting import Deadline, Turns
 
@@ -62,7 +62,8 @@ class LiteLLMModel:
         self._handler: Any = None
         self._model = settings.name
         self._server = providers.server_of(settings.name, settings.api_base)
-        self._endpoint = Endpoint(settings.name, self._server)
+        server = f" at {providers.shown_address(self._server)}" if self._server else ""
+        self._endpoint = settings.name + server
         self._last_notice = ("", float("-inf"))
         _open_models.add(self)
 
@@ -74,7 +75,7 @@ class LiteLLMModel:
         """
         async with self._loading:
             if self._litellm is None:
-                await asyncio.to_thread(self._load)  # the import takes seconds
+                self._load(await asyncio.to_thread(providers.import_litellm))  # it takes seconds
         async with self._turns.one():
             return await self._ask_until_deadline(request)
 
@@ -83,24 +84,21 @@ class LiteLLMModel:
         _open_models.discard(self)
         if self._litellm is None or _open_models:
             return
-        if isinstance(session := self._litellm.aclient_session, BoundedClient):
-            await session.aclose()
+        if (session := self._litellm.aclient_session) is not None:
             self._litellm.aclient_session = None
+            await session.aclose()
         await self._litellm.close_litellm_async_clients()
         self._litellm.in_memory_llm_clients_cache.flush_cache()
         await asyncio.sleep(0)  # sockets are closed in the loop's next turn
 
-    def _load(self) -> None:
-        """Import litellm, route the model, and hand litellm the bounded client."""
-        litellm = providers.import_litellm()
+    def _load(self, litellm: Any) -> None:  # noqa: ANN401 - a module without types
+        """Route the model, and hand litellm the bounded client."""
         self._model = providers.routed(litellm, self.name, self._server)
         if not isinstance(litellm.aclient_session, BoundedClient):
             from litellm.llms.custom_httpx.http_handler import get_ssl_configuration
 
             limits = httpx.Limits(max_keepalive_connections=100)
-            litellm.aclient_session = BoundedClient(
-                verify=get_ssl_configuration(), follow_redirects=True, limits=limits
-            )
+            litellm.aclient_session = BoundedClient(verify=get_ssl_configuration(), limits=limits)
         provider = providers.provider_of(self._model)
         if provider in providers.KEYS and provider not in _BY_SDK:
             self._handler = litellm.AsyncHTTPHandler()
@@ -164,7 +162,7 @@ class LiteLLMModel:
             elif answers.withheld(e, answer):  # only this prompt is refused: a failed candidate
                 reply = Reply("", self.name, "content_filter", note=answers.one_line(e))
             else:
-                failure = classify(e, self._endpoint, answer)
+                failure = answers.classify(e, answer, self.name, self._endpoint)
                 if isinstance(failure, PassingFailure):
                     failures.append(failure)
                 raise failure from None

@@ -24,7 +24,9 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
+
+import msgspec
 
 from promptpo import config
 from promptpo.common.files import other_encoding
@@ -41,8 +43,6 @@ from promptpo.llm.messages import (
     prompt_hash,
 )
 from promptpo.types import Key
-
-T = TypeVar("T")
 
 #: The format of logs and recordings, named by the first line of each; no other is read.
 FORMAT = 2
@@ -63,7 +63,6 @@ CHANGED = "the prompt has changed since this reply was recorded"
 
 _REMEDY = "give recorded:PATH a run's folder or its events.jsonl"
 _MEND = "; mend or remove the line, or record the run again"
-_WORDS = {str: "a text", int: "a whole number", dict: "an object"}
 
 
 @dataclass(frozen=True)
@@ -115,6 +114,30 @@ class Recording:
             return count
         most = max(key.candidate for key in self.replies)
         return f"{count}, rounds {min(rounds)} to {max(rounds)}, up to {most} candidates"
+
+
+@dataclass(frozen=True)
+class _Typed:
+    type: str
+
+
+@dataclass(frozen=True)
+class _Options:
+    options: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class _ReplyLine:
+    """The types of a reply line; a provider's numbers and names may be anything."""
+
+    key: Key
+    text: str
+    prompt_sha256: Any = ""
+    model: Any = ""
+    finish_reason: Any = ""
+    usage: Any = None
+    cost: Any = None
+    latency: Any = None
 
 
 class ReplyMissing(ModelError):
@@ -179,20 +202,16 @@ def reply_event(request: Request, reply: Reply) -> dict[str, Any]:
 
 def reply_from_event(event: Mapping[str, Any]) -> tuple[Key, RecordedReply]:
     """Return the key and reply of a reply line. Raises ValueError for a wrong key or text."""
-    data = _of_type(dict, event, "key")
-    numbers = {name: _of_type(int, data, name) for name in ("round", "candidate", "attempt")}
-    if min(numbers.values()) < 0:
-        raise ValueError(f"'key' counts below 0: {shown(data)}")
+    line = msgspec.convert(event, _ReplyLine)
     reply = Reply(
-        text=_of_type(str, event, "text"),
-        model=model_name("", event.get("model")),
-        finish_reason=finish_reason(event.get("finish_reason")),
-        usage=plain(event.get("usage")),
-        cost=dollars(event.get("cost")),
-        latency=dollars(event.get("latency")) or 0.0,
+        text=line.text,
+        model=model_name("", line.model),
+        finish_reason=finish_reason(line.finish_reason),
+        usage=plain(line.usage),
+        cost=dollars(line.cost),
+        latency=dollars(line.latency) or 0.0,
     )
-    key = Key(role=_of_type(str, data, "role"), **numbers)
-    return key, RecordedReply(reply, str(event.get("prompt_sha256") or ""))
+    return line.key, RecordedReply(reply, str(line.prompt_sha256 or ""))
 
 
 def find_recording(spec_name: str, method: str = "", *, only: bool = False) -> Path | None:
@@ -218,7 +237,7 @@ def load_recording(path: Path) -> Recording:
     header, replies = None, dict[Key, RecordedReply]()
     for number, event in events:
         try:
-            if _of_type(str, event, "type") == "reply":
+            if msgspec.convert(event, _Typed).type == "reply":
                 key, recorded = reply_from_event(event)
                 replies[key] = recorded
             header = header or _header(event)
@@ -286,25 +305,13 @@ def _header(event: Mapping[str, Any]) -> RecordingHeader | None:
         return None
     if event.get("format", 1) != FORMAT:
         raise ValueError(f"format {shown(event.get('format', 1))}; only format {FORMAT} is read")
-    settings = _of_type(dict, event, "config")
+    own = {"config"} if kind == "run" else event.keys()
+    header = msgspec.convert({name: event[name] for name in own & event.keys()}, RecordingHeader)
+    msgspec.convert(header.config, _Options)
+    if kind == "run":
+        header = replace(header, policy_seed=header.config.get("policy_seed") or 0)
     known = config.fields(config.RunConfig)
-    for name, value in settings.items():
+    for name, value in {**header.config, "policy_seed": header.policy_seed}.items():
         if name in known:
             known[name].check(value)
-    if settings.get("options") is not None:
-        _of_type(dict, settings, "options")
-    seed = (event if kind == "recording" else settings).get("policy_seed") or 0
-    known["policy_seed"].check(seed)
-    names = ("spec", "model", "how", "date") if kind == "recording" else ()
-    texts = {name: _of_type(str, event, name) for name in names if name in event}
-    return RecordingHeader(settings, policy_seed=seed, **texts)
-
-
-def _of_type(kind: type[T], data: Mapping[str, Any], name: str) -> T:
-    """Return a field of an event. Raises ValueError where it is missing or of another type."""
-    if name not in data:
-        raise ValueError(f"no field '{name}'")
-    value = data[name]
-    if not isinstance(value, kind) or isinstance(value, bool):
-        raise ValueError(f"'{name}' must be {_WORDS[kind]}, not {shown(value)}")  # noqa: TRY004 - one kind for all
-    return value
+    return header

@@ -29,9 +29,6 @@ _UNITS, _TRACE_HEIGHT, _POINTS = 1000, 180, 300
 #: References that lie further off than this many heights of the lines are not drawn.
 _FAR = 2.0
 
-#: Width and height of the markers of a range, in pixels.
-_WIDE, _HIGH = 128, 14
-
 
 def tag(name: str, *children: str, **attributes: object) -> Markup:
     """Return an element; every attribute and every child that is not Markup is escaped.
@@ -280,32 +277,6 @@ def _mark(mark: Mark, x: Scale, y: float) -> Markup:
     parts.append(tag("circle", class_="dot", cx=at, cy=y, r=6.0 if mark.ours else 4.5))
     parts.append(tag("text", mark.label, class_="value", x="100%", dx=16, y=y + 4.5))
     return tag("g", tag("title", words), *parts, class_="row ours" if mark.ours else "row")
-
-
-def marker(before: float, after: float, words: str, *, end: bool) -> Markup:
-    """Return a range from 0 to 1 as a line: a ring where a value was, a dot where it is."""
-    x, at = Scale(0, 1, 7, _WIDE - 7), _HIGH / 2
-    parts = [
-        tag("title", words),
-        tag("line", class_="rail", x1=x(0), x2=x(1), y1=at, y2=at),
-        *(tag("line", class_="rail", x1=x(e), x2=x(e), y1=at - 4, y2=at + 4) for e in (0, 1)),
-        tag("line", class_="way", x1=x(before), x2=x(after), y1=at, y2=at),
-        tag("circle", class_="was", cx=x(before), cy=at, r=3.5),
-        tag("circle", class_="is end" if end else "is", cx=x(after), cy=at, r=4.5),
-    ]
-    return _small("marker", *parts, width=_WIDE)
-
-
-def bar(share: float, words: str) -> Markup:
-    """Return a bar of a length from 0 to 1."""
-    length = max(_WIDE / 2 * share, 1.0)
-    box = tag("rect", class_="share", x=0, y=3, width=length, height=_HIGH - 6)
-    return _small("share", tag("title", words), box, width=_WIDE // 2)
-
-
-def _small(css: str, *parts: str, width: int) -> Markup:
-    size = {"width": width, "height": _HIGH, "viewBox": f"0 0 {width} {_HIGH}"}
-    return tag("svg", *parts, class_=f"small {css}", role="img", **size)
 
 
 def trace(

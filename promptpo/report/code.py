@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Literal
 
 from markupsafe import Markup, escape
 
@@ -42,9 +42,6 @@ _LINE_BYTES = 150
 
 #: Half-open ranges of characters within a line.
 Ranges = Sequence[tuple[int, int]]
-
-#: One line as (CSS class, text); the class is empty for plain text.
-Tokens = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
@@ -164,9 +161,29 @@ def strategy(source: str | None) -> str:
 
 
 @lru_cache(maxsize=256)
+@decorating(tuple[Markup, ...])
+def _coloured(source: str) -> tuple[Markup, ...]:
+    from pygments import highlight  # type: ignore[import-untyped]
+    from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
+    from pygments.lexers.python import PythonLexer  # type: ignore[import-untyped]
+
+    lexer = PythonLexer(stripnl=False, ensurenl=False)
+    html = highlight(source, lexer, HtmlFormatter(nowrap=True))
+    return tuple(map(Markup, html.removesuffix("\n").split("\n")))
+
+
 def highlighted(source: str) -> tuple[Markup, ...]:
-    """Return the lines of a Python source; nothing in them is HTML but our own ``span``."""
-    return tuple(_painted(tokens, ()) for tokens in _token_lines(source))
+    """Return the lines of a Python source, escaped; in colours where that does not take long."""
+    lines = _lines_of(source)
+    if len(source) <= _COLOURED and not has_gap(source):
+        coloured = _coloured("\n".join(lines))
+        if len(coloured) == len(lines):
+            return coloured
+    return tuple(map(escape, lines))
+
+
+def _lines_of(source: str) -> list[str]:
+    return re.split(r"\r\n|\r|\n", source.expandtabs(4).rstrip())
 
 
 @lru_cache(maxsize=256)
@@ -175,32 +192,39 @@ def side_by_side(before: str, after: str) -> tuple[DiffRow, ...]:
 
     Nothing where that would be more lines than anybody reads.
     """
-    old, new = _token_lines(before), _token_lines(after)
+    old, new = _lines_of(before), _lines_of(after)
     if max(len(old), len(new)) > _LINES:
         return ()
-    old_text, new_text = (["".join(t for _, t in line) for line in side] for side in (old, new))
     rows: list[DiffRow] = []
     left = _WORD_STEPS
-    for kind, i1, i2, j1, j2 in _changes(old_text, new_text):
+    for kind, i1, i2, j1, j2 in _changes(old, new):
         paired = min(i2 - i1, j2 - j1)
         for i, j in zip(range(i1, i1 + paired), range(j1, j1 + paired), strict=True):
             removed: Ranges = ()
             added: Ranges = ()
-            steps = 0
             if kind != "equal":
-                removed, added, steps = _word_changes(old_text[i], new_text[j], left)
-            left -= steps
-            sides = Side(i + 1, _painted(old[i], removed)), Side(j + 1, _painted(new[j], added))
+                removed, added, steps = _word_changes(old[i], new[j], left)
+                left -= steps
+            sides = Side(i + 1, _marked(old[i], removed)), Side(j + 1, _marked(new[j], added))
             rows.append(DiffRow("same" if kind == "equal" else "changed", *sides))
         for i in range(i1 + paired, i2):
-            rows.append(DiffRow("removed", before=Side(i + 1, _painted(old[i], ()))))
+            rows.append(DiffRow("removed", before=Side(i + 1, escape(old[i]))))
         for j in range(j1 + paired, j2):
-            rows.append(DiffRow("added", after=Side(j + 1, _painted(new[j], ()))))
+            rows.append(DiffRow("added", after=Side(j + 1, escape(new[j]))))
     return tuple(_folded(rows))
 
 
+def _marked(line: str, ranges: Ranges) -> Markup:
+    """Return a line with some ranges of it marked."""
+    html, at = Markup(), 0
+    for start, stop in ranges:
+        html += escape(line[at:start]) + Markup("<mark>%s</mark>") % line[start:stop]
+        at = stop
+    return html + escape(line[at:])
+
+
 def _changes(old: Sequence[str], new: Sequence[str]) -> list[tuple[str, int, int, int, int]]:
-    """difflib's opcodes; one replacement of all by all where finding them would take too long."""
+    """Return difflib's opcodes; one replacement of all by all where they would take too long."""
     if not alignable(old, new):
         return [("replace", 0, len(old), 0, len(new))]
     return [*difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()]
@@ -219,7 +243,7 @@ def _folded(rows: Sequence[DiffRow]) -> Iterator[DiffRow]:
 
 
 def _word_changes(before: str, after: str, most: int) -> tuple[Ranges, Ranges, int]:
-    """Where two versions of a line differ, and in how many steps that was found.
+    """Return where two versions of a line differ, and the steps that finding it has taken.
 
     Nothing where they have little in common, or it would take more than ``most``.
     """
@@ -245,66 +269,3 @@ def _words(text: str) -> list[tuple[int, str]]:
 def _extent(words: Sequence[tuple[int, str]], first: int, stop: int) -> tuple[int, int]:
     start, word = words[stop - 1]
     return words[first][0], start + len(word)
-
-
-@lru_cache(maxsize=256)
-def _token_lines(source: str) -> tuple[Tokens, ...]:
-    lines: list[list[tuple[str, str]]] = [[]]
-    text = source.expandtabs(4).rstrip()
-    for kind, value in _tokens(text) or [("", text)]:
-        for i, part in enumerate(re.split(r"\r\n|\r|\n", value)):
-            if i:
-                lines.append([])
-            if part:
-                lines[-1].append((kind, part))
-    return tuple(map(tuple, lines))
-
-
-@decorating(list[tuple[str, str]])
-def _tokens(source: str) -> list[tuple[str, str]]:
-    """What Pygments makes of a source; nothing where that cannot be, or takes long."""
-    if len(source) > _COLOURED or has_gap(source):
-        return []
-    from pygments.lexers.python import PythonLexer  # type: ignore[import-untyped]
-
-    lexer = PythonLexer(stripnl=False, ensurenl=False)
-    return [(_css_class(kind), value) for kind, value in lexer.get_tokens(source)]
-
-
-def _css_class(kind: Any) -> str:  # noqa: ANN401 - Pygments' token types are made at run time
-    return next((css for parent, css in _classes() if kind in parent), "")
-
-
-@lru_cache(maxsize=1)
-def _classes() -> tuple[tuple[Any, str], ...]:
-    from pygments import token  # type: ignore[import-untyped]
-
-    return (
-        (token.Comment, "c"),
-        (token.String, "s"),
-        (token.Number, "n"),
-        (token.Keyword, "k"),
-        (token.Operator.Word, "k"),
-        (token.Name.Function, "f"),
-        (token.Name.Class, "f"),
-        (token.Name.Decorator, "f"),
-    )
-
-
-def _painted(tokens: Tokens, marks: Ranges) -> Markup:
-    """One line: a span for each coloured token, a ``mark`` for each marked range."""
-    html: list[str] = []
-    position = 0
-    edges = [edge for extent in marks for edge in extent]  # in order: every second one ends a mark
-    at = 0
-    for css, text in tokens:
-        end = position + len(text)
-        while position < end:
-            while at < len(edges) and edges[at] <= position:
-                at += 1
-            stop = min(end, edges[at]) if at < len(edges) else end
-            inner = escape(text[position - end : len(text) + stop - end])
-            shown = f'<span class="{css}">{inner}</span>' if css else str(inner)
-            html.append(f"<mark>{shown}</mark>" if at % 2 else shown)
-            position = stop
-    return Markup("".join(html))  # noqa: S704 - all text in it is escaped

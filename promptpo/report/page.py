@@ -277,11 +277,8 @@ def _asset(name: str) -> str:
 def _environment() -> jinja2.Environment:
     import jinja2
 
-    from promptpo.report.compiled import CompiledTemplates
-
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(_asset),
-        bytecode_cache=CompiledTemplates(),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,

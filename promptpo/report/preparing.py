@@ -19,11 +19,8 @@ if TYPE_CHECKING:
 #: Values that are shown of one policy, and of all of a run; of each policy a few all the same.
 _MOST, _ALL, _FEW = 40, 1000, 4
 
-#: An array with so many numbers is shown whole, and of a longer one the first few.
-_WHOLE, _FIRST = 16, 6
-
-#: Characters of a string that are shown.
-_CHARACTERS = 200
+#: An array with so many numbers is shown whole; characters of a string that are shown.
+_WHOLE, _CHARACTERS = 16, 200
 
 
 @dataclass(frozen=True)
@@ -193,27 +190,19 @@ def _value(value: Any) -> tuple[str, str, str]:  # noqa: ANN401 - a value of the
 
 
 def _array(value: NDArray[Any]) -> tuple[str, str, str]:
+    """Return an array's shape, its numbers or the first and last of them, and their range."""
     import numpy as np
 
     kind = "array " + " \N{MULTIPLICATION SIGN} ".join(map(str, value.shape))
-    flat = value.reshape(-1)
-    if not value.size:
-        return kind, "", "empty"
+    shown = np.array2string(value, precision=4, threshold=_WHOLE, edgeitems=3, separator=", ")
     if value.size <= _WHOLE:
-        rows = value.reshape(-1, value.shape[-1]) if value.ndim else [flat]
-        return kind, "\n".join(", ".join(_numbers(row)) for row in rows), ""
-    shown = ", ".join([*_numbers(flat[:_FIRST]), "..."])
+        return kind, shown, "" if value.size else "empty"
     if value.dtype == bool:
         return kind, shown, f"{np.count_nonzero(value):,} of {value.size:,} true"
-    finite = flat[np.isfinite(flat)]
+    finite = value[np.isfinite(value)]
     if not finite.size:
         return kind, shown, "none finite"
     low, high, mean = (f"{float(v):.4g}" for v in (finite.min(), finite.max(), finite.mean()))
     missing = value.size - finite.size
     rest = f"; {missing:,} not finite" if missing else ""
     return kind, shown, f"{low} to {high}, mean {mean}{rest}"
-
-
-def _numbers(row: NDArray[Any]) -> Iterator[str]:
-    for number in row.tolist():
-        yield f"{number:.4g}" if isinstance(number, float) else str(number)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 from promptpo.common import text
 from promptpo.common.blocks import Block, Cell, Details, Items, Prose, Section, Table, num
-from promptpo.report.chart import bar, marker
 from promptpo.report.code import compared
 from promptpo.report.figures import tuning_figures
 from promptpo.store.run import Run
@@ -110,49 +108,29 @@ def _details(run: Run, name: str, account: TuningAccount, *, alone: bool) -> Det
 
 
 def constants_table(account: TuningAccount) -> Table:
-    """Return the constants of a policy, what matters most first, with markers of their ranges."""
-    most = max((c.matters or 0.0 for c in account.constants), default=0.0)
-    order = sorted(account.constants, key=lambda c: (-(c.matters or 0.0), c.line))
+    """Return the constants of a policy, what matters most first, with their ranges."""
     caption = "In the order of the source: vectors were too few to tell what matters"
     if any(c.matters is not None for c in account.constants):
         caption = "What matters most comes first: the share of what told vectors of values apart"
-    columns = ("Constant", "Line", "Before", "After", "Matters", "From", "Range", "To", "At")
-    rows = tuple(_constant_row(c, most or 1.0) for c in order)
-    return Table(caption, columns, rows).trimmed()
+    order = sorted(account.constants, key=lambda c: (-(c.matters or 0.0), c.line))
+    columns = ("Constant", "Line", "Before", "After", "Matters", "Range", "At")
+    return Table(caption, columns, tuple(map(_constant_row, order))).trimmed()
 
 
-def _constant_row(c: ConstantFound, most: float) -> tuple[Cell, ...]:
-    words = f"{_short(c.low)} to {_short(c.high)}{', by its logarithm' if c.log else ''}"
-    words += f": {_short(c.before)} before, {_short(c.after)} after"
-    share = Cell()
-    if c.matters is not None:
-        percent = f"{c.matters:.1%}"
-        share = num(c.matters, percent, graphic=bar(c.matters / most, percent))
-    ends = {"low": "at its lower end", "high": "at its upper end"}
+def _constant_row(c: ConstantFound) -> tuple[Cell, ...]:
+    low, high, before, after = (
+        text.number(float(f"{value:.4g}")) for value in (c.low, c.high, c.before, c.after)
+    )
+    ends = {"low": "its lower end", "high": "its upper end"}
     return (
         Cell(c.name, strong=c.before != c.after, kind="code"),
         num(c.line),
-        num(c.before, _short(c.before)),
-        num(c.after, _short(c.after)),
-        share,
-        num(c.low, _short(c.low)),
-        Cell(graphic=marker(_place(c, c.before), _place(c, c.after), words, end=bool(c.at))),
-        num(c.high, _short(c.high)),
+        num(c.before, before),
+        num(c.after, after),
+        num(c.matters, f"{c.matters or 0.0:.1%}"),
+        Cell(f"{low} to {high}{', logarithmic' if c.log else ''}", c.low),
         Cell(ends.get(c.at, ""), kind="end" if c.at else ""),
     )
-
-
-def _short(value: float) -> str:
-    return text.number(float(f"{value:.4g}"))
-
-
-def _place(c: ConstantFound, value: float) -> float:
-    """Return where a value lies in its range, from 0 to 1."""
-    if c.low == c.high:
-        return 0.5
-    if c.log and c.low > 0:
-        return math.log(max(value, c.low) / c.low) / math.log(c.high / c.low)
-    return (value - c.low) / (c.high - c.low)
 
 
 def _under_way(run: Run) -> Iterator[str]:

@@ -238,8 +238,9 @@ def cost_words(run: Run) -> str:
     """Return ``12 calls, 34,120 (20,000 cached) + 8,200 tokens, $0.12``."""
     usage = run.usage
     if run.replayed or run.synthesized:
+        noun = "reply" if usage.calls == 1 else "replies"
         by = "replayed" if run.replayed else "by the synthesizer"
-        return f"{usage.calls:,} replies {by}, no tokens, {text.money(0.0)}"
+        return f"{usage.calls:,} {noun} {by}, no tokens, {text.money(0.0)}"
     tokens = "tokens unknown"
     if usage.has_tokens:
         cached = f" ({usage.cached_tokens:,} cached)" if usage.cached_tokens else ""

@@ -1,12 +1,10 @@
 """The exported folder runs without promptpo, and says what it is."""
 
-import ast
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
-from exported_runs import REFUSED, exit_code, finished_run, lines_of, measured_lines
+from exported_runs import REFUSED, ROOT, exit_code, finished_run, lines_of, measured_lines
 from own_cartpole import own_cartpole
 from scripted import GOOD, policy
 
@@ -28,61 +26,6 @@ def test_the_folder_plays_the_measured_episodes_without_promptpo(spec, tmp_path)
     to = tmp_path / "taken away"
     write_folder(load_run(result.folder), to)
     assert lines_of(to / "run.py", *REFUSED) == measured_lines(result)
-
-
-def test_a_task_that_lives_in_its_spec_is_opened_through_promptpo(tmp_path):
-    result = finished_run(tmp_path / "runs", "noise_world_board_1")
-    write_folder(load_run(result.folder), tmp_path / "to")
-    assert "needs promptpo" in (tmp_path / "to" / "README.md").read_text()
-    assert lines_of(tmp_path / "to" / "run.py") == measured_lines(result)
-
-
-def test_the_policy_is_the_run_s_own_file(cartpole, tmp_path):
-    write_folder(load_run(cartpole.folder), tmp_path)
-    assert (tmp_path / "policy.py").read_bytes() == (
-        cartpole.folder / "best" / "policy.py"
-    ).read_bytes()
-
-
-def test_the_readme_says_what_it_is_and_where_it_came_from(cartpole, tmp_path):
-    write_folder(load_run(cartpole.folder), tmp_path)
-    text = (tmp_path / "README.md").read_text()
-    assert "mean return 500 in every one of 3 episodes" in text
-    assert "optimum, return 500" in text
-    assert f"cartpole/{cartpole.folder.name}" in text
-    assert "scripted (a recording, replayed)" in text
-    assert "$" not in text
-
-
-def test_the_notice_tells_whose_terms_apply(cartpole, tmp_path):
-    write_folder(load_run(cartpole.folder), tmp_path)
-    text = (tmp_path / "NOTICE.md").read_text()
-    root = Path(__file__).parents[2]
-    assert (root / "LICENSE").read_text() in text
-    assert "Written by: scripted" in text
-
-
-def test_files_with_other_content_are_kept(cartpole, tmp_path):
-    run = load_run(cartpole.folder)
-    write_folder(run, tmp_path)
-    write_folder(run, tmp_path, force=True)
-    (tmp_path / "run.py").write_text("mine")
-    with pytest.raises(UsageError, match=r"run\.py: exists already; give --force"):
-        write_folder(run, tmp_path)
-    assert (tmp_path / "run.py").read_text() == "mine"
-    write_folder(run, tmp_path, force=True)
-    assert (tmp_path / "run.py").read_text() != "mine"
-
-
-def test_the_same_export_twice_is_no_trouble(cartpole, tmp_path):
-    run = load_run(cartpole.folder)
-    assert write_folder(run, tmp_path) == write_folder(run, tmp_path)
-
-
-def test_a_folder_that_cannot_be_written_is_named(cartpole, tmp_path):
-    (tmp_path / "file").touch()
-    with pytest.raises(UsageError, match="give --to a folder that can be written"):
-        write_folder(load_run(cartpole.folder), tmp_path / "file" / "to")
 
 
 def test_a_run_without_a_policy_cannot_be_exported(tmp_path):
@@ -112,30 +55,45 @@ def test_a_spec_that_has_changed_and_of_which_there_is_no_copy_is_refused(tmp_pa
         write_folder(load_run(result.folder), tmp_path / "to")
 
 
-def test_the_command_writes_into_the_run_by_default(cartpole, capsys):
+def test_the_files_say_what_they_are_and_where_they_come_from(cartpole, tmp_path):
+    files = write_folder(load_run(cartpole.folder), tmp_path)
+    assert {file.name for file in files} == {"policy.py", "run.py", "README.md", "NOTICE.md"}
+    policy, readme, notice = (
+        (tmp_path / name).read_text() for name in ("policy.py", "README.md", "NOTICE.md")
+    )
+    assert policy == (cartpole.folder / "best" / "policy.py").read_text()
+    assert "mean return 500 in every one of 3 episodes" in readme
+    assert "optimum, return 500" in readme
+    assert f"cartpole/{cartpole.folder.name}" in readme
+    assert "scripted (a recording, replayed)" in readme
+    assert "$" not in readme + notice
+    assert (ROOT / "LICENSE").read_text() in notice
+    assert "Written by: scripted" in notice
+
+
+def test_files_with_other_content_are_kept(cartpole, tmp_path):
+    run = load_run(cartpole.folder)
+    assert write_folder(run, tmp_path) == write_folder(run, tmp_path)
+    (tmp_path / "run.py").write_text("mine")
+    with pytest.raises(UsageError, match=r"run\.py: exists already; give --force"):
+        write_folder(run, tmp_path)
+    assert (tmp_path / "run.py").read_text() == "mine"
+    write_folder(run, tmp_path, force=True)
+    assert (tmp_path / "run.py").read_text() != "mine"
+    with pytest.raises(UsageError, match="give --to a folder that can be written"):
+        write_folder(run, tmp_path / "run.py" / "to")
+
+
+def test_the_command_writes_into_the_run_by_default_and_says_what_is_wrong(
+    cartpole, tmp_path, capsys
+):
     assert exit_code("export", cartpole.folder) == 0
     names = {Path(line).name for line in capsys.readouterr().out.splitlines()}
-    assert names == {"policy.py", "run.py", "README.md", "NOTICE.md"}
     assert names == {p.name for p in (cartpole.folder / "export").iterdir()}
-
-
-def test_an_author_without_a_dataset_is_told_before_anything_is_written(cartpole, tmp_path, capsys):
     to = tmp_path / "to"
     assert exit_code("export", cartpole.folder, "--to", to, "--author", "Ada") == 2
-    assert capsys.readouterr().err == (
-        "promptpo: error: --author: of a dataset or a recording; add --minari or --recording\n"
-    )
+    words = "--author: of a dataset or a recording; add --minari or --recording"
+    assert capsys.readouterr().err == f"promptpo: error: {words}\n"
     assert not to.exists()
-
-
-def test_a_run_that_is_none_is_one_line(tmp_path, capsys):
     assert exit_code("export", tmp_path) == RunError.exit_code
     assert "not a run (no events.jsonl)" in capsys.readouterr().err
-
-
-def test_the_policy_needs_numpy_alone(cartpole, tmp_path):
-    write_folder(load_run(cartpole.folder), tmp_path)
-    tree = ast.parse((tmp_path / "policy.py").read_text())
-    names = {a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names}
-    names |= {n.module.split(".")[0] for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)}
-    assert {n for n in names if n not in sys.stdlib_module_names} <= {"numpy"}

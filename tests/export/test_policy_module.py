@@ -13,7 +13,6 @@ from rollouts import rollout as played
 from promptpo.export.folder import bundle_files
 from promptpo.export.inline import NotInlinable, inline, without_annotations
 from promptpo.export.policy_module import (
-    MARKER,
     BestPolicy,
     policy_part,
     split_imports,
@@ -183,49 +182,41 @@ def test_the_header_says_where_it_comes_from_and_what_it_scored(tmp_path: Path) 
     assert "candidate r01_c02 of run 20260101-000000" in header
 
 
-def test_before_the_held_out_episodes_the_score_is_called_optimistic(tmp_path: Path) -> None:
-    searched = played((10.0, 30.0), lengths=(10, 30))
-    candidate = Candidate(Key(1, 1), CARTPOLE, searched)
-    module = BestPolicy(load_spec("cartpole"), candidate, None, "x").module
+def module_of(spec: str | Path, source: str, rollout: Rollout | None = None) -> str:
+    return BestPolicy(load_spec(spec), Candidate(Key(1, 1), source, rollout), None, "x").module
+
+
+def test_before_the_held_out_episodes_the_score_is_called_optimistic() -> None:
+    module = module_of("cartpole", CARTPOLE, played((10.0, 30.0), lengths=(10, 30)))
     assert "Search episodes (it was chosen by these: optimistic): mean return 20" in module
+
+
+def test_imports_are_taken_apart() -> None:
+    parts = split_imports("from __future__ import annotations; GAIN = 3\nimport math\n")
+    assert (parts.imports, parts.body) == (("import math",), "GAIN = 3")
+    parts = split_imports("from math import (\n    sin,\n    cos,\n)\n\nX = sin(1)  # kept\n")
+    assert (parts.imports, parts.body) == (("from math import sin, cos",), "X = sin(1)  # kept")
 
 
 def test_nothing_that_a_model_wrote_can_end_the_docstring() -> None:
     source = (
         "class Policy:\n    '''Push \"\"\" hard\\\\'''\n    def act(self, o):\n        return 0\n"
     )
-    candidate = Candidate(Key(1, 1), source, None)
-    module = BestPolicy(load_spec("cartpole"), candidate, None, "x").module
+    module = module_of("cartpole", source)
     names = [n.name for n in ast.parse(module).body if isinstance(n, ast.ClassDef)]
     assert names == ["Observation", "Policy"]
 
 
 @pytest.mark.parametrize("spec", POLICIES)
 def test_the_models_part_can_be_taken_out_again(spec: str) -> None:
-    module = BestPolicy(load_spec(spec), Candidate(Key(1, 1), POLICIES[spec]), None, "x").module
+    module = module_of(spec, POLICIES[spec])
     part = policy_part(module)
+    assert policy_part(POLICIES[spec]) == POLICIES[spec]  # which was not exported
     assert "class Observation" not in part
     assert "def observe" not in part
     ours, theirs = split_imports(part), split_imports(POLICIES[spec])
     assert ours.body == theirs.body
     assert set(theirs.imports) - {"import numpy as np"} <= set(ours.imports)
-
-
-def test_a_source_that_was_not_exported_is_taken_as_it_is() -> None:
-    assert MARKER not in CARTPOLE
-    assert policy_part(CARTPOLE) == CARTPOLE
-
-
-def test_imports_that_share_a_line_are_taken_apart() -> None:
-    parts = split_imports("from __future__ import annotations; GAIN = 3\nimport math\n")
-    assert parts.imports == ("import math",)
-    assert parts.body == "GAIN = 3"
-
-
-def test_imports_over_several_lines() -> None:
-    parts = split_imports("from math import (\n    sin,\n    cos,\n)\n\nX = sin(1)  # kept\n")
-    assert parts.imports == ("from math import sin, cos",)
-    assert parts.body == "X = sin(1)  # kept"
 
 
 def test_the_strategy_is_what_the_policy_says_of_itself() -> None:
@@ -251,7 +242,7 @@ class Policy:
 
 
 def test_the_module_names_the_whole_strategy_not_its_first_line() -> None:
-    module = BestPolicy(load_spec("cartpole"), Candidate(Key(1, 1), LONG), None, "run").module
+    module = module_of("cartpole", LONG)
     about = (ast.get_docstring(ast.parse(module)) or "").partition("No episode was played")[0]
     assert about.splitlines()[2:] == [
         "Strategy: Drive the tips to the goal at full speed and hold them there with a slow"
@@ -337,7 +328,7 @@ def own_spec(tmp_path: Path) -> Path:
 
 def test_helpers_constants_and_imports_come_along(own_spec: Path) -> None:
     source = "class Policy:\n    def act(self, o):\n        return int(o.y[1])\n"
-    module = BestPolicy(load_spec(own_spec), Candidate(Key(1, 1), source), None, "x").module
+    module = module_of(own_spec, source)
     space: dict[str, object] = {}
     exec(compile(module, "policy.py", "exec"), space)  # noqa: S102 - the module under test
     observation = space["Observation"](space["observe"]((4.0, 5.0), None))  # type: ignore[operator]
@@ -354,6 +345,5 @@ def test_what_cannot_be_copied_is_refused(own_spec: Path) -> None:
 
 def test_a_policy_that_nests_too_deeply_to_be_read_is_exported_as_it_was_played():
     source = f"class Policy:\n    def act(self, obs):\n        return {'1+' * 20_000}1\n"
-    candidate = Candidate(Key(1, 1), source)
-    module = BestPolicy(load_spec("cartpole"), candidate, None, "a run").module
+    module = module_of("cartpole", source)
     assert module.partition("\n")[2] == source

@@ -160,7 +160,7 @@ def test_a_model_that_cannot_work_is_refused_before_there_is_a_folder(tmp_path):
         "openai/gpt-5": "set OPENAI_API_KEY",
         "recorded": "this spec has no recording",
         f"recorded:{tmp_path / 'none'}": "give recorded:PATH",
-        f"recorded:{tmp_path}": "no field 'type'",
+        f"recorded:{tmp_path}": "missing required field `type`",
     }
     for model, words in models.items():
         with pytest.raises(ModelError, match=words):

@@ -4,6 +4,7 @@ import asyncio
 import importlib.resources
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -191,27 +192,24 @@ def broken_config(**settings):
     [
         ("", "no reply in it"),
         ("nonsense\n{}\n", ":1: not JSON"),
-        ('{"type": "reply"}\n', ":1: not an event of a recording: no field 'key'"),
         ("[1]\n", ":1: not a JSON object"),
+        ('{"type": "reply"}\n', "1: Object missing required field `key`"),
+        ('{"type": "recording", "format": 2}\n', "1: Object missing required field `config`"),
+        ("{}\n", "1: Object missing required field `type`"),
+        ('{"type": 7}\n', "1: Expected `str`, got `int` - at `$.type`"),
+        (broken_reply(key=[]), "2: Expected `object`, got `array` - at `$.key`"),
+        (broken_reply(text=None), "2: Expected `str`, got `null` - at `$.text`"),
+        (broken_reply(key=KEY | {"round": "1"}), "2: Expected `int`, got `str` - at `$.key.round`"),
         (
-            '{"type": "recording", "format": 2}\n',
-            ":1: not an event of a recording: no field 'config'",
+            broken_reply(key=KEY | {"candidate": -1}),
+            "`int` >= 0 - at `$.key.candidate`",
         ),
-        ("{}\n", ":1: not an event of a recording: no field 'type'"),
-        ('{"type": 7}\n', ":1: not an event of a recording: 'type' must be a text, not 7"),
-        (broken_reply(key=[]), ":2: not an event of a recording: 'key' must be an object, not []"),
-        (broken_reply(text=7), ":2: not an event of a recording: 'text' must be a text, not 7"),
-        (broken_reply(text=None), "'text' must be a text, not None"),
-        (broken_reply(key={"role": "policy"}), "no field 'round'"),
-        (broken_reply(key=KEY | {"round": "1"}), "'round' must be a whole number, not '1'"),
-        (broken_reply(key=KEY | {"round": True}), "'round' must be a whole number, not True"),
-        (broken_reply(key=KEY | {"candidate": -1}), "'key' counts below 0"),
-        (broken_header(config=[]), ":1: not an event of a recording: 'config' must be an object"),
-        (broken_config(rounds="3"), ":1: not an event of a recording: rounds must be a whole"),
-        (broken_config(rounds=10**30), "rounds must be at most 1,000"),
-        (broken_config(episodes=0), "episodes must be at least 1"),
-        (broken_config(options=[]), "'options' must be an object, not []"),
-        (broken_header(policy_seed=-1), "policy_seed must be at least 0"),
+        (broken_header(config=[]), "1: Expected `object`, got `array` - at `$.config`"),
+        (broken_config(rounds="3"), "1: rounds must be a whole"),
+        (broken_config(rounds=10**30), "1: rounds must be at most 1,000"),
+        (broken_config(episodes=0), "1: episodes must be at least 1"),
+        (broken_config(options=[]), "1: Expected `object | null`, got `array` - at `$.options`"),
+        (broken_header(policy_seed=-1), "1: policy_seed must be at least 0"),
         ("[" * 100_000 + "\n{}\n", ":1: not JSON (maximum recursion depth"),
         ('{"a": ' + "9" * 5000 + "}\n{}\n", ":1: not JSON (Exceeds the limit"),
     ],
@@ -219,6 +217,7 @@ def broken_config(**settings):
 def test_a_broken_recording_is_one_line_with_file_and_line(tmp_path, lines, complaint):
     path = tmp_path / "broken.jsonl"
     path.write_text(lines, encoding="utf-8")
+    complaint = re.sub("^([0-9]):", r":\1: not an event of a recording:", complaint)
     with pytest.raises(ModelError) as caught:
         load_recording(path)
     assert str(path) + (complaint if complaint[0] == ":" else "") in str(caught.value)

@@ -240,9 +240,8 @@ mount -o remount,size=9m {tmp_path}/disk
 $run --resume latest --out {tmp_path}/disk
 """
     (tmp_path / "disk").mkdir()
-    done = subprocess.run(
-        ["unshare", "-m", "sh", "-c", code], check=False, capture_output=True, text=True, timeout=120
-    )  # fmt: skip
+    command = ["unshare", "-m", "sh", "-c", code]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
     if done.returncode in (1, 99) and "ended with" not in done.stdout:
         pytest.skip("no file system can be mounted here")
     (line,) = (tmp_path / "errors").read_text().splitlines()

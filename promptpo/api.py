@@ -205,7 +205,7 @@ def compare(*evaluations: Evaluation) -> PolicyComparison: ...
 
 
 def compare(*compared: RunLike | Evaluation) -> Comparison | PolicyComparison:
-    """Runs side by side, as ``promptpo compare`` has them; or policies, as ``promptpo eval``.
+    """Compare runs, as ``promptpo compare`` does, or policies, as ``promptpo eval`` does.
 
     Each run is a folder or an object; one that is named twice counts once. Of runs there are
     held-out scores, tests and learning curves. Policies are what ``evaluate`` returned; they are
@@ -230,13 +230,13 @@ def compare(*compared: RunLike | Evaluation) -> Comparison | PolicyComparison:
 
 
 def folder_of(run: RunLike) -> Path:
-    """The folder of a run. Raises RunError where there is none."""
+    """Return the folder of a run. Raises RunError where there is none."""
     path = run.folder if isinstance(run, Run) else Path(run)
     return RunFolder.open(path).path
 
 
 def _ref_of(spec: SpecLike, env_timeout: float | None) -> str:
-    """What ``load_spec`` finds a spec by."""
+    """Return the reference by which ``load_spec`` finds a spec."""
     if not isinstance(spec, EnvSpec):
         return fspath(spec)
     limit = RunConfig.env_timeout if env_timeout is None else env_timeout
@@ -244,7 +244,7 @@ def _ref_of(spec: SpecLike, env_timeout: float | None) -> str:
 
 
 def _player_of(policy: PolicyLike) -> Player:
-    """The policy that an argument means. Raises UsageError and RunError where there is none."""
+    """Return the policy that an argument means. Raises UsageError and RunError."""
     from promptpo import evaluation
 
     if isinstance(policy, Run):

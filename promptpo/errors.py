@@ -135,7 +135,7 @@ _REMEDIES: Sequence[tuple[tuple[int, ...], str]] = (
 
 
 def file_error(e: OSError, path: Path | None = None) -> FileError:
-    """An error of the operating system as one line: the file, what is wrong, what to do."""
+    """Return an error of the operating system as one line: file, problem, remedy."""
     name = str(path) if path else e.filename if isinstance(e.filename, str | bytes) else ""
     if not name and _has_no_folder():
         return FileError("the current folder has been deleted; change to another one")
@@ -150,7 +150,7 @@ _EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOSPC, errno.EDQUOT, errno.ENOM
 
 
 def known_error(e: BaseException) -> PromptPOError | None:
-    """What an exception is in promptpo's terms: its own, the system's; None for a mistake."""
+    """Return the PromptPOError that an exception is or stands for; None for a program's mistake."""
     if isinstance(e, PromptPOError):
         return e
     if isinstance(e, OSError):

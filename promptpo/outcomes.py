@@ -1,4 +1,4 @@
-"""What came of playing: scores, episodes, trajectories, and rollouts of several episodes."""
+"""Results of playing: scores, episodes, trajectories, and rollouts of several episodes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _ordered(value: float) -> float:
 @total_ordering
 @dataclass(frozen=True, eq=False)
 class Score:
-    """How good a candidate is: success rate where the task defines success, ties by mean return.
+    """A score: the success rate where the task defines success, ties by mean return.
 
     A failed candidate (``failed``) is worse than every one that ran.
     """
@@ -63,7 +63,7 @@ class Score:
 
 
 class Episode(msgspec.Struct, frozen=True, rename={"return_": "return"}):
-    """How one episode ended: its return, its length in steps, its success (None: undefined).
+    """The end of one episode: its return, its length in steps, its success (None: undefined).
 
     ``error`` says what ended it before its time; its return and length count up to there.
     """
@@ -77,7 +77,7 @@ class Episode(msgspec.Struct, frozen=True, rename={"return_": "return"}):
 
 @dataclass(frozen=True)
 class LifePoint:
-    """How the episodes in one place of a life went (from 1), over so many lives.
+    """The episodes in one place of a life (from 1), over so many lives.
 
     ``interval`` is the 95% one of the mean return, None for fewer than two lives.
     """
@@ -110,7 +110,7 @@ class Trajectory:
 
 @dataclass(frozen=True)
 class Preparation:
-    """What came of a policy's ``prepare``, which ran once on what the search had recorded.
+    """The result of a policy's ``prepare``, which ran once on what the search had recorded.
 
     Attributes:
         digest: names program and data by their content.
@@ -143,7 +143,7 @@ def _life_point(number: int, episodes: Sequence[Episode]) -> LifePoint:
 
 @dataclass(frozen=True, repr=False)
 class Rollout:
-    """What a policy did over some episodes of one stream.
+    """Some episodes of a policy, of one stream.
 
     ``seeds`` are those that were asked for, ``episodes`` those that ended, in the seeds' order.
     ``error`` is the text for the model if the policy failed; then some episodes may be missing,

@@ -1,4 +1,4 @@
-"""Which of several policies is best, on common episodes: more are played until they can tell.
+"""Comparing policies on common episodes: more are played until the best is clear.
 
 Two policies that have met the same seeds are compared pair by pair, which takes the luck of the
 episodes out of it. Source: O. Maron and A. W. Moore, "The racing algorithm: model selection for
@@ -79,7 +79,7 @@ class Paired:
 
 
 def paired(a: Rollout, b: Rollout) -> Paired | None:
-    """``a`` less ``b`` on the seeds that both have; None where these are fewer than two.
+    """Return ``a`` less ``b`` on the seeds that both have; None for fewer than two.
 
     Where a policy object lives through several episodes, its lives are the pairs.
     """
@@ -96,7 +96,7 @@ def paired(a: Rollout, b: Rollout) -> Paired | None:
 
 
 def met_before(candidate: Candidate, others: Iterable[Candidate]) -> Candidate | None:
-    """The best policy of earlier rounds that has played a candidate's episodes too, if one has."""
+    """Return the best policy of earlier rounds that has played a candidate's episodes, if any."""
     run = candidate.rollout
     if run is None or candidate.error is not None:
         return None
@@ -113,7 +113,7 @@ def met_before(candidate: Candidate, others: Iterable[Candidate]) -> Candidate |
 
 
 def undecided(runs: Mapping[T, Rollout], *, by_success: bool = False) -> list[T]:
-    """The best of these on their common episodes, and those that it does not beat beyond noise.
+    """Return the best of these on their common episodes, and those not beaten beyond noise.
 
     What does exactly as the best does is left out, and so is what succeeds whenever it does, and
     always: no more episodes are spent on which of them is the quicker. Only where a choice goes by
@@ -124,21 +124,20 @@ def undecided(runs: Mapping[T, Rollout], *, by_success: bool = False) -> list[T]
     if not standing:
         return []
     best = max(standing, key=lambda key: standing[key].score)
-    found = [best]
-    for key, run in standing.items():
-        if key == best:
-            continue
-        told = paired(standing[best], run)
-        if by_success and told is not None and told.successes is not None:
-            beaten = told.successes.sign > 0
-        else:
-            beaten = told is not None and (told.sign > 0 or told.same or told.solved)
-        found += [] if beaten else [key]
-    return found
+
+    def beaten(run: Rollout) -> bool:
+        difference = paired(standing[best], run)
+        if difference is None:
+            return False
+        if by_success and difference.successes is not None:
+            return difference.successes.sign > 0
+        return difference.sign > 0 or difference.same or difference.solved
+
+    return [best, *(key for key, run in standing.items() if key != best and not beaten(run))]
 
 
 def standard_error(values: Sequence[float]) -> float:
-    """The standard error of a mean; NaN for fewer than two values."""
+    """Return the standard error of a mean; NaN for fewer than two values."""
     import numpy as np
 
     if len(values) < 2:
@@ -155,7 +154,7 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def error_interval(mean: float, error: float, count: int) -> Interval:
-    """The 95% interval of a mean of so many values, 2 or more, by its standard error."""
+    """Return the 95% interval of a mean of so many values, 2 or more, by its standard error."""
     half = error * _quantile(count - 1, LEVEL)
     return Interval(mean - half, mean + half, LEVEL)
 

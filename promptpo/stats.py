@@ -31,7 +31,7 @@ class Interval:
 def mean_interval(
     values: Sequence[float], level: float = 0.95, resamples: int = 10_000, seed: int = 0
 ) -> Interval | None:
-    """Percentile-bootstrap interval of the mean of ``values``; the same seed, the same interval.
+    """Return the percentile-bootstrap interval of the mean; the same for the same seed.
 
     None where the sample cannot tell: fewer than two values, or a value that is not finite. A
     sample whose values are all equal gives an interval of width zero: the bootstrap sees no
@@ -55,7 +55,7 @@ def mean_interval(
 
 
 def success_interval(successes: int, trials: int, level: float = 0.95) -> Interval | None:
-    """Wilson's score interval of a success rate, without continuity correction.
+    """Return Wilson's score interval of a success rate, without continuity correction.
 
     With rate p of n trials and z the normal quantile of the level, the interval is
     ``(p + z^2/2n +- z sqrt(p(1-p)/n + z^2/4n^2)) / (1 + z^2/n)``. None for no trials.
@@ -77,7 +77,7 @@ def success_interval(successes: int, trials: int, level: float = 0.95) -> Interv
 
 
 def hull(intervals: Sequence[Interval]) -> Interval | None:
-    """The smallest interval that holds all of these; None of none."""
+    """Return the smallest interval that holds all of these; None for none."""
     if not intervals:
         return None
     return Interval(min(i.low for i in intervals), max(i.high for i in intervals))

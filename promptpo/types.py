@@ -62,7 +62,7 @@ class Key:
 
     @classmethod
     def named(cls, name: str) -> Key:
-        """The inverse of ``name``."""
+        """Return the key of a name."""
         numbers = [int(digits) for digits in re.findall("[0-9]+", name)]
         return cls(numbers[0], numbers[1] if len(numbers) > 1 else 0)
 
@@ -89,7 +89,7 @@ class Note:
 
 @dataclass(frozen=True, repr=False)
 class Candidate:
-    """One policy: where it stands in the run, its source, how it did, and what became of it.
+    """One policy: its place in the run, its source, its episodes, its error.
 
     ``key`` has the attempt that it is; ``parents`` are the names of the candidates that it was
     made from. ``error``: why it cannot be used.
@@ -118,7 +118,7 @@ class Candidate:
 
     @property
     def identity(self) -> str | tuple[str, str] | None:
-        """What decides how it acts: its source and, where it has prepared, the digest of that."""
+        """All that decides how it acts: its source and the digest of what it has prepared."""
         return identity(self.source, self.prepared)
 
     @property
@@ -144,23 +144,23 @@ class Candidate:
 
 
 def identity(source: str | None, prepared: str | None) -> str | tuple[str, str] | None:
-    """A policy as digests and lookups have it: two with the same one act the same."""
+    """Return a policy's name for digests and lookups: two with the same one act the same."""
     return (source, prepared) if source is not None and prepared else source
 
 
 def by_score(candidate: Candidate) -> tuple[Score, int, int]:
-    """What candidates are ordered by: the search score; of equal ones the earliest is the best."""
+    """Return the order of candidates: the search score; of equal ones the earliest is the best."""
     return candidate.score, -candidate.key.round, -candidate.key.candidate
 
 
 def best_of(candidates: Iterable[Candidate]) -> Candidate:
-    """The candidate with the best search score; the earliest where several are equal."""
+    """Return the candidate with the best search score; the earliest where several are equal."""
     return max(candidates, key=by_score)
 
 
 @dataclass(frozen=True, repr=False)
 class Round:
-    """One round of candidates, its winner, and what was noted about it."""
+    """One round of candidates, its winner, and notes on it."""
 
     number: int
     candidates: tuple[Candidate, ...]
@@ -191,18 +191,18 @@ class MethodTable:
 
 
 def best_round(rounds: Sequence[Round]) -> Round:
-    """The round whose winner has the best search score; the earlier one where two are equal."""
+    """Return the round whose winner has the best search score; the earlier one of two equals."""
     return max(rounds, key=lambda r: (r.winner.score, -r.number))
 
 
 def with_candidate(rounds: Sequence[Round], candidate: Candidate) -> list[Round]:
-    """The rounds with what has become of a candidate in its place."""
-    found = []
-    for round_ in rounds:
+    """Return the rounds with a candidate's latest state in its place."""
+
+    def updated(round_: Round) -> Round:
         if round_.number != candidate.key.round:
-            found.append(round_)
-            continue
+            return round_
         same = {c.name: c for c in round_.candidates} | {candidate.name: candidate}
         winner = candidate if round_.winner.name == candidate.name else round_.winner
-        found.append(replace(round_, candidates=tuple(same.values()), winner=winner))
-    return found
+        return replace(round_, candidates=tuple(same.values()), winner=winner)
+
+    return [updated(round_) for round_ in rounds]

@@ -56,8 +56,8 @@ class Replies(dict):
         self[key] = Reply(text, "scripted", **details)
         return self
 
-    def write(self, path):
-        header = {"type": "recording", "format": FORMAT, "config": {}}
+    def write(self, path, **config):
+        header = {"type": "recording", "format": FORMAT, "config": config}
         lines = [header] + [
             {"type": "reply", **reply_event(Request(key, ()), reply), "prompt_sha256": ""}
             for key, reply in self.items()

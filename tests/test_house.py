@@ -18,9 +18,9 @@ HOUSE = ("promptpo", "sandbox", "env_specs", "benchmarks", "examples")
 FLOORS = (
     {"__main__"},
     {"cli"},
-    {"api"},
+    {"api", "video"},
     {"evaluation", "matrix"},
-    {"checks", "comparison", "trackers", "video", "view"},
+    {"checks", "comparison", "trackers", "view"},
     {"report"},
     {"run"},
     {"export", "methods", "ui"},

@@ -146,10 +146,12 @@ def test_a_file_gives_settings_and_tables_of_methods(tmp_path: Path) -> None:
     assert build({"episodes": 9}, toml(tmp_path, 'episodes = "auto"\n')).episodes == "auto"
     layer = toml(tmp_path, "[random-search]\nscale = 2\n[best-of-n]\nfinalists = 3\n")
     assert build(layer).options == Options()
-    assert build(layer, {"method": "best-of-n"}).options == BestOfNOptions(3)
-    assert build(layer, {"method": "best-of-n", "finalists": 9}).options == BestOfNOptions(9)
+    assert build(layer, {"method": "best-of-n"}).options == BestOfNOptions(finalists=3)
+    assert build(layer, {"method": "best-of-n", "finalists": 9}).options == BestOfNOptions(
+        finalists=9
+    )
     above = toml(tmp_path, 'method = "best-of-n"\nfinalists = 2\n')
-    assert build(above).options == BestOfNOptions(2)
+    assert build(above).options == BestOfNOptions(finalists=2)
 
 
 @pytest.mark.parametrize(

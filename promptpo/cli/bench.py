@@ -31,7 +31,7 @@ _HEADER = ("spec", "method", "seed", "held-out", "search steps", "others", "call
 
 
 def parser() -> Parser:
-    """The suite, and what of it is to be run."""
+    """Return the parser of ``bench``."""
     p = Parser(
         "bench",
         epilog="The same command goes on where it was interrupted. docs/benchmark.md says what a"

@@ -10,20 +10,20 @@ from pathlib import Path
 from promptpo.config import RunConfig
 from promptpo.errors import RunError, SpecError
 
-#: What a command says of an argument that names a run.
+#: Help of an argument that names a run.
 NAMES = "a run's folder, 'latest', or a spec's name for its latest run"
 
-#: The same of a command that takes several; those of a sweep may be named at once.
+#: Help of an argument that names several runs.
 SEVERAL = f"{NAMES}; a sweep's folder for all of its runs"
 
 
 def all_runs(out: Path) -> list[Path]:
-    """The run folders under ``out``, oldest first."""
+    """Return the run folders under ``out``, oldest first."""
     return [folder for folder in all_folders(out) if (folder / "events.jsonl").is_file()]
 
 
 def all_folders(out: Path) -> list[Path]:
-    """The same, and folders that were meant to be a run's but have lost their log."""
+    """Return the run folders, and those of runs that have lost their log."""
     from promptpo.matrix.plan import DEPTHS
 
     files = [f for d in DEPTHS for n in ("events.jsonl", "run.json") for f in out.glob(f"{d}/{n}")]
@@ -31,18 +31,18 @@ def all_folders(out: Path) -> list[Path]:
 
 
 def find(name: str, out: Path, spec: str | None = None) -> Path:
-    """The folder of a run: a path, a path under ``out``, or ``latest`` (of the spec, if named).
+    """Return the folder of a run: a path, a path under ``out``, or ``latest`` (of the spec).
 
     A folder of runs, as ``out`` has one for each spec, stands for the latest of them. Raises
     RunError where there is no such run.
     """
     if name == "latest":
         of_spec = folder_name(spec, out) if spec else None
-        found = [f for f in all_runs(out) if of_spec in (None, f.parent.name)]
-        if not found:
+        folders = [f for f in all_runs(out) if of_spec in (None, f.parent.name)]
+        if not folders:
             of = f" of {of_spec}" if spec else ""
             raise RunError(f"{out}: no run{of} here yet; give --out, or the run's folder")
-        return found[-1]
+        return folders[-1]
     from promptpo.store.folder import no_run
 
     places = (Path(name), out / name)
@@ -56,26 +56,26 @@ def find(name: str, out: Path, spec: str | None = None) -> Path:
 
 
 def find_all(names: Iterable[str], out: Path) -> list[Path]:
-    """The folders of several runs; a sweep stands for all of its runs that have begun.
+    """Return the folders of several runs; a sweep stands for all of its runs that have begun.
 
     Raises RunError where there is no such run, or no run in a sweep.
     """
     from promptpo.matrix.plan import PlanFolder
 
-    found: list[Path] = []
+    folders: list[Path] = []
     for name in names:
         sweep = PlanFolder.find(name, out)
         if sweep is None:
-            found.append(find(name, out))
+            folders.append(find(name, out))
         elif inside := sweep.runs():
-            found += inside
+            folders += inside
         else:
             raise RunError(f"{sweep.path}: none of its runs has begun; resume it")
-    return found
+    return folders
 
 
 def _hint(name: str, out: Path) -> str:
-    """Which runs under ``out`` were perhaps meant, or the command that lists them."""
+    """Return the runs under ``out`` with close names, or the command that lists them."""
     spelled: dict[str, Path] = {}  # all that a run may be called by, in part or in whole
     for run in all_runs(out):
         spec = run.parent
@@ -90,7 +90,7 @@ def _hint(name: str, out: Path) -> str:
 
 
 def folder_name(spec: str, out: Path) -> str:
-    """The folder in which runs of a spec lie: the spec's name. Raises SpecError."""
+    """Return the name of the folder of a spec's runs: the spec's. Raises SpecError."""
     from promptpo.spec import load_spec
 
     try:
@@ -102,7 +102,7 @@ def folder_name(spec: str, out: Path) -> str:
 
 
 def _age(folder: Path) -> tuple[str, int]:
-    """Folders are named after their start; ``-2`` marks the second one of the same second."""
+    """Return the order of a folder, named after its start; ``-2``: second of the same second."""
     stamp, _, number = folder.name.partition("-")
     time, _, again = number.partition("-")
     return f"{stamp}-{time}", int(again) if again.isdecimal() else 1

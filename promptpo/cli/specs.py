@@ -114,8 +114,8 @@ def _own_source(name: str, file: Path) -> str:
     from promptpo.spec.drafts import own_source
 
     module = file.stem
-    found = importlib.util.find_spec(module) if module.isidentifier() else None
-    installed = found and found.origin and "site-packages" in Path(found.origin).parts
+    there = importlib.util.find_spec(module) if module.isidentifier() else None
+    installed = there and there.origin and "site-packages" in Path(there.origin).parts
     if installed or module in sys.stdlib_module_names:
         raise UsageError(
             f"{file}: there is a Python module {module!r}, which the file would hide; give"

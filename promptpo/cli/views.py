@@ -134,8 +134,9 @@ def run_rows(out: Path) -> list[tuple[str, ...]]:
 
     Those of a twin follow those of its original.
     """
-    found = [(folder, _summary(folder)) for folder in reversed(runs.all_folders(out))]
-    ordered = side_by_side(found, lambda item: (item[0].parent.name, item[1].twin_of))
+    folders = reversed(runs.all_folders(out))
+    summaries = [(folder, _summary(folder)) for folder in folders]
+    ordered = side_by_side(summaries, lambda item: (item[0].parent.name, item[1].twin_of))
     return [_row(*item) for item in ordered]
 
 
@@ -163,13 +164,13 @@ def _sweep_rows(out: Path, rows: list[tuple[str, ...]]) -> list[tuple[str, ...]]
     from promptpo.matrix.overview import counts
     from promptpo.matrix.plan import PlanFolder
 
-    found: list[tuple[str, ...]] = []
+    sweeps: list[tuple[str, ...]] = []
     for sweep in reversed(PlanFolder.all_in(out)):
         name = text.near_path(sweep.path)
         states = [status for run, status, *_ in rows if Path(name) in Path(run).parents]
         states += ["waiting"] * (len(sweep.read().runs) - len(states))
-        found.append((name, counts(states)))
-    return found
+        sweeps.append((name, counts(states)))
+    return sweeps
 
 
 def compare_parser() -> Parser:

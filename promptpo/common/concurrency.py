@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 async def all_of(jobs: Iterable[Awaitable[T]]) -> list[T]:
-    """All results, in order; the first error only once every job has ended.
+    """Return all results, in order, or raise the first error once every job has ended.
 
     Unlike a TaskGroup, one failure takes nothing down: a model's reply that is still under way
     was paid for, and is to be recorded.

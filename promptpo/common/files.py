@@ -27,66 +27,57 @@ class NotText(ValueError):
 
 
 def read_text(path: Path, most: int = MOST_BYTES) -> str:
-    """The text of a file, its line ends as newlines. Raises OSError or NotText."""
+    """Return the text of a file, its line ends as newlines. Raises OSError or NotText."""
+    return decoded(_read(path, most), path)
+
+
+def _read(path: Path, most: int) -> bytes:
     with path.open("rb") as file:
         data = file.read(most + 1)
     if len(data) > most:
         raise NotText(f"{path}: larger than {most >> 20} MiB; is this the right file?")
-    return decoded(data, path)
+    return data
 
 
 def read_source(path: Path) -> str:
-    """The text of a Python file, as Python reads it: a line that names its coding counts.
+    """Return the text of a Python file, in the coding that the file names.
 
     Raises OSError or NotText.
     """
-    with path.open("rb") as file:
-        data = file.read(MOST_BYTES + 1)
-    if len(data) > MOST_BYTES:
-        raise NotText(f"{path}: larger than {MOST_BYTES >> 20} MiB; is this the right file?")
+    data = _read(path, MOST_BYTES)
     if data.startswith(tuple(_MARKS)):
         return decoded(data, path)
     if b"\0" in data:
         line = data.count(b"\n", 0, data.index(b"\0")) + 1
         raise NotText(f"{path}:{line}: a NUL byte; is this a text file, saved as UTF-8?")
     try:
-        coding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        return decoded(data, path, tokenize.detect_encoding(io.BytesIO(data).readline)[0])
     except SyntaxError as e:
         if "utf-8" in str(e):
             return decoded(data, path)
         line = 1 + (b"coding" not in data.partition(b"\n")[0])
         raise NotText(f"{path}:{line}: {e.msg}; save it as UTF-8 and remove the line") from None
-    if coding in ("utf-8", "utf-8-sig"):
-        return decoded(data, path)
-    try:
-        return _newlines(data.decode(coding))
-    except UnicodeDecodeError as e:
-        line = data.count(b"\n", 0, e.start) + 1
-        problem = f"the byte 0x{data[e.start]:02x} is not {coding}, which the file says it is"
-        raise NotText(f"{path}:{line}: {problem}; save it as UTF-8") from None
 
 
 def other_encoding(data: bytes) -> str:
-    """The encoding that a byte-order mark tells, where it is not UTF-8; else empty."""
+    """Return the encoding of a byte-order mark that is not UTF-8's; else an empty text."""
     return next((name for mark, name in _MARKS.items() if data.startswith(mark)), "")
 
 
-def decoded(data: bytes, path: Path) -> str:
-    """The text of a file's bytes. Raises NotText."""
+def decoded(data: bytes, path: Path, coding: str = "utf-8") -> str:
+    """Return the text of a file's bytes, its line ends as newlines. Raises NotText."""
     if name := other_encoding(data):
         raise NotText(f"{path}:1: the file is {name}; save it as UTF-8")
+    unicode = coding.startswith("utf-8")
     try:
-        text = data.decode("utf-8-sig")
+        text = data.decode("utf-8-sig" if unicode else coding)
     except UnicodeDecodeError as e:
         line = data.count(b"\n", 0, e.start) + 1
-        raise NotText(
-            f"{path}:{line}: the byte 0x{data[e.start]:02x} is not UTF-8 (is the file Latin-1?);"
-            " save it as UTF-8"
-        ) from None
-    return _newlines(text)
-
-
-def _newlines(text: str) -> str:
+        wanted = (
+            "UTF-8 (is the file Latin-1?)" if unicode else f"{coding}, which the file says it is"
+        )
+        problem = f"the byte 0x{data[e.start]:02x} is not {wanted}"
+        raise NotText(f"{path}:{line}: {problem}; save it as UTF-8") from None
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -124,7 +115,7 @@ def _make_folder(folder: Path, inside: Path | None) -> None:
 
 
 def fate(descriptor: int, path: Path) -> str:
-    """What has become of an open file: "deleted" or "moved"; empty while ``path`` leads to it."""
+    """Return "deleted" or "moved" for an open file that ``path`` no longer leads to; else ""."""
     mine = os.fstat(descriptor)
     try:
         if os.path.samestat(mine, path.stat()):

@@ -44,7 +44,7 @@ def aside(line: str) -> None:
 
 @contextlib.contextmanager
 def shown_by(show: Callable[[str], None]) -> Iterator[None]:
-    """Meanwhile ``show`` is given the lines, in any thread."""
+    """Give the lines to ``show`` meanwhile, in any thread."""
     _shows.append(show)
     try:
         yield
@@ -103,15 +103,15 @@ _speakers: dict[str, Speaker] = {}
 
 
 def speaker(ref: str) -> Speaker:
-    """The one speaker of a spec, whichever processes print: a file goes by its name."""
+    """Return the one speaker of a spec, whichever processes print; a file goes by its name."""
     name = PurePath(ref).stem if ref.endswith(".py") else ref
     return _speakers.setdefault(name, Speaker(name))
 
 
 def end_all() -> None:
     """Say of every speaker what was left out."""
-    for found in list(_speakers.values()):
-        found.end()
+    for each in list(_speakers.values()):
+        each.end()
 
 
 class Lines:
@@ -234,7 +234,7 @@ def _write(descriptor: int, line: str) -> None:
 
 
 def _end(pipe: _Foreign) -> None:
-    """What is printed at exit has been printed; what comes after it goes nowhere."""
+    """Show what has been printed at exit, and discard all that follows."""
     pipe.drain()
     pipe.speaker.end()
     end_all()

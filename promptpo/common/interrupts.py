@@ -55,17 +55,17 @@ def install() -> None:
 
 
 def unwind() -> None:
-    """From now on the first one raises KeyboardInterrupt, where nothing else hears it."""
+    """Let the first signal raise KeyboardInterrupt from now on, where nothing else handles it."""
     _Command.tell = _raise
 
 
 def over(code: int) -> None:
-    """All is done but leaving, with this exit code: from now on none of them changes anything."""
+    """Ignore signals from now on: all is done but leaving, with this exit code."""
     _Command.code, _Command.tell = code, _nothing
 
 
 def heard() -> bool:
-    """Whether this command has been interrupted."""
+    """Return whether this command has been interrupted."""
     return _Command.installed and _Command.first is not None
 
 
@@ -78,7 +78,7 @@ def hear(signum: int, frame: FrameType | None) -> None:
 def heard_by(
     tell: Callable[[], None], again: Callable[[], None] | None = None, pause: float = PATIENCE
 ) -> Iterator[None]:
-    """Within, the first one calls ``tell``, and those ``pause`` seconds later call ``again``.
+    """Let the first signal call ``tell``, and those ``pause`` seconds later ``again``.
 
     Those that are ignored stay so. In any thread but the main one nothing changes. ``again`` is by
     default to end this process, or where it is no command of ours to raise KeyboardInterrupt.

@@ -25,19 +25,19 @@ _LIFE_BIT = 31
 
 
 def life_of(config: Mapping[str, Any]) -> int:
-    """Episodes that one policy object plays, of the settings that a run has written down."""
+    """Return the episodes that one policy object plays by a run's recorded settings."""
     if config.get("policy_lifetime") != "evaluation":
         return 1
     return int(config.get("evaluation_episodes") or EPISODES)
 
 
 def first_of_life(seed: int, life: int) -> int:
-    """Seed of the first episode of the life of so many episodes that a seed belongs to."""
+    """Return the seed of the first episode of the life of ``life`` episodes that a seed is in."""
     return seed - seed % (1 << WITHIN) % life
 
 
 def life_seed(seed: int, life: int) -> int:
-    """What a task draws from for the whole life of an episode; the same for all episodes of it.
+    """Return the seed of a whole life, which is the same for all of its episodes.
 
     Of the seeds of ``rollout.seeds`` it makes numbers in 2**31 .. 2**32 - 1.
     """
@@ -45,10 +45,10 @@ def life_seed(seed: int, life: int) -> int:
 
 
 def in_lives(items: Iterable[T], life: int, seed: Callable[[T], int]) -> list[tuple[T, ...]]:
-    """What belongs to the same life and follows each other, together."""
+    """Return items grouped by life: those of one life that follow each other."""
     return [tuple(group) for _, group in groupby(items, lambda x: first_of_life(seed(x), life))]
 
 
 def whole(count: int, life: int) -> int:
-    """The smallest number of episodes, ``count`` or more, that makes whole lives."""
+    """Return the smallest number of episodes, ``count`` or more, that makes whole lives."""
     return -(-count // life) * life

@@ -28,27 +28,27 @@ _CONTROL = re.compile(
 
 
 def clean(text: str) -> str:
-    """The text with U+FFFD for each control character; newlines and tabs stay."""
+    """Return a text with U+FFFD for each control character; newlines and tabs stay."""
     return _CONTROL.sub(REPLACEMENT, text)
 
 
 def clean_line(text: str) -> str:
-    """The same on one line: a space for newlines and tabs."""
+    """Return a text on one line, clean, with a space for newlines and tabs."""
     return re.sub(r"[\n\t]+", " ", clean(text))
 
 
 def control_character(text: str) -> tuple[int, str] | None:
-    """The line (from 1) and the name of the first control character of a text, or None."""
-    found = _CONTROL.search(text)
-    if found is None:
+    """Return the line (from 1) and the name of a text's first control character, or None."""
+    match = _CONTROL.search(text)
+    if match is None:
         return None
-    name = unicodedata.name(found[0], "")
-    code = f"U+{ord(found[0]):04X}"
-    return text.count("\n", 0, found.start()) + 1, f"{code} ({name})" if name else code
+    name = unicodedata.name(match[0], "")
+    code = f"U+{ord(match[0]):04X}"
+    return text.count("\n", 0, match.start()) + 1, f"{code} ({name})" if name else code
 
 
 def shortened(text: str, most: int) -> str:
-    """The text, or where it has more than ``most`` characters its two ends and what is missing."""
+    """Return a text, or of one longer than ``most`` characters its two ends and what is missing."""
     if len(text) <= most:
         return text
     gap = f"\n[... {len(text) - most:,} of {len(text):,} characters left out ...]\n"
@@ -56,7 +56,7 @@ def shortened(text: str, most: int) -> str:
 
 
 def fenced(text: str, language: str = "") -> str:
-    """Text between fences, which are longer than any row of backticks in it."""
+    """Return a text between fences that are longer than any row of backticks in it."""
     longest = max(map(len, re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{text}\n{fence}"

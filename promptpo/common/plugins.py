@@ -27,20 +27,20 @@ class Plugin:
     def load(self) -> object:
         """Import what it names. Raises UsageError, on one line that names the package."""
         try:
-            found: object = importlib.import_module(self.module)
+            loaded: object = importlib.import_module(self.module)
             for part in filter(None, self.attribute.split(".")):
-                found = getattr(found, part)
+                loaded = getattr(loaded, part)
         except (Exception, SystemExit) as error:
             reason = clean_line(f"{type(error).__name__}: {error}")
             raise UsageError(
                 f"{self.origin}: its entry point {self.name!r} cannot be loaded ({reason});"
                 " update the package, or uninstall it"
             ) from error
-        return found
+        return loaded
 
 
 def plugins(group: str) -> list[Plugin]:
-    """The entry points of a group, such as ``promptpo.env_specs``, sorted by name and package."""
+    """Return the entry points of a group (``promptpo.env_specs``), sorted by name and package."""
     return sorted(_read(group), key=lambda plugin: (plugin.name, plugin.origin))
 
 

@@ -70,7 +70,7 @@ def decorating(otherwise: Callable[[], T]) -> Callable[[Callable[P, T]], Callabl
 
 
 def parsed(source: str) -> ast.Module:
-    """The syntax tree of a program; what Python would warn of is left unsaid.
+    """Return the syntax tree of a program, without Python's warnings.
 
     Raises SyntaxError for whatever is no Python or cannot be read.
     """
@@ -80,7 +80,7 @@ def parsed(source: str) -> ast.Module:
 
 
 def tree_of(source: str) -> ast.Module | None:
-    """The same; None for a text that is no Python or cannot be read."""
+    """Return the syntax tree; None for a text that is no Python or cannot be read."""
     try:
         return parsed(source)
     except SyntaxError:
@@ -88,29 +88,29 @@ def tree_of(source: str) -> ast.Module | None:
 
 
 def docstring(node: ast.Module | ast.ClassDef | ast.FunctionDef) -> str:
-    """What a module, a class or a function says of itself, without control characters."""
+    """Return the docstring of a module, class or function, without control characters."""
     return inspect.cleandoc(clean((ast.get_docstring(node, clean=False) or "")[:_DOCSTRING]))
 
 
 def short(name: str) -> str:
-    """A name of a program, cut where no name is that long."""
+    """Return a name of a program, cut to 60 characters."""
     return name if len(name) <= _NAME else f"{name[: _NAME - 3]}..."
 
 
 def has_gap(text: str) -> bool:
-    """Whether so much white space stands at a stretch that patterns which skip it take long."""
+    """Return whether a text has so long a gap that patterns which skip white space are slow."""
     return any(len(gap) > _BLANK for gap in re.findall(r"\s+", text))
 
 
 def steps_to_align(old: Sequence[str], new: Sequence[str]) -> int:
-    """About how many steps difflib takes at most to align two sequences."""
+    """Return about the most steps that difflib takes to align two sequences."""
     repeats = Counter(new)
     pairs = sum(repeats[item] for item in old)
     return min(len(old), len(new)) * (pairs + max(len(old), len(new)))
 
 
 def alignable(old: Sequence[str], new: Sequence[str], steps: int = _STEPS) -> bool:
-    """Whether difflib aligns two sequences in about a second, and within so many steps."""
+    """Return whether difflib aligns two sequences within so many steps, about a second."""
     return steps_to_align(old, new) <= steps
 
 

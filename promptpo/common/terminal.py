@@ -38,13 +38,13 @@ def open_all() -> None:
         sys.stderr = _text(2, "w")
 
 
-#: Standard output, where it is kept for us alone.
-_kept: list[TextIO] = []
+#: Standard output, where it is kept for promptpo alone.
+_own: list[TextIO] = []
 
 
 def output() -> TextIO:
-    """Where a command writes what it is there to tell: standard output."""
-    return _kept[0] if _kept else sys.stdout
+    """Return the stream of a command's own output: standard output."""
+    return _own[0] if _own else sys.stdout
 
 
 def keep_output(other: int) -> None:
@@ -54,8 +54,8 @@ def keep_output(other: int) -> None:
     processes have that as their standard output, too.
     """
     encoding = sys.stdout.encoding
-    kept = os.fdopen(os.dup(1), "w", 1, encoding=encoding, errors="replace")
-    _kept[:] = [cast("TextIO", kept)]
+    own = os.fdopen(os.dup(1), "w", 1, encoding=encoding, errors="replace")
+    _own[:] = [cast("TextIO", own)]
     os.dup2(other, 1)
     # By its own descriptor, as descriptor 1 may be closed by somebody.
     here: Any = sys
@@ -89,7 +89,7 @@ def silence(stream: TextIO) -> None:
 
 
 def reader_gone() -> int:
-    """Exit code where the reader (`| head`) has gone; Python then says nothing of it at exit."""
+    """Return the exit code where the reader (`| head`) has gone, and silence Python about it."""
     silence(output())
     return EXIT_PIPE
 
@@ -158,7 +158,7 @@ def flush() -> None:
 
 
 def columns(default: int = 80) -> int:
-    """How wide standard output is."""
+    """Return the width of standard output in characters."""
     with contextlib.suppress(ValueError, OSError):
         return int(os.environ.get("COLUMNS") or 0) or os.get_terminal_size(output().fileno())[0]
     return default
@@ -166,7 +166,7 @@ def columns(default: int = 80) -> int:
 
 @contextlib.contextmanager
 def named(stream: TextIO) -> Iterator[None]:
-    """Whatever is written to the stream within: an OSError names it."""
+    """Let an OSError of what is written within name the stream."""
     try:
         yield
     except OSError as e:

@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 def number(value: float) -> str:
-    """Four digits or more: ``974.9``, ``0.04213``, ``4,868.2``, ``-12,345``."""
+    """Return four digits or more: ``974.9``, ``0.04213``, ``4,868.2``, ``-12,345``."""
     if not math.isfinite(value):
         return str(value)
     if value == int(value) and abs(value) < 1e15:
@@ -31,33 +31,33 @@ def number(value: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """``0:07``, ``12:30``, ``1:02:03``."""
+    """Return ``0:07``, ``12:30``, ``1:02:03``."""
     minutes, rest = divmod(int(max(seconds, 0)), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
 
 
 def money(cost: float | None) -> str:
-    """US dollars; ``cost unknown`` where a price is."""
+    """Return US dollars; ``cost unknown`` for None."""
     if cost is None:
         return "cost unknown"
     return f"${cost:.2f}" if cost == 0 or cost >= 0.1 else f"${cost:.2g}"
 
 
 def plural(count: int, noun: str) -> str:
-    """``1 call``, ``2 calls``."""
+    """Return ``1 call``, ``2 calls``."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def p_value(p: float | None) -> str:
-    """Two digits; ``< 0.001`` below that, ``-`` where there are too few values to tell."""
+    """Return two digits; ``< 0.001`` below that, ``-`` for None."""
     if p is None:
         return "-"
     return "< 0.001" if p < 0.001 else f"{p:.2g}" if p < 0.1 else f"{p:.2f}"
 
 
 def score(data: Mapping[str, Any] | None) -> str:
-    """``success 0.80, return 3021.5``, or ``failed``."""
+    """Return ``success 0.80, return 3021.5``, or ``failed``."""
     if data is None or data.get("failed"):
         return "failed"
     text = f"return {number(data['mean_return'])}"
@@ -66,23 +66,23 @@ def score(data: Mapping[str, Any] | None) -> str:
 
 
 def gist(error: str) -> str:
-    """The line of an error that says most: a traceback's last one, else the first."""
+    """Return the telling line of an error: a traceback's last one, else the first."""
     lines = [line.strip() for line in error.splitlines() if line.strip()]
     if not lines:
         return ""
-    told = lines[-1] if any(line.startswith("Traceback") for line in lines) else lines[0]
-    return told if len(told) <= bounds.LINE else f"{told[: bounds.LINE - 3]}..."
+    line = lines[-1] if any(each.startswith("Traceback") for each in lines) else lines[0]
+    return line if len(line) <= bounds.LINE else f"{line[: bounds.LINE - 3]}..."
 
 
 def success_count(successes: Sequence[bool | None]) -> str:
-    """``"4/5"``, or ``"-"`` where the task defines no success."""
+    """Return ``"4/5"``, or ``"-"`` where the task defines no success."""
     if not successes or successes[0] is None:
         return "-"
     return f"{sum(map(bool, successes))}/{len(successes)}"
 
 
 def success_words(run: Rollout) -> str:
-    """``success 0.96, 95% interval 0.87 to 0.99 (48 of 50 episodes)``; empty where undefined."""
+    """Return ``success 0.96, 95% interval 0.87 to 0.99 (48 of 50 episodes)``, or ""."""
     interval = run.success_interval
     hits, count = sum(map(bool, run.successes)), len(run.successes)
     return (
@@ -93,7 +93,7 @@ def success_words(run: Rollout) -> str:
 
 
 def return_words(run: Rollout) -> str:
-    """``return 4512.3, 95% interval 4400.1 to 4620.7``; empty without episodes."""
+    """Return ``return 4512.3, 95% interval 4400.1 to 4620.7``; empty without episodes."""
     returns = run.returns
     if not returns:
         return ""
@@ -108,15 +108,15 @@ def return_words(run: Rollout) -> str:
 
 
 def life_words(run: Rollout) -> str:
-    """``return by episode of a life: 1: -61.2, 2: 95, ..., 10: 196``; empty for lives of one.
+    """Return ``return by episode of a life: 1: -61.2, ..., 10: 196``; empty for lives of one.
 
     Of a long life these are ten episodes, from the first to the last.
     """
     curve = run.life_curve
     last = len(curve) - 1
     places = dict.fromkeys(round(i * last / 9) for i in range(10)) if last > 9 else range(last + 1)
-    shown = [f"{curve[i].episode}: {number(curve[i].mean_return)}" for i in places]
-    return f"return by episode of a life: {', '.join(shown)}" if shown else ""
+    words = [f"{curve[i].episode}: {number(curve[i].mean_return)}" for i in places]
+    return f"return by episode of a life: {', '.join(words)}" if words else ""
 
 
 def held_out_rows(run: Rollout) -> list[tuple[str, str]]:
@@ -139,7 +139,7 @@ def _between(interval: Interval, form: str = "") -> str:
 
 
 def program() -> str:
-    """How the user started promptpo, to be typed again: ``.venv/bin/python -m promptpo``."""
+    """Return the command that started promptpo: ``.venv/bin/python -m promptpo``."""
     if Path(sys.argv[0]).name == "promptpo":
         return "promptpo"
     executable = sys.executable
@@ -152,7 +152,7 @@ def program() -> str:
 
 
 def near_path(path: str | Path) -> str:
-    """A path as seen from the current folder, where it lies below it."""
+    """Return a path relative to the current folder, where it lies below it."""
     path = Path(path)
     try:
         return str(path.resolve().relative_to(Path.cwd()))
@@ -165,12 +165,12 @@ Task: TypeAlias = tuple[str, str]
 
 
 def side_by_side(items: Iterable[T], task_of: Callable[[T], Task]) -> list[T]:
-    """The items in their order, but for those of a task with twins, which stand together.
+    """Return the items in their order, but those of a task with twins together.
 
     They stand where the first of them was: the original's, then each twin's, by name.
     """
-    known = list(items)
-    tasks = [task_of(item) for item in known]
+    unordered = list(items)
+    tasks = [task_of(item) for item in unordered]
     with_twins = {original for _, original in tasks if original}
     places: dict[str, int] = {}
 
@@ -181,11 +181,11 @@ def side_by_side(items: Iterable[T], task_of: Callable[[T], Task]) -> list[T]:
             return (position, False, "", 0)
         return (places.setdefault(family, position), bool(original), name, position)
 
-    keys = [key(position) for position in range(len(known))]
-    return [known[position] for position in sorted(range(len(known)), key=keys.__getitem__)]
+    keys = [key(position) for position in range(len(unordered))]
+    return [unordered[position] for position in sorted(range(len(unordered)), key=keys.__getitem__)]
 
 
 def task_words(task: Task) -> str:
-    """What a task is called in a heading: ``twin_cartpole, a twin of cartpole``."""
+    """Return a task's heading: ``twin_cartpole, a twin of cartpole``."""
     name, original = task
     return f"{name}, a twin of {original}" if original else name

@@ -16,11 +16,12 @@ from promptpo.common.blocks import Cell, Table, num
 from promptpo.common.files import write_atomically
 from promptpo.common.plaintext import clean_line
 from promptpo.common.text import task_words
-from promptpo.comparison.curves import curve, figures
-from promptpo.comparison.groups import Group, History, Panel, panels, read_history
+from promptpo.comparison.curves import Axis, Curve, curve, figures
+from promptpo.comparison.groups import Group, Panel, panels
 from promptpo.comparison.scores import Contrast, Measure, Sample, contrasts, sample_score
 from promptpo.errors import UsageError
 from promptpo.stats import Interval
+from promptpo.store.run import Run, load_run
 from promptpo.types import Stream
 from promptpo.ui.tables import html_heading, html_remarks, html_table, print_table, printed
 
@@ -62,13 +63,17 @@ class Comparison:
         unique = {folder.resolve(): folder for folder in folders}
         if not unique:
             raise UsageError("no runs to compare; name at least one")
-        return cls(panels([read_history(folder) for folder in unique.values()]))
+        return cls(panels([load_run(folder) for folder in unique.values()]))
 
     @property
     def scores(self) -> list[Record]:
         """One dict for each run: what it was, how it stands, what it scored and spent."""
-        rows = (_run_values(p, g, h) for p in self.panels for g in p.groups for h in g.runs)
-        return [dict(zip(_COLUMNS["scores"], row, strict=True)) for row in rows]
+        return [
+            {"spec": panel.name, "group": group.label, **run_record(run)}
+            for panel in self.panels
+            for group in panel.groups
+            for run in group.runs
+        ]
 
     @property
     def tests(self) -> list[Record]:
@@ -83,8 +88,18 @@ class Comparison:
     @property
     def curves(self) -> list[Record]:
         """One dict for each step of each learning curve; ``x`` is steps or US dollars."""
-        rows = (row for p in self.panels for g in p.groups for row in _curve_values(p, g))
-        return [dict(zip(_COLUMNS["curves"], row, strict=True)) for row in rows]
+        axes: tuple[Axis, ...] = ("steps", "cost")
+        return [
+            dict(
+                zip(_COLUMNS["curves"], (panel.name, group.label, axis, measure, *row), strict=True)
+            )
+            for panel in self.panels
+            for group in panel.groups
+            for axis in axes
+            for measure in panel.measures
+            if (drawn := curve(group, axis, measure)) is not None
+            for row in curve_rows(drawn)
+        ]
 
     @property
     def notes(self) -> list[str]:
@@ -149,28 +164,36 @@ def _title(panel: Panel) -> str:
     return f"{clean_line(task)}: held-out scores, mean and 95% interval"
 
 
-def _run_values(panel: Panel, group: Group, history: History) -> list[object]:
-    run, test = history.run, history.held_out
-    scores = (run.best_trial.score if run.best_trial else None, test.score if test else None)
-    return [
-        *(panel.name, group.label, f"{run.folder.parent.name}/{run.folder.name}"),
-        *(run.settings.get("seed"), run.status, run.reason, run.best_name),
-        *(x for s in scores for x in ((s.mean_return, s.success_rate) if s else (None, None))),
-        len(test.returns) if test else 0,
-        *(run.usage.steps.get(name, 0) for name in _STREAMS),
-        *(run.usage.calls, run.usage.cost),
-    ]
+def run_record(run: Run) -> Record:
+    """Return status, scores and costs of a run as plain values."""
+    test, usage = run.held_out, run.usage
+    search = run.best_trial.score if run.best_trial else None
+    return {
+        "run": f"{run.folder.parent.name}/{run.folder.name}",
+        "seed": run.settings.get("seed"),
+        "status": run.status,
+        "reason": run.reason,
+        "best": run.best_name,
+        "search_return": search.mean_return if search else None,
+        "search_success": search.success_rate if search else None,
+        "test_return": test.score.mean_return if test else None,
+        "test_success": test.score.success_rate if test else None,
+        "test_episodes": len(test.returns) if test else 0,
+        **{f"{name}_steps": usage.steps.get(name, 0) for name in _STREAMS},
+        "calls": usage.calls,
+        "cost": usage.cost,
+    }
 
 
-def _curve_values(panel: Panel, group: Group) -> Iterator[list[object]]:
-    for axis in ("steps", "cost"):
-        for measure in panel.measures:
-            drawn = curve(group, axis, measure)
-            if drawn is None:
-                continue
-            for point in zip(drawn.x, drawn.mean, drawn.low, drawn.high, strict=True):
-                numbers = (float(v) if math.isfinite(v) else None for v in point)
-                yield [panel.name, group.label, axis, measure, *numbers, drawn.runs]
+def curve_rows(drawn: Curve) -> Iterator[tuple[object, ...]]:
+    """Yield x, mean, low and high of each step, and the number of runs."""
+    for values in zip(drawn.x, drawn.mean, drawn.low, drawn.high, strict=True):
+        yield (*map(plain, values), drawn.runs)
+
+
+def plain(value: float) -> float | None:
+    """Return a plain number; None, which CSV leaves empty, for one that is not finite."""
+    return float(value) if math.isfinite(value) else None
 
 
 def contrast_record(spec: str, c: Contrast) -> Record:
@@ -204,8 +227,8 @@ def scores_table(panel: Panel) -> Table:
     """Return held-out scores: a row for each group, then for each known behaviour."""
     rows = []
     for number, group in enumerate(panel.groups):
-        steps = [history.run.usage.searched for history in group.runs]
-        statuses = Counter(history.run.status for history in group.runs)
+        steps = [run.usage.searched for run in group.runs]
+        statuses = Counter(run.status for run in group.runs)
         states = [f"{count} {status}" for status, count in statuses.items()]
         rows.append((
             Cell(letter(number) if len(panel.groups) > 1 else ""),
@@ -257,8 +280,8 @@ def runs_table(panel: Panel) -> Table:
     """Return a row for each run: what it has, whether or not it came to its end."""
     rows = []
     for number, group in enumerate(panel.groups):
-        for history in group.runs:
-            run, test = history.run, history.held_out
+        for run in group.runs:
+            test = run.held_out
             score = "none yet" if run.status == "running" else "none"
             if test is not None:
                 score = str(test.score)
@@ -271,17 +294,17 @@ def runs_table(panel: Panel) -> Table:
                 Cell(run.status),
                 Cell(score),
                 num(run.usage.searched),
-                _cost_cell([history]),
+                _cost_cell([run]),
             ))  # fmt: skip
     columns = ("run", "", "seed", "state", "score", "steps", "cost")
     return Table("Runs", columns, tuple(rows))
 
 
-def _cost_cell(runs: Sequence[History]) -> Cell:
+def _cost_cell(runs: Sequence[Run]) -> Cell:
     """Return the mean cost of runs, unknown where one price is; blank where no model is asked."""
-    if not any(history.run.asks_model for history in runs):
+    if not any(run.asks_model for run in runs):
         return Cell()
-    costs = [cost for history in runs if (cost := history.run.usage.cost) is not None]
+    costs = [cost for run in runs if (cost := run.usage.cost) is not None]
     if len(costs) < len(runs):
         return num(-1.0, "unknown")
     return num(sum(costs) / len(costs), text.money(sum(costs) / len(costs)))
@@ -308,12 +331,12 @@ def _mean_cell(mean: float, interval: Interval | None, measure: Measure, sign: s
 
 
 def _notes(groups: Sequence[Group]) -> Iterator[str]:
-    runs = [history.run for group in groups for history in group.runs]
+    runs = [run for group in groups for run in group.runs]
     for run in runs:
         yield from (f"{run.spec}/{run.folder.name}: {problem}." for problem in run.unread)
     if any(run.replayed for run in runs):
         yield "Replayed replies: the spread over seeds is that of the episodes, not of the model."
-    seeds = [[history.run.settings.get("seed") for history in group.runs] for group in groups]
+    seeds = [[run.settings.get("seed") for run in group.runs] for group in groups]
     if any(len(set(s)) < len(s) for s in seeds):
         yield "Runs of one group share a seed: they met the same episodes."
     if any(1 < len(group.tests) < 5 for group in groups):

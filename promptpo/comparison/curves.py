@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from promptpo.comparison.groups import Group, History, Panel
+from promptpo.comparison.groups import Group, Panel
 from promptpo.comparison.scores import Measure, sample_score, value
 from promptpo.errors import UsageError
+from promptpo.store.run import Run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -82,7 +83,7 @@ def curve(group: Group, axis: Axis, measure: Measure) -> Curve | None:
     return Curve(grid, rows.mean(axis=0), low, high, len(runs))
 
 
-def _axis_values(run: History, axis: Axis) -> Values:
+def _axis_values(run: Run, axis: Axis) -> Values:
     found = [getattr(p, axis) for p in run.points]
     return np.array(found, dtype=np.float64)
 

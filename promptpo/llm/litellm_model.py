@@ -75,7 +75,7 @@ class LiteLLMModel:
         """
         async with self._loading:
             if self._litellm is None:
-                await asyncio.to_thread(self._load)  # the import takes seconds
+                self._load(await asyncio.to_thread(providers.import_litellm))  # it takes seconds
         async with self._turns.one():
             return await self._ask_until_deadline(request)
 
@@ -84,16 +84,15 @@ class LiteLLMModel:
         _open_models.discard(self)
         if self._litellm is None or _open_models:
             return
-        if isinstance(session := self._litellm.aclient_session, BoundedClient):
-            await session.aclose()
+        if (session := self._litellm.aclient_session) is not None:
             self._litellm.aclient_session = None
+            await session.aclose()
         await self._litellm.close_litellm_async_clients()
         self._litellm.in_memory_llm_clients_cache.flush_cache()
         await asyncio.sleep(0)  # sockets are closed in the loop's next turn
 
-    def _load(self) -> None:
-        """Import litellm, route the model, and hand litellm the bounded client."""
-        litellm = providers.import_litellm()
+    def _load(self, litellm: Any) -> None:  # noqa: ANN401 - a module without types
+        """Route the model, and hand litellm the bounded client."""
         self._model = providers.routed(litellm, self.name, self._server)
         if not isinstance(litellm.aclient_session, BoundedClient):
             from litellm.llms.custom_httpx.http_handler import get_ssl_configuration

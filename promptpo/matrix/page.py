@@ -251,9 +251,9 @@ def _row(run: BenchRun) -> tuple[Cell, ...]:
     if run.normalized is not None:
         scaled = num(run.normalized, f"{run.normalized:.2f}")
     if run.history is not None:
-        usage = run.history.run.usage
+        usage = run.history.usage
         steps = num(usage.searched)
-        if run.history.run.asks_model:
+        if run.history.asks_model:
             calls, cost = num(usage.calls), cost_cell(usage.cost)
     return (
         Cell(name, href=f"{quote(run.run)}/report.html" if run.history else ""),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -13,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from promptpo.common import text
+from promptpo.comparison.comparison import curve_rows, plain, run_record
 from promptpo.comparison.curves import AXES, Axis, Curve, curve
-from promptpo.comparison.groups import Group, History, Panel, read_history
+from promptpo.comparison.groups import Group, Panel
 from promptpo.comparison.scores import Measure, SampleScore, sample_score, value
 from promptpo.errors import PromptPOError
 from promptpo.matrix.statistics import (
@@ -28,13 +28,13 @@ from promptpo.matrix.statistics import (
 )
 from promptpo.matrix.suite import Scale, Suite
 from promptpo.stats import Interval
-from promptpo.types import Stream
+from promptpo.store.run import Run, load_run
 from promptpo.version import __version__
 
 #: Format of ``comparison.json``; a change that readers must know of raises it.
 FORMAT = 1
 
-_STREAMS: tuple[Stream, ...] = ("search", "tuning", "selection", "test")
+_TOKENS = ("prompt", "completion")
 
 #: Columns of ``cells.csv`` and ``curves.csv``.
 CELLS = (
@@ -60,7 +60,7 @@ class BenchRun:
         run: its folder, relative to that of the suite; empty where it has not begun.
         problem: why it was not begun, or why its process failed.
         damage: why its folder cannot be read.
-        history: its record; None where none can be read.
+        history: the run; None where none can be read.
     """
 
     label: str
@@ -69,7 +69,7 @@ class BenchRun:
     run: str = ""
     problem: str = ""
     damage: str = ""
-    history: History | None = None
+    history: Run | None = None
     measure: Measure = "return"
     scale: Scale | None = None
 
@@ -77,13 +77,13 @@ class BenchRun:
     def state(self) -> str:
         """Status of the run; without a record ``unreadable``, ``not run`` or ``not begun``."""
         if self.history is not None:
-            return self.history.run.status
+            return self.history.status
         return "unreadable" if self.damage else "not run" if self.problem else "not begun"
 
     @property
     def reason(self) -> str:
         """Reason of its end, or why there is no record; may be empty."""
-        recorded = self.history.run.reason if self.history is not None else ""
+        recorded = self.history.reason if self.history is not None else ""
         return self.damage or recorded or self.problem
 
     @property
@@ -123,37 +123,29 @@ class BenchRun:
         ``low`` and ``high`` bound ``score`` over held-out episodes; ``search_score`` is the best in
         search, and optimistic.
         """
-        values: dict[str, object] = dict.fromkeys(CELLS)
+        values: dict[str, object] = {}
+        if self.history is not None:
+            run = self.history
+            values |= run_record(self.history)
+            values |= {"seconds": round(run.elapsed, 1), "replayed": run.replayed}
+            values |= {f"{kind}_tokens": getattr(run.usage, f"{kind}_tokens") for kind in _TOKENS}
+            if points := self.history.points:
+                values["search_score"] = value(points[-1].best, self.measure)
         values |= {
             "method": self.label, "spec": self.spec, "seed": self.seed, "state": self.state,
             "reason": self.reason, "missing": self.why_missing, "measure": self.measure,
-            "score": self.score, "normalized": self.normalized, "run": self.run or None,
+            "score": self.score, **_ends(self.held_out.interval if self.held_out else None),
+            "normalized": self.normalized, "run": self.run or None,
+            "test_episodes": self.held_out.episodes if self.held_out else None,
         }  # fmt: skip
-        if self.held_out is not None:
-            values |= _ends(self.held_out.interval) | {"test_episodes": self.held_out.episodes}
-        if self.history is None:
-            return values
-        run, test, usage = self.history.run, self.history.held_out, self.history.run.usage
-        if points := self.history.points:
-            values["search_score"] = value(points[-1].best, self.measure)
-        return values | {
-            **{f"{name}_steps": usage.steps.get(name, 0) for name in _STREAMS},
-            "calls": usage.calls,
-            "prompt_tokens": usage.prompt_tokens,
-            "completion_tokens": usage.completion_tokens,
-            "cost": usage.cost,
-            "seconds": round(run.elapsed, 1),
-            "replayed": run.replayed,
-            "test_return": test.score.mean_return if test else None,
-            "test_success": test.score.success_rate if test else None,
-        }
+        return {name: values.get(name) for name in CELLS}
 
 
 def read_results(folder: Path, suite: Suite, runs: Iterable[BenchRun]) -> BenchResults:
     """Read the records of a suite's runs from its folder; a run that cannot be read says so."""
     read = [_read(folder, run) for run in runs]
     begun = {r.spec for r in read if r.history is not None}
-    succeed = {r.spec for r in read if r.history is not None and r.history.run.defines_success}
+    succeed = {r.spec for r in read if r.history is not None and r.history.defines_success}
     filled = []
     for run in read:
         scale = suite.scales.get(run.spec)
@@ -174,7 +166,7 @@ def _read(folder: Path, run: BenchRun) -> BenchRun:
     if not run.run:
         return run
     try:
-        return replace(run, history=read_history(folder / run.run))
+        return replace(run, history=load_run(folder / run.run))
     except (PromptPOError, OSError) as e:
         return replace(run, damage=str(e))
 
@@ -387,7 +379,7 @@ class BenchResults:
             yield f"{name} is not in the averages over specs: {reason}."
         for task, reason in self.suite.absent.items():
             yield f"{task} is part of what this suite stands for, and is not in it: {reason}."
-        read = [(run, run.history.run) for run in self.runs if run.history is not None]
+        read = [(run, run.history) for run in self.runs if run.history is not None]
         replayed = dict.fromkeys(run.label for run, record in read if record.replayed)
         if replayed:
             yield (
@@ -405,9 +397,8 @@ class BenchResults:
         """Yield the steps of learning curves: the best search score so far, the mean over runs."""
         for (spec, label, axis), c in self.curves.items():
             head = (spec, label, axis, self.measure(spec))
-            for place in zip(c.x, c.mean, c.low, c.high, strict=True):
-                row = (*head, *map(_plain, place), c.runs)
-                yield dict(zip(CURVES, row, strict=True))
+            for row in curve_rows(c):
+                yield dict(zip(CURVES, (*head, *row), strict=True))
 
     def as_dict(self, notes: Sequence[str]) -> dict[str, Any]:
         """Return all numbers but the curves, as ``comparison.json`` has them."""
@@ -433,7 +424,7 @@ class BenchResults:
                     {"a": a, "b": b, **_estimate(e)} for (a, b), e in averages.improvements.items()
                 ],
                 "performance_profiles": {
-                    label: {name: list(map(_plain, x)) for name, x in asdict(curve).items()}
+                    label: {name: list(map(plain, x)) for name, x in asdict(curve).items()}
                     for label, curve in averages.profiles.items()
                 },
             },
@@ -466,8 +457,3 @@ def _ends(interval: Interval | None) -> dict[str, object]:
     if interval is None:
         return {"low": None, "high": None}
     return {"low": interval.low, "high": interval.high}
-
-
-def _plain(number: float) -> float | None:
-    """Return a number that JSON and CSV can hold."""
-    return float(number) if math.isfinite(number) else None

@@ -7,14 +7,16 @@ loop over the services, and, if it says so, what it will take (``forecast``) and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from promptpo.errors import LimitReached, SearchEnd
+from promptpo.llm.extraction import ReplyRejected, policy_source
 from promptpo.llm.messages import Message, Reply
 from promptpo.policies.parametric import Program
+from promptpo.prompts.task import Messages
 from promptpo.types import Candidate, Key, MethodTable, Rollout, Round, by_score
 
 if TYPE_CHECKING:
@@ -25,8 +27,6 @@ if TYPE_CHECKING:
     from promptpo.spec import EnvSpec
     from promptpo.tuning import TuningAccount
     from promptpo.types import SummaryRun, Trajectory
-
-Messages = tuple[Message, ...]
 
 #: Tokens of a typical reply: a policy with some thought before it.
 REPLY_TOKENS = 1500
@@ -90,11 +90,9 @@ class Services(Protocol):
         Raises LimitReached, for a repair (an attempt above 0) also where a recording that is
         replayed holds no reply; else ModelError or ModelUnavailable.
         """
-        ...
 
     def seeds(self, first: int, count: int) -> tuple[int, ...]:
         """Search seeds number ``first`` (from 0) and those after it, ``count`` in all."""
-        ...
 
     async def play(
         self,
@@ -113,7 +111,6 @@ class Services(Protocol):
         same seeds, is not played again and costs nothing. With ``keep`` the trajectories are
         stored; without, ``episodes`` has to play them again.
         """
-        ...
 
     async def prepare(self, candidate: Candidate) -> Candidate:
         """The candidate with what its ``prepare`` computed from the episodes of earlier rounds.
@@ -121,20 +118,17 @@ class Services(Protocol):
         An error of ``prepare`` is the candidate's. One without ``prepare``, or in a run that has
         no time for it, comes back as it is.
         """
-        ...
 
     async def episodes(self, of: Candidate, seeds: Sequence[int] | None = None) -> list[Trajectory]:
         """The trajectories of a candidate's search episodes of these seeds, in their order.
 
         None: those that it began with. Raises RunError.
         """
-        ...
 
     async def summarize(
         self, of: Candidate, feedback: str | None, seeds: Sequence[int] | None = None
     ) -> SummaryRun:
         """Texts on the same episodes, by a Feedback source or (None) the built-in summary."""
-        ...
 
     async def coverage(self, of: Candidate, seeds: Sequence[int] | None = None) -> CoverageRun:
         """In how many steps of the same episodes, the first ten, each line of the policy ran.
@@ -142,16 +136,13 @@ class Services(Protocol):
         They are fed to it once more, which costs no environment steps.
         ``promptpo.policies.unreached`` says in words what never ran.
         """
-        ...
 
     def tuning(self, of: Candidate, tunable: Tunable) -> Tuning:
         """A candidate's constants, to be tuned. Raises ValueError where it has none."""
-        ...
 
     @property
     def tuning_left(self) -> int:
         """Steps of tuning that the run has left; 0 where it does not tune."""
-        ...
 
     async def open_round(self, rounds: Sequence[Round], guests: Sequence[Key] = ()) -> int:
         """How many candidates the limits allow in the round after these.
@@ -160,15 +151,12 @@ class Services(Protocol):
         where no candidate is allowed, or where the target, the best possible score or the patience
         is reached.
         """
-        ...
 
     def record(self, fact: Candidate | Round | MethodTable) -> None:
         """Record an attempt at a candidate, a round that has just ended, or own facts."""
-        ...
 
     def report(self, event: str, /, **data: object) -> None:
         """Tell whoever watches; nothing depends on it."""
-        ...
 
 
 class Tuning(Protocol):
@@ -183,26 +171,22 @@ class Tuning(Protocol):
     @property
     def run(self) -> Rollout | None:
         """What the values that stand have played."""
-        ...
 
     @property
     def steps(self) -> int:
         """Environment steps so far."""
-        ...
 
     async def advance(self, steps: int) -> None:
         """Go on until so many steps in all are spent, or a limit of the run is reached.
 
         Raises LimitReached where nothing at all could be played.
         """
-        ...
 
     async def finish(self) -> tuple[Candidate, TuningAccount]:
         """The candidate with what was found, of the kind "tuned", and how it went.
 
         Where that is no better beyond noise it is the candidate itself.
         """
-        ...
 
 
 class Method:
@@ -230,12 +214,26 @@ class Method:
         self.config = services.config
         self.rounds: list[Round] = []
 
-    async def search(self) -> str:
-        """Search until all is done, and return why it ended.
+    async def search(self) -> str | None:
+        """Search until all is done, and return why it ended; None: all rounds are done.
 
         A SearchEnd that a service raises ends it, too.
         """
         raise NotImplementedError
+
+    async def next_rounds(self) -> AsyncIterator[tuple[int, int]]:
+        """Open one round after the other: yield its number, and how many candidates it may have.
+
+        Once the method has appended the round to ``rounds`` it is recorded, and the next is opened.
+        """
+        while len(self.rounds) < self.config.rounds:
+            count = await self.services.open_round(self.rounds, self.guests())
+            yield len(self.rounds) + 1, count
+            self.services.record(self.rounds[-1])
+
+    def guests(self) -> Sequence[Key]:
+        """Return the policies of earlier rounds that play along in the next one."""
+        return ()
 
     def finalists(self) -> tuple[Candidate, ...]:
         """Return the candidates that meet on selection episodes: the winners of the rounds."""
@@ -245,7 +243,7 @@ class Method:
         """Search to the end, and return what was found."""
         limited = False
         try:
-            reason = await self.search()
+            reason = await self.search() or "all rounds are done"
         except SearchEnd as end:
             reason, limited = str(end), isinstance(end, LimitReached)
         return Search(tuple(self.rounds), self.finalists(), reason, limited)
@@ -264,10 +262,44 @@ class Method:
         return []
 
 
-def best_of_all(rounds: Sequence[Round], count: int) -> tuple[Candidate, ...]:
-    """The candidates with the best search scores of all rounds, the best first, each text once.
+async def read_policy(
+    services: Services,
+    key: Key,
+    reply: Reply,
+    plain: Callable[[Candidate], Candidate] = lambda candidate: candidate,
+) -> Candidate:
+    """Return the policy in a reply after its ``prepare``, or with the error of either.
 
-    So many at most.
+    ``plain`` takes the declarations of constants out of it, or refuses them.
+    """
+    try:
+        candidate = plain(Candidate(key, policy_source(reply)))
+    except ReplyRejected as e:
+        return Candidate(key, None, error=str(e))
+    return candidate if candidate.error else await services.prepare(candidate)
+
+
+async def rolled_out(
+    services: Services, candidate: Candidate, seeds: Sequence[int], *, keep: bool = True
+) -> Candidate:
+    """Return a candidate with its first search episodes. Raises LimitReached."""
+    program = Program.of(candidate.source or "", candidate.prepared)
+    [run] = await services.play(program, seeds, keys=[candidate.key], keep=keep)
+    return replace(candidate, rollout=run, error=run.error)
+
+
+def recorded(services: Services, candidate: Candidate) -> Candidate:
+    """Record a candidate that has played or failed, and report its state."""
+    services.record(candidate)
+    state = "failed" if candidate.score.failed else "scored"
+    services.report("state", name=candidate.name, state=state)
+    return candidate
+
+
+def best_of_all(rounds: Sequence[Round], count: int) -> tuple[Candidate, ...]:
+    """Return the candidates with the best search scores of all rounds, the best first.
+
+    Each text once, and so many at most.
     """
     drawn = [c for r in rounds for c in r.candidates]
     pool = {c.identity: c for c in reversed(drawn) if not c.score.failed}

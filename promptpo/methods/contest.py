@@ -7,14 +7,13 @@ best so far had failed are played besides; they are no part of a score.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from promptpo.common.concurrency import all_of
 from promptpo.config import RunConfig
 from promptpo.errors import LimitReached
-from promptpo.methods.base import Services
-from promptpo.policies import Program
+from promptpo.methods.base import Services, rolled_out
 from promptpo.racing import undecided
 from promptpo.types import Candidate, Rollout, Round, best_of, with_candidate
 
@@ -22,7 +21,7 @@ from promptpo.types import Candidate, Rollout, Round, best_of, with_candidate
 #: all of a round's candidates together so many for each of them beyond the first.
 BATCH, MOST, EXTRA_EACH = 5, 20, 10
 
-#: Hard episodes that are kept in mind.
+#: Hard episodes of the best policy, at most.
 HARD = 3
 
 
@@ -45,31 +44,31 @@ class Contest:
         return self.services.seeds((self.number - 1) * stride + at, count)
 
     async def meet(self, incumbent: Candidate) -> Candidate:
-        """The best so far after the round's first episodes; as it was where no step is left."""
+        """Play the first episodes with the best so far; it stays as it was if no step is left."""
         return await self._more(incumbent, self.first)
 
     def met(self, incumbent: Candidate | None) -> Rollout | None:
-        """What the best so far did in the round's first episodes; None where it has not met."""
+        """Return the first episodes of the best so far; None where it has not played them."""
         later = incumbent.later if incumbent is not None else ()
         return next((run for run in later if run.seeds == self.first), None)
 
     async def on_hard(self, candidate: Candidate) -> Candidate:
-        """A challenger after the hard episodes."""
+        """Play the hard episodes with a challenger."""
         if not self.hard or candidate.score.failed or candidate.source is None:
             return candidate
         try:
-            run = await self._played(candidate, self.hard)
+            run = (await rolled_out(self.services, candidate, self.hard)).rollout
         except LimitReached:
             return candidate
         return replace(candidate, hard=run)
 
     async def race(self, entrants: Sequence[Candidate]) -> list[Candidate]:
-        """The entrants with the further episodes that it took to tell them apart."""
+        """Play the further episodes that it takes to tell the entrants apart."""
         standing = {c.name: c for c in entrants}
         whole, at = self.services.config.whole, len(self.first)
         batch, most, left = whole(BATCH), whole(MOST), whole(EXTRA_EACH) * len(entrants)
         while self.services.config.races and at < most:
-            played = {c.name: c.pooled for c in unlike(list(standing.values()))}
+            played = {c.name: c.pooled for c in unlike(standing.values())}
             names = undecided({name: run for name, run in played.items() if run is not None})
             if len(names) < 2 or left < batch * len(names):
                 break
@@ -83,50 +82,56 @@ class Contest:
 
     async def _more(self, candidate: Candidate, seeds: Sequence[int]) -> Candidate:
         try:
-            run = await self._played(candidate, seeds)
+            run = (await rolled_out(self.services, candidate, seeds)).rollout
         except LimitReached:
             return candidate
-        known = {seed for part in known_parts(candidate) for seed in part.seeds}
-        if not known.isdisjoint(seeds):
-            return candidate
-        return replace(candidate, later=(*candidate.later, run))
+        return _with_parts(candidate, [run] if run is not None else [])
 
-    async def _played(self, candidate: Candidate, seeds: Sequence[int]) -> Rollout:
-        program = Program.of(candidate.source or "", candidate.prepared)
-        [run] = await self.services.play(program, seeds, keys=[candidate.key])
-        return run
+    async def settle(
+        self,
+        rounds: Sequence[Round],
+        best: Candidate | None,
+        tried: Sequence[Candidate],
+        *,
+        pools: bool = True,
+    ) -> tuple[list[Round], list[Candidate], Candidate]:
+        """Tell candidates apart: return the earlier rounds, the round's candidates, and their best.
 
-
-async def settled(
-    services: Services,
-    contest: Contest,
-    rounds: Sequence[Round],
-    best: Candidate | None,
-    tried: Sequence[Candidate],
-    *,
-    pools: bool = True,
-) -> tuple[list[Round], list[Candidate], Candidate]:
-    """Told apart: the earlier rounds, a round's candidates and their best.
-
-    ``best`` is the best so far where it has met the challengers, ``tried``. All are recorded. With
-    ``pools`` what a policy has played counts for earlier ones with the same text, too.
-    """
-    found = list(rounds)
-    raced = await contest.race([*([best] if best else []), *tried])
-    if best is not None:
-        best, *raced = raced
-        found = with_candidate(found, best)
-        services.record(best)
-    for candidate in raced:
-        before, found = found, shared(found, candidate) if pools else found
-        for known in changed(before, found):
-            services.record(known)
-        services.record(candidate)
-    return found, raced, best_of(raced)
+        ``best`` is the best so far where it has met the challengers, ``tried``. All are recorded.
+        With ``pools`` the episodes of a policy count for earlier ones with the same text, too.
+        """
+        rounds = list(rounds)
+        raced = await self.race([*([best] if best else []), *tried])
+        if best is not None:
+            best, *raced = raced
+            rounds = with_candidate(rounds, best)
+            self.services.record(best)
+        for candidate in raced:
+            earlier = [c for r in rounds for c in r.candidates if c.identity == candidate.identity]
+            for same in earlier if pools and candidate.source is not None else ():
+                pooled = _with_parts(same, parts_of(candidate))
+                if pooled is not same:
+                    rounds = with_candidate(rounds, pooled)
+                    self.services.record(pooled)
+            self.services.record(candidate)
+        return rounds, raced, best_of(raced)
 
 
-def unlike(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Those that are policies of their own; of equal ones the earliest."""
+def _with_parts(candidate: Candidate, parts: Iterable[Rollout]) -> Candidate:
+    """Return a candidate with further episodes, of which it has played none."""
+    played = {seed for part in parts_of(candidate) for seed in part.seeds}
+    new = [part for part in parts if played.isdisjoint(part.seeds)]
+    return replace(candidate, later=(*candidate.later, *new)) if new else candidate
+
+
+def parts_of(candidate: Candidate) -> tuple[Rollout, ...]:
+    """Return all search episodes of a candidate, in the parts in which it played them."""
+    own = () if candidate.rollout is None else (candidate.rollout,)
+    return (*own, *candidate.later)
+
+
+def unlike(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Return the candidates that are policies of their own; of equal ones the earliest."""
     seen: dict[object, Candidate] = {}
     for candidate in sorted(candidates, key=lambda c: c.key):
         seen.setdefault(candidate.identity, candidate)
@@ -134,36 +139,17 @@ def unlike(candidates: Sequence[Candidate]) -> list[Candidate]:
 
 
 def known_before(candidate: Candidate, rounds: Sequence[Round]) -> Candidate:
-    """A candidate that is an earlier one to the byte, with what that has played: one policy."""
+    """Return a candidate with the episodes of an earlier one that is the same to the byte."""
     if candidate.source is None or candidate.rollout is None:
         return candidate
     for earlier in (c for r in rounds for c in r.candidates):
         if earlier.identity == candidate.identity and earlier.rollout is not None:
-            parts = (*known_parts(earlier),)
-            return replace(candidate, later=parts, parents=(earlier.name,))
+            return replace(candidate, later=parts_of(earlier), parents=(earlier.name,))
     return candidate
 
 
-def shared(rounds: Sequence[Round], candidate: Candidate) -> list[Round]:
-    """The rounds, the episodes of a candidate counted for earlier ones with the same text."""
-    found = list(rounds)
-    for earlier in (c for r in rounds for c in r.candidates if c.identity == candidate.identity):
-        if earlier.name == candidate.name or candidate.source is None:
-            continue
-        known = {seed for part in known_parts(earlier) for seed in part.seeds}
-        if new := [p for p in known_parts(candidate) if known.isdisjoint(p.seeds)]:
-            found = with_candidate(found, replace(earlier, later=(*earlier.later, *new)))
-    return found
-
-
-def changed(before: Sequence[Round], after: Sequence[Round]) -> list[Candidate]:
-    """The candidates of which something else is known now."""
-    old, new = ([c for r in rounds for c in r.candidates] for rounds in (before, after))
-    return [n for o, n in zip(old, new, strict=True) if n is not o]
-
-
 def hard_seeds(best: Candidate, horizon: int) -> tuple[int, ...]:
-    """Episodes in which a policy that mostly gets through has failed, the latest first.
+    """Return episodes in which a policy that mostly gets through has failed, the latest first.
 
     A failure is an episode without success; where the task defines none, one that ended long
     before most of the others did.
@@ -179,12 +165,6 @@ def hard_seeds(best: Candidate, horizon: int) -> tuple[int, ...]:
     if 2 * len(failed) > len(run.whole):
         return ()
     return tuple(reversed(failed))[:HARD]
-
-
-def known_parts(candidate: Candidate) -> tuple[Rollout, ...]:
-    """All search episodes of a candidate, in the parts in which it played them."""
-    own = () if candidate.rollout is None else (candidate.rollout,)
-    return (*own, *candidate.later)
 
 
 def most_episodes(config: RunConfig, *, challenge: bool = True, hard: int = 0) -> int:

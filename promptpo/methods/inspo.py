@@ -31,35 +31,21 @@ from dataclasses import dataclass, replace
 from statistics import fmean as mean
 from typing import TYPE_CHECKING, ClassVar
 
-from promptpo.common.concurrency import all_of
 from promptpo.common.lives import in_lives
 from promptpo.common.text import plural
 from promptpo.config import RunConfig, option
 from promptpo.errors import LimitReached
 from promptpo.llm.extraction import ReplyRejected
-from promptpo.methods.base import REPLY_TOKENS, Demand, Messages, Method, Services
-from promptpo.methods.contest import Contest, known_before, most_episodes, settled
-from promptpo.methods.describing import Describer
-from promptpo.methods.feedback import Feedback
-from promptpo.methods.probing import probe
-from promptpo.methods.tuning import TuningStage
-from promptpo.methods.writing import Author
+from promptpo.methods.base import REPLY_TOKENS, Demand, Services
+from promptpo.methods.contest import Contest, most_episodes
+from promptpo.methods.writing import WritingMethod
 from promptpo.prompts import inspo as prompts
-from promptpo.prompts.history import REFLECTION, Memory
+from promptpo.prompts.history import REFLECTION
 from promptpo.prompts.inspo import Instruction, State
 from promptpo.prompts.promptpo import prompt_tokens, reflection_text
+from promptpo.prompts.task import Messages
 from promptpo.racing import Difference, Paired, standard_error
-from promptpo.types import (
-    Candidate,
-    Episode,
-    Key,
-    MethodTable,
-    Note,
-    Rollout,
-    Round,
-    Score,
-    best_round,
-)
+from promptpo.types import Candidate, Episode, Key, MethodTable, Note, Rollout, Round, Score
 
 if TYPE_CHECKING:
     from promptpo.spec import EnvSpec
@@ -129,74 +115,62 @@ class Draw:
     score: float | None = None
 
 
-class Inspo(Method):
+class Inspo(WritingMethod):
     """The loop; see the module's docstring."""
 
     Options: ClassVar[type[Options]] = Options
+    insists = True
 
     def __init__(self, services: Services) -> None:
         super().__init__(services)
-        self.options: Options = services.config.options
-        self.feedback = Feedback(services)
-        self.describer = Describer(services, self.feedback)
         self.population = Instructions(prompts.first_instructions(), self.options)
         self.buffer = ReplayBuffer(self.options.buffer)
-        self.memory = Memory()
-        self.author = Author(services, TuningStage(services))
 
-    async def search(self) -> str:
-        """Rounds until the last one, a target, the patience or a limit."""
-        await self.feedback.write()
-        probes = await probe(self.services, self.describer, self.options.probe)
-        self.memory = replace(self.memory, probes=probes)
-        while len(self.rounds) < self.config.rounds:
-            guests = [best_round(self.rounds).winner.key] if self.rounds else []
-            allowed = await self.services.open_round(self.rounds, guests)
-            self.rounds = await self._round(self.rounds, allowed)
-            self.services.record(self.rounds[-1])
-        return "all rounds are done"
+    async def search(self) -> None:
+        """Play rounds until the last one, a target, the patience or a limit."""
+        await self.begin(self.options.probe)
+        async for number, count in self.next_rounds():
+            self.memory = replace(self.memory, rounds=tuple(self.rounds))
+            notes, failed = tuple[Note, ...](), ""
+            if self._reflects(number, count):
+                notes, failed = await self._reflect(number)
+            generator = random.Random(f"{self.config.seed}/{number}")  # noqa: S311 - no secret
+            names = [Key(number, index).name for index in range(1, count + 1)]
+            draws = self.population.draw(names, generator)
+            contest = Contest(self.services, number)
+            best, tried = await self.written(contest, [self._prompt(draw) for draw in draws])
+            runs = {}
+            for candidate in tried:
+                if candidate.name not in self.stopped:
+                    run = candidate.rollout or Rollout("search", ())
+                    runs[candidate.name] = replace(run, error=candidate.error or run.error)
+            draws = self.population.settle(number, draws, runs, contest.met(best))
+            await self.settled(contest, best, tried, notes)
+            self.buffer.add(self.rounds[-1], draws)
+            for table in self.population.tables(number, draws, failed):
+                self.services.record(table)
 
-    async def _round(self, rounds: list[Round], count: int) -> list[Round]:
-        """Return the rounds with one more, and with what earlier policies have played in it."""
-        number = len(rounds) + 1
-        self.memory = replace(self.memory, rounds=tuple(rounds))
-        notes, failed = await self._reflect(number) if self._reflects(number, count) else ((), "")
-        contest, best = Contest(self.services, number), self.memory.best
-        keys = [Key(number, index) for index in range(1, count + 1)]
-        generator = random.Random(f"{self.config.seed}/{number}")  # noqa: S311 - no secret
-        draws = self.population.draw([key.name for key in keys], generator)
-        jobs = [self._candidate(k, d, contest) for k, d in zip(keys, draws, strict=True)]
-        if best is None:
-            tried = await all_of(jobs)
-        else:
-            best, *tried = await all_of([contest.meet(best), *jobs])
-        tried = [known_before(c, rounds) for c in tried]
-        runs = {}
-        for candidate in tried:
-            if candidate.name not in self.author.stopped:
-                run = candidate.rollout or Rollout("search", ())
-                runs[candidate.name] = replace(run, error=candidate.error or run.error)
-        draws = self.population.settle(number, draws, runs, contest.met(best))
-        rounds, candidates, winner = await settled(self.services, contest, rounds, best, tried)
-        rounds = [*rounds, Round(number, tuple(candidates), winner, notes)]
-        rounds, self.memory = await self.describer.describe(rounds, self.memory)
-        self.buffer.add(rounds[-1], draws)
-        for table in self.population.tables(number, draws, failed):
-            self.services.record(table)
-        return rounds
+    def _prompt(self, draw: Draw) -> Messages:
+        """Return the prompt for a policy by the instruction that was drawn."""
+        text = self.population.standing[draw.instruction].text
+        return prompts.policy_messages(self.services.spec, self.config, self.memory, text)
 
     def _reflects(self, number: int, count: int) -> bool:
-        """Whether a reflection opens a round: where there is something new to be tried in it."""
+        """Return whether a reflection opens a round: where its instruction can be tried."""
         due = number > 1 and (number - 2) % self.options.reflect_every == 0
         return bool(due and self.options.proposals and count > 1 and not self.population.on_trial)
 
     async def _reflect(self, number: int) -> tuple[tuple[Note, ...], str]:
-        """Ask for new instructions, which are then on trial; why it failed where there are none."""
-        known = self.population
-        shown = self.buffer.take(self.options.replayed)
-        text = prompts.instructions_text(known.active, known.gone)
+        """Ask for new instructions, which are then on trial.
+
+        Returns the notes of the round, and the reason why there is none; empty where there is.
+        """
         asked = prompts.reflection_messages(
-            self.services.spec, self.config, self.memory, text, shown
+            self.services.spec,
+            self.config,
+            self.memory,
+            prompts.instructions_text(self.population.active, self.population.gone),
+            self.buffer.take(self.options.replayed),
         )
         messages, error, notes = asked, "", tuple[Note, ...]()
         for attempt in range(self.options.max_repairs + 1):
@@ -207,28 +181,21 @@ class Inspo(Method):
                 if not attempt:
                     raise
                 break
-            thought = reflection_text(reply.text)
-            notes = (Note(REFLECTION, thought),) if thought else ()
+            text = reflection_text(reply.text)
+            notes = (Note(REFLECTION, text),) if text else ()
             try:
-                new = known.propose(prompts.instructions_in(reply), number)
+                new = self.population.propose(prompts.instructions_in(reply), number)
+                error = "" if new else "what it proposes is known already"
             except ReplyRejected as e:
                 error = str(e)
-            else:
-                error = "" if new else "what it proposes is known already"
             if not error:
                 break
             messages = prompts.reask_messages(asked, reply.text, error, self.config)
         return notes, error
 
-    async def _candidate(self, key: Key, draw: Draw, contest: Contest) -> Candidate:
-        """One policy, written under an instruction."""
-        text = self.population.standing[draw.instruction].text
-        prompt = prompts.policy_messages(self.services.spec, self.config, self.memory, text)
-        return await self.author.write(key, prompt, contest, insists=True)
-
     @staticmethod
     def forecast(spec: EnvSpec, config: RunConfig) -> Demand:
-        """A call for Feedback, one a candidate, and the reflections."""
+        """Count a call for Feedback, one a candidate, and the reflections."""
         policies, options = config.rounds * config.candidates, config.options
         asks = options.proposals and config.candidates > 1
         reflections = -(-(config.rounds - 1) // options.reflect_every) if asks else 0
@@ -244,7 +211,7 @@ class Inspo(Method):
 
     @staticmethod
     def all_prompts(spec: EnvSpec, config: RunConfig) -> list[tuple[str, Messages]]:
-        """Feedback, policies by an instruction, reflections, repairs."""
+        """Return the prompts for Feedback, policies by an instruction, reflections, repairs."""
         return prompts.render_all(spec, config)
 
 

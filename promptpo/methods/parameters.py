@@ -1,4 +1,4 @@
-"""What methods share that ask a model for the parameters of a compact policy: ProPS and R2PO.
+"""The parts of methods that ask a model for the parameters of a compact policy: ProPS and R2PO.
 
 The policy is linear with a bias, or a table (``promptpo.policies.parametric``); what plays and
 ships is its source with the parameters as literals. A reply that holds no complete set of them is
@@ -12,7 +12,7 @@ import random
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from promptpo.common.concurrency import all_of
 from promptpo.common.text import plural
@@ -20,10 +20,17 @@ from promptpo.config import RunConfig, option
 from promptpo.errors import LimitReached, UsageError
 from promptpo.llm.extraction import ReplyRejected, answer_text
 from promptpo.llm.messages import Reply
-from promptpo.methods.base import Demand, Messages, Services
-from promptpo.policies import Actions, Entry, Program, Vector, Vectors, parametric_policy
+from promptpo.methods.base import (
+    Demand,
+    Method,
+    Services,
+    best_of_all,
+    recorded,
+    rolled_out,
+)
+from promptpo.policies import Actions, Entry, Vector, Vectors, parametric_policy
 from promptpo.prompts.props import again_messages
-from promptpo.prompts.task import count_tokens
+from promptpo.prompts.task import Messages, count_tokens, message_tokens
 from promptpo.types import Candidate, Key, Kind, Note
 
 if TYPE_CHECKING:
@@ -41,7 +48,7 @@ _WORDS = 200
 
 @dataclass(frozen=True)
 class ParameterOptions:
-    """What methods of compact policies have in common; the defaults are of ProPS and R2PO."""
+    """Options of all methods of compact policies; the defaults are of ProPS and R2PO."""
 
     warm_up: int = option(
         20, "random policies that play one episode each before round 1", within=(0, 1000)
@@ -71,30 +78,48 @@ class ParameterOptions:
     )
 
 
-class Proposals:
-    """Asks for parameters and plays them; knows what each candidate's are."""
+class ParameterMethod(Method):
+    """A method that asks for parameters and plays them.
+
+    Attributes:
+        space: the parameters of the task's policy.
+        history: the parameters that have played, with their results.
+    """
+
+    asks_for_policies: ClassVar[bool] = False
 
     def __init__(self, services: Services) -> None:
-        self.services = services
-        self.config = services.config
+        super().__init__(services)
         self.space = space_of(services.spec, services.task.actions, services.config)
+        self.history: list[Entry] = []
         self._values: dict[str, Vector] = {}
 
+    @staticmethod
+    def iteration(spec: EnvSpec, config: RunConfig, space: Vectors) -> list[tuple[str, Messages]]:
+        """Return the prompts of a round by title, what only a run knows in <brackets>."""
+        raise NotImplementedError
+
+    def finalists(self) -> tuple[Candidate, ...]:
+        """Return the policies with the best search scores."""
+        return best_of_all(self.rounds, self.config.options.finalists)
+
     async def warm_up(self, count: int) -> list[Candidate]:
-        """Random policies with an episode each, as far as the step limit leaves room for them."""
+        """Play random policies with an episode each, as far as the step limit leaves room."""
         config, each = self.config, self.config.whole(1)
         if config.max_env_steps is not None:
             count = min(count, config.max_env_steps // (each * self.services.spec.horizon))
         generator = random.Random(f"{config.seed}/warm-up")  # noqa: S311 - no secret
         drawn = [self.space.draw(generator, config.options.deviation) for _ in range(count)]
-        samples = [self._made(Key(0, i), values, "sample") for i, values in enumerate(drawn, 1)]
-        return await all_of(
+        samples = [self._candidate(Key(0, i), v, "sample") for i, v in enumerate(drawn, 1)]
+        played = await all_of(
             self.played(sample, self.services.seeds(i * each, each), keep=False)
             for i, sample in enumerate(samples)
         )
+        self.history += self.entries(played)
+        return played
 
     def seeds(self, part: int) -> tuple[int, ...]:
-        """The search seeds of an evaluation, numbered from 0, those of warm-up left out."""
+        """Return the search seeds of an evaluation, numbered from 0, those of warm-up left out."""
         config, episodes = self.config, self.config.first_episodes
         first = config.whole(1) * config.options.warm_up + part * episodes
         return self.services.seeds(first, episodes)
@@ -102,121 +127,113 @@ class Proposals:
     async def propose(
         self, key: Key, messages: Messages, kind: Kind = "proposal", parents: tuple[str, ...] = ()
     ) -> Candidate:
-        """Ask for parameters; ``key`` has the role. One with an error where none were to be had."""
-        candidate = Candidate(Key(key.round, key.candidate), None, kind=kind, parents=parents)
+        """Ask for parameters; ``key`` has the role. Where there are none the candidate has failed.
+
+        A reply without them is asked for again.
+        """
+        candidate = Candidate(replace(key, role=""), None, kind=kind, parents=parents)
         asked = messages
         for attempt in range(self.config.options.max_repairs + 1):
-            at = replace(key, attempt=attempt)
+            at = replace(candidate.key, attempt=attempt)
             state = "repairing" if attempt else "asked"
             self.services.report("state", name=key.name, state=state)
             try:
-                reply = await self.services.ask(at, asked, self._read)
+                reply = await self.services.ask(replace(at, role=key.role), asked, self._read)
+                return self._candidate(at, self._read(reply), kind, parents)
             except LimitReached as limit:
                 return replace(candidate, error=candidate.error or f"not proposed: {limit}")
-            try:
-                values = self._read(reply)
             except (ReplyRejected, ValueError) as e:
-                candidate = replace(candidate, key=replace(at, role=""), error=str(e))
+                candidate = replace(candidate, key=at, error=str(e))
                 asked = again_messages(messages, reply.text, str(e), self.space)
-                continue
-            return self._made(replace(at, role=""), values, kind, parents)
         return candidate
 
     def _read(self, reply: Reply) -> Vector:
-        """The parameters in a reply. Raises ReplyRejected or ValueError."""
+        """Return the parameters in a reply. Raises ReplyRejected or ValueError."""
         return self.space.read(answer_text(reply))
 
-    def _made(
+    def _candidate(
         self, key: Key, values: Vector, kind: Kind, parents: tuple[str, ...] = ()
     ) -> Candidate:
-        """The candidate of these parameters, clipped to the bounds."""
+        """Return the candidate of these parameters, clipped to the bounds."""
         values, clipped = self.space.fitted(values)
         words = self.space.shown(values)
         if clipped:
             of = plural(self.space.size, "parameter")
-            told = f"{clipped} of {of} clipped to -{self.space.high:g} .. {self.space.high:g}"
-            self.services.report("notice", text=f"{key.name}: {told}")
-            words += f"; {told}"
+            notice = f"{clipped} of {of} clipped to -{self.space.high:g} .. {self.space.high:g}"
+            self.services.report("notice", text=f"{key.name}: {notice}")
+            words += f"; {notice}"
         self._values[key.name] = values
-        source = self.space.source(values)
-        return Candidate(key, source, kind=kind, parents=parents, notes=(Note(PARAMETERS, words),))
+        notes = (Note(PARAMETERS, words),)
+        return Candidate(key, self.space.source(values), kind=kind, parents=parents, notes=notes)
 
     async def played(self, candidate: Candidate, seeds: Sequence[int], *, keep: bool) -> Candidate:
-        """A candidate after these episodes, recorded; one that has failed already only recorded."""
+        """Play these episodes with a candidate; record it, and one that has failed already."""
         if candidate.source is not None:
             try:
-                program = Program.of(candidate.source)
-                [run] = await self.services.play(program, seeds, keys=[candidate.key], keep=keep)
-                candidate = replace(candidate, rollout=run, error=run.error)
+                candidate = await rolled_out(self.services, candidate, seeds, keep=keep)
             except LimitReached as limit:
                 candidate = replace(candidate, error=f"not played: {limit}")
-        self.services.record(candidate)
-        state = "failed" if candidate.score.failed else "scored"
-        self.services.report("state", name=candidate.name, state=state)
-        return candidate
+        return recorded(self.services, candidate)
 
     def values(self, of: Candidate) -> Vector:
-        """A candidate's parameters."""
+        """Return a candidate's parameters."""
         return self._values[of.name]
 
     def entries(self, candidates: Sequence[Candidate]) -> list[Entry]:
-        """What is told of those that got through their episodes."""
+        """Return the results of those that got through their episodes."""
         return [
             Entry(self.values(c), c.score.mean_return, c.score.success_rate, len(c.pooled.whole))
             for c in candidates
             if c.pooled is not None and not c.score.failed
         ]
 
+    @classmethod
+    def forecast(cls, spec: EnvSpec, config: RunConfig) -> Demand:
+        """Count a call and an evaluation for each prompt of a round; histories are added.
 
-def space_of(spec: EnvSpec, actions: Actions, config: RunConfig) -> Vectors:
-    """The parameters of a task's policy. Raises UsageError where there are too many to ask for."""
+        The environment is not opened: a task with two choices stands for it.
+        """
+        options, rounds = config.options, config.rounds
+        actions = Actions(counts=(2,), starts=(0,))
+        space = space_of(spec, actions, config, most=10**9)
+        prompts = [messages for _, messages in cls.iteration(spec, config, space)]
+        line, calls = count_tokens(space.shown([0.0] * space.size)), len(prompts)
+        told = options.warm_up + (rounds - 1) / 2
+        episodes = options.warm_up * config.whole(1) + rounds * calls * config.first_episodes
+        return Demand(
+            calls=rounds * calls,
+            max_calls=rounds * calls * (options.max_repairs + 1),
+            prompt_tokens=int(rounds * (sum(map(message_tokens, prompts)) + calls * told * line)),
+            completion_tokens=rounds * calls * (2 * line + _WORDS),
+            search_steps=episodes * spec.horizon,
+            finalists=min(options.finalists, rounds * calls),
+        )
+
+    @classmethod
+    def all_prompts(cls, spec: EnvSpec, config: RunConfig) -> list[tuple[str, Messages]]:
+        """Return the prompts of a round, and the answer to a reply without parameters.
+
+        The environment is opened for its actions.
+        """
+        from promptpo.rollout.worker import actions_of
+        from promptpo.spec import Task
+
+        with closing(Task.open(spec)) as task:
+            space = space_of(spec, actions_of(task), config)
+        asked = dict(cls.iteration(spec, config, space))
+        again = again_messages(
+            next(iter(asked.values())), "<the reply>", "<what is wrong with it>", space
+        )
+        return [*asked.items(), ("again, after a reply without parameters", again)]
+
+
+def space_of(spec: EnvSpec, actions: Actions, config: RunConfig, most: int = MOST) -> Vectors:
+    """Return the parameters of a task's policy. Raises UsageError where they are more."""
     options = config.options
     policy = parametric_policy(spec, actions, scaled=options.scaled)
-    if policy.program.size > MOST:
+    if policy.program.size > most:
         raise UsageError(
             f"{spec.name}: a {policy.name} policy has {policy.program.size:,} parameters, and"
             f" --method {config.method} asks for {MOST:,} at most; choose a method that writes code"
         )
     return Vectors(policy, -options.bound, options.bound, options.digits)
-
-
-def live_space(spec: EnvSpec, config: RunConfig) -> Vectors:
-    """The same without a run: the environment is opened for it."""
-    from promptpo.rollout.worker import actions_of
-    from promptpo.spec import Task
-
-    with closing(Task.open(spec)) as task:
-        return space_of(spec, actions_of(task), config)
-
-
-def guessed_space(spec: EnvSpec, config: RunConfig) -> Vectors:
-    """One of about that size, where the environment is not to be opened: of two choices."""
-    options = config.options
-    policy = parametric_policy(spec, Actions(counts=(2,), starts=(0,)), scaled=options.scaled)
-    return Vectors(policy, -options.bound, options.bound, options.digits)
-
-
-def again_prompt(asked: Messages, space: Vectors) -> tuple[str, Messages]:
-    """How a reply without parameters is answered, by its title, to be shown."""
-    return "again, after a reply without parameters", again_messages(
-        asked, "<the reply>", "<what is wrong with it>", space
-    )
-
-
-def demand(
-    spec: EnvSpec, config: RunConfig, space: Vectors, prompts: Sequence[Messages], plays: int
-) -> Demand:
-    """What rounds of these prompts take, each with ``plays`` evaluations; histories are added."""
-    options, rounds, calls = config.options, config.rounds, len(prompts)
-    line = count_tokens(space.shown([0.0] * space.size))
-    size = sum(count_tokens(m.content) for messages in prompts for m in messages)
-    told = options.warm_up + (rounds - 1) / 2
-    episodes = options.warm_up * config.whole(1) + rounds * plays * config.first_episodes
-    return Demand(
-        calls=rounds * calls,
-        max_calls=rounds * calls * (options.max_repairs + 1),
-        prompt_tokens=int(rounds * (size + calls * told * line)),
-        completion_tokens=rounds * calls * (2 * line + _WORDS),
-        search_steps=episodes * spec.horizon,
-        finalists=min(options.finalists, rounds * plays),
-    )

@@ -23,23 +23,14 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from promptpo.common.concurrency import all_of
 from promptpo.config import RunConfig, option
-from promptpo.methods.base import REPLY_TOKENS, Demand, Messages, Method, Services
-from promptpo.methods.contest import (
-    HARD,
-    Contest,
-    hard_seeds,
-    known_before,
-    most_episodes,
-    settled,
-)
-from promptpo.methods.describing import Describer
-from promptpo.methods.feedback import Feedback
-from promptpo.methods.probing import probe
-from promptpo.methods.tuning import ENTRANTS, TuningStage
-from promptpo.methods.writing import Author
+from promptpo.methods.base import REPLY_TOKENS, Demand, Services
+from promptpo.methods.contest import HARD, Contest, hard_seeds, most_episodes
+from promptpo.methods.tuning import ENTRANTS
+from promptpo.methods.writing import WritingMethod
 from promptpo.prompts import promptpo as prompts
-from promptpo.prompts.history import REFLECTION, Memory
-from promptpo.types import Candidate, Key, Note, Round, best_round
+from promptpo.prompts.history import REFLECTION
+from promptpo.prompts.task import Messages
+from promptpo.types import Candidate, Key, Note
 
 if TYPE_CHECKING:
     from promptpo.spec import EnvSpec
@@ -77,7 +68,7 @@ class Options:
     )
 
 
-class PromptPO(Method):
+class PromptPO(WritingMethod):
     """The loop; see the module's docstring."""
 
     Options: ClassVar[type[Options]] = Options
@@ -85,93 +76,52 @@ class PromptPO(Method):
 
     def __init__(self, services: Services) -> None:
         super().__init__(services)
-        self.options: Options = services.config.options
-        self.feedback = Feedback(services)
-        self.describer = Describer(services, self.feedback)
-        self.tuning = TuningStage(services)
-        self.author = Author(services, self.tuning)
-        self.memory = Memory()
+        self.challenges = self.options.challenge
 
-    async def search(self) -> str:
-        """Rounds until the last one, a target, the patience or a limit."""
-        await self.feedback.write()
-        probes = await probe(self.services, self.describer, prompts.probes_of(self.config))
-        self.memory = replace(self.memory, probes=probes)
-        while len(self.rounds) < self.config.rounds:
-            guest = self.rounds and self.options.challenge
-            guests = [best_round(self.rounds).winner.key] if guest else []
-            allowed = await self.services.open_round(self.rounds, guests)
-            self.rounds = await self._round(self.rounds, allowed)
-            self.services.record(self.rounds[-1])
-        return "all rounds are done"
-
-    async def _round(self, rounds: list[Round], count: int) -> list[Round]:
-        """The rounds with one more, and with what earlier policies have played in it."""
-        number = len(rounds) + 1
-        self.memory = replace(self.memory, rounds=tuple(rounds), reflection="")
-        notes = await self._reflect() if rounds and self.options.reflection else ()
-        best = self.memory.best
-        contest = Contest(self.services, number, hard_seeds(best, self.services.spec.horizon)
-                          if best and self.options.challenge else ())  # fmt: skip
-        jobs = []
-        for i in range(1, count + 1):
-            prompt = prompts.policy_messages(
-                self.services.spec, self.config, self.memory, second=count > 1 and i == count
-            )
-            jobs.append(self.author.write(Key(number, i), prompt, contest))
-        if best is None or not self.options.challenge:
-            return await self._settled(contest, rounds, None, await all_of(jobs), notes)
-        best, *tried = await all_of([contest.meet(best), *jobs])
-        return await self._settled(contest, rounds, best, tried, notes)
-
-    async def _settled(
-        self,
-        contest: Contest,
-        rounds: list[Round],
-        best: Candidate | None,
-        tried: Sequence[Candidate],
-        notes: tuple[Note, ...],
-    ) -> list[Round]:
-        """Who is best of a round's candidates and of all, told apart and described.
-
-        ``best`` is the best so far where it has met the challengers.
-        """
-        pools = self.options.challenge  # scores of all episodes; as published, of a round's own
-        candidates = [known_before(c, rounds) for c in tried] if pools else [*tried]
-        candidates += await self._tuned(contest, candidates, best)
-        rounds, candidates, winner = await settled(
-            self.services, contest, rounds, best, candidates, pools=pools
-        )
-        rounds = [*rounds, Round(contest.number, tuple(candidates), winner, notes)]
-        rounds, self.memory = await self.describer.describe(rounds, self.memory)
-        return rounds
+    async def search(self) -> None:
+        """Play rounds until the last one, a target, the patience or a limit."""
+        await self.begin(prompts.probes_of(self.config))
+        async for number, count in self.next_rounds():
+            self.memory = replace(self.memory, rounds=tuple(self.rounds), reflection="")
+            notes = await self._reflect() if self.rounds and self.options.reflection else ()
+            best, horizon = self.memory.best, self.services.spec.horizon
+            hard = hard_seeds(best, horizon) if best and self.challenges else ()
+            contest = Contest(self.services, number, hard)
+            asked = [
+                prompts.policy_messages(
+                    self.services.spec, self.config, self.memory, second=count > 1 and i == count
+                )
+                for i in range(1, count + 1)
+            ]
+            best, candidates = await self.written(contest, asked)
+            candidates += await self._tuned(contest, candidates, best)
+            await self.settled(contest, best, candidates, notes)
 
     async def _tuned(
         self, contest: Contest, candidates: Sequence[Candidate], best: Candidate | None
     ) -> list[Candidate]:
-        """The candidates that tuning makes, after the round's first episodes."""
-        last = contest.number == self.config.rounds
-        share = 1.0 if last else self.config.tune_share
-        made = await self.tuning.tune(contest.number, candidates, best, share=share)
+        """Return the candidates that tuning makes, after the round's first episodes."""
+        share = 1.0 if contest.number == self.config.rounds else self.config.tune_share
+        new = await self.tuning.tune(contest.number, candidates, best, share=share)
         self.memory = replace(self.memory, tuned=self.tuning.told)
-        tried = await all_of(self.author.play(c, contest) for c in made)
+        tried = await all_of(self.play(c, contest) for c in new)
         return [c for c in tried if c.rollout is not None]
 
     async def _reflect(self) -> tuple[Note, ...]:
-        """What was thought of the last round; a Feedback class that came with it takes over."""
-        memory = replace(self.memory, feedback=self.feedback.source or "")
+        """Ask what the last round has shown; a Feedback class that comes with it takes over."""
+        memory = replace(self.memory, feedback=self.describer.source or "")
         messages = prompts.reflection_messages(self.services.spec, self.config, memory)
-        at = Key(len(self.memory.rounds) + 1, role="reflection")
+        at = Key(len(self.rounds) + 1, role="reflection")
         reply = await self.services.ask(at, messages)
         if self.options.revise_feedback:
-            self.memory = await self.describer.revised(reply, self.memory)
+            self.memory = await self.describer.revise(reply, self.memory)
         text = prompts.reflection_text(reply.text)
         self.memory = replace(self.memory, reflection=text)
         return (Note(REFLECTION, text),) if text else ()
 
     @staticmethod
     def forecast(spec: EnvSpec, config: RunConfig) -> Demand:
-        """A call for Feedback, one a candidate, and the reflections."""
+        """Count a call for Feedback, one a candidate, and the reflections."""
         options, policies = config.options, config.rounds * config.candidates
         reflections = config.rounds - 1 if options.reflection else 0
         calls = 1 + policies + reflections
@@ -190,5 +140,5 @@ class PromptPO(Method):
 
     @staticmethod
     def all_prompts(spec: EnvSpec, config: RunConfig) -> list[tuple[str, Messages]]:
-        """Feedback, policies, reflections, repairs."""
+        """Return the prompts for Feedback, policies, reflections, repairs."""
         return prompts.render_all(spec, config)

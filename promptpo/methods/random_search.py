@@ -39,33 +39,27 @@ class RandomSearch(Method):
         super().__init__(services)
         self.policy: ParametricPolicy = parametric_policy(services.spec, services.task.actions)
 
-    async def search(self) -> str:
-        """Rounds until the last one, a target, the patience or a limit."""
-        while len(self.rounds) < self.config.rounds:
-            allowed = await self.services.open_round(self.rounds)
-            self.rounds.append(await self._round(len(self.rounds) + 1, allowed))
-            self.services.record(self.rounds[-1])
-        return "all rounds are done"
-
-    async def _round(self, number: int, count: int) -> Round:
-        generator = random.Random(f"{self.config.seed}/{number}")  # noqa: S311 - no secret
-        scale = self.config.options.scale
-        vectors = [self.policy.draw(generator, scale) for _ in range(count)]
-        episodes = self.config.first_episodes
-        seeds = self.services.seeds((number - 1) * episodes, episodes)
-        keys = [Key(number, index) for index in range(1, count + 1)]
-        program = self.policy.program
-        runs = await self.services.play(program, seeds, keys=keys, constants=vectors, keep=False)
-        candidates = [
-            Candidate(key, program.source(vector), run, run.error, "sample")
-            for key, vector, run in zip(keys, vectors, runs, strict=True)
-        ]
-        for candidate in candidates:
-            self.services.record(candidate)
-        return Round(number, tuple(candidates), best_of(candidates))
+    async def search(self) -> None:
+        """Draw rounds until the last one, a target, the patience or a limit."""
+        program, episodes = self.policy.program, self.config.first_episodes
+        async for number, count in self.next_rounds():
+            generator = random.Random(f"{self.config.seed}/{number}")  # noqa: S311 - no secret
+            vectors = [self.policy.draw(generator, self.config.options.scale) for _ in range(count)]
+            seeds = self.services.seeds((number - 1) * episodes, episodes)
+            keys = [Key(number, index) for index in range(1, count + 1)]
+            runs = await self.services.play(
+                program, seeds, keys=keys, constants=vectors, keep=False
+            )
+            candidates = [
+                Candidate(key, program.source(vector), run, run.error, "sample")
+                for key, vector, run in zip(keys, vectors, runs, strict=True)
+            ]
+            for candidate in candidates:
+                self.services.record(candidate)
+            self.rounds.append(Round(number, tuple(candidates), best_of(candidates)))
 
     @staticmethod
     def forecast(spec: EnvSpec, config: RunConfig) -> Demand:
-        """Episodes only."""
+        """Count episodes only."""
         steps = config.rounds * config.candidates * config.first_episodes * spec.horizon
         return Demand(search_steps=steps, finalists=config.rounds)

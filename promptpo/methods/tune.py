@@ -6,16 +6,22 @@ written, then its constants are tuned (``promptpo.tuning``); both meet on select
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from promptpo.config import RunConfig
-from promptpo.llm.extraction import ReplyRejected, policy_source
-from promptpo.methods.base import REPLY_TOKENS, Demand, Messages, Method, Services
+from promptpo.llm.extraction import policy_source
+from promptpo.methods.base import (
+    REPLY_TOKENS,
+    Demand,
+    Method,
+    Services,
+    read_policy,
+    recorded,
+    rolled_out,
+)
 from promptpo.methods.tuning import TuningStage
-from promptpo.policies import Program
 from promptpo.prompts.promptpo import policy_messages
-from promptpo.prompts.task import count_tokens
+from promptpo.prompts.task import Messages, message_tokens
 from promptpo.types import Candidate, Key, Round, best_of
 
 if TYPE_CHECKING:
@@ -32,9 +38,15 @@ class Tune(Method):
         self.tuning = TuningStage(services)
 
     async def search(self) -> str:
-        """Until the steps are spent, or a limit is reached."""
+        """Tune until the steps are spent, or a limit is reached."""
         await self.services.open_round(self.rounds)
-        self.rounds.append(await self._round())
+        messages = policy_messages(self.services.spec, self.config)
+        reply = await self.services.ask(Key(1, 1, role="policy"), messages, policy_source)
+        written = await read_policy(self.services, Key(1, 1), reply, self.tuning.plain)
+        candidates = [await self._played(written)]
+        for tuned in await self.tuning.tune(1, candidates[:1], least=1):
+            candidates.append(await self._played(tuned))
+        self.rounds.append(Round(1, tuple(candidates), best_of(candidates)))
         self.services.record(self.rounds[-1])
         return "tuning is done"
 
@@ -42,46 +54,19 @@ class Tune(Method):
         """Return the policy as it is written, and tuned, as far as they run."""
         return tuple(c for r in self.rounds for c in r.candidates if not c.score.failed)
 
-    async def _round(self) -> Round:
-        written = await self._written()
-        found = [written]
-        for candidate in await self.tuning.tune(1, [written], least=1):
-            found.append(await self._played(candidate))
-        return Round(1, tuple(found), best_of(found))
-
-    async def _written(self) -> Candidate:
-        key = Key(1, 1, role="policy")
-        messages = policy_messages(self.services.spec, self.config)
-        reply = await self.services.ask(key, messages, policy_source)
-        try:
-            candidate = self.tuning.plain(Candidate(Key(1, 1), policy_source(reply)))
-        except ReplyRejected as e:
-            candidate = Candidate(Key(1, 1), None, error=str(e))
-        if candidate.error is None:
-            candidate = await self.services.prepare(candidate)
-        if candidate.error is None:
-            return await self._played(candidate)
-        self.services.record(candidate)
-        return candidate
-
     async def _played(self, candidate: Candidate) -> Candidate:
-        seeds = self.services.seeds(0, self.config.first_episodes)
-        program = Program.of(candidate.source or "", candidate.prepared)
-        [run] = await self.services.play(program, seeds, keys=[candidate.key])
-        candidate = replace(candidate, rollout=run, error=run.error)
-        self.services.record(candidate)
-        state = "failed" if candidate.score.failed else "scored"
-        self.services.report("state", name=candidate.name, state=state)
-        return candidate
+        if candidate.error is None:
+            seeds = self.services.seeds(0, self.config.first_episodes)
+            candidate = await rolled_out(self.services, candidate, seeds)
+        return recorded(self.services, candidate)
 
     @staticmethod
     def forecast(spec: EnvSpec, config: RunConfig) -> Demand:
-        """One policy, and the steps of tuning."""
-        size = sum(count_tokens(m.content) for m in policy_messages(spec, config))
+        """Count one policy, and the steps of tuning."""
         return Demand(
             calls=1,
             max_calls=1,
-            prompt_tokens=size,
+            prompt_tokens=message_tokens(policy_messages(spec, config)),
             completion_tokens=REPLY_TOKENS,
             search_steps=2 * config.first_episodes * spec.horizon + config.tune_steps,
             finalists=2,
@@ -89,5 +74,5 @@ class Tune(Method):
 
     @staticmethod
     def all_prompts(spec: EnvSpec, config: RunConfig) -> list[tuple[str, Messages]]:
-        """The one prompt that a model is asked by, where the policy is in no file."""
+        """Return the one prompt that a model is asked by, where the policy is in no file."""
         return [("policy", policy_messages(spec, config))]

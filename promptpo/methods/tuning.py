@@ -32,7 +32,10 @@ TUNING = "Tuning"
 
 
 class TuningStage:
-    """Which policies of a run are tuned, and what is known of their constants."""
+    """The choice of the policies of a run that are tuned, and their constants.
+
+    ``told`` are paragraphs on the latest round's tunings.
+    """
 
     def __init__(self, services: Services) -> None:
         self.services = services
@@ -40,42 +43,37 @@ class TuningStage:
         self._constants: dict[str, Tunable] = {}
         self._tunings: dict[object, Tuning] = {}
         self._refused: set[str] = set()
-        #: What was told of the latest round's tunings.
         self.told: tuple[str, ...] = ()
 
     def plain(self, candidate: Candidate) -> Candidate:
-        """A candidate with plain numbers in place of declarations, whose constants are known.
+        """Return a candidate with plain numbers in place of declarations.
 
         One whose declarations are refused has the reason as its error.
         """
-        if not self.config.tune or candidate.source is None:
+        source = candidate.source
+        if not self.config.tune or source is None:
             return candidate
         from promptpo.common.python_text import Unreadable
-        from promptpo.policies.constants import (
-            WORD,
-            TunableError,
-            chosen,  # here: the help of a command comes by
-        )
+        from promptpo.policies.constants import WORD, TunableError, chosen
 
         try:
-            found = chosen(candidate.source, self.config.constants)
+            tunable = chosen(source, self.config.constants)
         except TunableError as e:
-            return self._refusing(candidate, str(e))
+            error = str(e)
         except Unreadable as e:
-            if WORD not in candidate.source:  # it can be played all the same
+            if WORD not in source:  # it can be played all the same
                 return candidate
-            return self._refusing(candidate, f"its constants cannot be found: {e.msg}")
+            error = f"its constants cannot be found: {e.msg}"
         except SyntaxError:  # the compiler's words on it are better
             return candidate
-        self._constants[found.source] = found
-        return replace(candidate, source=found.source)
-
-    def _refusing(self, candidate: Candidate, error: str) -> Candidate:
-        self._refused.add(candidate.source or "")
+        else:
+            self._constants[tunable.source] = tunable
+            return replace(candidate, source=tunable.source)
+        self._refused.add(source)
         return replace(candidate, error=error)
 
     def refuses(self, candidate: Candidate) -> bool:
-        """Whether a candidate has not been played for its declarations."""
+        """Return whether a candidate has not been played for its declarations."""
         return candidate.source in self._refused
 
     async def tune(
@@ -87,7 +85,7 @@ class TuningStage:
         share: float = 1.0,
         least: int = 0,
     ) -> list[Candidate]:
-        """What tuning makes of a round's candidates and the best so far: new ones, not played yet.
+        """Tune a round's candidates and the best so far; return the new ones, not played yet.
 
         It takes a ``share`` of the steps that are left, or all of them where only these get
         anywhere. Where they do not it tunes the ``least`` number of policies all the same.
@@ -107,33 +105,20 @@ class TuningStage:
             self.services.report("notice", text=f"{text} for episodes of this length")
         if not entrants or not fitting:
             return []
-        tunings = await self._halved(entrants[: min(ENTRANTS, fitting)], budget)
-        found: list[Candidate] = []
-        for tuning in tunings:
+        new: list[Candidate] = []
+        for tuning in await self._halved(entrants[: min(ENTRANTS, fitting)], budget):
             tuned, account = await tuning.finish()
-            key = Key(number, len(candidates) + len(found) + 1)
-            name = key.name if account.kept else ""
-            words = tuning_words(tuning.of.name, account, name)
+            key = Key(number, len(candidates) + len(new) + 1)
+            words = tuning_words(tuning.of.name, account, key.name if account.kept else "")
             self.told = (*self.told, words)
             if account.kept and tuned.source is not None:
-                known = with_ranges_of(tuned.source, self._constants[tuning.of.source or ""])
-                self._constants[tuned.source] = known
-                found.append(replace(tuned, key=key, notes=(Note(TUNING, words),)))
-        return found
+                ranges = self.tunable(tuning.of.source or "")
+                self._constants[tuned.source] = with_ranges_of(tuned.source, ranges)
+                new.append(replace(tuned, key=key, notes=(Note(TUNING, words),)))
+        return new
 
-    def _entrants(self, candidates: Sequence[Candidate], best: Candidate | None) -> list[Candidate]:
-        """Those that can be tuned, the best first, each text once."""
-        pool = [*([best] if best else []), *candidates]
-        able = {
-            c.identity: c
-            for c in reversed(pool)
-            if c.source is not None and not c.score.failed
-            and self._known(c.source).constants
-        }  # fmt: skip
-        return sorted(able.values(), key=lambda c: c.score, reverse=True)
-
-    def _known(self, source: str) -> Tunable:
-        """A policy's constants; those of one that this run has not written are found, if any."""
+    def tunable(self, source: str) -> Tunable:
+        """Return a policy's constants; those of one that this run has not written are found."""
         from promptpo.policies.constants import Tunable, TunableError, chosen
 
         if source not in self._constants:
@@ -143,27 +128,33 @@ class TuningStage:
                 self._constants[source] = Tunable(source, ())
         return self._constants[source]
 
+    def _entrants(self, candidates: Sequence[Candidate], best: Candidate | None) -> list[Candidate]:
+        """Return those that can be tuned, the best first, each text once."""
+        able = {
+            c.identity: c
+            for c in reversed([*([best] if best else []), *candidates])
+            if c.source is not None and not c.score.failed and self.tunable(c.source).constants
+        }
+        return sorted(able.values(), key=lambda c: c.score, reverse=True)
+
     def _needed(self, entrants: Sequence[Candidate]) -> int:
-        """Steps that one tuning needs, by the longest episodes that the entrants have played."""
+        """Return the steps of one tuning, by the longest episodes that entrants have played."""
         runs = [c.pooled for c in entrants]
         lengths = [max(run.lengths) for run in runs if run is not None and run.lengths]
         return _NEEDED * max(lengths, default=self.services.spec.horizon)
 
-    def _tuning(self, candidate: Candidate) -> Tuning:
-        """A policy's tuning; one that has begun in an earlier round goes on."""
-        what = candidate.identity
-        if what not in self._tunings:
-            known = self._known(candidate.source or "")
-            self._tunings[what] = self.services.tuning(candidate, known)
-        return self._tunings[what]
-
     async def _halved(self, entrants: Sequence[Candidate], budget: int) -> list[Tuning]:
-        """Tunings of the entrants, spent by successive halving, the best one last."""
-        standing = [self._tuning(c) for c in entrants]
+        """Tune the entrants by successive halving; return their tunings, the best one last."""
+        standing = []
+        for candidate in entrants:  # a tuning that has begun in an earlier round goes on
+            if candidate.identity not in self._tunings:
+                tunable = self.tunable(candidate.source or "")
+                self._tunings[candidate.identity] = self.services.tuning(candidate, tunable)
+            standing.append(self._tunings[candidate.identity])
         ended: list[Tuning] = []
         parts = 1 if len(standing) == 1 else _PARTS
         for part in range(1, parts + 1):
-            share = budget / parts / len(standing)
+            share = budget / parts / max(len(standing), 1)
             tried: list[Tuning] = []
             for tuning in standing:
                 self.services.report("state", name=tuning.of.name, state="tuning")
@@ -172,17 +163,11 @@ class TuningStage:
                     tried.append(tuning)
                 except LimitReached:
                     break
-            tried.sort(key=_standing, reverse=True)
-            kept = 1 if part == parts - 1 else math.ceil(len(tried) / 2)
+            worst = (False, -math.inf, -math.inf)
+            tried.sort(key=lambda t: t.run.score.key if t.run is not None else worst, reverse=True)
             if part < parts:
-                ended += tried[kept:]
-                tried = tried[:kept]
+                left = 1 if part == parts - 1 else math.ceil(len(tried) / 2)
+                ended += tried[left:]
+                tried = tried[:left]
             standing = tried
-            if not standing:
-                break
         return [*ended, *standing]
-
-
-def _standing(tuning: Tuning) -> tuple[bool, float, float]:
-    run = tuning.run
-    return run.score.key if run is not None else (False, -math.inf, -math.inf)

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from statistics import mean
 from typing import TYPE_CHECKING
 
 from promptpo.common.text import plural
 from promptpo.config import RunConfig
-from promptpo.policies import Entry, Vectors
+from promptpo.policies import Vectors
 from promptpo.prompts.props import (
     SOME_HISTORY,
     optimum_line,
-    result_words,
-    search_messages,
 )
 from promptpo.prompts.task import Messages, filled, task_text, template
 from promptpo.types import Rollout, Trajectory
@@ -27,14 +24,6 @@ _NEAR = 1e-3
 
 #: Steps of each of three episodes that the Critic sees: half of them from the beginning.
 _OF_THREE = 50
-
-
-@dataclass(frozen=True)
-class Shown:
-    """An episode that the Critic sees, and what it is among the others."""
-
-    title: str
-    episode: Trajectory
 
 
 def critic_messages(
@@ -50,18 +39,31 @@ def critic_messages(
     """Ask for a revision of parameters; what they came to in so many episodes is given in words."""
     options = config.options
     always = options.always_revise or options.critic_only
+    goal = "the mean return rises"
+    if spec.success:
+        goal = f"more episodes succeed, and where all do, {goal}"
+    number = "three episodes" if options.shown == "three" else "one episode"
+    least = options.threshold if options.threshold is not None else default_threshold(spec)
+    rule = "Leave a policy that does well as it is, or nearly so."
+    if least is not None:
+        rule = (
+            f"If the mean return is {least:.6g} or more, leave the parameters as they are, or make"
+            " one very small change for which the episodes give a reason."
+        )
     turn = template("r2po/turn").substitute(
-        whence=_LATEST if options.critic_only else _PROPOSED,
+        whence="The latest policy has these parameters:"
+        if options.critic_only
+        else "An optimizer that sees nothing but the numbers above proposed:",
         proposal=proposal,
         episodes=plural(episodes, "episode"),
         statistics=statistics,
         optimum=optimum_line(spec, "The largest mean return that can be had is {}.\n\n"),
         shown=shown,
-        beyond=f"; what is shown above is {_SHOWN[options.shown]}" if shown else "",
-        goal=_MORE_SUCCESS if spec.success else "the mean return rises",
+        beyond=f"; what is shown above is {number} of all of these" if shown else "",
+        goal=goal,
         step="" if space.policy.choices else f", each by about {options.step:g}",
         again="the same episodes" if options.same_episodes else "fresh episodes",
-        rule=_rule(spec, options.threshold),
+        rule=rule,
         kept="is kept, whatever it comes to" if always else "the better of the two is kept",
         count=space.size,
         form=space.form,
@@ -77,40 +79,13 @@ def critic_messages(
     )
 
 
-_PROPOSED = "An optimizer that sees nothing but the numbers above proposed:"
-_LATEST = "The latest policy has these parameters:"
-_MORE_SUCCESS = "more episodes succeed, and where all do, the mean return rises"
-
-_SHOWN = {
-    "none": "",
-    "one": "one episode of all of these",
-    "median": "one episode of all of these",
-    "three": "three episodes of all of these",
-}
-
-
-def informed_messages(
-    spec: EnvSpec,
-    config: RunConfig,
-    space: Vectors,
-    history: str,
-    iteration: int | str,
-    first: str,
-) -> Messages:
-    """Ask for a second proposal where the first one and its result are told."""
-    told = template("r2po/informed").substitute(first=first)
-    return search_messages(
-        spec, config, space, history, iteration, before_turn=f"{told.strip()}\n\n"
-    )
-
-
-def first_words(space: Vectors, entry: Entry) -> str:
-    """A proposal and its result."""
-    return f"{space.shown(entry.values)}: {result_words(entry)}"
+def informed_words(first: str) -> str:
+    """Return what a second Search is told of the first proposal and its result."""
+    return f"{template('r2po/informed').substitute(first=first).strip()}\n\n"
 
 
 def statistics_words(spec: EnvSpec, run: Rollout) -> str:
-    """Returns, lengths and successes of all episodes."""
+    """Return returns, lengths and successes of all episodes in words."""
     returns, lengths = run.returns, run.lengths
     lines = [
         f"- return: mean {mean(returns):.5g}, lowest {min(returns):.5g},"
@@ -127,7 +102,7 @@ def statistics_words(spec: EnvSpec, run: Rollout) -> str:
 
 
 def _successes(spec: EnvSpec, run: Rollout) -> int | None:
-    """As the task defines them, else by the best possible return; None where neither is stated."""
+    """Count them as the task defines them, or by its best return; None without either."""
     if spec.success:
         return sum(map(bool, run.successes))
     optimum = spec.reference_scores.get("optimum")
@@ -138,27 +113,20 @@ def _successes(spec: EnvSpec, run: Rollout) -> int | None:
     return sum(x >= least for x in run.returns)
 
 
-def shown_words(spec: EnvSpec, config: RunConfig, episodes: Sequence[Shown]) -> str:
-    """The episodes that the Critic sees, step by step."""
+def shown_words(
+    spec: EnvSpec, config: RunConfig, episodes: Sequence[tuple[str, Trajectory]]
+) -> str:
+    """Return the episodes that the Critic sees, step by step; each has a title."""
     steps = _OF_THREE if len(episodes) > 1 else config.options.trajectory_steps
-    parts = [
-        f"## {each.title}\n\n{episode_text(spec, each.episode, steps)}\n\n" for each in episodes
-    ]
-    return "".join(parts)
-
-
-def _rule(spec: EnvSpec, threshold: float | None) -> str:
-    least = threshold if threshold is not None else default_threshold(spec)
-    if least is None:
-        return "Leave a policy that does well as it is, or nearly so."
-    return (
-        f"If the mean return is {least:.6g} or more, leave the parameters as they are, or make one"
-        " very small change for which the episodes give a reason."
+    return "".join(
+        f"## {title} (return {e.rewards.sum():.5g}, {len(e.rewards)} steps)\n\n"
+        f"{episode_text(spec, e, steps)}\n\n"
+        for title, e in episodes
     )
 
 
 def default_threshold(spec: EnvSpec) -> float | None:
-    """5% below the best possible mean return, of what lies between that and random actions."""
+    """Return 5% below the best possible mean return, of the way from random actions to it."""
     optimum, chance = (spec.reference_scores.get(name) for name in ("optimum", "random"))
     if optimum is None:
         return None
@@ -167,7 +135,7 @@ def default_threshold(spec: EnvSpec) -> float | None:
 
 
 def critic_example(spec: EnvSpec, config: RunConfig, space: Vectors) -> Messages:
-    """The Critic's prompt with what only a run knows in <brackets>."""
+    """Return the Critic's prompt with what only a run knows in <brackets>."""
     titles = {
         "none": [],
         "one": ["A representative episode"],
@@ -182,7 +150,7 @@ def critic_example(spec: EnvSpec, config: RunConfig, space: Vectors) -> Messages
 
 
 def episode_text(spec: EnvSpec, episode: Trajectory, most: int) -> str:
-    """A line a step: what was observed, the action, its reward; three digits each.
+    """Return a line a step: the observation, the action, its reward; three digits each.
 
     Of more than ``most`` steps the middle ones are left out. What is the same in all lines stands
     once, above them.
@@ -206,7 +174,7 @@ def episode_text(spec: EnvSpec, episode: Trajectory, most: int) -> str:
 
 
 def observed_names(spec: EnvSpec) -> list[str]:
-    """A name for each number of an observation: ``speed``, ``position[0]``."""
+    """Return a name for each number of an observation: ``speed``, ``position[0]``."""
     from promptpo.spec import layout
 
     return [

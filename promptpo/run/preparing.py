@@ -1,4 +1,4 @@
-"""What policies compute before they act: each ``prepare`` runs once, on what search has recorded.
+"""Computing before acting: each ``prepare`` runs once, on episodes that search has recorded.
 
 What a round's candidates prepare from is what was played before the round, in one file that all of
 them read; so it is the same in a run that is resumed, and whoever is asked for first.
@@ -31,7 +31,7 @@ PREDICTED = "predicted_return"
 
 @dataclass(frozen=True)
 class _Data:
-    """What a round's candidates prepare from: the episodes, and the digest that names them."""
+    """The data of a round's candidates: the episodes, and the digest that names them."""
 
     round: int
     gathered: Sequence[Gathered]
@@ -68,9 +68,9 @@ class Preparer:
         source, seconds = candidate.source, self.config.prepare_time
         if source is None:
             return candidate
-        given = self._given(source, candidate.key)
-        if given is not None:
-            return replace(candidate, preparation=given)
+        shipped = self._shipped(source, candidate.key)
+        if shipped is not None:
+            return replace(candidate, preparation=shipped)
         if not seconds or not sandbox.prepares(source):
             return candidate
         data = self._data_of(candidate.key.round)
@@ -122,8 +122,8 @@ class Preparer:
         write("prepared", key=encode(key), **encode(result))
         return result
 
-    def _given(self, source: str, key: Key) -> Preparation | None:
-        """Return what the policy that is to be tuned comes with: it has learned before."""
+    def _shipped(self, source: str, key: Key) -> Preparation | None:
+        """Return the preparation that comes with the file of a policy that is to be tuned."""
         kind, _, path = (self.config.model or "").partition(":")
         if self.config.method != "tune" or kind != "file":
             return None

@@ -1,4 +1,4 @@
-"""What a method works with, tied to a run: every effect is recorded and done only once.
+"""The services of a run to its method: every effect is recorded and done only once.
 
 Resuming is running the method again: what the journal holds is answered from it.
 """
@@ -153,12 +153,12 @@ class RunServices:
         seeds = tuple(seeds)
         plays = [Play(program.source(v), "search", seeds, program.prepared) for v in constants]
         new = {p.source: k for p, k in zip(plays, keys, strict=True) if self.player.is_new(p)}
-        kept = tuple(seeds) if keep else ()
+        stored = tuple(seeds) if keep else ()
         reserved: dict[str, int] = {}
 
         async def played(play: Play, key: Key) -> Rollout:
             """Return a rollout, whose steps count from now on in place of those reserved for it."""
-            run = await self.player.play(play, key, kept)
+            run = await self.player.play(play, key, stored)
             self.ledger.release_steps(reserved.pop(play.source, 0))
             return run
 

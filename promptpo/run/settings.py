@@ -382,7 +382,7 @@ def changes(stored: Mapping[str, Any], given: Mapping[str, Any], what: str) -> d
 
 
 def elsewhere(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a run, but for where it ran: its machines are not those of today."""
+    """Return the settings of a run without those of the machines on which it ran."""
     where = {"executor", "ray_address"}
     if settings.get("executor") == "ray" or settings.get("ray_address"):
         where.add("workers")

@@ -1,1 +1,1 @@
-"""What a run leaves behind, and how it is read: its events, its folder, its record."""
+"""A run on disk and in memory: its events, its folder, and the ``Run`` that is folded from them."""

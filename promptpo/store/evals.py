@@ -27,7 +27,7 @@ OWN = "best/policy.py"
 
 @dataclass(frozen=True)
 class ScoredPolicy:
-    """One policy's held-out episodes, and what they come to; None where it failed.
+    """One policy's held-out episodes and their score; None where it failed.
 
     ``policy`` is what it is called, ``source_sha`` the fingerprint of its source (None: it is part
     of the task). Intervals are 95% ones, (low, high).
@@ -71,7 +71,7 @@ class PolicyTest:
 
 @dataclass(frozen=True)
 class KeptEvaluation:
-    """What one ``promptpo eval --keep`` found.
+    """The results of one ``promptpo eval --keep``.
 
     ``time`` is in UTC, ``seed`` the run seed of the held-out episodes (None: several).
     """
@@ -96,8 +96,8 @@ def keep(run: Path, results: Mapping[str, Any]) -> Path:
     return file
 
 
-def kept(run: Path) -> tuple[tuple[KeptEvaluation, ...], tuple[str, ...]]:
-    """What was kept in the folder of a run, the oldest first, and a line for each damaged file."""
+def load_evaluations(run: Path) -> tuple[tuple[KeptEvaluation, ...], tuple[str, ...]]:
+    """Return the results in the folder of a run, oldest first, and a line for each damaged file."""
     results: list[KeptEvaluation] = []
     damaged = []
     for file in sorted((run / FOLDER).glob("*.json")):

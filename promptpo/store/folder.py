@@ -1,4 +1,4 @@
-"""The folder of a run: where each file lies, and how it is written so that a kill tears none."""
+"""The folder of a run: the place of each file, and writing that no kill tears."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class RunFolder:
 
     @property
     def prompts(self) -> Path:
-        """Where prompts and replies lie as readable files."""
+        """The folder of prompts and replies as readable files."""
         return self.path / "prompts"
 
     @property
@@ -262,7 +262,7 @@ class RunFolder:
 
     @property
     def temporary(self) -> Path:
-        """What is of use only while the run goes on."""
+        """The folder of files that are of use only while the run goes on."""
         return self.path / ".temporary"
 
 

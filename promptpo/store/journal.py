@@ -1,4 +1,4 @@
-"""The log of a run that is going on, with the run that it tells of: the memory that resuming needs.
+"""The log of a run that is going on, with the ``Run`` folded from it: the memory of resuming.
 
 Things are remembered by the digest of their content, model calls by their key, and decisions by
 their order. Resuming is running a method again, its own random numbers included.

@@ -19,11 +19,11 @@ from promptpo.config import RunConfig, flat
 from promptpo.errors import RunError, UsageError
 from promptpo.llm.messages import BUILTIN
 from promptpo.store.codec import decode, score_of
-from promptpo.store.evals import KeptEvaluation, kept
+from promptpo.store.evals import KeptEvaluation, load_evaluations
 from promptpo.store.events import Event, read_log
 from promptpo.store.fold import Fold
 from promptpo.store.folder import RunFolder
-from promptpo.store.trials import Call, RoundRecord, Trial, Usage
+from promptpo.store.trials import Call, Point, RoundRecord, Trial, Usage
 from promptpo.types import Candidate, Note, Rollout, Round, Score, best_of
 
 #: The method whose name is left out.
@@ -111,7 +111,7 @@ class Run(Fold):
 
     @property
     def facts_withheld(self) -> bool:
-        """Whether the spec states facts of the body and no prompt contained them."""
+        """True where the spec states facts of the body and no prompt contains them."""
         return self.settings.get("facts") is False
 
     @property
@@ -126,17 +126,17 @@ class Run(Fold):
 
     @property
     def asks_model(self) -> bool:
-        """Whether a language model is asked, or was."""
+        """True where a language model is asked, or was."""
         return bool(self.model or self.replies)
 
     @property
     def replayed(self) -> bool:
-        """Whether replies come from a recording, so that no model is paid."""
+        """True where replies come from a recording, so that no model is paid."""
         return self.model.partition(":")[0] == "recorded"
 
     @property
     def synthesized(self) -> bool:
-        """Whether the builtin synthesizer answers, and no language model."""
+        """True where the builtin synthesizer answers, and no language model."""
         return self.model == BUILTIN
 
     @property
@@ -161,6 +161,11 @@ class Run(Fold):
         """ "running", "finished", "stopped", "interrupted", "failed", or "killed"."""
         status = str(self.info.get("status") or (self.finished or {}).get("status") or LIVE)
         return "killed" if status == LIVE and not self.carried else status
+
+    @property
+    def is_over(self) -> bool:
+        """True once it came to its own end or a limit, so that its best stays what it is."""
+        return self.status in ("finished", "stopped")
 
     @property
     def reason(self) -> str:
@@ -285,6 +290,22 @@ class Run(Fold):
         test = self._test_event or self._test_played
         return self.rollouts.get(test["digest"]) if test else None
 
+    @property
+    def held_out(self) -> Rollout | None:
+        """The same, where none of them failed."""
+        test = self.test
+        return None if test is None or test.error is not None or not test.returns else test
+
+    @property
+    def points(self) -> tuple[Point, ...]:
+        """Its learning curve: a point for each candidate that got through its episodes."""
+        best, points = Score(failed=True), []
+        scored = [trial for trial in self.trials.values() if not trial.score.failed]
+        for trial in sorted(scored, key=lambda t: (t.at_steps, t.at.calls)):
+            best = max(best, trial.score)
+            points.append(Point(trial.at_steps, trial.at.calls, trial.at.cost, best))
+        return tuple(points)
+
     # In short.
 
     def __repr__(self) -> str:
@@ -350,6 +371,6 @@ def load_run(path: str | PathLike[str]) -> Run:
     if not run.header:  # killed before its first line was whole
         raise RunError(f"{folder.events}: no run is recorded in it; start a new one")
     remedy = f"`promptpo --resume {folder.path}` sets it aside and does again what is lost"
-    run.evaluations, damaged = kept(run.folder)
+    run.evaluations, damaged = load_evaluations(run.folder)
     run.unread = (*(f"{words}; {remedy}" for words in problems if words), *damaged)
     return run

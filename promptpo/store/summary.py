@@ -90,9 +90,9 @@ def summary_of(folder: Path) -> Summary:
         return Summary.of(load_run(folder))
     key = _key(folder)
     with contextlib.suppress(OSError, ValueError, RecursionError):
-        known = _read(folder)
-        if isinstance(known, dict) and known.get("key") == key:
-            return decode(Summary, known["summary"])
+        data = _read(folder)
+        if isinstance(data, dict) and data.get("key") == key:
+            return decode(Summary, data["summary"])
     summary = Summary.of(load_run(folder))
     # A problem names a path, which may change.
     if not summary.problem and not run.is_running and _key(folder) == key:

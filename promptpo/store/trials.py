@@ -32,7 +32,7 @@ class Usage:
 
     @property
     def has_tokens(self) -> bool:
-        """Whether the tokens of every call are known."""
+        """True where the tokens of every call are known."""
         return self.prompt_tokens is not None and self.completion_tokens is not None
 
 
@@ -44,7 +44,7 @@ def searched(steps: Mapping[Stream, int]) -> int:
 class Tally:
     """Counts calls, tokens, dollars and steps; a total is unknown once any part of it is.
 
-    ``known_tokens`` and ``known_cost`` are what is known of them, the least that was spent.
+    ``known_tokens`` and ``known_cost`` are the known parts, the least that was spent.
     """
 
     def __init__(self) -> None:
@@ -151,7 +151,7 @@ class Trial:
 
     @property
     def ended(self) -> bool:
-        """Whether it has been recorded, scored or failed."""
+        """True once it has been recorded, scored or failed."""
         return bool(self.attempts)
 
     @property
@@ -161,7 +161,7 @@ class Trial:
 
     @property
     def repairs(self) -> int:
-        """How often it was sent back."""
+        """The number of times that it was sent back."""
         return self.candidate.key.attempt
 
     @property
@@ -195,3 +195,16 @@ class RoundRecord:
     winner: Trial | None = None
     notes: tuple[Note, ...] = ()
     calls: tuple[Call, ...] = ()
+
+
+@dataclass(frozen=True)
+class Point:
+    """The best search score once so much was spent: steps of search and tuning, calls, US dollars.
+
+    ``cost`` is None once the price of a reply is unknown.
+    """
+
+    steps: int
+    calls: int
+    cost: float | None
+    best: Score

@@ -19,15 +19,12 @@ from promptpo.common.lives import in_lives
 from promptpo.common.plaintext import shown
 from promptpo.common.text import gist, number, plural
 from promptpo.config import RunConfig
-from promptpo.errors import PromptPOError, RunError, UsageError
-from promptpo.export.folder import spec_of_run
+from promptpo.errors import PromptPOError, UsageError
+from promptpo.evaluation import Player, best_of_run, score, settings_for
 from promptpo.export.policy_file import PolicyFile
-from promptpo.rollout import PlayJob, episode_seeds, open_executor, worker_settings
-from promptpo.rollout.jobs import UNPLAYED
+from promptpo.rollout import episode_seeds, worker_settings
 from promptpo.rollout.watched import apart
-from promptpo.run.settings import build, elsewhere, settings_of
 from promptpo.spec import EnvSpec, Task, load_spec
-from promptpo.store.folder import RunFolder
 from promptpo.store.run import load_run
 from promptpo.types import Episode, Rollout, Score
 from promptpo.video.camera import choose_library, require_pictures
@@ -124,24 +121,10 @@ def render_run(
 
     Raises RunError (no such run, or no best policy in it yet) and what ``film_episodes`` raises.
     """
-    folder = RunFolder.open(Path(run_folder))
-    if not folder.best_policy.is_file():
-        raise RunError(f"{folder.path}: no best policy in it yet; resume it, or name a file")
-    stored = settings_of(folder)
-    config = build(elsewhere(stored), settings or {})
-    watcher = watcher or Watcher()
-    record = load_run(folder.path).test
-    changing = ("spec", "published_prompt", "policy_lifetime", "evaluation_episodes")
-    if any(getattr(config, name) != stored.get(name) for name in changing):
-        record = None
-    if config.spec == stored.get("spec"):
-        ref, note = spec_of_run(folder.path, config.spec)
-        config = replace(config, spec=ref)
-        if note:
-            watcher.warning(note)
-    target = Path(to) if to is not None else folder.path / "videos"
-    policy = PolicyFile.read(folder.best_policy)
-    return film_episodes(policy, config, record, options or Options(), target, watcher)
+    player = best_of_run(Path(run_folder))
+    assert player.run is not None  # noqa: S101 - it is the best of one
+    target = Path(to) if to is not None else player.run / "videos"
+    return film_episodes(player, options or Options(), target, settings or {}, watcher or Watcher())
 
 
 def render_policy(
@@ -159,40 +142,42 @@ def render_policy(
 
     Raises UsageError (the file cannot be read) and what ``film_episodes`` raises.
     """
-    path = Path(policy)
-    config = build(settings)
-    if not config.spec:
-        raise UsageError(f"{path}: give the task that it is for with --spec")
-    target = Path(to) if to is not None else path.parent / "videos"
-    options, watcher = options or Options(), watcher or Watcher()
-    return film_episodes(PolicyFile.read(path), config, None, options, target, watcher)
+    player = Player(str(policy), PolicyFile.read(Path(policy)))
+    target = Path(to) if to is not None else Path(policy).parent / "videos"
+    return film_episodes(player, options or Options(), target, settings, watcher or Watcher())
 
 
 def film_episodes(
-    policy: PolicyFile,
-    config: RunConfig,
-    record: Rollout | None,
-    options: Options,
-    to: Path,
-    watcher: Watcher,
+    player: Player, options: Options, to: Path, given: Mapping[str, Any], watcher: Watcher
 ) -> list[Path]:
     """Film the chosen episodes into the folder ``to``; returns the files, best episode first.
 
-    ``record``: the held-out episodes that are on record. A policy that fails in the middle is
-    filmed until then, with a warning. So is an episode that comes out otherwise than it was scored.
+    ``given`` are settings that replace those of the player's run. A policy that fails in the middle
+    is filmed until then, with a warning. So is an episode that comes out otherwise than it was
+    scored.
 
     Raises UsageError (a package is missing, or the policy's prepared values), SpecError (the
     environment cannot be drawn), PromptPOError (the policy does not start, or the drawing process
     ended).
     """
+    stored = player.settings
+    given = {name: value for name, value in given.items() if value is not None}
+    if {"test_episodes": 1, **stored, **given}["test_episodes"] < 1:
+        raise UsageError("there are no held-out episodes to film; give --test-episodes at least 1")
     _require_packages(options)
+    (config,) = settings_for([player], given, watcher.warning)
     _require_folder(to)
+    policy = player.file
+    assert policy is not None  # noqa: S101 - a baseline is never filmed
     _ = policy.prepared  # or nothing is played
     spec = load_spec(config.spec, published=config.published_prompt, limit=config.env_timeout)
-    config = config.for_spec(spec)
-    scored = _scored(policy, config, spec, record, options, watcher)
+    changing = ("spec", "published_prompt", "policy_lifetime", "evaluation_episodes")
+    same = all(given.get(name, stored.get(name)) == stored.get(name) for name in changing)
+    record = load_run(player.run).test if player.run is not None and same else None
+    scored = _scored(player, config, spec, record, options, watcher)
     chosen = pick(scored, options.episodes)
     reels = [_reel(spec, to, options, name, e, len(scored)) for name, e in chosen.items()]
+    config = config.for_spec(spec)
     settings = worker_settings(config, spec)
     order = Order(
         settings=replace(settings, episode_timeout=_PATIENCE * settings.episode_timeout),
@@ -248,7 +233,7 @@ def _require_folder(to: Path) -> None:
 
 
 def _scored(
-    policy: PolicyFile,
+    player: Player,
     config: RunConfig,
     spec: EnvSpec,
     record: Rollout | None,
@@ -256,22 +241,18 @@ def _scored(
     watcher: Watcher,
 ) -> list[Episode]:
     """Return the held-out episodes: from the record, else played, else (0 steps) by their seeds."""
-    if config.test_episodes < 1:
-        raise UsageError("there are no held-out episodes to film; give --test-episodes at least 1")
-    seeds = episode_seeds(config.seed, "test", config.held_out, life=config.life)
-    if record is not None and record.error is None and record.seeds == tuple(seeds):
+    playing = config.for_spec(spec)
+    seeds = tuple(episode_seeds(playing.seed, "test", playing.held_out, life=playing.life))
+    if record is not None and record.error is None and record.seeds == seeds:
         return list(record.episodes)
     if isinstance(options.episodes, int):
         return [Episode(seed, 0.0, 0) for seed in seeds]
     apart(spec.ref, config.env_timeout, _open_once, spec.ref, config.published_prompt)
     watcher.scoring(len(seeds))
-    job = PlayJob(policy.played, tuple(seeds), config.life, prepared=policy.prepared)
-    with contextlib.closing(open_executor(config, spec)) as executor:
-        run = run_to_end(executor.run(job))
-    episodes = [episode for episode in run.results if episode.error != UNPLAYED]
-    if not episodes:
-        raise PromptPOError(policy.failure(run.error or "", run.error_kind))
-    return episodes
+    (evaluation,) = run_to_end(score([player], [config]))
+    if not evaluation.rollout.episodes:
+        raise PromptPOError(evaluation.error)
+    return list(evaluation.rollout.episodes)
 
 
 def _open_once(ref: str, published: bool) -> None:

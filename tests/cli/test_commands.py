@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from scripted_cartpole import write_recording
+from scripted import BAD, GOOD, policy, replies
 
 import promptpo
 from promptpo.export.policy_module import policy_part
@@ -19,6 +19,9 @@ from promptpo.llm.recording import find_recording, load_header, load_recording
 ROOT = Path(promptpo.__file__).parents[1]
 ENV = {**os.environ, "PYTHONPATH": str(ROOT), "PROMPTPO_MODEL": ""}
 QUICK = ("--selection-episodes", "5", "--test-episodes", "10", "--workers", "1")
+
+
+LEAN = policy("return int(obs.pole_angle > 0)")
 
 
 def promptpo_cli(folder: Path, *argv: str) -> subprocess.CompletedProcess[str]:
@@ -32,8 +35,13 @@ def promptpo_cli(folder: Path, *argv: str) -> subprocess.CompletedProcess[str]:
 def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """The folder in which a recorded run was made, and what the run printed."""
     folder = tmp_path_factory.mktemp("cli")
-    recording = write_recording(folder / "scripted.jsonl")
-    done = promptpo_cli(folder, "--spec", "cartpole", "--model", f"recorded:{recording}", *QUICK)
+    script = replies([BAD, LEAN.replace("angle", "tilt"), "I would rather not."], [GOOD, LEAN, BAD])
+    script.pop(next(key for key in script if key.role == "reflection" and key.round == 3))
+    script.say(LEAN, "repair", 1, 2, 1)
+    own = {"history": "published", "probe": 0, "challenge": False}
+    settings = {"rounds": 2, "candidates": 3, "episodes": 5, "early_stop": False, "options": own}
+    model = script.write(folder / "scripted.jsonl", spec="cartpole", seed=0, **settings)
+    done = promptpo_cli(folder, "--spec", "cartpole", "--model", model, *QUICK)
     assert done.returncode == 0, done.stderr
     return folder, done.stdout
 
@@ -57,13 +65,9 @@ def test_the_closing_lines_name_files_score_cost_and_end(finished: tuple[Path, s
     assert len(lines) == 7
 
 
-def test_a_replay_is_called_a_replay(finished: tuple[Path, str]) -> None:
-    _, out = finished
-    assert "(replays the replies of an earlier run; no model is called)" in out
-
-
 def test_each_candidate_and_round_has_its_line(finished: tuple[Path, str]) -> None:
     _, out = finished
+    assert "(replays the replies of an earlier run; no model is called)" in out
     assert "r01_c02  failed: AttributeError: 'Observation' object has no attribute" in out
     assert "r01_c03  failed: no code found" in out
     assert "round 1 of 2: r01_c02 wins, return " in out
@@ -77,43 +81,6 @@ def test_eval_of_a_run_repeats_its_held_out_score(finished: tuple[Path, str]) ->
     assert done.returncode == 0, done.stderr
     assert "return       500 in every one of 10 episodes" in done.stdout
     assert "10 held-out ones of seed 0, 5,000 steps" in done.stdout
-
-
-@pytest.mark.slow
-def test_eval_of_a_policy_file_needs_its_task(finished: tuple[Path, str], tmp_path: Path) -> None:
-    policy = tmp_path / "lean.py"
-    policy.write_text(
-        "class Policy:\n    def act(self, o):\n        return int(o.pole_angle > 0)\n"
-    )
-    refused = promptpo_cli(tmp_path, "eval", str(policy))
-    assert refused.returncode == 2
-    assert "give the task that it is for with --spec" in refused.stderr
-    done = promptpo_cli(
-        tmp_path,
-        "eval",
-        str(policy),
-        "--spec",
-        "cartpole",
-        "--episodes",
-        "20",
-        "--seed",
-        "3",
-        "--workers",
-        "1",
-    )
-    assert done.returncode == 0, done.stderr
-    assert re.search(r"return       4\d(\.\d+)?, 95% interval \d+(\.\d+)? to \d+", done.stdout)
-
-
-@pytest.mark.slow
-def test_eval_of_a_policy_that_fails_is_one_line(tmp_path: Path) -> None:
-    policy = tmp_path / "bad.py"
-    policy.write_text("class Policy:\n    def act(self, o):\n        return 7\n")
-    done = promptpo_cli(
-        tmp_path, "eval", str(policy), "--spec", "cartpole", "--episodes", "2", "--workers", "1"
-    )
-    assert (done.returncode, done.stdout) == (1, "")
-    assert re.fullmatch(r"promptpo: error: .*bad\.py: the policy failed: .*\n", done.stderr)
 
 
 def test_list_shows_specs_and_runs(finished: tuple[Path, str]) -> None:
@@ -174,22 +141,16 @@ def test_resuming_a_finished_run_changes_nothing(finished: tuple[Path, str]) -> 
     assert [e for e in events(run) if e["type"] != "resumed"] == before
 
 
-@pytest.mark.parametrize(
-    ("argv", "message"),
-    [
+def test_what_shaped_a_run_cannot_change_on_resuming(finished: tuple[Path, str]) -> None:
+    name = str(only_run(finished[0]))
+    for argv, message in (
         (("--candidates", "2"), "--candidates cannot change when a run is resumed (it was 3)"),
         (("--spec", "metaworld_reach"), "not a run of metaworld_reach"),
         (("--preset", "paper"), "cannot change when a run is resumed"),
-    ],
-)
-def test_what_shaped_a_run_cannot_change_on_resuming(
-    finished: tuple[Path, str], argv: tuple[str, ...], message: str
-) -> None:
-    folder, _ = finished
-    name = str(only_run(folder))
-    done = promptpo_cli(folder, "--resume", name, *argv)
-    assert message in done.stderr
-    assert done.returncode in (2, 6)
+    ):
+        done = promptpo_cli(finished[0], "--resume", name, *argv)
+        assert message in done.stderr
+        assert done.returncode in (2, 6)
 
 
 def test_the_best_policy_can_be_taken_out_of_its_module(finished: tuple[Path, str]) -> None:

@@ -1,4 +1,4 @@
-"""``promptpo eval``: several policies, JSON, results that are kept in the run."""
+"""``promptpo eval``: several policies, JSON, results that are kept in the run, and failures."""
 
 import json
 import re
@@ -8,9 +8,11 @@ from own_cartpole import own_cartpole
 from scripted import BAD, GOOD, replies, run
 
 from promptpo.cli import main
+from promptpo.export.policy_module import MARKER
 
 #: Falls later than BAD, and now and then earlier.
 LEAN = "class Policy:\n    def act(self, o):\n        return int(o.pole_angle > 0)\n"
+ILL = LEAN.replace("int(o.pole_angle > 0)", "7")
 
 
 @pytest.fixture
@@ -37,7 +39,7 @@ def test_several_policies_have_a_table_and_paired_tests(folder, capsys):
 
 
 def test_one_that_fails_stands_beside_the_others(folder, capsys):
-    (folder / "bad.py").write_text("class Policy:\n    def act(self, o):\n        return 7\n")
+    (folder / "bad.py").write_text(ILL)
     out = evaluate(capsys, "bad.py", "zero", "--spec", "cartpole", "--episodes", "2", code=1)
     assert re.search(r"^A +bad\.py +\d+ +failed *$", out, re.MULTILINE)
     assert "- A: bad.py: the policy failed: act() must return" in out
@@ -60,7 +62,7 @@ def test_json_is_one_object_with_every_episode(folder, capsys):
 
 
 def test_json_of_one_policy_that_fails_tells_its_error(folder, capsys):
-    (folder / "bad.py").write_text("class Policy:\n    def act(self, o):\n        return 7\n")
+    (folder / "bad.py").write_text(ILL)
     out = evaluate(capsys, "bad.py", "cartpole", "--episodes", "2", "--json", code=1)
     (evaluation,) = json.loads(out)["evaluations"]
     assert evaluation["error"].startswith("bad.py: the policy failed: act() must return")
@@ -109,16 +111,19 @@ def test_a_declaration_that_is_refused_is_told_with_its_line(folder, capsys):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("arguments", "code", "words"),
     [
-        (("good.py", "lean.py"), "good.py: give the task that it is for with --spec"),
-        (("good.py", "cartpole", "--keep"), "--keep: none of these is the best policy of a run"),
-        (("expert", "good.py", "cartpole"), "cartpole has no expert"),
-        (("good.py", "cartpole", "--episodes", "0"), "--episodes must be at least 1"),
+        (("good.py", "lean.py"), 2, "good.py: give the task that it is for with --spec"),
+        (("good.py", "cartpole", "--keep"), 2, "--keep: none of these is the best policy of a run"),
+        (("expert", "good.py", "cartpole"), 2, "cartpole has no expert"),
+        (("good.py", "cartpole", "--episodes", "0"), 2, "--episodes must be at least 1"),
+        (("nowhere/policy.py", "--spec", "cartpole"), 6, "no such path; `promptpo list`"),
+        (("latest", "--out", "."), 6, "promptpo: error: .: no run here yet; "),
+        ((".", "--spec", "cartpole"), 6, ".: not a run (no events.jsonl)"),
     ],
 )
-def test_what_cannot_be_is_one_line(folder, capsys, arguments, words):
-    assert main(["eval", *arguments]) == 2
+def test_what_cannot_be_is_one_line(folder, capsys, arguments, code, words):
+    assert main(["eval", *arguments]) == code
     out, err = capsys.readouterr()
     assert out == ""
     assert words in err
@@ -135,8 +140,73 @@ def test_runs_of_several_tasks_are_not_mixed(folder, capsys):
     assert "name it with --spec" in err
 
 
-@pytest.mark.parametrize("last", ["cartpole", "my_cartpole.py", "my_cartpole", "gym:CartPole-v1"])
-def test_the_task_may_stand_last(folder, capsys, last):
+def test_the_task_may_stand_last(folder, capsys):
     (folder / "my_cartpole.py").write_text(own_cartpole())
-    out = evaluate(capsys, "zero", last, "--episodes", "1", "--json")
-    assert len(json.loads(out)["evaluations"]) == 1
+    for last in ("cartpole", "my_cartpole.py", "my_cartpole", "gym:CartPole-v1"):
+        out = evaluate(capsys, "zero", last, "--episodes", "1", "--json")
+        assert len(json.loads(out)["evaluations"]) == 1
+
+
+POLICY = """import math
+
+
+class Policy:
+    def act(self, obs):
+        return self.side(obs)
+
+    def side(self, obs):
+        return int(obs.tilt > 0)
+"""
+
+FAILURES = {
+    "attribute": (
+        POLICY,
+        ":9: the policy failed: "
+        "AttributeError: 'Observation' object has no attribute 'tilt' (in act() number 0)",
+    ),
+    "below imports of its module": (
+        f'"""A policy as a run exports it."""\n\nimport numpy\n\n\n{MARKER}\n\n\n{POLICY}',
+        ":17: the policy failed: AttributeError: 'Observation'",
+    ),
+    "refused": (POLICY.replace("math", "os"), ":1: the policy failed: `import os` is not"),
+    "syntax": (POLICY.replace("(obs)\n", "(obs\n"), ":6: the policy failed: this is not valid"),
+    "syntax below imports of its module": (
+        f'"""A policy as a run exports it."""\n\nimport numpy\n\n\n{MARKER}\n\n\n{POLICY}'.replace(
+            "(obs)\n", "(obs\n"
+        ),
+        ":14: the policy failed: this is not valid",
+    ),
+    "no action": (
+        POLICY.replace("return int(obs.tilt > 0)", "0"),
+        ": the policy failed: act() must return one integer from 0 to 1, not None",
+    ),
+    "parameters": (
+        POLICY.replace("act(self, obs)", "act(self)"),
+        ": the policy failed: TypeError: Policy.act() takes 1 positional",
+    ),
+    "no policy": (POLICY.replace("Policy", "Pilot"), ": the policy failed: the program must def"),
+}
+
+
+@pytest.mark.parametrize("case", FAILURES)
+def test_a_failure_names_the_line_of_the_file(tmp_path, capsys, case):
+    source, words = FAILURES[case]
+    path = tmp_path / "policy.py"
+    path.write_text(source)
+    arguments = ["--spec", "cartpole", "--episodes", "1", "--workers", "1"]
+    assert main(["eval", str(path), *arguments]) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(f"promptpo: error: {path}{words}")
+    assert err.count("\n") == 1
+
+
+def test_the_line_where_a_policy_hangs_is_named(tmp_path, capsys):
+    path = tmp_path / "policy.py"
+    path.write_text(LEAN.replace("return", "while True: pass\n        return"))
+    arguments = ["--spec", "cartpole", "--episodes", "1", "--workers", "1"]
+    arguments += ["--set", "act_timeout=0.5"]
+    assert main(["eval", str(path), *arguments]) == 1
+    err = capsys.readouterr().err
+    assert "did not return in time" in err
+    assert f"{path}:3: " in err

@@ -4,12 +4,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from written_runs import written_run
 
-from promptpo.comparison.groups import panels, read_history
+from promptpo.comparison.groups import panels
 from promptpo.comparison.scores import contrasts, holm, sample_score
+from promptpo.store.run import load_run
 
 
 def groups_of(*folders):
-    (panel,) = panels([read_history(folder) for folder in folders])
+    (panel,) = panels([load_run(folder) for folder in folders])
     return panel.groups
 
 

@@ -4,25 +4,26 @@ import pytest
 from written_runs import written_run
 
 from promptpo.comparison.curves import curve
-from promptpo.comparison.groups import panels, read_history
+from promptpo.comparison.groups import panels
 from promptpo.stats import mean_interval
+from promptpo.store.run import load_run
 
 
 def group_of(*folders):
-    (panel,) = panels([read_history(folder) for folder in folders])
+    (panel,) = panels([load_run(folder) for folder in folders])
     (group,) = panel.groups
     return group
 
 
 def test_a_history_is_the_best_so_far_over_what_was_spent(tmp_path):
-    history = read_history(written_run(tmp_path, search=(10, None, 5, 30), cost=0.5))
+    history = load_run(written_run(tmp_path, search=(10, None, 5, 30), cost=0.5))
     assert [(p.steps, p.cost, p.best.mean_return) for p in history.points] == [
         (100, 0.5, 10), (200, 1.5, 10), (300, 2.0, 30),
     ]  # fmt: skip
 
 
 def test_once_a_price_is_unknown_the_cost_stays_unknown(tmp_path):
-    history = read_history(written_run(tmp_path, cost=None))
+    history = load_run(written_run(tmp_path, cost=None))
     assert [p.cost for p in history.points] == [None, None]
 
 
@@ -70,7 +71,7 @@ def test_a_run_in_which_nothing_worked_has_no_curve(tmp_path):
 
 
 def test_the_best_goes_by_success_before_return(tmp_path):
-    history = read_history(written_run(tmp_path, search=(49, 50), successes=True))
+    history = load_run(written_run(tmp_path, search=(49, 50), successes=True))
     assert [p.best.success_rate for p in history.points] == [0.0, 1.0]
 
 

@@ -1,11 +1,12 @@
 from written_runs import written_run
 
 from promptpo.comparison import Comparison
-from promptpo.comparison.groups import panels, read_history
+from promptpo.comparison.groups import panels
+from promptpo.store.run import load_run
 
 
 def grouped(*folders):
-    return panels([read_history(folder) for folder in folders])
+    return panels([load_run(folder) for folder in folders])
 
 
 def labels(*folders):

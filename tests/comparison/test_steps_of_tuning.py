@@ -6,7 +6,7 @@ from written_runs import written_run
 from promptpo.common import text
 from promptpo.comparison import Comparison
 from promptpo.comparison.comparison import tables
-from promptpo.comparison.groups import panels, read_history
+from promptpo.comparison.groups import panels
 from promptpo.config import RunConfig
 from promptpo.errors import LimitReached
 from promptpo.report.overview import facts
@@ -14,6 +14,7 @@ from promptpo.report.tables import runs_table
 from promptpo.run.limits import Ledger
 from promptpo.store.codec import encode
 from promptpo.store.events import Event, read_log
+from promptpo.store.run import load_run
 from promptpo.store.summary import Summary
 from promptpo.store.trials import Usage
 from promptpo.trackers.feed import Feed
@@ -21,44 +22,44 @@ from promptpo.ui.status import RunStatus
 
 
 @pytest.fixture
-def history(tmp_path):
+def run(tmp_path):
     """Two rounds of 100 search steps each, 400 of tuning before them; 200 held-out ones."""
-    return read_history(written_run(tmp_path, test=[60.0, 40.0], tuning=400))
+    return load_run(written_run(tmp_path, test=[60.0, 40.0], tuning=400))
 
 
-def test_the_streams_are_told_apart(history):
-    assert text.steps(history.run.usage.steps) == "search 200, tuning 800, test 200"
-    [tile] = [fact for fact in facts(history.run) if fact.label == "Environment steps"]
+def test_the_streams_are_told_apart(run):
+    assert text.steps(run.usage.steps) == "search 200, tuning 800, test 200"
+    [tile] = [fact for fact in facts(run) if fact.label == "Environment steps"]
     assert (tile.figure, tile.note) == ("1,200", "search 200, tuning 800, held-out 200")
 
 
-def test_all_of_them_are_in_the_status_of_a_run(history):
-    assert RunStatus.of(history.run).steps == 1200
+def test_all_of_them_are_in_the_status_of_a_run(run):
+    assert RunStatus.of(run).steps == 1200
 
 
-def test_a_learning_curve_rises_over_steps_of_search_and_tuning(history):
-    assert [point.steps for point in history.points] == [500, 1000]
+def test_a_learning_curve_rises_over_steps_of_search_and_tuning(run):
+    assert [point.steps for point in run.points] == [500, 1000]
 
 
-def test_tables_of_runs_count_both(history):
-    [panel] = panels([history])
+def test_tables_of_runs_count_both(run):
+    [panel] = panels([run])
     scores, runs = tables(panel)
     assert scores.rows[0][5].text == runs.rows[0][5].text == "1,000"
-    [row] = runs_table([(Summary.of(history.run), "run", "")], "runs").rows
+    [row] = runs_table([(Summary.of(run), "run", "")], "runs").rows
     assert "1,000" in [cell.text for cell in row]
 
 
-def test_the_numbers_of_a_comparison_have_them_apart(history):
-    [record] = Comparison(panels([history])).scores
+def test_the_numbers_of_a_comparison_have_them_apart(run):
+    [record] = Comparison(panels([run])).scores
     steps = {name: record[f"{name}_steps"] for name in ("search", "tuning", "selection", "test")}
     assert steps == {"search": 200, "tuning": 800, "selection": 0, "test": 200}
 
 
-def test_the_axis_of_trackers_is_steps_of_both(history):
+def test_the_axis_of_trackers_is_steps_of_both(run):
     feed = Feed()
     usage = {"steps": {"search": 200, "tuning": 800, "selection": 0, "test": 0}}
     feed.apply(Event("usage", {**encode(Usage()), **usage}))
-    [*_, last] = [d for e in read_log(history.run.folder / "events.jsonl").events
+    [*_, last] = [d for e in read_log(run.folder / "events.jsonl").events
                   if e.type == "round" for d in feed.apply(e)]  # fmt: skip
     assert (last.step, last.values["steps/tuning"]) == (1000, 800)
 

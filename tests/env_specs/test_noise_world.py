@@ -9,10 +9,8 @@ from env_specs._noise_world.specs import revealed
 from env_specs._noise_world.vector import NoiseWorldVector
 from env_specs._noise_world.world import (
     ENV_ID,
-    Label,
     NoiseWorld,
     load_board,
-    moves_of,
     random_play,
     solve,
 )
@@ -33,23 +31,21 @@ OPTIMA = {
 RANDOM = {0: -890.3, 1: -1858.3, 2: -10381.3, 3: -10212.0, 4: -19024.1, 5: -318.9, 6: -28879.8}
 
 
-@pytest.mark.parametrize("number", OPTIMA)
-def test_value_iteration_gives_the_published_optimum(number):
-    solution = solve(load_board(number))
-    value, success, steps = OPTIMA[number]
-    assert round(solution.value, 2) == value
-    assert round(solution.success_probability, 3) == success
-    assert round(solution.expected_steps, 1) == steps
-
-
-@pytest.mark.parametrize("number", RANDOM)
-def test_random_actions_get_exactly_what_is_published(number):
-    play = random_play(load_board(number))
-    assert round(play.value, 1) == RANDOM[number]
-    stated = load_spec(f"noise_world_board_{number}").reference_scores["random"]
-    assert stated.mean_return == RANDOM[number]
-    assert stated.success_rate == pytest.approx(play.success_probability, abs=5e-5)
-    assert stated.deviation == round(play.deviation, 1)
+def test_optima_and_random_actions_are_exactly_what_is_published_and_stated():
+    for number, (value, success, steps) in OPTIMA.items():
+        board = load_board(number)
+        solution, play = solve(board), random_play(board)
+        assert round(solution.value, 2) == value
+        assert round(solution.success_probability, 3) == success
+        assert round(solution.expected_steps, 1) == steps
+        assert round(play.value, 1) == RANDOM[number]
+        spec = load_spec(f"noise_world_board_{number}")
+        optimum, random = (spec.reference_scores[name] for name in ("optimum", "random"))
+        assert (optimum.mean_return, optimum.success_rate) == (value, success)
+        assert random.mean_return == RANDOM[number]
+        assert random.success_rate == pytest.approx(play.success_probability, abs=5e-5)
+        assert random.deviation == round(play.deviation, 1)
+        assert spec.make().board.horizon == spec.horizon
 
 
 @pytest.mark.parametrize("number", [0, 1, 5])
@@ -69,68 +65,6 @@ def test_the_optimal_policy_earns_the_optimum_in_the_environment(number):
     assert abs(np.mean(returns) - solution.value) < 4 * error
 
 
-@pytest.mark.parametrize("label", [Label.SURE, Label.MAY_STAY, Label.MAY_RESET])
-def test_moves_succeed_as_often_as_the_label_of_the_cell_left_says(label):
-    board = load_board(3)
-    n = board.n
-    inside = board.labels[1:-1, 1:-1] == label
-    row, column = (int(index) + 1 for index in np.argwhere(inside)[0])
-    state = row * n + column
-    action = next(a for a, move in enumerate(moves_of(board)[state]) if move.usual.state != state)
-    usual, other = moves_of(board)[state][action][1:]
-    assert other.state == (0 if label == Label.MAY_RESET else state)
-    env = NoiseWorld(3)
-    landed = []
-    for seed in range(4000):
-        env.reset(seed=seed)
-        env.state = state
-        env.step(action)
-        landed.append(env.state)
-    assert set(landed) <= {usual.state, other.state}
-    share = np.mean([cell == usual.state for cell in landed])
-    expected = 1.0 if label == Label.SURE else board.chance[row, column]
-    assert abs(share - expected) < 0.04
-
-
-def test_up_down_left_right_are_actions_0_to_3():
-    board = load_board(2)
-    state = board.state(0, 1, 4)
-    assert board.labels[0:3, 3:6].max() == Label.SURE
-    targets = [divmod(move.usual.state, board.n) for move in moves_of(board)[state]]
-    assert targets == [(0, 4), (2, 4), (1, 3), (1, 5)]
-
-
-def test_a_bad_cell_ends_the_episode_at_a_loss_of_n_to_the_fifth():
-    env = NoiseWorld(1)
-    row, column = np.argwhere(env.board.labels == Label.BAD)[0]
-    env.reset(seed=0)
-    env.state = env.board.state(0, int(row), int(column) - 1)
-    _, reward, terminated, truncated, info = env.step(3)
-    assert (reward, terminated, truncated) == (-1.0 - 10**5, True, False)
-    assert info == {"success": False, "entered_bad_cell": True}
-
-
-@pytest.mark.parametrize(("phase", "paid"), [(0, False), (1, False), (2, True)])
-def test_with_milestones_the_goal_pays_only_after_both(phase, paid):
-    env = NoiseWorld(4)
-    n = env.board.n
-    env.reset(seed=0)
-    env.state = env.board.state(phase, n - 2, n - 1)
-    observation, reward, terminated, _, info = env.step(1)
-    assert terminated
-    assert reward == -1.0 + (n**3 if paid else 0)
-    assert info["success"] is paid
-    assert observation[-2:].tolist() == [float(phase >= 1), float(phase >= 2)]
-
-
-def test_the_second_milestone_counts_only_after_the_first():
-    board = load_board(4)
-    for label, phase, reached in ((6, 0, 1), (7, 0, 0), (7, 1, 2), (6, 2, 2)):
-        row, column = (int(index) for index in np.argwhere(board.labels == label)[0])
-        state = board.state(phase, row, column - 1)
-        assert moves_of(board)[state][3].usual.state // board.n**2 == reached
-
-
 def test_an_episode_is_truncated_after_n_squared_steps_and_then_needs_a_reset():
     env = NoiseWorld(1)
     env.reset(seed=0)
@@ -140,26 +74,19 @@ def test_an_episode_is_truncated_after_n_squared_steps_and_then_needs_a_reset():
         env.step(0)
 
 
-@pytest.mark.parametrize("number", OPTIMA)
 @pytest.mark.filterwarnings("error")
-def test_gymnasium_accepts_the_environment_without_a_warning(number):
-    check_env(gymnasium.make(ENV_ID, board=number).unwrapped)
-
-
-def test_it_is_registered_and_renders_as_text():
+def test_gymnasium_accepts_the_environment_without_a_warning_and_draws_it():
+    for number in OPTIMA:
+        check_env(gymnasium.make(ENV_ID, board=number).unwrapped)
+        env = gymnasium.make(ENV_ID, board=number, render_mode="rgb_array")
+        env.reset(seed=0)
+        frame = env.render()
+        assert frame.dtype == np.uint8
+        assert frame.shape == (64 * env.unwrapped.board.n,) * 2 + (3,)
+        assert frame.shape[0] >= 320
     env = gymnasium.make(ENV_ID, board=0, render_mode="ansi")
     env.reset(seed=0)
     assert env.render().splitlines()[0] == "A 2 5 2 2"
-
-
-@pytest.mark.parametrize("number", OPTIMA)
-def test_pictures_are_even_sized_and_at_least_320_pixels_wide(number):
-    env = gymnasium.make(ENV_ID, board=number, render_mode="rgb_array")
-    env.reset(seed=0)
-    frame = env.render()
-    assert frame.dtype == np.uint8
-    assert frame.shape == (64 * env.unwrapped.board.n,) * 2 + (3,)
-    assert frame.shape[0] >= 320
 
 
 def test_a_picture_shows_the_agent_where_it_is():
@@ -230,47 +157,35 @@ def test_what_many_at_once_return_is_not_reused():
     assert many.step(np.array([0, 0, 0]))[0].min() >= 0.0
 
 
-@pytest.mark.parametrize("mode", ["rgb_array", "ansi"])
-def test_many_at_once_render_as_single_environments_do(mode):
-    many = gymnasium.make_vec(ENV_ID, 4, board=4, render_mode=mode)
-    single = gymnasium.make_vec(ENV_ID, 4, vectorization_mode="sync", board=4, render_mode=mode)
-    for envs in (many, single):
-        envs.reset(seed=3)
-        for _ in range(7):
-            envs.step(np.array([1, 3, 1, 3]))
-    frames = list(zip(many.render(), single.render(), strict=True))
-    assert len(frames) == 4
-    assert all(np.array_equal(mine, other) for mine, other in frames)
+def test_many_at_once_render_as_single_environments_do():
+    for mode in ("rgb_array", "ansi"):
+        how = {"board": 4, "render_mode": mode}
+        many = gymnasium.make_vec(ENV_ID, 4, **how)
+        single = gymnasium.make_vec(ENV_ID, 4, vectorization_mode="sync", **how)
+        for envs in (many, single):
+            envs.reset(seed=3)
+            for _ in range(7):
+                envs.step(np.array([1, 3, 1, 3]))
+        frames = list(zip(many.render(), single.render(), strict=True))
+        assert len(frames) == 4
+        assert all(np.array_equal(mine, other) for mine, other in frames)
 
 
-@pytest.mark.parametrize("actions", [[0, 4], [-1, 0], [0, 1, 2]])
-def test_many_at_once_refuse_what_is_no_action(actions):
-    many = gymnasium.make_vec(ENV_ID, 2, board=0)
-    many.reset(seed=0)
-    with pytest.raises(gymnasium.error.InvalidAction, match="2 numbers from 0 to 3"):
-        many.step(np.array(actions))
-
-
-def test_many_at_once_need_a_reset_and_a_seed_for_each():
+def test_many_at_once_refuse_what_is_no_action_and_need_a_reset_and_a_seed_for_each():
     many = gymnasium.make_vec(ENV_ID, 2, board=0)
     with pytest.raises(gymnasium.error.ResetNeeded):
         many.step(np.array([0, 0]))
     with pytest.raises(ValueError, match="3 seeds were given for 2 environments"):
         many.reset(seed=[1, 2, 3])
+    many.reset(seed=0)
+    for actions in ([0, 4], [-1, 0], [0, 1, 2]):
+        with pytest.raises(gymnasium.error.InvalidAction, match="2 numbers from 0 to 3"):
+            many.step(np.array(actions))
 
 
 def test_an_unknown_board_is_refused():
     with pytest.raises(ValueError, match="no NoiseWorld board 9; boards are 0 to 6"):
         NoiseWorld(9)
-
-
-@pytest.mark.parametrize("number", OPTIMA)
-def test_the_spec_of_a_board_states_its_optimum_and_its_horizon(number):
-    spec = load_spec(f"noise_world_board_{number}")
-    value, success, _ = OPTIMA[number]
-    optimum = spec.reference_scores["optimum"]
-    assert (optimum.mean_return, optimum.success_rate) == (value, success)
-    assert spec.make().board.horizon == spec.horizon
 
 
 @pytest.mark.parametrize(("number", "flags"), [(1, False), (5, True)])

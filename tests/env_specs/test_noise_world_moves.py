@@ -67,25 +67,25 @@ def draws_and_outcomes(number):
 
 @pytest.mark.parametrize("number", BOARDS)
 def test_both_outcomes_of_every_move_are_as_published(number):
-    env = NoiseWorld(int(number))
-    for state, action, draw, outcome in draws_and_outcomes(number):
+    moves = list(draws_and_outcomes(number))
+    env, many = NoiseWorld(int(number)), NoiseWorldVector(len(moves), int(number))
+    for state, action, draw, outcome in moves:
         env.reset(seed=0)
         env.state, env._draws = state, [draw] * env.board.horizon
-        _, reward, terminated, _, _ = env.step(action)
+        observation, reward, terminated, _, info = env.step(action)
         assert (env.state, reward, terminated) == outcome, (state, action, draw)
-
-
-@pytest.mark.parametrize("number", BOARDS)
-def test_both_outcomes_of_every_move_are_as_published_for_many_at_once(number):
-    moves = list(draws_and_outcomes(number))
-    many = NoiseWorldVector(len(moves), int(number))
+        paid, lost = reward > 0, reward < -1.0
+        assert (info["success"], info["entered_bad_cell"]) == (paid, lost)
+        if BOARDS[number]["milestones"]:
+            phase = env.state // env.board.n**2
+            assert observation[-2:].tolist() == [float(phase >= 1), float(phase >= 2)]
     many.reset(seed=0)
     states, actions, draws, outcomes = zip(*moves, strict=True)
     many.states[:] = states
     many._draws[:] = np.array(draws)[:, None]
     _, reward, terminated, _, _ = many.step(np.array(actions))
-    found = list(zip(many.states.tolist(), reward.tolist(), terminated.tolist(), strict=True))
-    assert found == list(outcomes)
+    returned = zip(many.states.tolist(), reward.tolist(), terminated.tolist(), strict=True)
+    assert list(returned) == list(outcomes)
 
 
 @pytest.mark.parametrize("number", BOARDS)

@@ -18,42 +18,29 @@ IDS = {
 }
 
 
-@pytest.mark.parametrize("name", IDS)
 @pytest.mark.filterwarnings("error")
-def test_gymnasium_accepts_the_environment_without_a_warning(name):
-    check_env(gymnasium.make(IDS[name]).unwrapped)
+def test_they_are_gymnasium_environments_with_the_horizons_of_their_specs():
+    for name, env_id in IDS.items():
+        check_env(gymnasium.make(env_id).unwrapped)
+        env = gymnasium.make(f"env_specs._games.{name}:{env_id}")  # needs no import
+        assert type(env.unwrapped).__name__ == name.capitalize()
+    for name, limit in (("maze", 20), ("pong", 1000)):
+        assert gymnasium.spec(IDS[name]).max_episode_steps == limit == load_spec(name).horizon
 
 
-@pytest.mark.parametrize("name", IDS)
-def test_an_id_with_its_module_needs_no_import(name):
-    env = gymnasium.make(f"env_specs._games.{name}:{IDS[name]}")
-    assert type(env.unwrapped).__name__ == name.capitalize()
-
-
-@pytest.mark.parametrize(("name", "limit"), [("maze", 20), ("pong", 1000)])
-def test_the_step_limit_is_the_horizon_of_the_spec(name, limit):
-    assert gymnasium.spec(IDS[name]).max_episode_steps == limit == load_spec(name).horizon
-
-
-@pytest.mark.parametrize(
-    ("name", "shape"), [("nim", (320, 640, 3)), ("maze", (384, 384, 3)), ("pong", (600, 800, 3))]
-)
-def test_pictures_change_with_the_state(name, shape):
-    env = gymnasium.make(IDS[name], render_mode="rgb_array").unwrapped
-    env.reset(seed=0)
-    before = env.render()
-    env.step(2)
-    after = env.render()
-    assert before.shape == after.shape == shape
-    assert before.dtype == np.uint8
-    assert 0 < (before != after).mean() < 0.3
-
-
-@pytest.mark.parametrize("name", IDS)
-def test_without_a_render_mode_nothing_is_drawn(name):
-    env = gymnasium.make(IDS[name]).unwrapped
-    env.reset(seed=0)
-    assert env.render() is None
+def test_pictures_change_with_the_state_and_are_drawn_only_where_asked_for():
+    for name, shape in {"nim": (320, 640), "maze": (384, 384), "pong": (600, 800)}.items():
+        env = gymnasium.make(IDS[name], render_mode="rgb_array").unwrapped
+        env.reset(seed=0)
+        before = env.render()
+        env.step(2)
+        after = env.render()
+        assert before.shape == after.shape == (*shape, 3)
+        assert before.dtype == np.uint8
+        assert 0 < (before != after).mean() < 0.3
+        blind = gymnasium.make(IDS[name]).unwrapped
+        blind.reset(seed=0)
+        assert blind.render() is None
 
 
 @pytest.mark.parametrize("name", IDS)
@@ -89,32 +76,26 @@ def test_the_optimum_of_nim_is_the_stated_one():
     assert best[[2, 3, 4, 6, 7, 8, 10]].tolist() == [1, 2, 3, 1, 2, 3, 1]
 
 
-@pytest.mark.parametrize("sticks", [2, 3, 4, 6, 7, 8])
-def test_the_opponent_leaves_one_more_than_a_multiple_of_four(sticks):
-    assert set(opponents_choices(sticks)) == {(sticks - 1) % 4}
+def test_the_opponent_plays_the_best_number_and_any_where_it_is_losing():
+    for sticks in (2, 3, 4, 6, 7, 8):
+        assert set(opponents_choices(sticks)) == {(sticks - 1) % 4}
+    for sticks, numbers in ((1, {1}), (5, {1, 2, 3}), (9, {1, 2, 3})):
+        choices = opponents_choices(sticks)
+        assert set(choices) == numbers
+        assert min(choices.values()) > 450 / len(numbers)
 
 
-@pytest.mark.parametrize(("sticks", "numbers"), [(1, {1}), (5, {1, 2, 3}), (9, {1, 2, 3})])
-def test_an_opponent_that_is_losing_takes_any_number(sticks, numbers):
-    choices = opponents_choices(sticks)
-    assert set(choices) == numbers
-    assert min(choices.values()) > 450 / len(numbers)
-
-
-@pytest.mark.parametrize(
-    ("sticks", "action", "outcome"),
-    [
+def test_who_takes_the_last_stick_loses():
+    for sticks, action, outcome in (
         (1, 1, (0, -1.0, True)),
         (2, 3, (0, -1.0, True)),
         (2, 1, (0, 1.0, True)),
         (4, 1, (1, 0, False)),
-    ],
-)
-def test_who_takes_the_last_stick_loses(sticks, action, outcome):
-    env = nim.Nim()
-    env.reset(seed=0)
-    env.sticks = sticks
-    assert env.step(action)[:3] == outcome
+    ):
+        env = nim.Nim()
+        env.reset(seed=0)
+        env.sticks = sticks
+        assert env.step(action)[:3] == outcome
 
 
 def test_a_game_shows_who_took_what_and_needs_a_reset_when_it_is_over():
@@ -180,59 +161,40 @@ def test_the_optimum_of_pong_is_what_time_allows():
     assert pong.best_return() == load_spec("pong").reference_scores["optimum"].mean_return == 3
 
 
-@pytest.mark.parametrize("way", [-5.0, 5.0])
-def test_returns_of_pong_cannot_come_sooner_than_the_bound_says(way):
-    env = serve(400.0, 300.0, way, 0.0)
-    hits = [step for step in range(1, 1001) if env.step(2)[1]]
-    first = 77 if way < 0 else 77 + 154
-    assert hits == [first, first + 308, first + 616]
+def test_returns_of_pong_cannot_come_sooner_than_the_bound_says():
+    for way, first in ((-5.0, 77), (5.0, 77 + 154)):
+        env = serve(400.0, 300.0, way, 0.0)
+        hits = [step for step in range(1, 1001) if env.step(2)[1]]
+        assert hits == [first, first + 308, first + 616]
 
 
-@pytest.mark.parametrize("offset", [-40.0, -10.0, 0.0, 25.0, 40.0])
-def test_where_the_ball_hits_the_paddle_decides_its_vertical_speed(offset):
-    env = serve(20.0, 300.0 + offset, -5.0, 0.0)
-    observation, reward, terminated, _, _ = env.step(2)
-    assert (reward, terminated) == (1.0, False)
-    assert observation.tolist() == [300.0, 15.0, 300.0 + offset, 5.0, offset / 8]
+def test_the_ball_is_returned_by_paddles_and_reflected_by_edges():
+    for offset in (-40.0, -10.0, 0.0, 25.0, 40.0):
+        observation, reward, over, _, _ = serve(20.0, 300.0 + offset, -5.0, 0.0).step(2)
+        assert (reward, over) == (1.0, False)
+        assert observation.tolist() == [300.0, 15.0, 300.0 + offset, 5.0, offset / 8]
+    observation, reward, _, _, _ = serve(780.0, 300.0, 5.0, 0.0).step(2)
+    assert (observation[3], reward) == (-5.0, 0.0), "the opponent's return"
+    for y, dy, after in ((7.0, -4.0, (7.0, 4.0)), (593.0, 4.0, (593.0, -4.0))):
+        observation = serve(400.0, y, 5.0, dy).step(2)[0]
+        assert (observation[2], observation[4]) == after
 
 
-def test_a_missed_ball_ends_the_episode_without_a_reward():
-    env = serve(20.0, 300.0 + 41.0, -5.0, 0.0)
-    ends = [env.step(2)[1:3] for _ in range(4)]
-    assert ends == [(0.0, False)] * 3 + [(0.0, True)]
-    with pytest.raises(gymnasium.error.ResetNeeded):
-        env.step(2)
+def test_a_ball_that_either_side_misses_ends_the_episode_without_a_reward():
+    for env in (serve(20.0, 341.0, -5.0, 0.0), serve(780.0, 100.0, 5.0, 0.0, opponent=500.0)):
+        ends = [env.step(2)[1:3] for _ in range(4)]
+        assert ends == [(0.0, False)] * 3 + [(0.0, True)]
+        with pytest.raises(gymnasium.error.ResetNeeded):
+            env.step(2)
 
 
-def test_an_opponents_miss_ends_the_episode_too():
-    env = serve(780.0, 100.0, 5.0, 0.0, opponent=500.0)
-    results = [env.step(2)[1:3] for _ in range(4)]
-    assert results == [(0.0, False)] * 3 + [(0.0, True)]
-
-
-def test_an_opponents_return_is_no_reward():
-    env = serve(780.0, 300.0, 5.0, 0.0)
-    observation, reward, _, _, _ = env.step(2)
-    assert (observation[3], reward) == (-5.0, 0.0)
-
-
-@pytest.mark.parametrize(
-    ("y", "dy", "after"), [(7.0, -4.0, (7.0, 4.0)), (593.0, 4.0, (593.0, -4.0))]
-)
-def test_the_ball_is_reflected_by_the_upper_and_the_lower_edge(y, dy, after):
-    observation = serve(400.0, y, 5.0, dy).step(2)[0]
-    assert (observation[2], observation[4]) == after
-
-
-@pytest.mark.parametrize(
-    ("action", "moved", "stop"), [(0, -5.0, 40.0), (1, 5.0, 560.0), (2, 0.0, 300.0)]
-)
-def test_the_paddle_goes_where_the_action_says_and_stops_at_the_edge(action, moved, stop):
-    env = serve(400.0, 300.0, 5.0, 0.0)
-    assert env.step(action)[0][0] == 300.0 + moved
-    for _ in range(60):
-        env.step(action)
-    assert env.paddle == stop
+def test_the_paddle_goes_where_the_action_says_and_stops_at_the_edge():
+    for action, moved, stop in ((0, -5.0, 40.0), (1, 5.0, 560.0), (2, 0.0, 300.0)):
+        env = serve(400.0, 300.0, 5.0, 0.0)
+        assert env.step(action)[0][0] == 300.0 + moved
+        for _ in range(60):
+            env.step(action)
+        assert env.paddle == stop
 
 
 def test_half_of_the_balls_begin_to_the_left():

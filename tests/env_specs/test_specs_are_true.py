@@ -12,8 +12,8 @@ from promptpo.spec import Task, load_spec
 #: Meta-World's scripted policies ask for more than the bounds, and warn of it.
 pytestmark = pytest.mark.filterwarnings("ignore:Constant:UserWarning")
 
-#: Those with a recording: a wrong word in their prompts costs the most.
-LONG = ["noise_world_board_1", "mujoco_halfcheetah"]
+#: Those with a recording, for a wrong word in their prompts costs the most; and the lander.
+LONG = ["noise_world_board_1", "mujoco_halfcheetah", "lunar_lander"]
 
 
 @pytest.mark.parametrize("name", ["cartpole", "mujoco_halfcheetah"])  # CI checks every spec

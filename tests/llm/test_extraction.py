@@ -22,9 +22,8 @@ def reason_for(text, finish_reason="stop"):
     return caught.value.reason
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_the_class_is_found():
+    for text in (
         f"```python\n{CLASS}```",
         f"```py\n{CLASS}```\n",
         f"```Python title=policy.py\n{CLASS}```",
@@ -40,15 +39,8 @@ def reason_for(text, finish_reason="stop"):
         f"```bash\npip install numpy\n```\n```python\n{CLASS}```",
         f"```python\n{CLASS}```\nUse it:\n```python\nprint(Policy().act(None))\n```",
         CLASS,
-    ],
-    ids=[
-        "python", "py", "info string", "no language", "tildes", "long fence", "prose", "indented",
-        "crlf", "glued fence", "reasoning", "reasoning without its opening tag", "shell first",
-        "usage after", "bare",
-    ],
-)  # fmt: skip
-def test_the_class_is_found(text):
-    assert code_of(text) == CLASS
+    ):
+        assert code_of(text) == CLASS, text
 
 
 def test_the_last_of_two_versions_counts():
@@ -80,47 +72,27 @@ def test_a_fence_inside_the_code_does_not_end_it():
     assert code_of(f"```python\n{code}```") == code
 
 
-@pytest.mark.parametrize("text", ["", "  \n\n", "<think>nothing to say</think>\n"])
-def test_an_empty_reply_is_rejected_as_empty(text):
-    assert "empty" in reason_for(text)
-
-
-@pytest.mark.parametrize("finish_reason", ["length", "max_tokens", "MAX_TOKENS"])
-def test_a_reply_at_the_token_limit_is_cut_off_even_with_a_whole_block(finish_reason):
-    assert "cut off" in reason_for(f"```python\n{CLASS}```\nAnd now", finish_reason)
-
-
 @pytest.mark.parametrize(
-    "text", [f"```python\n{CLASS}", f"```python\n{CLASS}```\nOr:\n```python\nclass Pol"]
+    ("text", "finish_reason", "complaint"),
+    [
+        ("", "stop", "empty"),
+        ("  \n\n", "stop", "empty"),
+        ("<think>nothing to say</think>\n", "stop", "empty"),
+        (f"```python\n{CLASS}```\nAnd now", "length", "cut off"),
+        (f"```python\n{CLASS}```\nAnd now", "MAX_TOKENS", "cut off"),
+        (f"```python\n{CLASS}", "stop", "not closed"),
+        (f"```python\n{CLASS}```\nOr:\n```python\nclass Pol", "stop", "not closed"),
+        ("<think>First I would ```python\nclass Policy:\n    pass\n```", "stop", "reasoning"),
+        ("", "content_filter", "withheld"),
+        ("I would move the arm towards the goal.", "stop", "no code found"),
+        (f"Here is my policy.\n{CLASS}", "stop", "not in a fenced block"),
+        ("```python\nclass Controller:\n    pass\n```", "stop", "Controller but no class Policy"),
+        ("```python\nclass PolicyBase:\n    pass\n```", "stop", "no class Policy"),
+        ("", TOO_LARGE, "more than 32 MiB"),
+    ],
 )
-def test_an_open_fence_is_cut_off(text):
-    assert "not closed" in reason_for(text)
-
-
-def test_open_reasoning_is_cut_off():
-    assert "reasoning" in reason_for("<think>First I would ```python\nclass Policy:\n    pass\n```")
-
-
-def test_a_filtered_reply_says_so():
-    assert "withheld" in reason_for("", "content_filter")
-
-
-def test_prose_alone_has_no_code():
-    assert "no code found" in reason_for("I would move the arm towards the goal.")
-
-
-def test_bare_code_within_prose_is_asked_to_be_fenced():
-    assert "not in a fenced block" in reason_for(f"Here is my policy.\n{CLASS}")
-
-
-def test_code_without_the_class_names_what_was_found():
-    reason = reason_for("```python\nclass Controller:\n    pass\n```")
-    assert "Controller" in reason
-    assert "no class Policy" in reason
-
-
-def test_a_class_whose_name_only_begins_alike_does_not_count():
-    assert "no class Policy" in reason_for("```python\nclass PolicyBase:\n    pass\n```")
+def test_a_reply_without_a_candidate_is_rejected_with_a_reason(text, finish_reason, complaint):
+    assert complaint in reason_for(text, finish_reason)
 
 
 @pytest.mark.parametrize("bomb", ["-" * 90_000 + "1", "x" + "(0)" * 30_000, "(" * 10_000])
@@ -132,20 +104,15 @@ def test_text_that_breaks_the_parser_is_no_code():
     assert "no code" in reason_for("-" * 100_000 + "1")
 
 
-@pytest.mark.parametrize("hidden", ["\x1b", "\r", "\x00", "\u202e", "\u2066", "\u200b", "\ud800"])
-def test_code_that_does_not_show_all_that_it_holds_is_refused_with_its_line(hidden):
-    code = CLASS.replace("return 0", f"return 0  # a{hidden}b")
-    reason = reason_for(f"```python\n{code}```")
-    assert f"line 3: the code holds the control character U+{ord(hidden):04X}" in reason
+def test_code_that_does_not_show_all_that_it_holds_is_refused_with_its_line():
+    for hidden in ("\x1b", "\r", "\x00", "\u202e", "\u2066", "\u200b", "\ud800", "\u2028"):
+        reason = reason_for("```python\n" + CLASS.replace("0\n", f"'a{hidden}b'\n") + "```")
+        assert f"line 3: the code holds the control character U+{ord(hidden):04X}" in reason
 
 
 def test_joiners_and_signs_of_every_script_are_no_control_characters():
     code = CLASS.replace("return 0", "return 0  # \N{WOMAN}\u200d\N{PERSONAL COMPUTER} θ 東京")
     assert code_of(f"```python\n{code}```") == code
-
-
-def test_line_separators_inside_a_string_do_not_end_the_line():
-    assert "U+2028" in reason_for(f"```python\n{CLASS}x = 'a\u2028b'\n```")
 
 
 DOCUMENTED = CLASS.replace(
@@ -238,7 +205,3 @@ def test_a_megabyte_before_the_class_takes_no_time(text):
     started = time.process_time()
     assert code_of(f"{text}```python\n{CLASS}```").endswith(CLASS)
     assert time.process_time() - started < 2
-
-
-def test_an_answer_that_was_not_read_to_its_end_is_called_too_large():
-    assert "more than 32 MiB" in reason_for("", TOO_LARGE)

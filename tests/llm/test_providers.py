@@ -1,5 +1,6 @@
 """What is known of a model before anything is imported or sent."""
 
+import asyncio
 import subprocess
 import sys
 import time
@@ -8,10 +9,11 @@ from email.utils import formatdate
 import pytest
 
 from promptpo.errors import ModelError, UsageError
-from promptpo.llm import check_configured, default_model
+from promptpo.llm import ModelSettings, check_configured, default_model, open_model
 from promptpo.llm.answers import retry_after
-from promptpo.llm.messages import cached_of
+from promptpo.llm.messages import Message, Request, cached_of
 from promptpo.llm.providers import price_of, without_secrets
+from promptpo.types import Key
 
 
 def test_a_missing_key_is_named_and_a_present_one_is_enough():
@@ -65,10 +67,10 @@ def test_a_server_of_ones_own_needs_no_key():
     check_configured("openai/x", env={"OPENAI_BASE_URL": "http://localhost:8000/v1"})
 
 
-@pytest.mark.parametrize("address", ["localhost:8000", "ftp://host/v1", "http://", "http://a:b/"])
-def test_an_address_that_is_no_url_is_an_error(address):
-    with pytest.raises(UsageError, match="not a URL"):
-        check_configured("openai/x", address, env={})
+def test_an_address_that_is_no_url_is_an_error():
+    for address in ("localhost:8000", "ftp://host/v1", "http://", "http://a:b/"):
+        with pytest.raises(UsageError, match="not a URL"):
+            check_configured("openai/x", address, env={})
 
 
 def test_checks_and_prices_do_not_import_litellm():
@@ -102,23 +104,18 @@ def test_other_models_have_no_price():
 NUMBERS = {"prompt_tokens": 1000, "completion_tokens": 20}
 
 
-@pytest.mark.parametrize(
-    "numbers",
-    [
+def test_cached_tokens_are_read_in_every_providers_form():
+    for numbers in (
         {"prompt_tokens_details": {"cached_tokens": 800}},
         {"cache_read_input_tokens": 800, "cache_creation_input_tokens": 100},
         {"prompt_cache_hit_tokens": 800, "prompt_cache_miss_tokens": 200},
         {"cachedContentTokenCount": 800, "prompt_tokens_details": {"text_tokens": 1000}},
-    ],
-    ids=["openai", "anthropic", "deepseek", "gemini"],
-)
-def test_cached_tokens_are_read_in_every_providers_form(numbers):
-    assert cached_of({**NUMBERS, **numbers}) == 800
+    ):
+        assert cached_of({**NUMBERS, **numbers}) == 800
 
 
-@pytest.mark.parametrize(
-    "usage",
-    [
+def test_cached_tokens_that_are_missing_or_impossible_are_unknown():
+    for usage in (
         None,
         "usage",
         NUMBERS,
@@ -127,10 +124,8 @@ def test_cached_tokens_are_read_in_every_providers_form(numbers):
         {**NUMBERS, "cache_read_input_tokens": "800"},
         {**NUMBERS, "cache_read_input_tokens": -1},
         {**NUMBERS, "prompt_cache_hit_tokens": 1001},
-    ],
-)
-def test_cached_tokens_that_are_missing_or_impossible_are_unknown(usage):
-    assert cached_of(usage) is None
+    ):
+        assert cached_of(usage) is None
 
 
 def test_no_cached_tokens_are_0():
@@ -147,19 +142,12 @@ def test_without_a_model_and_a_recording_the_line_says_how_to_configure_one():
         default_model("no_such_spec", {})
 
 
-@pytest.mark.parametrize(
-    ("headers", "seconds"),
-    [
-        ({"Retry-After": "7"}, 7.0),
-        ({"retry-after": "0.5"}, 0.5),
-        ({"Retry-After-Ms": "1500", "Retry-After": "2"}, 1.5),
-        ({}, None),
-        (None, None),
-        ({"Retry-After": formatdate(0, usegmt=True)}, 0.0),
-    ],
-)
-def test_retry_after_is_read(headers, seconds):
-    assert retry_after(headers) == seconds
+def test_retry_after_is_read():
+    assert retry_after({"Retry-After": "7"}) == 7.0
+    assert retry_after({"retry-after": "0.5"}) == 0.5
+    assert retry_after({"Retry-After-Ms": "1500", "Retry-After": "2"}) == 1.5
+    assert retry_after({"Retry-After": formatdate(0, usegmt=True)}) == 0.0
+    assert retry_after({}) is retry_after(None) is None
 
 
 def test_retry_after_may_be_a_date():
@@ -174,14 +162,34 @@ def test_a_retry_after_that_is_no_time_to_wait_is_ignored():
         assert [retry_after({name: value}) for value in values] == [None] * len(values)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_secrets_are_blotted_out():
+    for text in (
         "Incorrect API key provided: sk-proj-abcdef123456.",
         "GET https://host/v1?key=abcdef123456&alt=sse",
         "https://user:abcdef123456@host/v1",
         "token abcdef123456 refused",
-    ],
-)
-def test_secrets_are_blotted_out(text):
-    assert "abcdef" not in without_secrets(text, {"MY_TOKEN": "abcdef123456"})
+    ):
+        assert "abcdef" not in without_secrets(text, {"MY_TOKEN": "abcdef123456"})
+
+
+def test_builtin_answers_by_the_key_alone_and_costs_nothing():
+    model = open_model(ModelSettings("builtin", write=lambda key: f"for {key}"))
+    requests = [
+        Request(Key(1, 2, role="policy"), (Message("user", words),)) for words in ("a", "b")
+    ]
+    first, second = (asyncio.run(model.ask(request)) for request in requests)
+    assert first == second
+    assert (first.text, first.model) == ("for r01_c02_policy", "builtin")
+    assert (first.cost, first.latency) == (0.0, 0.0)
+    assert first.usage == {"prompt_tokens": 0, "completion_tokens": 0}
+
+
+def test_builtin_needs_a_run():
+    with pytest.raises(ModelError, match="within a run"):
+        open_model(ModelSettings("builtin"))
+
+
+def test_builtin_is_offered_where_there_is_neither_model_nor_recording():
+    with pytest.raises(ModelError, match="--model builtin, which needs no language model"):
+        default_model("of_nobody", {})
+    assert default_model("of_nobody", {"PROMPTPO_MODEL": "builtin"}) == "builtin"

@@ -5,7 +5,7 @@ import pytest
 from fake_services import plays, services
 from rollouts import rollout
 
-from promptpo.methods.lines import behaviour, most_different, promising
+from promptpo.methods.describing import behaviour, most_different, promising
 from promptpo.types import Candidate, Key, Trajectory
 
 #: Stands and scores safely; falls, but gains more while it lasts; falls, and moves otherwise.

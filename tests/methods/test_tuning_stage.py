@@ -53,7 +53,7 @@ def test_what_is_found_is_a_new_candidate_whose_constants_keep_their_ranges():
     assert (made.key, made.kind, made.parents) == (Key(1, 2), "tuned", ("r01_c01",))
     assert made.source.startswith("GAIN = 4.0  # was 1\n")
     assert made.rollout is None
-    (constant,) = stage.stage._known(made.source).constants
+    (constant,) = stage.stage.tunable(made.source).constants
     assert (constant.value, constant.low, constant.high, constant.declared) == (4.0, 0, 4, True)
     assert "r01_c02 has them" in stage.stage.told[0] or "r01_c01" in stage.stage.told[0]
 
@@ -143,4 +143,4 @@ def test_a_policy_that_cannot_be_read_and_declares_nothing_is_played_and_not_tun
     stage = Stage()
     odd = Candidate(Key(1, 1), f"GAIN = {'-' * 50_000}1\n{plays(1)}")
     assert stage.stage.plain(odd) == odd
-    assert stage.stage._known(odd.source).constants == ()
+    assert stage.stage.tunable(odd.source).constants == ()

@@ -27,18 +27,15 @@ def finished(tmp_path_factory):
     )
 
 
-def test_a_run_needs_no_key_and_costs_nothing(finished):
+def test_a_run_needs_no_key_and_its_candidates_are_structures_in_their_order(finished):
     usage = json.loads((finished.folder / "run.json").read_text())["usage"]
     assert (finished.status, usage["cost"], usage["calls"]) == ("finished", 0.0, 8)
     assert finished.test.score.mean_return > 9.0
-
-
-def test_candidates_are_the_structures_in_their_order(finished):
-    record = load_run(finished.folder)
-    sources = [trial.candidate.source for trial in record.policies]
-    found = [re.search('"""([A-Z][a-z-]+)', source).group(1) for source in sources]
-    assert found == ["Linear"] * 6
-    assert all(trial.candidate.error is None for trial in record.policies)
+    names = [re.search('"""([A-Z][a-z-]+)', c.source).group(1) for c in finished.candidates]
+    assert names == ["Linear"] * 6
+    assert all(c.error is None for c in finished.candidates)
+    *_, words = run_row(finished.folder)
+    assert words.endswith("no language model")
 
 
 def test_page_policy_and_notice_say_that_no_language_model_had_a_part(finished, tmp_path):
@@ -51,11 +48,6 @@ def test_page_policy_and_notice_say_that_no_language_model_had_a_part(finished, 
     write_folder(load_run(finished.folder), tmp_path)
     assert "no language model had a part in it" in (tmp_path / "NOTICE.md").read_text()
     assert "the builtin synthesizer" in (tmp_path / "README.md").read_text()
-
-
-def test_the_list_of_runs_says_so(finished):
-    *_, words = run_row(finished.folder)
-    assert words.endswith("no language model")
 
 
 def test_the_terminal_says_so_too(tmp_path, capsys):

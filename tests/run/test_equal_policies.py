@@ -34,25 +34,18 @@ def outcome(folder):
     return sorted(json.dumps(e) for e in told if e["type"] in kinds)
 
 
-def test_it_is_played_once_and_its_steps_count_once(whole):
+def test_it_is_played_once_and_each_of_them_has_its_score(whole):
     result, events = whole
     assert len(searched(events)) == 2
     assert result.usage.steps["search"] == sum(r["steps"] for r in searched(events))
-
-
-def test_each_of_them_has_its_score(whole):
-    result, events = whole
     first, _, third = result.rounds[0].candidates
     assert first.rollout == third.rollout
     scored = [c["key"]["candidate"] for c in data_of(events, "candidate") if c["score"]]
     assert list(dict.fromkeys(scored)) == [1, 3, 2]
     for name in ("r01_c01", "r01_c03"):
-        told = json.loads((result.folder / "candidates" / name / "result.json").read_text())
-        assert [e["return"] for e in told["episodes"]] == list(first.rollout.returns)
-
-
-def test_its_trajectories_are_stored_once(whole):
-    stored = sorted(p.parent.name for p in whole[0].folder.glob("candidates/*/episodes.npz"))
+        data = json.loads((result.folder / "candidates" / name / "result.json").read_text())
+        assert [e["return"] for e in data["episodes"]] == list(first.rollout.returns)
+    stored = sorted(p.parent.name for p in result.folder.glob("candidates/*/episodes.npz"))
     assert stored == ["r01_c01", "r01_c02"]
 
 
@@ -96,16 +89,11 @@ def test_whose_share_the_steps_are_of_does_not_depend_on_who_played_them(tmp_pat
 
 
 @pytest.mark.slow
-def test_the_same_policy_in_another_round_plays_that_round_s_episodes(tmp_path):
-    result, events = run(tmp_path, replies([BAD], [BAD]), **SMALL)
-    one, two = searched(events)
-    assert one["seeds"] != two["seeds"]
-    assert result.usage.steps["search"] == one["steps"] + two["steps"]
-
-
-@pytest.mark.slow
-def test_as_finalists_they_are_one(tmp_path):
+def test_in_another_round_it_plays_that_round_s_episodes_and_is_one_finalist(tmp_path):
     small = {**SMALL, "selection_episodes": 2}
-    _, events = run(tmp_path, replies([GOOD], [GOOD], [BAD]), **small)
+    result, events = run(tmp_path, replies([GOOD], [GOOD], [BAD]), **small)
+    one, two, *_ = searched(events)
+    assert one["seeds"] != two["seeds"]
+    assert result.usage.steps["search"] == sum(r["steps"] for r in searched(events))
     (selection,) = data_of(events, "selection")
     assert [f["name"] for f in selection["finalists"]] == ["r01_c01", "r03_c01"]

@@ -60,37 +60,20 @@ def shortened(finished, tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_with_fewer_rounds_all_that_was_spent_stays_counted(shortened, finished):
-    folder, result, _ = shortened
-    assert (result.best.name, len(result.rounds)) == ("r01_c01", 1)
+def test_with_fewer_rounds_all_that_was_spent_counts_and_decisions_are_new(shortened, finished):
+    folder, result, events = shortened
+    assert result.best.name == "r01_c01"
     spent = dict(finished.usage.steps)
     spent["test"] += result.test.steps
     assert result.usage.calls == finished.usage.calls
     assert result.usage.steps == info_of(folder)["usage"]["steps"] == spent
-
-
-@pytest.mark.slow
-def test_with_fewer_rounds_the_new_decisions_are_on_record(shortened):
-    folder, _, _ = shortened
-    assert [s["winner"] for s in events_of(folder, "selection")] == ["r02_c01", "r01_c01"]
-    assert [t["name"] for t in events_of(folder, "test")] == ["r02_c01", "r01_c01"]
-    assert [f["best"] for f in events_of(folder, "finished")] == ["r02_c01", "r01_c01"]
-
-
-@pytest.mark.slow
-def test_readers_go_by_the_latest_decisions(shortened):
-    folder, result, _ = shortened
-    record = load_run(folder)
-    assert (record.best_name, record.test) == ("r01_c01", result.test)
-    assert record.selection["finalists"] == []
-    assert record.usage == result.usage
-
-
-@pytest.mark.slow
-def test_a_resumed_run_tells_its_totals_at_once(shortened, finished):
-    first = data_of(shortened[2], "usage")[0]
-    assert first["calls"] == finished.usage.calls
-    assert first["reached"]["calls"] == 1
+    for kind, name in (("selection", "winner"), ("test", "name"), ("finished", "best")):
+        assert [e[name] for e in events_of(folder, kind)] == ["r02_c01", "r01_c01"]
+    run = load_run(folder)
+    assert (run.best_name, run.test, run.usage) == ("r01_c01", result.test, result.usage)
+    assert run.selection["finalists"] == []
+    first = data_of(events, "usage")[0]  # a resumed run reports its totals at once
+    assert (first["calls"], first["reached"]["calls"]) == (finished.usage.calls, 1)
 
 
 @pytest.mark.slow

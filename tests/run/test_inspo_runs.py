@@ -84,7 +84,7 @@ def test_a_new_instruction_is_asked_for_tried_and_admitted(spec, started):
     ]
     assert [len(t["rows"]) for t in tables] == [5, 1, 3, 6, 1, 3]
     assert tables[4]["rows"][0][-1] == "i06 admitted"
-    assert tables[5]["rows"][-1][:3] == ["r02_c03", "i06", None]
+    assert list(tables[5]["rows"][-1][:3]) == ["r02_c03", "i06", None]
 
 
 @pytest.mark.slow

@@ -60,23 +60,17 @@ def test_the_score_counts_what_it_took_to_learn(finished):
     assert interval.high - interval.low < 5  # lives are alike, episodes are not
 
 
-def test_the_record_has_the_curve(finished):
-    told = json.loads((finished.folder / "run.json").read_text())["test"]
-    assert told["life"] == 4
-    assert [p["episode"] for p in told["life_curve"]] == [1, 2, 3, 4]
-    assert told["life_curve"][0]["interval"]["low"] > 5
+def test_record_and_page_have_the_curve_and_those_of_other_runs_have_none(finished, tmp_path):
+    test = json.loads((finished.folder / "run.json").read_text())["test"]
+    assert test["life"] == 4
+    assert [p["episode"] for p in test["life_curve"]] == [1, 2, 3, 4]
+    assert test["life_curve"][0]["interval"]["low"] > 5
     assert load_run(finished.folder).test == finished.test
-
-
-def test_the_page_shows_the_curve(finished):
     page = (finished.folder / "report.html").read_text()
     assert "Learning within a life" in page
     assert "One policy object plays 4 episodes" in page
     assert page.count('class="line thin"') == 3
     assert "Mean return of each episode of a life" in page
-
-
-def test_the_page_of_any_other_run_has_none(tmp_path):
     result, _ = scripted.run(tmp_path, scripted.replies([scripted.BAD]))
     assert "of a life" not in (result.folder / "report.html").read_text()
     assert "life_curve" not in json.loads((result.folder / "run.json").read_text())["test"]

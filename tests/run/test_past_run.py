@@ -27,15 +27,11 @@ def test_it_tells_what_optimize_returned(result):
     assert found.folder == result.folder.resolve()
 
 
-def test_it_tells_what_the_run_was_set_to(result):
+def test_it_has_settings_references_and_candidates(result):
     found = promptpo.load_run(str(result.folder))
     assert (found.spec, found.config.seed, found.settings["rounds"]) == ("cartpole", 7, 2)
     assert found.title.startswith("CartPole: keep")
     assert found.references["optimum"].mean_return == 500
-
-
-def test_candidates_are_all_there_with_source_and_score(result):
-    found = promptpo.load_run(result.folder)
     assert [c.name for c in found.candidates] == ["r01_c01", "r01_c02", "r02_c01", "r02_c02"]
     assert [c.score.failed for c in found.candidates] == [False, False, True, False]
     assert "ZeroDivisionError" in found.candidates[2].error

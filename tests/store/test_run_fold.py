@@ -119,51 +119,40 @@ def test_a_round_in_which_all_failed_has_no_winner():
     assert (run.best_name, run.best, run.best_score, run.best_so_far) == (None,) * 4
 
 
-def test_rounds_that_are_under_way_have_what_was_begun(log):
+def test_what_has_begun_and_how_it_stands(log):
     log.call(Key(2, role="reflection")).call(Key(2, 3, role="policy"), reply=False)
-    record = log.record
-    assert [t.name for t in record.round_records[1].trials] == ["r02_c03"]
-    assert (record.round_records[1].done, record.trials["r02_c03"].state) == (False, "asked")
-    assert [record.begun(number, 9) for number in (1, 2, 3)] == [2, 3, 0]
+    run = log.record
+    assert [t.name for t in run.round_records[1].trials] == ["r02_c03"]
+    assert (run.round_records[1].done, run.trials["r02_c03"].state) == (False, "asked")
+    assert [run.begun(number, 9) for number in (1, 2, 3)] == [2, 3, 0]
+    played = Log().run(model=None).play(Key(1, 4), "a", [1.0]).record
+    assert (played.begun(1, 9), played.trials["r01_c04"].state) == (4, "playing")
+    assert not played.asks_model
 
 
-def test_what_is_played_counts_as_begun_without_any_call():
-    record = Log().run(model=None).play(Key(1, 4), "a", [1.0]).record
-    assert (record.begun(1, 9), record.trials["r01_c04"].state) == (4, "playing")
-    assert not record.asks_model
-
-
-def test_equal_policies_share_a_rollout_whose_episodes_the_first_one_has(log):
+def test_a_candidate_has_the_rollout_of_its_digest_and_the_last_score(log):
     log.call(Key(1, 3, role="policy")).candidate(Key(1, 3), "a", 2.0)
-    record = log.record
-    trial = record.trials["r01_c03"]
-    assert trial.candidate.rollout is record.trials["r01_c01"].candidate.rollout
-    assert record.folder_of(trial) == "r01_c01"
-    assert trial.at_steps == 40
-
-
-def test_a_rollout_that_was_lost_and_played_again_finds_its_candidate():
-    log = Log().run().candidate(ONE, "a", 2.0)
-    trial = log.record.trials["r01_c01"]
+    run = log.record
+    equal = run.trials["r01_c03"]  # the first one has the episodes
+    assert equal.candidate.rollout is run.trials["r01_c01"].candidate.rollout
+    assert (run.folder_of(equal), equal.at_steps) == ("r01_c01", 40)
+    log.play(Key(1, 2, 1), "c again", [1.0]).candidate(Key(1, 2, 1), "c again", 1.0)
+    again = log.record.trials["r01_c02"]
+    assert (again.score.mean_return, again.at_steps) == (1.0, 50)
+    lost = Log().run().candidate(ONE, "a", 2.0)
+    trial = lost.record.trials["r01_c01"]
     assert (trial.candidate.rollout, trial.state, trial.score.mean_return) == (None, "scored", 2.0)
-    trial = log.play(ONE, "a", [1.0, 3.0]).record.trials["r01_c01"]
+    trial = lost.play(ONE, "a", [1.0, 3.0]).record.trials["r01_c01"]
     assert trial.candidate.rollout.returns == (1.0, 3.0)
 
 
-def test_a_candidate_that_is_scored_anew_has_the_last_score(log):
-    log.play(Key(1, 2, 1), "c again", [1.0]).candidate(Key(1, 2, 1), "c again", 1.0)
-    trial = log.record.trials["r01_c02"]
-    assert (trial.score.mean_return, trial.at_steps) == (1.0, 50)
-
-
-def test_what_a_feedback_class_made_of_episodes_is_known_by_digest_and_by_candidate(log):
+def test_texts_on_episodes_by_digest_and_by_candidate(log):
     log.add("feedback", key=encode(TWO), digest="f", by="model", texts=[], error="KeyError")
     log.add("feedback", key=encode(TWO), digest="g", by="built-in", texts=["It fell."], error=None)
-    record = log.record
-    assert (record.summaries["f"].error, record.summaries["g"].texts) == ("KeyError", ("It fell.",))
-    assert (record.feedback["r01_c02"].by, record.feedback["r01_c02"].texts) == (
-        "built-in", ("It fell.",),
-    )  # fmt: skip
+    run = log.record
+    assert (run.summaries["f"].error, run.summaries["g"].texts) == ("KeyError", ("It fell.",))
+    feedback = run.feedback["r01_c02"]
+    assert (feedback.by, feedback.texts) == ("built-in", ("It fell.",))
 
 
 def test_the_best_is_who_was_chosen_last(log):

@@ -14,7 +14,7 @@ import pytest
 
 from promptpo.spec.catalog import SHIPPED_FOLDER
 
-SOURCE = Path(__file__).parents[2] / "data" / "acme-envs"
+SOURCE = Path(__file__).parents[1] / "data" / "acme-envs"
 PIP = ["-m", "pip", "install", "-q", "--no-deps", "--no-index", "--no-build-isolation", "--target"]
 
 

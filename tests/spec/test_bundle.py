@@ -54,19 +54,16 @@ def unpacked(path: Path, folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
+def test_a_module_beside_the_spec_is_its_own_however_it_is_imported(project):
+    for statement in (
         "from . import helper",
         "from .helper import STEPS",
         "import helper",
         "from helper import STEPS as N",
         "def late():\n    from .helper import STEPS",
         "def late():\n    import importlib\n    importlib.import_module('helper')",
-    ],
-)
-def test_a_module_beside_the_spec_is_its_own_however_it_is_imported(project, statement):
-    assert names(project(statement, helper="STEPS = 7\n", other="")) == {"helper.py"}
+    ):
+        assert names(project(statement, helper="STEPS = 7\n", other="")) == {"helper.py"}
 
 
 def test_helpers_of_helpers_and_packages_are_followed(project):
@@ -94,27 +91,20 @@ def test_what_is_installed_or_python_s_own_is_not(project, tmp_path):
     assert names(project("import json, gymnasium\nfrom promptpo import stats")) == set()
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
+def test_a_file_that_a_module_opens_by_its_own_place_is_the_spec_s(project, tmp_path):
+    for name in ("map.toml", "slide.toml", "notes.txt"):
+        (tmp_path / name).write_text("")
+    for statement in (
         "from pathlib import Path\nMAP = Path(__file__).with_name('map.toml')",
         "from pathlib import Path\nMAP = Path(__file__).parent / 'map.toml'",
         "import os\nMAP = os.path.join(os.path.dirname(__file__), 'map.toml')",
         "from importlib import resources\nMAP = resources.files(__package__) / 'map.toml'",
-        "def map_of(name):\n    return open(__file__.replace('slide.py', f'{name}.toml'))",
-    ],
-)
-def test_a_file_that_a_module_opens_by_its_own_place_is_the_spec_s(project, tmp_path, statement):
-    (tmp_path / "map.toml").write_text("length = 5\n")
-    (tmp_path / "notes.txt").write_text("")
-    assert names(project(statement)) == {"map.toml"}
-
-
-def test_a_file_of_the_module_s_own_name_is_found_by_its_suffix(project, tmp_path):
-    (tmp_path / "slide.toml").write_text("")
-    assert names(project("HERE = __import__('pathlib').Path(__file__).with_suffix('.toml')")) == {
-        "slide.toml"
-    }
+    ):
+        assert names(project(statement)) == {"map.toml"}
+    any_of_them = "def map_of(name): return open(__file__.replace('slide.py', f'{name}.toml'))"
+    assert names(project(any_of_them)) == {"map.toml", "slide.toml"}
+    own_name = "HERE = __import__('pathlib').Path(__file__).with_suffix('.toml')"
+    assert names(project(own_name)) == {"slide.toml"}
 
 
 def test_a_folder_that_is_listed_is_taken_whole_and_another_is_not(project, tmp_path):
@@ -141,16 +131,13 @@ def test_the_terms_of_a_data_file_go_with_it():
     )
 
 
-def test_a_large_file_is_left_out_and_named(project, tmp_path, monkeypatch):
+def test_large_and_very_many_files_are_left_out_and_named(project, tmp_path, monkeypatch):
     monkeypatch.setattr(bundle, "MOST_BYTES", 100_000)
     (tmp_path / "large.npz").write_bytes(bytes(200_000))
     (tmp_path / "small.npz").write_bytes(bytes(200))
     path = project("HERE = (__file__, 'large.npz', 'small.npz')")
     assert bundle_of(str(path)).manifest.left_out == ("large.npz (too large, 0 MB)",)
     assert names(path) == {"small.npz"}
-
-
-def test_of_very_many_files_some_are_left_out_and_named(project, tmp_path, monkeypatch):
     monkeypatch.setattr(bundle, "MOST_FILES", 10)
     (tmp_path / "maps").mkdir()
     for number in range(30):
@@ -176,22 +163,17 @@ def test_a_folder_in_the_place_of_a_file_and_a_broken_helper_do_no_harm(project,
     assert names(path) == {"broken.py"}
 
 
-def test_links_are_kept_as_what_they_lead_to(project, tmp_path):
+def test_links_are_followed(project, tmp_path):
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "shared.py").write_text("STEPS = 7\n")
     (tmp_path / "helper.py").symlink_to(tmp_path / "elsewhere" / "shared.py")
     (tmp_path / "loop").symlink_to(tmp_path)
     path = project("from . import helper\nHERE = (__file__, 'loop')")
-    assert bundle_of(str(path)).contents["helper.py"] == b"STEPS = 7\n"
-    assert names(path) == {"helper.py"}
-
-
-def test_a_spec_that_is_a_link_has_the_helpers_of_the_file(project, tmp_path):
-    path = project("from . import helper", helper="")
-    (tmp_path / "other").mkdir()
-    link = tmp_path / "other" / "slide.py"
+    link = tmp_path / "elsewhere" / "slide.py"
     link.symlink_to(path)
-    assert names(link) == {"helper.py"}
+    for each in (path, link):
+        assert bundle_of(str(each)).contents["helper.py"] == b"STEPS = 7\n"
+        assert names(each) == {"helper.py"}
 
 
 def test_a_bundle_alone_loads_as_the_spec_does(project, tmp_path_factory):
@@ -240,14 +222,16 @@ def test_a_spec_in_a_package_brings_its_packages_and_reaches_above_its_folder(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [*shipped_specs(), "metaworld:push-v3", "gym:CartPole-v1"])
-def test_a_shipped_spec_is_the_same_from_its_bundle_alone(name, tmp_path):
-    folder = unpacked(name, tmp_path)
-    spec, kept = load_spec(name), load_spec(folder)
-    assert (kept.name, kept.title, spec_text(kept)) == (spec.name, spec.title, spec_text(spec))
-    assert str(kept.path).startswith(str(folder))
-    assert bundle_of(str(folder)).manifest == bundle_of(name).manifest
-    assert not bundle_of(name).manifest.left_out
+def test_a_shipped_spec_is_the_same_from_its_bundle_alone(tmp_path):
+    for name in [*shipped_specs(), "metaworld:push-v3", "gym:CartPole-v1"]:
+        folder = tmp_path / name.replace(":", "_")
+        folder.mkdir()
+        unpacked(name, folder)
+        spec, copy = load_spec(name), load_spec(folder)
+        assert (copy.name, copy.title, spec_text(copy)) == (spec.name, spec.title, spec_text(spec))
+        assert str(copy.path).startswith(str(folder))
+        assert bundle_of(str(folder)).manifest == bundle_of(name).manifest
+        assert not bundle_of(name).manifest.left_out
 
 
 def test_an_edited_file_of_a_bundle_is_named(project, tmp_path_factory):

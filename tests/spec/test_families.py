@@ -10,9 +10,8 @@ from own_cartpole import own_cartpole
 from scripted import policy, replies
 
 from promptpo import optimize
-from promptpo.errors import SpecError
 from promptpo.spec import load_spec, prompt_parts, shipped_specs, spec_text
-from promptpo.spec.catalog import SHIPPED_FOLDER, families, family, name_of
+from promptpo.spec.catalog import SHIPPED_FOLDER, families, name_of
 
 #: Runs the command line where some packages cannot be imported.
 WITHOUT = """
@@ -28,23 +27,10 @@ sys.exit(main(sys.argv[1:]))
 
 
 def without(packages, *argv):
-    done = subprocess.run(
-        [sys.executable, "-c", WITHOUT.format(packages=packages), *argv],
-        check=False,
-        env={**os.environ, "PYTHONPATH": str(SHIPPED_FOLDER.parent)},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    command = [sys.executable, "-c", WITHOUT.format(packages=packages), *argv]
+    env = {**os.environ, "PYTHONPATH": str(SHIPPED_FOLDER.parent)}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     return done.returncode, done.stderr
-
-
-def failure(ref):
-    with pytest.raises(SpecError) as caught:
-        load_spec(ref)
-    message = str(caught.value)
-    assert "\n" not in message
-    return message
 
 
 def test_a_member_is_named_without_signs_that_a_folder_cannot_have():
@@ -53,71 +39,55 @@ def test_a_member_is_named_without_signs_that_a_folder_cannot_have():
     assert name_of("gym:ALE/Pong-v5") == "gym_ALE_Pong-v5"
 
 
-def test_a_spec_is_found_again_by_its_ref(tmp_path, monkeypatch):
-    (tmp_path / "mine.py").write_text(own_cartpole())
+def test_a_spec_is_found_again_by_its_ref_and_a_file_may_have_a_colon(tmp_path, monkeypatch):
+    for name in ("mine.py", "gym:mine.py"):
+        (tmp_path / name).write_text(own_cartpole())
     monkeypatch.chdir(tmp_path)
     assert load_spec("cartpole").ref == "cartpole"
     assert load_spec("mine.py").ref == str(tmp_path / "mine.py")
+    assert load_spec("gym:mine.py").title.startswith("CartPole: keep")
     again = load_spec(load_spec("gym:Pendulum-v1").ref)
     assert again.title == load_spec("gym:Pendulum-v1").title
 
 
-def test_a_file_with_a_colon_in_its_name_is_a_file(tmp_path, monkeypatch):
-    (tmp_path / "gym:mine.py").write_text(own_cartpole())
-    monkeypatch.chdir(tmp_path)
-    assert load_spec("gym:mine.py").title.startswith("CartPole: keep")
-
-
-def test_families_are_no_shipped_specs():
+def test_families_and_their_examples():
     assert {family.name for family in families()} >= {"gym", "metaworld", "minigrid"}
     assert not [name for name in shipped_specs() if name.startswith("family")]
-
-
-@pytest.mark.parametrize("family", families(), ids=lambda family: family.name)
-def test_the_example_of_a_family_is_one_of_its_members(family):
-    name, _, member = family.example.partition(":")
-    assert name == family.name
-    assert member in family.members()
-
-
-def test_a_task_with_a_file_of_its_own_is_that_file():
+    for each in families():
+        name, _, member = each.example.partition(":")
+        assert name == each.name
+        assert member in each.members()
     assert load_spec("metaworld:reach-v3").name == "metaworld_reach"
     assert load_spec("metaworld:reach-v3").path == SHIPPED_FOLDER / "metaworld_reach.py"
 
 
-@pytest.mark.parametrize(
-    ("ref", "answer"),
-    [
-        ("metaworld:pusch-v3", "did you mean metaworld:push-v3"),
-        ("metaworld:", "an example is metaworld:push-v3 (50 members"),
-        ("metawrld:push-v3", "no such family of specs; did you mean metaworld:push-v3?"),
-        ("zzzz:push-v3", "no such family of specs; families: "),
-        ("gym:CartPol-v1", "did you mean gym:CartPole-v1"),
-        ("no_such_spec", "`promptpo list` shows those with names"),
-    ],
-)
-def test_what_does_not_exist_is_answered_with_the_nearest(ref, answer):
-    assert answer in failure(ref)
+def test_a_reference_to_nothing_is_answered_with_the_nearest(failure):
+    for ref, answer in {
+        "metaworld:pusch-v3": "did you mean metaworld:push-v3",
+        "metaworld:": "an example is metaworld:push-v3 (50 members",
+        "metawrld:push-v3": "no such family of specs; did you mean metaworld:push-v3?",
+        "zzzz:push-v3": "no such family of specs; families: ",
+        "gym:CartPol-v1": "did you mean gym:CartPole-v1",
+        "no_such_spec": "`promptpo list` shows those with names",
+    }.items():
+        assert answer in failure(ref)
 
 
 @pytest.mark.slow
-def test_all_of_metaworlds_tasks_load_without_a_simulator():
-    code = (
-        "import sys\n"
-        "from promptpo.spec import load_spec, prompt_parts\n"
-        "from promptpo.spec.catalog import family\n"
-        "for member in family('metaworld').members():\n"
-        "    prompt_parts(load_spec(f'metaworld:{member}'))\n"
-        "print([m for m in ('gymnasium', 'mujoco', 'metaworld') if m in sys.modules])\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        check=True,
-        env={**os.environ, "PYTHONPATH": str(SHIPPED_FOLDER.parent)},
-        capture_output=True,
-        text=True,
-    )
-    assert done.stdout.strip() == "[]"
+def test_all_of_metaworlds_tasks_load_without_a_simulator_and_state_references(new_process):
+    code = """
+import sys
+from promptpo.spec import load_spec, prompt_parts
+from promptpo.spec.catalog import family
+for member in family('metaworld').members():
+    spec = load_spec(f'metaworld:{member}')
+    prompt_parts(spec)
+    scores = spec.reference_scores
+    assert {"random", "zero action", "expert"} <= set(scores), member
+    assert scores["expert"].mean_return > scores["random"].mean_return, member
+print([m for m in ('gymnasium', 'mujoco', 'metaworld') if m in sys.modules])
+"""
+    assert new_process(code) == "[]\n"
 
 
 def test_the_prompt_of_a_member_holds_what_the_model_needs_and_nothing_of_the_family():
@@ -127,15 +97,6 @@ def test_the_prompt_of_a_member_holds_what_the_model_needs_and_nothing_of_the_fa
     assert "def tolerance(" in parts.reward
     for word in ("family", "env.", "$", "object_position", "second_position"):
         assert word not in parts.text
-
-
-@pytest.mark.slow
-def test_every_task_of_metaworld_states_measured_references():
-    metaworld = family("metaworld")
-    for member in metaworld.members():
-        scores = load_spec(f"metaworld:{member}").reference_scores
-        assert {"random", "zero action", "expert"} <= set(scores), member
-        assert scores["expert"].mean_return > scores["random"].mean_return, member
 
 
 def test_the_text_of_a_spec_is_what_was_loaded():
@@ -174,34 +135,21 @@ def test_a_run_of_a_member_goes_all_the_way_and_is_resumed(tmp_path):
 ODD_KEYS = """
 import gymnasium
 from gymnasium import spaces
-
 from promptpo.spec.drafts import spec_source
-
 
 class Odd(gymnasium.Env):
     action_space = spaces.Discrete(2)
-    observation_space = spaces.Dict(
-        {{name: spaces.Discrete(3) for name in {names!r}}}
-    )
-
+    observation_space = spaces.Dict({{name: spaces.Discrete(3) for name in {names!r}}})
 
 print(spec_source(Odd(), "Odd-v0", draft=False))
 """
 
 
-def test_field_names_do_not_depend_on_the_process():
+def test_field_names_do_not_depend_on_the_process(new_process):
     names = ("θ", "1st", "class", "a-b", "a_b", "a_b_2", "value_2")
-    texts = [
-        subprocess.run(
-            [sys.executable, "-c", ODD_KEYS.format(names=names)],
-            check=True,
-            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(SHIPPED_FOLDER.parent)},
-            capture_output=True,
-            text=True,
-        ).stdout
-        for seed in ("1", "2")
-    ]
-    assert texts[0] == texts[1]
-    fields = re.findall(r"^    (\w+): int", texts[0], re.MULTILINE)
+    code = ODD_KEYS.format(names=names)
+    first, second = (new_process(code, PYTHONHASHSEED=seed) for seed in ("1", "2"))
+    assert first == second
+    fields = re.findall(r"^    (\w+): int", first, re.MULTILINE)
     assert len(set(fields)) == len(names)
     assert {"a_b", "a_b_2", "value_2"} < set(fields)

@@ -95,7 +95,7 @@ class BenchRun:
 
     @property
     def why_missing(self) -> str:
-        """Why it has no score, in a phrase; empty where it has one."""
+        """Reason why it has no score, in a phrase; empty where it has one."""
         if self.score is not None:
             return ""
         if self.state in ("finished", "stopped"):
@@ -310,8 +310,8 @@ class BenchResults:
         runs = [run for run in self.runs if run.label == label]
         if all(run.score is None for run in runs):
             return "no run has a score"
-        played, every = {r.spec for r in runs if r.state != "not run"}, len(self.suite.specs)
-        return f"it is run on {len(played)} of {every} specs" if len(played) < every else ""
+        begun, every = {r.spec for r in runs if r.state != "not run"}, len(self.suite.specs)
+        return f"it is run on {len(begun)} of {every} specs" if len(begun) < every else ""
 
     def _why_left_out(self, spec: str, labels: Sequence[str]) -> str:
         """Return why a spec does not count; empty where it does."""

@@ -53,23 +53,11 @@ def test_what_every_task_has_plays_the_same_episodes():
     assert zero.rollout.seeds == bad.rollout.seeds
     assert zero.rollout.returns == bad.rollout.returns  # both always push to the left
     assert zero.source == ""
-
-
-def test_random_actions_are_those_of_the_episode():
     first, second = (promptpo.evaluate("random", "cartpole", **SMALL) for _ in range(2))
     assert first.rollout == second.rollout
     assert len(set(first.rollout.returns)) > 1
-
-
-def test_an_expert_plays():
-    found = promptpo.evaluate("expert", "metaworld_reach", episodes=2, workers=1)
-    assert found.success_rate == 1.0
-    assert found.rollout.lengths == (500, 500)
-
-
-def test_a_task_without_an_expert_says_so():
-    with pytest.raises(UsageError, match="cartpole has no expert; random and zero"):
-        promptpo.evaluate("expert", "cartpole")
+    expert = promptpo.evaluate("expert", "metaworld_reach", episodes=2, workers=1)
+    assert (expert.success_rate, expert.rollout.lengths) == (1.0, (500, 500))
 
 
 def test_a_policy_that_fails_is_a_result():
@@ -93,25 +81,19 @@ def test_an_evaluation_shows_itself():
     assert (found.success_rate, found.success_rate_interval) == (None, None)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error", "words"),
-    [
+def test_what_cannot_be_scored_is_one_line(result):
+    without_code = dataclasses.replace(result.best, source=None)
+    for arguments, error, words in [
         (("nowhere.py", "cartpole"), RunError, "nowhere.py: no such path"),
         ((BAD,), UsageError, "policy: give the task that it is for"),
         ((BAD, "nowhere"), SpecError, "nowhere: no such spec"),
         ((type("Pilot", (), {}), "cartpole"), UsageError, "a policy's class is called Policy"),
         ((type("Policy", (), {}), "cartpole"), UsageError, "its source cannot be read"),
-    ],
-)
-def test_what_cannot_be_scored_is_one_line(arguments, error, words):
-    with pytest.raises(error, match=words):
-        promptpo.evaluate(*arguments)
-
-
-def test_a_candidate_without_code_is_told(result):
-    empty = dataclasses.replace(result.best, source=None)
-    with pytest.raises(UsageError, match="r01_c02: it has no source"):
-        promptpo.evaluate(empty, "cartpole")
+        (("expert", "cartpole"), UsageError, "cartpole has no expert; random and zero"),
+        ((without_code, "cartpole"), UsageError, "r01_c02: it has no source"),
+    ]:
+        with pytest.raises(error, match=words):
+            promptpo.evaluate(*arguments)
 
 
 def test_policies_are_compared_by_the_episodes_that_they_met():
@@ -129,17 +111,13 @@ def test_policies_are_compared_by_the_episodes_that_they_met():
     json.dumps(found.as_dict(), allow_nan=False)
 
 
-def test_other_seeds_are_not_paired_and_equal_names_are_told_apart():
+def test_other_seeds_are_not_paired_and_tasks_runs_and_policies_are_not_mixed(result):
     a, b = (promptpo.evaluate("random", "cartpole", seed=seed, **SMALL) for seed in (0, 1))
     (contrast,) = promptpo.compare(a, b).contrasts
     assert not contrast.paired
     assert (contrast.a, contrast.b) == ("random", "random (2)")
-
-
-def test_tasks_are_not_mixed_and_neither_are_runs_and_policies(result):
-    a = promptpo.evaluate("zero", "cartpole", episodes=2, workers=1)
-    b = promptpo.evaluate("zero", "mountain_car", episodes=2, workers=1)
+    other = promptpo.evaluate("zero", "mountain_car", episodes=2, workers=1)
     with pytest.raises(UsageError, match="policies of cartpole and of mountain_car"):
-        promptpo.compare(a, b)
+        promptpo.compare(a, other)
     with pytest.raises(UsageError, match="runs are compared with runs"):
         promptpo.compare(result, a)

@@ -32,78 +32,56 @@ RLIABLE = {
 NOISE = 0.012
 
 
-@pytest.mark.parametrize("name", AGGREGATES)
-def test_an_aggregate_and_its_interval_are_those_of_rliable(name):
-    value, low, high = RLIABLE[name]
+def test_aggregates_improvement_and_profile_are_those_of_rliable():
+    for name, (value, low, high) in RLIABLE.items():
+        e = estimate(AGGREGATES[name], X)
+        assert e.value == pytest.approx(value)
+        assert (e.interval.low, e.interval.high) == pytest.approx((low, high), abs=NOISE)
 
-    found = estimate(AGGREGATES[name], X)
-
-    assert found.value == pytest.approx(value)
-    assert (found.interval.low, found.interval.high) == pytest.approx((low, high), abs=NOISE)
-
-
-def test_the_probability_of_improvement_is_that_of_rliable():
-    found = estimate(improvement, X, Y)
-
-    assert found.value == pytest.approx(0.8)
+    odds = estimate(improvement, X, Y)
+    assert odds.value == pytest.approx(0.8)
     # Its values are sixtieths: an end of the interval may lie one of them off.
-    ends = (found.interval.low, found.interval.high)
+    ends = (odds.interval.low, odds.interval.high)
     assert ends == pytest.approx((0.6333, 0.9333), abs=0.017)
 
-
-def test_a_profile_is_that_of_rliable():
-    found = profile(X, np.array([0, 0.25, 0.5, 0.75, 1.0]))
-
-    assert found.share == pytest.approx([1, 0.85, 0.5, 0.1, 0])
-    assert found.low == pytest.approx([1, 0.7, 0.3, 0, 0], abs=0.051)
-    assert found.high == pytest.approx([1, 1, 0.7, 0.2, 0], abs=0.051)
+    shares = profile(X, np.array([0, 0.25, 0.5, 0.75, 1.0]))
+    assert shares.share == pytest.approx([1, 0.85, 0.5, 0.1, 0])
+    assert shares.low == pytest.approx([1, 0.7, 0.3, 0, 0], abs=0.051)
+    assert shares.high == pytest.approx([1, 1, 0.7, 0.2, 0], abs=0.051)
 
 
-@pytest.mark.parametrize("shape", [(1, 3), (2, 1), (3, 7), (5, 6)])
-def test_the_package_itself_agrees(shape):
+def test_the_package_itself_agrees():
     metrics = pytest.importorskip("rliable.metrics")
     rng = np.random.default_rng(3)
-    x, y = rng.normal(0.5, 0.5, shape).round(1), rng.normal(0.4, 0.5, (4, shape[1])).round(1)
     theirs = [
         metrics.aggregate_iqm, metrics.aggregate_median, metrics.aggregate_mean,
         metrics.aggregate_optimality_gap,
     ]  # fmt: skip
+    for shape in [(1, 3), (2, 1), (3, 7), (5, 6)]:
+        x, y = rng.normal(0.5, 0.5, shape).round(1), rng.normal(0.4, 0.5, (4, shape[1])).round(1)
+        assert [f(x) for f in AGGREGATES.values()] == pytest.approx([f(x) for f in theirs])
+        assert improvement(x, y) == pytest.approx(metrics.probability_of_improvement(x, y))
 
-    assert [f(x) for f in AGGREGATES.values()] == pytest.approx([f(x) for f in theirs])
-    assert improvement(x, y) == pytest.approx(metrics.probability_of_improvement(x, y))
 
-
-def test_the_interquartile_mean_leaves_out_a_quarter_at_each_end():
+def test_the_definitions_on_a_few_numbers():
     assert interquartile_mean(np.array([[-100.0, 1, 2, 3, 4, 5, 6, 1000]])) == 3.5
-    assert interquartile_mean(np.array([[0.0, 1, 5]])) == 2.0  # of three, none
-
-
-def test_what_lies_above_1_makes_up_for_no_gap():
-    assert optimality_gap(np.array([[0.5, 3.0]])) == 0.25
-
-
-def test_a_draw_is_half_an_improvement_and_both_ways_make_one():
+    assert interquartile_mean(np.array([[0.0, 1, 5]])) == 2.0  # of three, none is left out
+    assert optimality_gap(np.array([[0.5, 3.0]])) == 0.25  # 3 makes up for no gap
     assert improvement(np.array([[1.0]]), np.array([[1.0]])) == 0.5
     assert improvement(X, Y) + improvement(Y, X) == pytest.approx(1)
 
 
-def test_one_run_a_spec_gives_no_interval():
+def test_one_run_a_spec_gives_no_interval_and_a_spread_between_specs_none_either():
     single = np.array([[0.5, 0.7, 0.9]])
-
     assert estimate(interquartile_mean, single).interval is None
     assert estimate(improvement, single, np.repeat(single, 3, axis=0)).interval is None
     assert np.isnan(profile(single, np.array([0.5])).low).all()
-
-
-def test_the_specs_stay_what_they_are_when_runs_are_drawn_anew():
-    steady = np.array([[0.0, 1.0]] * 4)  # all spread is between specs
-
+    steady = np.array([[0.0, 1.0]] * 4)
     interval = estimate(AGGREGATES["mean"], steady).interval
-
     assert (interval.low, interval.high) == (0.5, 0.5)
 
 
-@pytest.mark.parametrize("scores", [np.zeros(3), np.zeros((0, 2)), np.array([[np.nan]])])
-def test_what_is_no_table_of_scores_is_refused(scores):
-    with pytest.raises(ValueError, match="score"):
-        estimate(interquartile_mean, scores)
+def test_what_is_no_table_of_scores_is_refused():
+    for scores in (np.zeros(3), np.zeros((0, 2)), np.array([[np.nan]])):
+        with pytest.raises(ValueError, match="score"):
+            estimate(interquartile_mean, scores)

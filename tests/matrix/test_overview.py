@@ -5,6 +5,7 @@ import re
 from dataclasses import replace
 
 import pytest
+from rich.console import Console
 
 from promptpo.matrix.overview import (
     LiveOverview,
@@ -49,15 +50,12 @@ def terminal(monkeypatch):
     monkeypatch.setenv("LINES", "12")
 
 
-def test_a_run_in_a_line():
+def test_a_run_is_a_row_that_fits_into_80_columns():
     assert row(REACH, GOING) == (
         "metaworld_reach seed 12", "round 12 of 100", "success 0.85", "12,345,678", "$12.35"
     )  # fmt: skip
     assert row(NIM, None) == ("nim seed 0", "waiting", "", "", "")
     assert row(NIM, FAILED) == ("nim seed 0", "failed", "", "", "unknown")
-
-
-def test_the_longest_line_fits_into_80_columns():
     screen = Screen()
     with LiveOverview({REACH: GOING, NIM: None}, screen):
         pass
@@ -66,34 +64,31 @@ def test_the_longest_line_fits_into_80_columns():
     assert max(map(len, lines)) <= 80
 
 
-def test_on_a_low_terminal_what_goes_on_is_shown_and_in_the_end_all(monkeypatch):
+def test_on_a_low_terminal_running_and_failed_runs_are_drawn_and_in_the_end_all():
     many = {PlannedRun("nim", "nim", seed): None for seed in range(40)}
     many[PlannedRun("nim", "nim", 30)] = GOING
     many[PlannedRun("nim", "nim", 35)] = FAILED
+    out = io.StringIO()
+    Console(file=out, width=80).print(table(many, 7))
+    assert len(out.getvalue().splitlines()) == 8
+    assert all(words in out.getvalue() for words in ("nim seed 30", "nim seed 35", "34 more"))
     screen = Screen()
-    with LiveOverview(many, screen) as view:
-        view.show(REACH, GOING)
-        drawn = table(many, 7)
-        assert drawn.row_count == 7
-        from rich.console import Console
-
-        out = io.StringIO()
-        Console(file=out, width=80).print(drawn)
-        assert "nim seed 30" in out.getvalue() and "nim seed 35" in out.getvalue()
-        assert "34 more" in out.getvalue()
+    with LiveOverview(many, screen):
         before = len(screen.getvalue())
     assert all(f"nim seed {seed} " in screen.getvalue()[before:] for seed in range(40))
 
 
-def test_plain_lines_say_each_state_once():
+def test_plain_lines_say_each_state_once_and_quick_rounds_now_and_then():
     stream = io.StringIO()
-    view = open_overview({NIM: None, REACH: None}, stream)
-    assert isinstance(view, PlainOverview)
-    for status in (RunStatus(), RunStatus(), GOING, GOING, FAILED):
-        view.show(NIM, status)
-    view.notice(REACH, "look\x1b[31m here")
-    lines = [line.split("  ", 2)[-1].strip() for line in stream.getvalue().splitlines()]
-    assert [line.split("  ")[-1].strip() for line in lines] == [
+    with open_overview({NIM: None, REACH: None}, stream) as view:
+        assert isinstance(view, PlainOverview)
+        for status in (RunStatus(), RunStatus(), GOING, GOING):
+            view.show(NIM, status)
+        for number in range(13, 50):
+            view.show(NIM, replace(GOING, state=f"round {number} of 50"))
+        view.show(NIM, FAILED)
+        view.notice(REACH, "look\x1b[31m here")
+    assert [line.split("  ")[-1].strip() for line in stream.getvalue().splitlines()] == [
         "starting",
         "round 12 of 100, success 0.85",
         "failed, no key",
@@ -101,20 +96,7 @@ def test_plain_lines_say_each_state_once():
     ]
 
 
-def test_how_many_are_how_far():
-    assert (
-        counts(states(dict(enumerate([GOING, None, GOING, FAILED]))))
-        == "4 runs: 1 failed, 2 running, 1 waiting"
-    )
+def test_runs_are_counted_by_status():
+    every = dict(enumerate([GOING, None, GOING, FAILED]))
+    assert counts(states(every)) == "4 runs: 1 failed, 2 running, 1 waiting"
     assert counts(states({NIM: None})) == "1 run: 1 waiting"
-
-
-def test_rounds_that_take_no_time_are_told_of_only_now_and_then():
-    stream = io.StringIO()
-    with open_overview({NIM: None}, stream) as view:
-        for number in range(1, 50):
-            view.show(NIM, replace(GOING, state=f"round {number} of 50"))
-        view.show(NIM, replace(GOING, state="selection"))
-    said = stream.getvalue().splitlines()
-    assert len(said) == 2
-    assert "round 1 of 50" in said[0] and "selection" in said[1]

@@ -56,40 +56,31 @@ def test_a_suite_is_what_its_file_says(written):
     assert random.settings["scale"] == 2.0
     assert random.settings["test_episodes"] == 10
     assert "scale" not in replayed.settings  # no option of its method
-
-
-def test_a_budget_ends_every_run_but_one_that_replays(written):
-    random, replayed = load_suite(written()).entrants
-    assert random.settings["patience"] == 0
-    assert random.settings["rounds"] == 1000
+    # The budget ends every run but one that replays.
+    assert (random.settings["patience"], random.settings["rounds"]) == (0, 1000)
     assert "rounds" not in replayed.settings
 
-
-def test_what_a_method_decides_by_itself_is_not_told_it_by_a_setting_of_all(written):
-    path = written("scale = 2.0", "scale = 2.0\ncandidates = 3")
-    text = f'{Path(path).read_text()}\n[[methods]]\nmethod = "r2po"\n'
-    Path(path).write_text(text)
-    random, _, r2po = load_suite(path).entrants
-    assert random.settings["candidates"] == 3
-    assert "candidates" not in r2po.settings
-
-    Path(path).write_text(f"{text}candidates = 3\n")
-    with pytest.raises(UsageError, match="r2po: "):
-        load_suite(path)
-
-
-def test_scores_are_held_against_random_actions_and_the_best_known(written):
-    scales = load_suite(written()).scales
+    scales = suite.scales
     assert (scales["cartpole"].random, scales["cartpole"].best) == (22.8, 500.0)
     assert scales["noise_world_board_1"].measure == "success"
     assert scale_of(load_spec("mujoco_hopper")).best == 3091
+    assert {row.spec for row in suite.published} == {"cartpole"}
+    assert {row.method for row in suite.published} == {"ProPS", "ProPS+", "deep RL", "R2PO"}
+    for row in suite.published:
+        assert (row.source, row.measure) == ("arXiv 2605.08315", "return")
 
 
-def test_published_rows_are_of_the_specs_of_the_suite(written):
-    rows = load_suite(written()).published
-    assert {row.spec for row in rows} == {"cartpole"}
-    assert {row.method for row in rows} == {"ProPS", "ProPS+", "deep RL", "R2PO"}
-    assert all(row.source == "arXiv 2605.08315" and row.measure == "return" for row in rows)
+def test_a_setting_of_all_is_not_for_a_method_that_decides_it_by_itself(written):
+    path = Path(written("scale = 2.0", "scale = 2.0\ncandidates = 3"))
+    text = f'{path.read_text()}\n[[methods]]\nmethod = "r2po"\n'
+    path.write_text(text)
+    random, _, r2po = load_suite(str(path)).entrants
+    assert random.settings["candidates"] == 3
+    assert "candidates" not in r2po.settings
+
+    path.write_text(f"{text}candidates = 3\n")
+    with pytest.raises(UsageError, match="r2po: "):
+        load_suite(str(path))
 
 
 def test_every_published_number_is_of_a_shipped_spec():
@@ -126,17 +117,14 @@ def test_a_mistake_is_told_in_one_line(written):
         assert "\n" not in str(error.value)
 
 
-def test_a_suite_that_there_is_not():
-    with pytest.raises(UsageError, match="unknown suite 'smok'; did you mean 'smoke'"):
-        load_suite("smok")
-    with pytest.raises(UsageError, match="No such file"):
-        load_suite("none.toml")
-
-
 def test_the_suites_that_ship():
     assert list(shipped_suites()) == ["metaworld50", "promptpo23", "r2po10", "smoke"]
     assert len(load_suite("r2po10").specs) == 10
     assert len(load_suite("promptpo23").specs) == 23
+    with pytest.raises(UsageError, match="unknown suite 'smok'; did you mean 'smoke'"):
+        load_suite("smok")
+    with pytest.raises(UsageError, match="No such file"):
+        load_suite("none.toml")
 
 
 @pytest.mark.slow

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from own_cartpole import own_cartpole
+from scripted import replies
 
 import promptpo
 from promptpo.cli import main
@@ -27,6 +28,9 @@ SEARCH = (
 )
 #: A search that waits for a reply until it is ended.
 WAITING = ("--model", "manual", "--rounds", "1", "--candidates", "1", "--test-episodes", "2")
+#: Programs for any task.
+STILL = "class Policy:\n    def act(self, observation):\n        return 0"
+SILENT = "class Feedback:\n    def summarize_trajectory(self, traj):\n        return 'done'"
 
 
 def start(folder, *argv):
@@ -64,10 +68,12 @@ def statuses_in(sweep):
     )
 
 
-def wait_until(what, process):
+def wait_until(what, process=None):
+    """Wait for something, for as long as a process lives."""
     deadline = time.monotonic() + 120
     while not what():
-        assert time.monotonic() < deadline and process.poll() is None
+        assert time.monotonic() < deadline
+        assert process is None or process.poll() is None
         time.sleep(0.05)
 
 
@@ -81,14 +87,6 @@ def has_ended(pid):
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
     except OSError:
         return True
-
-
-def wait_until_ended(pids):
-    """A lock is free some moments before the process that held it is gone."""
-    deadline = time.monotonic() + 30
-    while not all(map(has_ended, pids)):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 @pytest.fixture(scope="module")
@@ -193,7 +191,8 @@ def test_what_began_with_a_kill_or_ctrl_c_goes_on_and_nothing_is_begun_twice(tmp
     process.communicate()
     sweep = only_sweep(tmp_path)
     os.close(sweep.lock())  # is to be had once they have ended
-    wait_until_ended(children)
+    # A lock is free some moments before the process that held it is gone.
+    wait_until(lambda: all(map(has_ended, children)))
     assert statuses_in(sweep) == ["interrupted"] * 2
     begun = runs_in(sweep)
     (sweep.path / "nim" / ".new-torn").mkdir()
@@ -210,25 +209,11 @@ def test_what_began_with_a_kill_or_ctrl_c_goes_on_and_nothing_is_begun_twice(tmp
     assert runs_in(sweep) == begun
     assert not (sweep.path / "nim" / ".new-torn").exists()
 
-    replies = reply_files(tmp_path)
-    code, out, errors = run(tmp_path, "--resume", "latest", "--model", f"recorded:{replies}")
+    recorded = replies([STILL], feedback=SILENT).write(tmp_path / "replies.jsonl")
+    code, out, errors = run(tmp_path, "--resume", "latest", "--model", recorded)
     assert code == 0, (out, errors)
     assert runs_in(sweep) == [("cartpole", 1), ("cartpole", 2), ("nim", 1), ("nim", 2)]
     assert statuses_in(sweep) == ["finished"] * 4
-
-
-def reply_files(folder):
-    """A recording of a search of one round with one candidate, whatever the task."""
-    feedback = "class Feedback:\n    def summarize_trajectory(self, traj):\n        return 'done'"
-    policy = "class Policy:\n    def act(self, observation):\n        return 0"
-    file = folder / "replies.jsonl"
-    with file.open("w") as out:
-        for role, place, code in (("feedback", 0, feedback), ("policy", 1, policy)):
-            key = {"role": role, "round": place, "candidate": place, "attempt": 0}
-            text = f"```python\n{code}\n```"
-            line = {"type": "reply", "time": 0.0, "key": key, "text": text, "model": "m"}
-            out.write(json.dumps(line) + "\n")
-    return file
 
 
 @pytest.mark.slow

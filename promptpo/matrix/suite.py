@@ -316,17 +316,17 @@ class _Reader:
         self, table: Mapping[str, Any], method: str, after: int, *, of_all: bool
     ) -> dict[str, Any]:
         """Return the settings of a table; those ``of_all`` may be for other methods than this."""
-        known, settings = fields(method), dict[str, Any]()
+        declared, settings = fields(method), dict[str, Any]()
         for key, value in table.items():
             name, where = key.replace("-", "_"), self.where(key, after)
             if name in _DECIDED:
                 words = "the suite says it for all methods: in specs, seeds or [budget]"
                 raise UsageError(f"{where}: {key} is not for a method; {words}")
-            if name not in known and name != "preset":
+            if name not in declared and name != "preset":
                 if not of_all or name not in all_settings():
-                    raise UsageError(f"{where}: {unknown_name('setting', key, known)}")
+                    raise UsageError(f"{where}: {unknown_name('setting', key, declared)}")
                 continue
-            check_key(where, name, known.get(name), value)
+            check_key(where, name, declared.get(name), value)
             if not (of_all and name in fixed_settings(method)):
                 settings[name] = value
         return settings
@@ -364,21 +364,21 @@ def scale_of(spec: EnvSpec, measure: Measure | None = None) -> Scale:
     """
     references = spec.reference_scores
     random = references.get("random")
-    known = [(name, references[name]) for name in ("optimum", "expert") if name in references]
+    limits = [(name, references[name]) for name in ("optimum", "expert") if name in references]
     measure = measure or ("success" if spec.success is not None else "return")
     if measure == "success" and spec.success is None:
         raise UsageError(f"{spec.name} defines no success; measure its return")
     if measure == "success":
-        rates = [(r.success_rate, name) for name, r in known if r.success_rate is not None]
+        rates = [(r.success_rate, name) for name, r in limits if r.success_rate is not None]
         best, name = rates[0] if rates else (1.0, "")
         source = f"the spec's {name}" if name else "the most that is possible"
         return Scale(measure, random.success_rate if random else None, best, source)
     lowest = random.mean_return if random else None
     if row := _data("best_known.toml").get(spec.name):
         return Scale(measure, lowest, float(row["best"]), str(row["source"]))
-    if not known:
+    if not limits:
         return Scale(measure, lowest, None)
-    name, reference = known[0]
+    name, reference = limits[0]
     return Scale(measure, lowest, reference.mean_return, f"the spec's {name}")
 
 

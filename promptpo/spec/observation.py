@@ -19,7 +19,7 @@ from typing import Any, Literal
 import numpy as np
 
 from promptpo.spec.definition import Bound, Field, Flat
-from promptpo.spec.source import PartError, Source, free_names, source_of
+from promptpo.spec.source import PartError, free_names, source_of
 
 Kind = Literal["float", "int", "bool", "array"]
 
@@ -73,8 +73,11 @@ def layout(observation: type) -> tuple[LayoutField, ...]:
             size = math.prod(meta.shape or ())
             fields.append(LayoutField(name, kind, meta.shape or (), start, start + size, meta))
             start += size
-        elif isinstance(node, ast.Assign):
-            _check_not_field(observation, node, source.line(node))
+        for target in node.targets if isinstance(node, ast.Assign) else []:
+            name = getattr(target, "id", "")
+            if isinstance(vars(observation).get(name), Field):
+                problem = f"has no type; write {name}: float = field(...), or int, ..."
+                raise PartError("observation", f"field {name!r} {problem}", source.line(node))
     if not fields:
         message = (
             f"class {observation.__name__} has no fields; write e.g. speed: float = field(...)"
@@ -92,6 +95,8 @@ def _checked(observation: type, name: str, hint: object, line: int) -> tuple[Kin
     """Return kind and description of one field, or raise what is wrong with it."""
     meta = vars(observation).get(name)
     kind = _KINDS.get(typing.get_origin(hint) or hint)
+    shape = getattr(meta, "shape", None)
+    lengths = shape if isinstance(shape, tuple) else ()
     problem = None
     if name.startswith("_"):
         problem = "starts with an underscore; policies cannot read it: rename it"
@@ -99,10 +104,10 @@ def _checked(observation: type, name: str, hint: object, line: int) -> tuple[Kin
         problem = "has no description; assign field(unit=..., low=..., high=..., doc=...)"
     elif kind is None:
         problem = "must be annotated float, int, bool or np.ndarray"
-    elif kind == "array" and not _is_shape(meta.shape):
+    elif kind == "array" and not (lengths and all(isinstance(n, int) and n > 0 for n in lengths)):
         problem = "is an array and needs its shape, e.g. field(shape=(3,), ...)"
-    elif kind != "array" and meta.shape not in (None, ()):
-        problem = f"has shape {meta.shape} but is annotated {kind}; annotate it np.ndarray"
+    elif kind != "array" and shape not in (None, ()):
+        problem = f"has shape {shape} but is annotated {kind}; annotate it np.ndarray"
     if problem or not isinstance(meta, Field) or kind is None:
         raise PartError("observation", f"field {name!r} {problem}", line)
     for part in ("unit", "frame", "doc"):
@@ -113,15 +118,6 @@ def _checked(observation: type, name: str, hint: object, line: int) -> tuple[Kin
     if problem := _bounds_problem(meta):
         raise PartError("observation", f"field {name!r}: {problem}", line)
     return kind, meta
-
-
-def _check_not_field(observation: type, node: ast.Assign, line: int) -> None:
-    """Raise PartError for a field that lacks its type; a constant of the class is no field."""
-    for target in node.targets:
-        if isinstance(target, ast.Name) and isinstance(vars(observation).get(target.id), Field):
-            name = target.id
-            message = f"field {name!r} has no type; write {name}: float = field(...), or int, ..."
-            raise PartError("observation", message, line)
 
 
 def _bounds_problem(meta: Field) -> str:
@@ -151,14 +147,6 @@ def _bounds_problem(meta: Field) -> str:
     return ""
 
 
-def _is_shape(shape: object) -> bool:
-    return (
-        isinstance(shape, tuple)
-        and len(shape) > 0
-        and all(isinstance(n, int) and n > 0 for n in shape)
-    )
-
-
 @lru_cache(maxsize=256)
 def standalone_source(observation: type) -> str:
     """Return Python source of ``class Observation``, filled from a flat float64 vector.
@@ -182,7 +170,9 @@ def standalone_source(observation: type) -> str:
         if index == 0 and ast.get_docstring(source.node) is not None:
             body += [segment, ""]
             continue
-        _check_member(source, node)
+        if isinstance(node, ast.FunctionDef) and node.name == "__init__":
+            message = "an observation class gets its __init__ from promptpo; remove this one"
+            raise PartError("observation", message, source.line(node))
         extra += ["", segment]
     unknown = [name for name in free_names(source.text) if name not in visible | {"field"}]
     if unknown:
@@ -208,12 +198,6 @@ def observation_class(observation: type) -> Callable[[Flat], Any]:
     space: dict[str, Any] = {}
     exec(standalone_source(observation), space)  # noqa: S102 - the author's own class
     return space["Observation"]  # type: ignore[no-any-return]
-
-
-def _check_member(source: Source, node: ast.stmt) -> None:
-    if isinstance(node, ast.FunctionDef) and node.name == "__init__":
-        message = "an observation class gets its __init__ from promptpo; remove this one"
-        raise PartError("observation", message, source.line(node))
 
 
 def _fill(item: LayoutField) -> str:

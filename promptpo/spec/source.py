@@ -62,43 +62,22 @@ def source_of(part: type | Callable[..., object]) -> Source:
 
 
 def free_names(text: str) -> Iterator[str]:
-    """Yield the names that a piece of source takes from its module, builtins left out."""
+    """Yield the names that a piece of source takes from its module, builtins left out.
 
-    def walk(table: symtable.SymbolTable) -> Iterator[str]:
-        for symbol in table.get_symbols():
-            if table.get_type() == "module":
-                continue
-            if symbol.is_global() and symbol.is_referenced():
-                yield symbol.get_name()
-        for child in table.get_children():
-            yield from walk(child)
-
+    Names in annotations do not count: they are never evaluated where the source runs.
+    """
     seen: set[str] = set()
-    for name in walk(symtable.symtable(_without_annotations(text), "spec", "exec")):
-        if name not in seen and not hasattr(builtins, name):
-            seen.add(name)
-            yield name
-
-
-def _without_annotations(text: str) -> str:
-    """Return the source without annotations, which are never evaluated where it runs."""
-
-    class Strip(ast.NodeTransformer):
-        def visit_arg(self, node: ast.arg) -> ast.arg:
-            node.annotation = None
-            return node
-
-        def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
-            node.returns = None
-            self.generic_visit(node)
-            return node
-
-        def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt:
-            value = node.value or ast.Constant(None)
-            return ast.copy_location(ast.Assign([node.target], value), node)
-
-    tree = Strip().visit(ast.parse(text))
-    return ast.unparse(ast.fix_missing_locations(tree))
+    tables = symtable.symtable(f"from __future__ import annotations\n{text}", "spec", "exec")
+    todo = tables.get_children()
+    while todo:
+        table = todo.pop(0)
+        todo = [*table.get_children(), *todo]
+        for symbol in table.get_symbols():
+            name = symbol.get_name()
+            used = symbol.is_global() and symbol.is_referenced() and not hasattr(builtins, name)
+            if used and name not in seen:
+                seen.add(name)
+                yield name
 
 
 @dataclass(frozen=True)

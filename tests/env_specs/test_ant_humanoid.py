@@ -146,34 +146,32 @@ def test_the_legs_of_the_ant_are_where_their_names_say_and_as_long():
     assert task.env.dt == pytest.approx(0.05)
 
 
-@pytest.mark.parametrize("hip", ANT_LEGS)
-def test_the_joints_of_the_ant_turn_as_described(hip):
+def test_the_joints_of_the_ant_turn_as_described():
     task = opened("mujoco_ant")
-    x, y = ANT_LEGS[hip]
-    lower = 3 + 3 * (hip // 2)
-    place(task, {})
-    rest = middle(task, lower)
-    place(task, {7 + hip: 0.3})
-    moved = middle(task, lower) - rest
-    assert x * moved[1] - y * moved[0] > 0.1, "anticlockwise seen from above"
-    down = 0.3 if x > 0 else -0.3
-    place(task, {7 + hip + 1: down})
-    assert middle(task, lower)[2] < rest[2] - 0.05, "the lower leg bends down"
-    limits = task.env.model.jnt_range[1 + hip : 3 + hip].round(3).tolist()
-    assert limits == [[-0.524, 0.524], [0.524, 1.222] if x > 0 else [-1.222, -0.524]]
+    for hip, (x, y) in ANT_LEGS.items():
+        lower = 3 + 3 * (hip // 2)
+        place(task, {})
+        rest = middle(task, lower)
+        place(task, {7 + hip: 0.3})
+        moved = middle(task, lower) - rest
+        assert x * moved[1] - y * moved[0] > 0.1, "anticlockwise seen from above"
+        place(task, {7 + hip + 1: 0.3 if x > 0 else -0.3})
+        assert middle(task, lower)[2] < rest[2] - 0.05, "the lower leg bends down"
+        limits = task.env.model.jnt_range[1 + hip : 3 + hip].round(3).tolist()
+        assert limits == [[-0.524, 0.524], [0.524, 1.222] if x > 0 else [-1.222, -0.524]]
 
 
-@pytest.mark.parametrize("joint", range(8))
-def test_the_action_of_the_ant_drives_the_joint_that_the_formula_says(joint):
+def test_the_action_of_the_ant_drives_the_joint_that_the_formula_says():
     task = opened("mujoco_ant")
-    torques = np.zeros(8)
-    torques[joint] = 0.5
-    action = np.roll(torques, 2)
-    assert action[(joint + 2) % 8] == 0.5
-    before = place(task, {8: 0.9, 10: -0.9, 12: -0.9, 14: 0.9}).joint_angles
-    moved = observation_class(task.spec.observation)(task.step(action)[0]).joint_angles - before
-    assert np.argmax(np.abs(moved)) == joint
-    assert moved[joint] > 0.01
+    for joint in range(8):
+        torques = np.zeros(8)
+        torques[joint] = 0.5
+        action = np.roll(torques, 2)
+        assert action[(joint + 2) % 8] == 0.5
+        before = place(task, {8: 0.9, 10: -0.9, 12: -0.9, 14: 0.9}).joint_angles
+        moved = observation_class(task.spec.observation)(task.step(action)[0]).joint_angles - before
+        assert np.argmax(np.abs(moved)) == joint
+        assert moved[joint] > 0.01
     assert (task.env.model.actuator_gear[:, 0] == 150).all()
 
 
@@ -201,56 +199,53 @@ BACK, FORWARD, LEFT, RIGHT, UP, DOWN = (
 )
 
 
-@pytest.mark.parametrize(
-    ("joint", "part", "directions"),
-    [
-        (1, "right_foot", [BACK]),
-        (1, "left_foot", [BACK]),
-        (2, "right_foot", [LEFT]),
-        (3, "right_foot", [LEFT]),
-        (5, "right_foot", [BACK]),
-        (6, "right_foot", [FORWARD]),
-        (7, "left_foot", [RIGHT]),
-        (9, "left_foot", [BACK]),
-        (10, "left_foot", [FORWARD]),
-        (11, "right_hand", [LEFT, DOWN]),
-        (12, "right_hand", [LEFT, UP]),
-        (13, "right_hand", [BACK, LEFT, UP]),
-        (14, "left_hand", [LEFT, UP]),
-        (15, "left_hand", [LEFT, DOWN]),
-        (16, "left_hand", [BACK, RIGHT, UP]),
-    ],
-)
-def test_the_joints_of_the_humanoid_swing_as_described(joint, part, directions):
+SWINGS = {
+    (1, "right_foot"): [BACK],
+    (1, "left_foot"): [BACK],
+    (2, "right_foot"): [LEFT],
+    (3, "right_foot"): [LEFT],
+    (5, "right_foot"): [BACK],
+    (6, "right_foot"): [FORWARD],
+    (7, "left_foot"): [RIGHT],
+    (9, "left_foot"): [BACK],
+    (10, "left_foot"): [FORWARD],
+    (11, "right_hand"): [LEFT, DOWN],
+    (12, "right_hand"): [LEFT, UP],
+    (13, "right_hand"): [BACK, LEFT, UP],
+    (14, "left_hand"): [LEFT, UP],
+    (15, "left_hand"): [LEFT, DOWN],
+    (16, "left_hand"): [BACK, RIGHT, UP],
+}
+
+
+def test_the_joints_of_the_humanoid_swing_and_turn_as_described():
     task = opened("mujoco_humanoid")
-    place(task, {})
-    rest = geom(task, part)
-    place(task, {7 + joint: 0.2})
-    moved = geom(task, part) - rest
-    assert all(moved @ direction > 0.01 for direction in directions)
+    for (joint, part), directions in SWINGS.items():
+        place(task, {})
+        rest = geom(task, part)
+        place(task, {7 + joint: 0.2})
+        moved = geom(task, part) - rest
+        assert all(moved @ direction > 0.01 for direction in directions), (joint, part)
+    # Anticlockwise from above is inward for the right leg, clockwise for the left one.
+    for joint, thigh, turn in ((0, 3, 1), (0, 6, 1), (4, 3, 1), (8, 6, -1)):
+        place(task, {7 + joint: 0.2})
+        axis = task.env.data.xmat[1 + thigh].reshape(3, 3)[:, 0]
+        assert np.arctan2(axis[1], axis[0]) == pytest.approx(0.2 * turn, abs=0.01)
 
 
-@pytest.mark.parametrize(("joint", "thigh", "turn"), [(0, 3, 1), (0, 6, 1), (4, 3, 1), (8, 6, -1)])
-def test_the_turning_joints_of_the_humanoid_turn_as_described(joint, thigh, turn):
-    """Anticlockwise from above is inward for the right leg, clockwise for the left one."""
+def test_the_action_of_the_humanoid_drives_the_joint_described():
     task = opened("mujoco_humanoid")
-    place(task, {7 + joint: 0.2})
-    axis = task.env.data.xmat[1 + thigh].reshape(3, 3)[:, 0]
-    assert np.arctan2(axis[1], axis[0]) == pytest.approx(0.2 * turn, abs=0.01)
-
-
-@pytest.mark.parametrize("joint", range(17))
-def test_the_action_of_the_humanoid_drives_the_joint_described(joint):
-    task = opened("mujoco_humanoid")
-    place(task, {})
-    action = np.zeros(17)
-    action[{0: 1, 1: 0}.get(joint, joint)] = 0.4
-    torques = observation_class(task.spec.observation)(task.step(action)[0]).joint_torques
     gears = [100] * 5 + [300, 200, 100, 100, 300, 200] + [25] * 6
-    assert np.flatnonzero(torques).tolist() == [joint]
-    assert torques[joint] == pytest.approx(0.4 * gears[joint])
-    limits = task.env.model.jnt_range[1 + joint]
-    assert limits == pytest.approx(HUMANOID_LIMITS[joint], abs=6e-4)
+    for joint in range(17):
+        task.reset(0)
+        place(task, {})
+        action = np.zeros(17)
+        action[{0: 1, 1: 0}.get(joint, joint)] = 0.4
+        torques = observation_class(task.spec.observation)(task.step(action)[0]).joint_torques
+        assert np.flatnonzero(torques).tolist() == [joint]
+        assert torques[joint] == pytest.approx(0.4 * gears[joint])
+        limits = task.env.model.jnt_range[1 + joint]
+        assert limits == pytest.approx(HUMANOID_LIMITS[joint], abs=6e-4)
 
 
 def test_lengths_and_inertias_of_the_humanoid_are_as_described():

@@ -7,27 +7,24 @@ from env_specs._shared.tabular import start_value
 from promptpo.spec import Task, load_spec
 
 
-@pytest.mark.parametrize("name", ["frozen_lake", "cliff_walking", "taxi"])
-def test_the_stated_optimum_is_that_of_value_iteration(name):
-    spec = load_spec(name)
-    value = start_value(spec.make().unwrapped, spec.horizon)
-    assert spec.reference_scores["optimum"].mean_return == pytest.approx(value, abs=0.005)
+def test_the_stated_optimum_is_that_of_value_iteration():
+    for name in ("frozen_lake", "cliff_walking", "taxi"):
+        spec = load_spec(name)
+        value = start_value(spec.make().unwrapped, spec.horizon)
+        assert spec.reference_scores["optimum"].mean_return == pytest.approx(value, abs=0.005)
 
 
-@pytest.mark.parametrize(
-    ("name", "columns", "start", "targets"),
-    [
+def test_a_slippery_move_leads_where_it_says_or_to_a_side():
+    for name, columns, start, targets in (
         # FrozenLake's cell 9: west, south, east, north. The cliff's 17: north, east, south, west.
         ("frozen_lake", 4, 9, [(2, 0), (3, 1), (2, 2), (1, 1)]),
         ("cliff_walking", 12, 17, [(0, 5), (1, 6), (2, 5), (1, 4)]),
-    ],
-)
-def test_a_slippery_move_leads_where_it_says_or_to_a_side(name, columns, start, targets):
-    table = load_spec(name).make().unwrapped.P
-    for action, target in enumerate(targets):
-        reached = [divmod(int(outcome[1]), columns) for outcome in table[start][action]]
-        assert reached[1] == target
-        assert len(set(reached)) == 3
+    ):
+        table = load_spec(name).make().unwrapped.P
+        for action, target in enumerate(targets):
+            reached = [divmod(int(outcome[1]), columns) for outcome in table[start][action]]
+            assert reached[1] == target
+            assert len(set(reached)) == 3
 
 
 def test_the_map_of_frozen_lake_is_the_described_one():

@@ -1,11 +1,17 @@
 """The family of twins: seeds, crossings, references, and texts that do not name the original."""
 
+import ast
+from dataclasses import replace
+
 import pytest
 
+from env_specs._twins.module import interface_of, module_text
 from env_specs._twins.recipes import RECIPES
+from env_specs._twins.rewriting import Passages, Rewriting, text_of
 from env_specs.family_twin import members
 from promptpo.errors import SpecError
-from promptpo.spec import layout, load_spec
+from promptpo.spec import layout, load_spec, prompt_parts
+from promptpo.spec.importing import import_text
 
 
 def fields(ref):
@@ -38,3 +44,48 @@ def test_each_that_ships_has_a_reference_that_beats_doing_nothing():
         scores = [spec.reference_scores[key] for key in ("expert", "random", "zero action")]
         best, *others = [(score.success_rate or 0, score.mean_return) for score in scores]
         assert all(best > other for other in others), name
+
+
+def test_no_twin_names_its_original():
+    for name, recipe in RECIPES.items():
+        for seed in range(3):
+            prompt = prompt_parts(load_spec(f"twin:{name}@{seed}")).text.lower()
+            assert not [word for word in recipe.withheld if word in prompt]
+
+
+def words(text):
+    """Return a text, or the parts of a prompt, without regard to where its lines break."""
+    return " ".join(repr(text).replace("\\n", " ").split())
+
+
+def prompt_words(spec):
+    parts = prompt_parts(spec)
+    code = [ast.unparse(ast.parse(text)) for text in (parts.observation, parts.reward)]
+    return [" ".join(text.split()) for text in (parts.description, parts.action, *code)]
+
+
+def test_the_original_in_its_own_world_and_view_has_its_own_text():
+    for name, recipe in RECIPES.items():
+        if name.startswith("mujoco_"):
+            original = load_spec(name)
+            plain = recipe.plain_view([item.name for item in layout(original.observation)])
+            text = module_text(recipe, recipe.world, plain, title="", expert="", references="")
+            module = import_text(text, f"twin:{name}@plain", f"plain_{name}", "env_specs")
+            title, _, description = module.__doc__.partition("\n")
+            assert title == original.title
+            ours = replace(module.SPEC, description=description, facts="")
+            assert prompt_words(ours) == prompt_words(original)
+            continue
+        text, _ = text_of(name)
+        view = recipe.plain_view(text.names)
+        passages = recipe.passages(recipe.world, view)
+        bounds = {} if name.startswith("metaworld_") else recipe.bounds(recipe.world)
+        both = Passages(passages, passages)
+        rewriting = Rewriting(both, view.names, view.fields, bounds, {}, {}, {})
+        assert words(rewriting(text)) == words(text)
+        plain = interface_of(recipe, view, text)
+        assert plain.columns == tuple(range(len(plain.columns)))
+        assert {*plain.signs, *plain.action_signs} == {1}
+        if not name.startswith("metaworld_"):
+            assert plain.actions == tuple(range(len(plain.actions)))
+            assert len(plain.columns) == len(text.names)

@@ -8,10 +8,9 @@ from scipy.spatial.transform import Rotation
 
 from env_specs._twins.chance import Chance
 from env_specs._twins.frame import Frame
-from env_specs._twins.module import interface_of
 from env_specs._twins.recipes import RECIPES
-from env_specs._twins.rewriting import Passages, Rewriting, Text, text_of
-from promptpo.spec import Task, layout, load_spec, prompt_parts
+from env_specs._twins.rewriting import text_of
+from promptpo.spec import Task, layout, load_spec
 
 pytestmark = [pytest.mark.filterwarnings("ignore:Constant:UserWarning"), pytest.mark.slow]
 
@@ -36,30 +35,6 @@ def field_of(task: Task, flat: np.ndarray, original_name: str) -> np.ndarray:
     name = view_of(task.spec.ref.removeprefix("twin:")).names[original_name]
     (item,) = (item for item in layout(task.spec.observation) if item.name == name)
     return flat[item.slice]
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_original_in_its_own_world_and_view_has_its_own_text(name):
-    recipe, (text, _) = RECIPES[name], text_of(name)
-    view = recipe.plain_view(text.names)
-    said = recipe.passages(recipe.world, view)
-    rewriting = Rewriting(Passages(said, said), view.names, view.fields, {}, {}, {}, {})
-    assert words(rewriting(text)) == words(text)
-    plain = interface_of(recipe, view, text)
-    assert plain.columns == tuple(range(len(plain.columns)))
-    assert {*plain.signs, *plain.action_signs} == {1}
-
-
-def words(text: Text) -> str:
-    """A text without regard to where its lines break."""
-    return " ".join(repr(text).replace("\\n", " ").split())
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_every_seed_has_a_text(name):
-    for seed in range(3):
-        prompt = prompt_parts(load_spec(f"twin:{name}@{seed}")).text.lower()
-        assert not any(word in prompt for word in RECIPES[name].withheld)
 
 
 def test_frames_are_turned_and_never_mirrored():
@@ -151,7 +126,7 @@ def test_the_expert_succeeds(pair):
     assert any(twin.step(np.asarray(act(twin.raw)))[4] for _ in range(200))
 
 
-def test_the_finger_pads_lie_along_the_axis_that_the_prompt_names():
+def test_pads_and_puck_are_as_the_prompt_says():
     twin = Task.open(load_spec("twin:metaworld_pick_place"))
     flat = twin.reset(1)
     (axis,) = re.findall(r"fingers close along\s+([xy])", twin.spec.description)
@@ -159,11 +134,6 @@ def test_the_finger_pads_lie_along_the_axis_that_the_prompt_names():
     middle = field_of(twin, flat, "fingertip_position")["xy".index(axis)]
     assert (far + near) / 2 == pytest.approx(middle, abs=0.01)
     assert twin.env.get_body_com("leftpad")[1] > twin.env.get_body_com("rightpad")[1]
-    twin.close()
-
-
-def test_the_puck_has_the_radius_that_the_prompt_says():
-    twin = Task.open(load_spec("twin:metaworld_pick_place"))
     (radius,) = re.findall(r"([\d.]+) m radius", twin.spec.description)
     assert twin.env.model.geom("objGeom").size[0] == float(radius) != 0.02
     twin.close()

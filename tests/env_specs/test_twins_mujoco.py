@@ -2,35 +2,14 @@
 
 import ast
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from live_twins import ANGLES, JOINTED, RECIPES, ant_pairs, opened
 
-from env_specs._twins.module import module_text
-from promptpo.spec import Task, layout, load_spec, prompt_parts
-from promptpo.spec.importing import import_text
+from promptpo.spec import Task, load_spec
 
 seeds = pytest.mark.parametrize("seed", [0, 1, 2])
-
-
-def words(spec):
-    """The texts of a prompt without their breaks into lines."""
-    parts = prompt_parts(spec)
-    code = [ast.unparse(ast.parse(text)) for text in (parts.observation, parts.reward)]
-    return [" ".join(text.split()) for text in (parts.description, parts.action, *code)]
-
-
-@pytest.mark.parametrize("name", RECIPES)
-def test_with_the_originals_world_and_view_the_text_is_the_originals(name):
-    recipe, original = RECIPES[name], load_spec(f"mujoco_{name}")
-    plain = recipe.plain_view([item.name for item in layout(original.observation)])
-    text = module_text(recipe, recipe.world, plain, title="", expert="", references="")
-    module = import_text(text, f"twin:{name}@plain", f"plain_{name}", "env_specs")
-    title, _, description = module.__doc__.partition("\n")
-    assert title == f"{original.title}"
-    assert words(replace(module.SPEC, description=description, facts="")) == words(original)
 
 
 @seeds

@@ -10,7 +10,6 @@ names another encoding.
 from __future__ import annotations
 
 import asyncio
-import errno
 import os
 import stat
 import time
@@ -65,56 +64,35 @@ class ManualModel:
         return replace(_reply(data, self.name), latency=time.monotonic() - started)
 
     async def _whole(self, path: Path) -> bytes:
-        """Return the bytes of a file, up to a bound, once it exists and has stopped to change."""
-        seen: tuple[int, ...] = ()
-        reported, since = "", time.monotonic()
+        """Return the bytes of a file, up to a bound, once it exists and no longer changes."""
+        seen, since, reported = (0, 0), time.monotonic(), ""
         while True:
-            now = time.monotonic()
-            state: tuple[int, ...] = ()
+            problem = ""
             try:
-                state, data = _look(path, seen, now - since)
-                if data is not None:
-                    return data
+                status = path.stat()
+                state = status.st_mtime_ns, status.st_size
+                if state != seen:
+                    seen, since = state, time.monotonic()
+                age = max(time.time() - status.st_mtime, time.monotonic() - since)
+                if not stat.S_ISREG(status.st_mode):
+                    problem = "is no file"
+                elif age >= (SETTLE if status.st_size else SETTLE_EMPTY):
+                    with path.open("rb") as file:
+                        data = file.read(bounds.ANSWER_BYTES + 1)
+                    after = path.stat()
+                    if (after.st_mtime_ns, after.st_size) == state:
+                        return data
             except FileNotFoundError:
-                pass
+                self._check()  # the run's folder may have been deleted
             except OSError as e:
-                if reported != str(e.strerror):
-                    reported = str(e.strerror)
-                    self._notify(f"{path}: {reported}; put the reply into a file of this name")
-            if not state:  # no reply, and maybe nobody who could give one
-                self._check()
-            if state != seen:
-                seen, since = state, now
+                problem = str(e.strerror)
+            if problem not in ("", reported):
+                reported = problem
+                self._notify(f"{path}: {problem}; put the reply into a file of this name")
             await asyncio.sleep(POLL)
 
     async def close(self) -> None:
         """Do nothing: nothing is held open."""
-
-
-def _look(
-    path: Path, seen: tuple[int, ...], unchanged: float
-) -> tuple[tuple[int, ...], bytes | None]:
-    """Return the state of a file (time, size, number), and its bytes where it counts as whole.
-
-    ``unchanged`` are the seconds in which its state was ``seen``. Raises OSError, also for anything
-    but a file.
-    """
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise IsADirectoryError(errno.EISDIR, "is no file")
-        state = status.st_mtime_ns, status.st_size, status.st_ino
-        age = max(time.time() - status.st_mtime, unchanged if state == seen else 0.0)
-        if age < (SETTLE if status.st_size else SETTLE_EMPTY):
-            return state, None
-        data = b""
-        while len(data) <= bounds.ANSWER_BYTES and (piece := os.read(descriptor, 1 << 22)):
-            data += piece
-        after = os.fstat(descriptor)
-        return state, data if (after.st_mtime_ns, after.st_size) == state[:2] else None
-    finally:
-        os.close(descriptor)
 
 
 def _reply(data: bytes, model: str) -> Reply:

@@ -193,6 +193,7 @@ def broken_config(**settings):
         ("", "no reply in it"),
         ("nonsense\n{}\n", ":1: not JSON"),
         ("[1]\n", ":1: not a JSON object"),
+        ("null\n", ":1: not a JSON object"),
         ('{"type": "reply"}\n', "1: Object missing required field `key`"),
         ('{"type": "recording", "format": 2}\n', "1: Object missing required field `config`"),
         ("{}\n", "1: Object missing required field `type`"),

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from promptpo.common import text
+from promptpo.common.blocks import Chart
 from promptpo.comparison.comparison import curve_rows, plain, run_record
-from promptpo.comparison.curves import AXES, Axis, Curve, curve
+from promptpo.comparison.curves import AXES, Axis, Curve, curve, curves_chart
 from promptpo.comparison.groups import Group, Panel
 from promptpo.comparison.scores import Measure, SampleScore, sample_score, value
 from promptpo.errors import PromptPOError
@@ -260,25 +261,14 @@ class BenchResults:
             if (drawn := curve(group, axis, self.measure(spec))) is not None
         }
 
-    def drawn_curves(self, spec: str, axis: Axis) -> tuple[dict[str, tuple[Curve, float]], float]:
-        """Return the curves of a chart, each with its right end, and the right end of the axis.
-
-        A method that asks no model has spent nothing: it has no curve over calls and cost. The last
-        value of a curve holds up to the end of the axis if all its runs are over.
-        """
-        groups = self.panels[spec].groups if spec in self.panels else ()
-        curves = {
-            group: c
-            for group in groups
-            if (c := self.curves.get((spec, group.label, axis))) is not None
-            if axis == "steps" or c.x[-1] > 0
-        }
-        right = 1.03 * max((float(c.x[-1]) for c in curves.values()), default=0.0)
-        ends = {}
-        for group, c in curves.items():
-            over = all(run.is_over for run in group.runs if run.points)
-            ends[group.label] = (c, right if over else float(c.x[-1]))
-        return ends, right
+    def chart(self, spec: str, axis: Axis) -> Chart | None:
+        """Return the learning curves of a spec as a chart; None where there is none."""
+        panel = self.panels.get(spec)
+        if panel is None:
+            return None
+        known = ((g.label, self.curves.get((spec, g.label, axis))) for g in panel.groups)
+        curves = {label: c for label, c in known if c is not None}
+        return curves_chart(panel, axis, self.measure(spec), curves)
 
     @cached_property
     def aggregates(self) -> Aggregates:

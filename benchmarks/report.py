@@ -26,10 +26,10 @@ import numpy as np
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from promptpo.llm.recording import FORMAT  # noqa: E402
 from promptpo.report import write_report  # noqa: E402 - found by the line above
 from promptpo.report.code import highlighted, side_by_side  # noqa: E402
 from promptpo.store.codec import encode  # noqa: E402
-from promptpo.store.events import FORMAT  # noqa: E402
 from promptpo.store.folder import RunFolder  # noqa: E402
 from promptpo.types import Candidate, Episode, Key, Note, Rollout, Stream, Trajectory  # noqa: E402
 
@@ -89,6 +89,7 @@ def processor_time() -> float:
 def make_run(path: Path, rounds: int, candidates: int) -> None:
     """A finished run's folder; the same numbers every time."""
     rng = random.Random(0)  # noqa: S311 - not a secret
+    path.mkdir(parents=True)
     folder = RunFolder(path)
     config = {"spec": "benchmark", "model": "openai/gpt-5", "rounds": rounds, "seed": 0}
     observation = [

@@ -15,9 +15,6 @@ from promptpo.policies.parametric import Actions, bounds
 if TYPE_CHECKING:
     from promptpo.spec import LayoutField
 
-#: Of a longer array that belongs to no actuators only its ends and its mean are read.
-LONG = 12
-
 #: A bound beyond this says nothing of where a number usually lies.
 FAR = 1e6
 
@@ -51,7 +48,7 @@ class Spaces:
 
     @property
     def continuous(self) -> bool:
-        """Whether actions are real numbers."""
+        """True where actions are real numbers."""
         return not self.actions.counts
 
     def read(self, most: int, turn: int = 0) -> list[Number]:
@@ -60,11 +57,6 @@ class Spaces:
         ``turn`` begins with a later field where not all of them fit.
         """
         parts = [numbers(field) for field in self.fields]
-        for i, (field, part) in enumerate(zip(self.fields, parts, strict=True)):
-            if len(part) > LONG and len(part) != self.actuators:
-                first = part[0]
-                mean = Number(f"np.mean(obs.{field.name})", first.middle, first.scale)
-                parts[i] = [first, part[-1], mean]
         order = sorted(parts, key=len)
         if turn and sum(map(len, parts)) > most:
             at = turn % len(order)

@@ -18,7 +18,8 @@ class Cell:
 
     Attributes:
         text: what it shows.
-        sort: what it is sorted by, a number or a text; its text by default.
+        sort: what it is sorted by, a number or a text; its text by default. A blank cell stands
+            below all others.
         href: where it leads; ``#id`` is a place of the same run.
         strong, kind: how it looks; ``kind`` is "won", "failed" or a run's status.
         numeric: True for a number, which is aligned to the right.
@@ -30,13 +31,6 @@ class Cell:
     strong: bool = False
     kind: str = ""
     numeric: bool = False
-
-    @property
-    def key(self) -> float | str:
-        """What it is sorted by; a blank cell stands below all others."""
-        if self.sort is not None:
-            return self.sort
-        return self.text or -math.inf
 
 
 def num(value: float | None, words: str | None = None) -> Cell:

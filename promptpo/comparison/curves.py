@@ -17,9 +17,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from promptpo.common import text
+from promptpo.common.blocks import Chart, Line
 from promptpo.comparison.groups import Group, Panel
 from promptpo.comparison.scores import Measure, sample_score, value
 from promptpo.errors import UsageError
+from promptpo.report.chart import near
 from promptpo.store.run import Run
 
 if TYPE_CHECKING:
@@ -138,21 +141,25 @@ AXIS_WORDS: Mapping[Axis, str] = {
 
 
 def figures(panels: Sequence[Panel], formats: Sequence[str]) -> dict[str, bytes]:
-    """Files by name: ``curves_steps.png``, ``curves_cost.svg``, ...; one axes below another.
+    """Return files by name: ``curves_steps.png``, ``curves_cost.svg``, ...; a panel for each task.
 
     There is no figure over cost where no run of known price has cost anything. Raises UsageError
     where matplotlib is not installed.
     """
-    found: dict[str, bytes] = {}
+    files: dict[str, bytes] = {}
     axes: tuple[Axis, ...] = ("steps", "cost")
     with paper_style("png and svg need"):
         for axis in axes:
-            drawn = [panel for panel in panels if has_curve(panel, axis)]
-            if not drawn:
-                continue
-            figure = _figure(drawn, axis)
-            found |= {f"curves_{axis}.{form}": saved(figure, form) for form in formats}
-    return found
+            charts = {}
+            for panel in panels:
+                curves = {g.label: curve(g, axis, panel.measures[0]) for g in panel.groups}
+                drawn = {label: c for label, c in curves.items() if c is not None}
+                if chart := curves_chart(panel, axis, panel.measures[0], drawn):
+                    charts[panel] = chart
+            if charts:
+                figure = _figure([*charts], [*charts.values()])
+                files |= {f"curves_{axis}.{form}": saved(figure, form) for form in formats}
+    return files
 
 
 @contextlib.contextmanager
@@ -173,119 +180,134 @@ def paper_style(who: str = "figures need") -> Iterator[None]:
 
 
 def saved(figure: Figure, form: str) -> bytes:
-    """A figure as a file of the format ``form``: the same figure, the same bytes."""
+    """Return a figure as a file of the format ``form``: the same figure, the same bytes."""
     buffer = io.BytesIO()
     undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
     figure.savefig(buffer, format=form, metadata=undated.get(form))
     return buffer.getvalue()
 
 
-def has_curve(panel: Panel, axis: Axis) -> bool:
-    """Whether there is anything to draw: for cost, a price that is known and is not 0."""
-    found = [curve(group, axis, panel.measures[0]) for group in panel.groups]
-    return any(c is not None and (axis == "steps" or c.x[-1] > 0) for c in found)
+def curves_chart(
+    panel: Panel, axis: Axis, measure: Measure, curves: Mapping[str, Curve]
+) -> Chart | None:
+    """Return the curves of a task's groups, by label, as a chart; None where there is none.
+
+    A group that has spent nothing has no curve over calls and cost. The last value of a curve holds
+    up to the end of the axis if all its runs are over.
+    """
+    drawn = {k: c for k, c in curves.items() if axis == "steps" or c.x[-1] > 0}
+    if not drawn:
+        return None
+    right = 1.03 * max(float(c.x[-1]) for c in drawn.values())
+    lines = []
+    for group in panel.groups:
+        if (c := drawn.get(group.label)) is not None:
+            x, y, low, high = ([*map(float, v)] for v in (c.x, c.mean, c.low, c.high))
+            over = all(run.is_over for run in group.runs if run.points)
+            lines.append(Line(group.label, x, y, low, high, end=right if over else x[-1]))
+    references = {
+        name: value(score, measure)
+        for name, score in panel.references.items()
+        if measure == "return" or score.success_rate is not None
+    }
+    title = f"Best {measure} in search on {panel.name} over {AXIS_WORDS[axis]}"
+    bounds = (-0.04, 1.04) if measure == "success" else None
+    return Chart(title, AXIS_WORDS[axis], tuple(lines), references, bounds, right=right)
 
 
-def _figure(panels: Sequence[Panel], axis: Axis) -> Figure:
+def draw_lines(axes: Axes, chart: Chart, looks: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Draw the lines of a chart as steps with their bands; return what was drawn, by name.
+
+    ``looks`` are colours and styles by name.
+    """
+    artists = {}
+    for line in chart.lines:
+        x = [*line.x, line.right]
+        y, low, high = ([*v, v[-1]] for v in (line.y, line.low, line.high))
+        (artists[line.name],) = axes.step(x, y, where="post", **looks[line.name])
+        colour = looks[line.name]["color"]
+        axes.fill_between(x, low, high, step="post", color=colour, alpha=0.16, linewidth=0)
+    axes.set_xlim(chart.left, chart.right)
+    if chart.bounds:
+        axes.set_ylim(*chart.bounds)
+    return artists
+
+
+def looks_of(labels: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Return a colour and a style for each label; 28 differ."""
+    return {
+        label: {"color": COLOURS[i % len(COLOURS)], "linestyle": STYLES[i % len(STYLES)]}
+        for i, label in enumerate(labels)
+    }
+
+
+def _figure(panels: Sequence[Panel], charts: Sequence[Chart]) -> Figure:
     from matplotlib.figure import Figure
 
     rows = [HEIGHT + 0.14 * len(panel.groups) for panel in panels]
     figure = Figure(figsize=(WIDTH, sum(rows)), layout="constrained")
     grid = figure.subplots(len(panels), 1, squeeze=False, gridspec_kw={"height_ratios": rows})
-    for axes, panel in zip(grid[:, 0], panels, strict=True):
-        _draw(axes, panel, axis)
+    for axes, panel, chart in zip(grid[:, 0], panels, charts, strict=True):
+        _draw(axes, panel, chart)
     return figure
 
 
-def _draw(axes: Axes, panel: Panel, axis: Axis) -> None:
-    """Curves from left to right, then the held-out scores of what they found."""
-    measure = panel.measures[0]
-    curves = [curve(group, axis, measure) for group in panel.groups]
-    right = max(float(c.x[-1]) for c in curves if c is not None)
-    for number, (group, c) in enumerate(zip(panel.groups, curves, strict=True)):
-        if c is None:
-            points = any(run.points for run in group.runs)
-            missing = "cost unknown" if points else "no score yet"
-            axes.plot([], [], " ", label=_wrapped(f"{group.label}: {missing}"))
-            continue
-        colour, style = COLOURS[number % len(COLOURS)], STYLES[number % len(STYLES)]
-        runs = f"{c.runs} runs" if c.runs > 1 else "1 run"
-        over = all(run.is_over for run in group.runs if run.points)
-        x, mean, low, high = _extended(c, right if over else float(c.x[-1]), right)
-        label = _wrapped(f"{group.label} ({runs})")
-        axes.step(x, mean, style, where="post", color=colour, label=label)
-        axes.fill_between(x, low, high, step="post", color=colour, alpha=0.18, linewidth=0)
-        _held_out(axes, group, measure, right * (1.08 + 0.05 * number), number)
-    axes.set_xlim(0, right * (1.08 + 0.05 * len(curves)))
-    if any(group.tests for group in panel.groups):
-        axes.axvline(right * 1.04, color="0.85", linewidth=0.6)
-        axes.annotate(
-            "held-out", (right * 1.05, 1), (0, 1), textcoords="offset points", fontsize=6,
-            color="0.35", xycoords=("data", "axes fraction"), va="bottom",
-        )  # fmt: skip
-    _references(axes, panel, measure)
-    _label(axes, panel, axis, measure, right)
-
-
-def _label(axes: Axes, panel: Panel, axis: Axis, measure: Measure, right: float) -> None:
+def _draw(axes: Axes, panel: Panel, chart: Chart) -> None:
+    """Draw curves from left to right, then the held-out scores of what they found."""
     from matplotlib.ticker import EngFormatter, MaxNLocator
 
-    axes.set_title(panel.name, loc="left")
-    axes.set_ylabel(f"best {measure} in search so far")
-    axes.set_xlabel(AXIS_WORDS[axis])
-    ticks = MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]).tick_values(0, right)
-    axes.set_xticks([tick for tick in ticks if tick <= right * 1.001])
-    if axis == "steps":
-        axes.xaxis.set_major_formatter(EngFormatter(sep=""))
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.3), frameon=False, borderaxespad=0)
-
-
-def _wrapped(label: str) -> str:
-    """A label in lines that fit under the axes."""
-    return textwrap.fill(label, 44)
-
-
-def _extended(c: Curve, end: float, right: float) -> tuple[Any, Any, Any, Any]:
-    """The curve with its last value kept up to ``end``, and a little on, so that it shows."""
-    more = [np.append(values, values[-1]) for values in (c.mean, c.low, c.high)]
-    return np.append(c.x, end + 0.02 * right), more[0], more[1], more[2]
-
-
-def _held_out(axes: Axes, group: Group, measure: Measure, x: float, number: int) -> None:
-    """The held-out score of what was found, as a mark to the right of the curves."""
-    found = sample_score(group, measure)
-    if found is None:
-        return
-    bars = None
-    if found.interval is not None:
-        low, high = found.interval.low, found.interval.high
-        bars = [[max(0.0, found.mean - low)], [max(0.0, high - found.mean)]]
-    axes.errorbar(
-        [x], [found.mean], yerr=bars, fmt=MARKERS[number % len(MARKERS)], markersize=4,
-        color=COLOURS[number % len(COLOURS)], markerfacecolor="white", capsize=2, linewidth=1,
-    )  # fmt: skip
-
-
-def _references(axes: Axes, panel: Panel, measure: Measure) -> None:
-    """The spec's reference values that lie near what is drawn; all where that is one level."""
-    levels = {
-        name: value(score, measure)
-        for name, score in panel.references.items()
-        if measure == "return" or score.success_rate is not None
-    }
-    low, high = axes.dataLim.intervaly
-    if measure == "success":
-        low, high = 0.0, 1.0
-        axes.set_ylim(-0.04, 1.04)
-    near = (high - low) / 2 if high > low else math.inf
-    shown = {k: v for k, v in levels.items() if low - near <= v <= high + near}
+    measure, looks = panel.measures[0], looks_of([group.label for group in panel.groups])
+    artists = draw_lines(axes, chart, looks)
+    right = float(chart.right or 1.0)
+    for number, group in enumerate(panel.groups):
+        points = [run for run in group.runs if run.points]
+        words = f"{group.label} ({text.plural(len(points), 'run')})"
+        if group.label in artists:
+            place = right * (1.05 + 0.05 * number)
+            _held_out(axes, group, measure, place, number, looks[group.label]["color"])
+        else:
+            axes.plot(
+                [], [], " ", label=(missing := "no score yet" if not points else "cost unknown")
+            )
+            words = f"{group.label}: {missing}"
+            artists[group.label] = axes.lines[-1]
+        artists[group.label].set_label(textwrap.fill(words, 44))
+    axes.set_xlim(0, right * (1.05 + 0.05 * len(panel.groups)))
+    grey: dict[str, Any] = {"fontsize": 6, "color": "0.35", "textcoords": "offset points"}
+    if any(group.tests for group in panel.groups):
+        axes.axvline(right * 1.01, color="0.85", linewidth=0.6)
+        frame = ("data", "axes fraction")
+        axes.annotate("held-out", (right * 1.02, 1), (0, 1), xycoords=frame, va="bottom", **grey)
+    shown = near(chart.references, [v for line in chart.lines for v in line.y])
     for level in shown.values():
         axes.axhline(level, color="0.6", linewidth=0.7, linestyle=(0, (2, 2)), zorder=0)
     bottom, top = axes.get_ylim()
     lowest = -math.inf  # names keep a line's height between them
     for name, level in sorted(shown.items(), key=lambda item: item[1]):
         lowest = max(lowest + 0.055, (level - bottom) / (top - bottom))
-        axes.annotate(
-            name, (1, lowest), (2, 0), textcoords="offset points", fontsize=6, color="0.35",
-            xycoords="axes fraction", va="center",
-        )  # fmt: skip
+        axes.annotate(name, (1, lowest), (2, 0), xycoords="axes fraction", va="center", **grey)
+    axes.set_title(panel.name, loc="left")
+    axes.set_ylabel(f"best {measure} in search so far")
+    axes.set_xlabel(chart.words)
+    ticks = MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]).tick_values(0, right)
+    axes.set_xticks([tick for tick in ticks if tick <= right])
+    if right > 1000:
+        axes.xaxis.set_major_formatter(EngFormatter(sep=""))
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.3), frameon=False, borderaxespad=0)
+
+
+def _held_out(
+    axes: Axes, group: Group, measure: Measure, x: float, number: int, colour: str
+) -> None:
+    """Draw the held-out score of what was found, as a mark to the right of the curves."""
+    score = sample_score(group, measure)
+    if score is None:
+        return
+    bars = None
+    if score.interval is not None:
+        low, high = score.interval.low, score.interval.high
+        bars = [[max(0.0, score.mean - low)], [max(0.0, high - score.mean)]]
+    axes.errorbar(
+        [x], [score.mean], yerr=bars, fmt=MARKERS[number % len(MARKERS)], markersize=4,
+        color=colour, markerfacecolor="white", capsize=2, linewidth=1,
+    )  # fmt: skip

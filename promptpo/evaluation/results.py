@@ -236,10 +236,10 @@ class PolicyComparison:
         """Return what holds for all of them, as labelled lines."""
         first = self.evaluations[0]
         counts = dict.fromkeys((len(e.rollout.seeds), e.seed) for e in self.evaluations)
-        played = [f"{count} held-out ones of seed {seed}" for count, seed in counts]
+        episodes = [f"{count} held-out ones of seed {seed}" for count, seed in counts]
         return [
             ("task", f"{first.spec}: {first.title}"),
-            ("episodes", "; ".join(played)),
+            ("episodes", "; ".join(episodes)),
             *reference_rows(_references(first.references)),
         ]
 
@@ -319,7 +319,7 @@ class Transfer:
     def rows(self) -> list[Row]:
         """Return the command's output as labelled lines."""
         scores = [("before", self.before), ("after", self.after)]
-        played = [(name, e.rollout) for name, e in scores if not e.error]
+        rollouts = [(name, e.rollout) for name, e in scores if not e.error]
         before, after = (
             text.number(s.mean_return)
             if s.success_rate is None
@@ -328,9 +328,9 @@ class Transfer:
         )
         random = f"({before} before, {after} after)"
         count = len(self.after.rollout.seeds)
-        kept = f"nothing to keep: no better than random actions before {random}"
+        gain = f"nothing to keep: no better than random actions before {random}"
         if self.kept is not None:
-            kept = f"{self.kept:.0%} of what it gained over random actions {random}"
+            gain = f"{self.kept:.0%} of what it gained over random actions {random}"
         rows = [
             ("policy", self.after.policy),
             ("from", f"{self.home.name}: {self.home.title}"),
@@ -338,9 +338,9 @@ class Transfer:
             ("", f"its world alone: order, signs and names are those of {self.home.name}"),
             ("episodes", f"{count} held-out ones of seed {self.after.seed}"),
             ("failed", self.error),
-            *((name, text.success_words(rollout)) for name, rollout in played),
-            *((name, text.return_words(rollout)) for name, rollout in played),
-            ("kept", "" if self.error else kept),
+            *((name, text.success_words(rollout)) for name, rollout in rollouts),
+            *((name, text.return_words(rollout)) for name, rollout in rollouts),
+            ("kept", "" if self.error else gain),
             *reference_rows(_references(self.after.references)),
         ]
         return [row for row in rows if row[1]]

@@ -59,12 +59,12 @@ class Answer:
 
     @property
     def failed(self) -> bool:
-        """Whether the server answered with a status other than success."""
+        """True where the server answered with a status other than success."""
         return self.status is not None and not 200 <= self.status < 300
 
     @property
     def success(self) -> bool:
-        """Whether a successful answer was received to its end."""
+        """True where a successful answer was received to its end."""
         return self.status is not None and not self.failed and not (self.lost or self.too_large)
 
     def names(self, *codes: str) -> bool:

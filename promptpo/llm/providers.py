@@ -136,8 +136,8 @@ def _check_address(address: str) -> None:
     except ValueError:
         good = False
     if not good:
-        shown = without_secrets(address)
-        raise UsageError(f"{shown}: not a URL; write e.g. --api-base http://localhost:8000/v1")
+        text = without_secrets(address)
+        raise UsageError(f"{text}: not a URL; write e.g. --api-base http://localhost:8000/v1")
 
 
 def import_litellm() -> Any:  # noqa: ANN401 - untyped for mypy, imported late
@@ -173,8 +173,8 @@ def routed(litellm: Any, name: str, server: str | None) -> str:  # noqa: ANN401 
     except litellm.BadRequestError:
         if server is not None:
             return f"openai/{name}"
-        known = [str(getattr(p, "value", p)) for p in litellm.provider_list]
-        near = difflib.get_close_matches(name.partition("/")[0], known, 1)
+        names = [str(getattr(p, "value", p)) for p in litellm.provider_list]
+        near = difflib.get_close_matches(name.partition("/")[0], names, 1)
         hint = f"did you mean '{near[0]}/...'?" if near else f"write PROVIDER/NAME, e.g. {EXAMPLES}"
         raise ModelError(f"{name}: no such provider; {hint}") from None
     provider, _, rest = name.partition("/")

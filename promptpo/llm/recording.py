@@ -17,11 +17,11 @@ Lines of any other type are skipped, so that the ``events.jsonl`` of a run is a 
 
 from __future__ import annotations
 
-import asyncio
 import codecs
+import contextlib
 import importlib.resources
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,6 @@ from promptpo.common.files import other_encoding
 from promptpo.common.plaintext import shown
 from promptpo.errors import ModelError, UsageError
 from promptpo.llm.messages import (
-    NO_TOKENS,
     Reply,
     Request,
     dollars,
@@ -59,8 +58,6 @@ _REPLAYED = (
 #: Settings that runs and recordings from before ``prepare`` lack.
 BEFORE_PREPARE: Mapping[str, Any] = {"prepare_time": 0}
 
-CHANGED = "the prompt has changed since this reply was recorded"
-
 _REMEDY = "give recorded:PATH a run's folder or its events.jsonl"
 _MEND = "; mend or remove the line, or record the run again"
 
@@ -79,9 +76,9 @@ class RecordingHeader:
     @property
     def settings(self) -> dict[str, Any]:
         """The settings that decide which replies are asked for, and what is played."""
-        known = config.fields(config.RunConfig)
+        fields = config.fields(config.RunConfig)
         stated = {k: v for k, v in self.config.items() if k != "options"}
-        own = self.config.get("options") or {k: v for k, v in stated.items() if k not in known}
+        own = self.config.get("options") or {k: v for k, v in stated.items() if k not in fields}
         replayed = {k: v for k, v in stated.items() if k in _REPLAYED and v is not None}
         return {**BEFORE_PREPARE, **replayed, **own}
 
@@ -132,58 +129,10 @@ class _ReplyLine:
 
     key: Key
     text: str
-    prompt_sha256: Any = ""
-    model: Any = ""
-    finish_reason: Any = ""
-    usage: Any = None
-    cost: Any = None
-    latency: Any = None
 
 
 class ReplyMissing(ModelError):
     """A recording does not hold a reply that was asked for."""
-
-
-class RecordedModel:
-    """The model ``recorded``: answers each call with the recorded reply of the same key.
-
-    Replayed replies cost nothing: no tokens, ``cost`` and ``latency`` 0. Where the prompt differs
-    from the recorded one, the reply's ``note`` says so, and ``close`` gives one notice with the
-    count. Raises ModelError for a recording that cannot be read.
-    """
-
-    def __init__(self, name: str, path: Path, notify: Callable[[str], None]) -> None:
-        self.name = name
-        self.recording = load_recording(path)
-        self._replayed = self._changed = 0
-        self._notify = notify
-        if self.recording.cut:
-            notify(f"{self.recording.path}: its last line was cut off and is left out")
-
-    async def ask(self, request: Request) -> Reply:
-        """Return the recorded reply. Raises ReplyMissing where there is none."""
-        await asyncio.sleep(0)  # let others run, as every real model does
-        recorded = self.recording.replies.get(request.key)
-        if recorded is None:
-            raise ReplyMissing(
-                f"{self.recording.path}: no reply for {request.key} (it holds"
-                f" {self.recording.contents()}); use the settings that it was recorded with,"
-                " or a model of your own, e.g. --model openai/gpt-5"
-            )
-        self._replayed += 1
-        changed = recorded.prompt_sha256 not in ("", prompt_hash(request.messages))
-        self._changed += changed
-        note = CHANGED if changed else ""
-        return replace(recorded.reply, usage=NO_TOKENS, cost=0.0, latency=0.0, note=note)
-
-    async def close(self) -> None:
-        """Give one notice with the number of prompts that differed from the recorded ones."""
-        if self._changed:
-            self._notify(
-                f"{self._changed} of {self._replayed} replayed replies answer a prompt that has"
-                f" changed since {self.recording.path.name} was recorded"
-            )
-        self._changed = self._replayed = 0
 
 
 def reply_event(request: Request, reply: Reply) -> dict[str, Any]:
@@ -205,13 +154,13 @@ def reply_from_event(event: Mapping[str, Any]) -> tuple[Key, RecordedReply]:
     line = msgspec.convert(event, _ReplyLine)
     reply = Reply(
         text=line.text,
-        model=model_name("", line.model),
-        finish_reason=finish_reason(line.finish_reason),
-        usage=plain(line.usage),
-        cost=dollars(line.cost),
-        latency=dollars(line.latency) or 0.0,
+        model=model_name("", event.get("model")),
+        finish_reason=finish_reason(event.get("finish_reason")),
+        usage=plain(event.get("usage")),
+        cost=dollars(event.get("cost")),
+        latency=dollars(event.get("latency")) or 0.0,
     )
-    return line.key, RecordedReply(reply, str(line.prompt_sha256 or ""))
+    return line.key, RecordedReply(reply, str(event.get("prompt_sha256") or ""))
 
 
 def find_recording(spec_name: str, method: str = "", *, only: bool = False) -> Path | None:
@@ -233,16 +182,17 @@ def load_recording(path: Path) -> Recording:
     Raises ModelError, with file and line, for a file that cannot be read, holds no reply, or holds
     a line that is no event.
     """
-    file, events, cut = _events(path)
+    file, cut = _file(path), False
     header, replies = None, dict[Key, RecordedReply]()
-    for number, event in events:
-        try:
+    for where, event in _events(file):
+        if event is None:
+            cut = True
+            continue
+        with _naming(where):
             if msgspec.convert(event, _Typed).type == "reply":
                 key, recorded = reply_from_event(event)
                 replies[key] = recorded
             header = header or _header(event)
-        except (ValueError, UsageError) as e:
-            raise ModelError(f"{file}:{number}: not an event of a recording: {e}{_MEND}") from None
     if not replies:
         raise ModelError(f"{file}: no reply in it; give the folder of a run that asked a model")
     return Recording(file, header, replies, cut)
@@ -253,21 +203,17 @@ def load_header(path: Path) -> RecordingHeader | None:
 
     Raises ModelError for a file that cannot be read or whose header is broken.
     """
-    file, events, _ = _events(path, first=True)
-    for number, event in events:
-        try:
-            return _header(event)
-        except (ValueError, UsageError) as e:
-            text = f"{file}:{number}: not the header of a recording: {e}{_MEND}"
-            raise ModelError(text) from None
-    return None
+    where, event = next(_events(_file(path)), ("", None))
+    with _naming(where):
+        return _header(event or {})
 
 
-def _events(
-    path: Path, *, first: bool = False
-) -> tuple[Path, list[tuple[int, dict[str, Any]]], bool]:
-    """Return the file, its numbered lines (or the first), and whether the last was cut off."""
-    file = path / "events.jsonl" if path.is_dir() else path
+def _file(path: Path) -> Path:
+    return path / "events.jsonl" if path.is_dir() else path
+
+
+def _events(file: Path) -> Iterator[tuple[str, dict[str, Any] | None]]:
+    """Yield the lines of a file by their places; None for a last one that was cut off."""
     try:
         if file.exists() and not file.is_file():  # a pipe or a device, which may have no end
             raise ModelError(f"{file}: not a file; {_REMEDY}")
@@ -276,7 +222,6 @@ def _events(
         raise ModelError(f"{file}: {e.strerror or e}; {_REMEDY}") from None
     if name := other_encoding(data):
         raise ModelError(f"{file}:1: the file is {name}; save it as UTF-8")
-    events: list[tuple[int, dict[str, Any]]] = []
     lines = data.removeprefix(codecs.BOM_UTF8).split(b"\n")
     for number, line in enumerate(lines, 1):
         if not line.strip():
@@ -284,15 +229,22 @@ def _events(
         try:
             event = json.loads(line)
         except (ValueError, RecursionError) as e:
-            if number == len(lines):
-                return file, events, True
-            raise ModelError(f"{file}:{number}: not JSON ({e}){_MEND}") from None
+            if number < len(lines):
+                raise ModelError(f"{file}:{number}: not JSON ({e}){_MEND}") from None
+            yield f"{file}:{number}", None
+            return
         if not isinstance(event, dict):
             raise ModelError(f"{file}:{number}: not a JSON object{_MEND}")
-        events.append((number, event))
-        if first:
-            break
-    return file, events, False
+        yield f"{file}:{number}", event
+
+
+@contextlib.contextmanager
+def _naming(where: str) -> Iterator[None]:
+    """Raise ModelError with the place for a line that is no event of a recording."""
+    try:
+        yield
+    except (ValueError, UsageError) as e:
+        raise ModelError(f"{where}: not an event of a recording: {e}{_MEND}") from None
 
 
 def _header(event: Mapping[str, Any]) -> RecordingHeader | None:
@@ -310,8 +262,8 @@ def _header(event: Mapping[str, Any]) -> RecordingHeader | None:
     msgspec.convert(header.config, _Options)
     if kind == "run":
         header = replace(header, policy_seed=header.config.get("policy_seed") or 0)
-    known = config.fields(config.RunConfig)
+    fields = config.fields(config.RunConfig)
     for name, value in {**header.config, "policy_seed": header.policy_seed}.items():
-        if name in known:
-            known[name].check(value)
+        if name in fields:
+            fields[name].check(value)
     return header

@@ -39,7 +39,7 @@ class PlainOverview:
 
     def __init__(self, statuses: Statuses, stream: TextIO) -> None:
         self._states = {run: status.state if status else "" for run, status in statuses.items()}
-        self._width = max(map(len, map(str, statuses)))
+        self._width = max(map(len, map(str, statuses)), default=0)
         self._rounds: dict[PlannedRun, float] = {}
         self._stream = stream
         self._started = time.time()
@@ -142,7 +142,7 @@ def counts(states: Iterable[str]) -> str:
     """Return ``6 runs: 1 failed, 2 finished, 2 running, 1 waiting``."""
     words = sorted(states)
     parts = [f"{words.count(state)} {state}" for state in dict.fromkeys(words)]
-    return f"{text.plural(len(words), 'run')}: {', '.join(parts)}"
+    return f"{text.plural(len(words), 'run')}: {', '.join(parts) or 'none can begin'}"
 
 
 def states(statuses: Statuses) -> list[str]:
@@ -160,9 +160,9 @@ def table(statuses: Statuses, rows: int) -> RenderableType:
         order = sorted(runs, key=lambda r: _URGENT.get(s.status, 3) if (s := statuses[r]) else 2)
         visible = set(order[: rows - 1])
         runs = [run for run in runs if run in visible]
-    drawn = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    grid = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
     for name, right in _COLUMNS.items():
-        drawn.add_column(
+        grid.add_column(
             name, justify="right" if right else "left", no_wrap=True, overflow="ellipsis"
         )
     for run in runs:
@@ -170,10 +170,10 @@ def table(statuses: Statuses, rows: int) -> RenderableType:
         style = _STYLES.get(status.status, "cyan") if status else "dim"
         cells = [Text(clean_line(cell)) for cell in row(run, status)]
         cells[1].stylize(style)
-        drawn.add_row(*cells)
+        grid.add_row(*cells)
     if len(runs) < len(statuses):
-        drawn.add_row(Text(f"{len(statuses) - len(runs)} more", "dim"))
-    return drawn
+        grid.add_row(Text(f"{len(statuses) - len(runs)} more", "dim"))
+    return grid
 
 
 def row(run: PlannedRun, status: RunStatus | None) -> tuple[str, ...]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from urllib.parse import quote
 
 from promptpo.common import text
 from promptpo.common.blocks import Cell, Chart, Line, Mark, Scores, Table, num
-from promptpo.comparison.curves import AXES, AXIS_WORDS, Axis
+from promptpo.comparison.curves import AXES, Axis
 from promptpo.comparison.scores import Measure, value
 from promptpo.matrix.results import BenchResults, BenchRun
 from promptpo.matrix.statistics import Estimate
@@ -170,7 +170,7 @@ class PageView:
             tuple(self._cells(spec, missing)),
             tuple(f"{label}, {words}" for label in missing for words in missing[label]),
             self._scores(spec, references),
-            dict(self._curves(spec, references)),
+            dict(self._curves(spec)),
             tuple(published_tables(results.suite, spec, measure)),
         )
 
@@ -201,20 +201,12 @@ class PageView:
         marks += [Mark(k, v, number_words(v, measure)) for k, v in references.items()]
         return Scores(f"Held-out {measure} on {spec}", tuple(marks), bounds)
 
-    def _curves(self, spec: str, references: dict[str, float]) -> Iterator[tuple[Axis, Chart]]:
+    def _curves(self, spec: str) -> Iterator[tuple[Axis, Chart]]:
         """Yield a chart of learning curves for each axis that anything lies on."""
-        measure = self.results.measure(spec)
-        bounds = (-0.02, 1.02) if measure == "success" else None
         for axis in AXES:
-            curves, right = self.results.drawn_curves(spec, axis)
-            lines = tuple(
-                _line(label, self.css[label], (c.x, c.mean, c.low, c.high), end)
-                for label, (c, end) in curves.items()
-            )
-            words = AXIS_WORDS[axis]
-            title = f"Best {measure} in search on {spec} over {words}"
-            if lines:
-                yield axis, Chart(title, words, lines, references, bounds, right=right)
+            if chart := self.results.chart(spec, axis):
+                lines = (replace(line, css=self.css[line.name]) for line in chart.lines)
+                yield axis, replace(chart, lines=tuple(lines))
 
     @property
     def cells(self) -> Table:

@@ -7,7 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from promptpo.common.blocks import Chart, Mark
-from promptpo.comparison.curves import AXES, COLOURS, MARKERS, STYLES, paper_style, saved
+from promptpo.comparison.curves import (
+    AXES,
+    COLOURS,
+    MARKERS,
+    draw_lines,
+    looks_of,
+    paper_style,
+    saved,
+)
 from promptpo.errors import UsageError
 from promptpo.matrix.page import PageView, number_words, published_tables
 from promptpo.matrix.results import BenchResults
@@ -45,10 +53,7 @@ def figures(view: PageView) -> dict[str, bytes]:
 
 
 def _figures(view: PageView) -> Iterator[tuple[str, Figure]]:
-    looks = {  # the same in all figures; 28 differ
-        label: {"color": COLOURS[i % len(COLOURS)], "linestyle": STYLES[i % len(STYLES)]}
-        for i, label in enumerate(view.results.suite.labels)
-    }
+    looks = looks_of(view.results.suite.labels)  # the same in all figures
     if view.aggregates:
         yield "aggregates", _aggregates(view, looks)
         yield "profile", _profile(view, looks)
@@ -90,7 +95,7 @@ def _basis(view: PageView) -> str:
 def _profile(view: PageView, looks: _Looks) -> Figure:
     figure = _new(_WIDTH / 2, 2.4 + 0.07 * len(view.profile.lines))
     axes = figure.subplots()
-    lines = _draw_lines(axes, view.profile, looks)
+    lines = draw_lines(axes, view.profile, looks)
     axes.set_xlabel("normalized score")
     axes.set_ylabel("share of runs above it")
     axes.set_title(_basis(view), loc="left")
@@ -128,7 +133,7 @@ def _curves(charts: Mapping[str, Chart], looks: _Looks) -> Figure:
     panels = list(figure.subplots(rows, columns, squeeze=False).flat)
     lines: dict[str, Any] = {}
     for number, (axes, (spec, drawn)) in enumerate(zip(panels, charts.items(), strict=False)):
-        lines |= _draw_lines(axes, drawn, looks)
+        lines |= draw_lines(axes, drawn, looks)
         axes.set_title(spec, loc="left", fontsize=7)
         axes.xaxis.set_major_formatter(EngFormatter(sep=""))
         if number + columns >= len(charts):  # nothing is below it
@@ -138,26 +143,6 @@ def _curves(charts: Mapping[str, Chart], looks: _Looks) -> Figure:
     figure.supylabel("best score in search so far (optimistic)", fontsize=8)
     figure.legend(lines.values(), lines.keys(), loc="outside lower center", ncols=3, frameon=False)
     return figure
-
-
-def _draw_lines(axes: Axes, drawn: Chart, looks: _Looks) -> dict[str, Any]:
-    """Draw steps with their bands; return the lines by name."""
-    lines = {}
-    for line in drawn.lines:
-        x, y, low, high = (
-            [*values, last]
-            for values, last in (
-                (line.x, line.right),
-                *((values, values[-1]) for values in (line.y, line.low, line.high)),
-            )
-        )
-        (lines[line.name],) = axes.step(x, y, where="post", **looks[line.name])
-        colour = looks[line.name]["color"]
-        axes.fill_between(x, low, high, step="post", color=colour, alpha=0.15, linewidth=0)
-    axes.set_xlim(drawn.left, drawn.right)
-    if drawn.bounds:
-        axes.set_ylim(*drawn.bounds)
-    return lines
 
 
 def _draw_marks(

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from promptpo.common import text
+from promptpo.common.blocks import Chart
 from promptpo.comparison.comparison import curve_rows, plain, run_record
-from promptpo.comparison.curves import AXES, Axis, Curve, curve
+from promptpo.comparison.curves import AXES, Axis, Curve, curve, curves_chart
 from promptpo.comparison.groups import Group, Panel
 from promptpo.comparison.scores import Measure, SampleScore, sample_score, value
 from promptpo.errors import PromptPOError
@@ -94,7 +95,7 @@ class BenchRun:
 
     @property
     def why_missing(self) -> str:
-        """Why it has no score, in a phrase; empty where it has one."""
+        """Reason why it has no score, in a phrase; empty where it has one."""
         if self.score is not None:
             return ""
         if self.state in ("finished", "stopped"):
@@ -260,25 +261,14 @@ class BenchResults:
             if (drawn := curve(group, axis, self.measure(spec))) is not None
         }
 
-    def drawn_curves(self, spec: str, axis: Axis) -> tuple[dict[str, tuple[Curve, float]], float]:
-        """Return the curves of a chart, each with its right end, and the right end of the axis.
-
-        A method that asks no model has spent nothing: it has no curve over calls and cost. The last
-        value of a curve holds up to the end of the axis if all its runs are over.
-        """
-        groups = self.panels[spec].groups if spec in self.panels else ()
-        curves = {
-            group: c
-            for group in groups
-            if (c := self.curves.get((spec, group.label, axis))) is not None
-            if axis == "steps" or c.x[-1] > 0
-        }
-        right = 1.03 * max((float(c.x[-1]) for c in curves.values()), default=0.0)
-        ends = {}
-        for group, c in curves.items():
-            over = all(run.is_over for run in group.runs if run.points)
-            ends[group.label] = (c, right if over else float(c.x[-1]))
-        return ends, right
+    def chart(self, spec: str, axis: Axis) -> Chart | None:
+        """Return the learning curves of a spec as a chart; None where there is none."""
+        panel = self.panels.get(spec)
+        if panel is None:
+            return None
+        known = ((g.label, self.curves.get((spec, g.label, axis))) for g in panel.groups)
+        curves = {label: c for label, c in known if c is not None}
+        return curves_chart(panel, axis, self.measure(spec), curves)
 
     @cached_property
     def aggregates(self) -> Aggregates:
@@ -320,8 +310,8 @@ class BenchResults:
         runs = [run for run in self.runs if run.label == label]
         if all(run.score is None for run in runs):
             return "no run has a score"
-        played, every = {r.spec for r in runs if r.state != "not run"}, len(self.suite.specs)
-        return f"it is run on {len(played)} of {every} specs" if len(played) < every else ""
+        begun, every = {r.spec for r in runs if r.state != "not run"}, len(self.suite.specs)
+        return f"it is run on {len(begun)} of {every} specs" if len(begun) < every else ""
 
     def _why_left_out(self, spec: str, labels: Sequence[str]) -> str:
         """Return why a spec does not count; empty where it does."""

@@ -34,6 +34,8 @@ _AGAIN = 1.0
 #: Runs whose episodes are played on other machines, for each core of this one.
 _RUNS_A_CORE = 4
 
+_FIELDS = {field.name for field in fields(RunStatus)}
+
 #: Prefix of the line in which a command states an error.
 _ERROR = "promptpo: error: "
 
@@ -47,7 +49,7 @@ class Outcome:
 
     @property
     def unfinished(self) -> bool:
-        """Whether there is something to resume."""
+        """True where there is something to resume."""
         return any(s is None or s.status not in _DONE for s in self.statuses.values())
 
     @property
@@ -277,8 +279,7 @@ class _Scheduler:
             with self._shown:
                 self._overview.notice(run, str(message["notice"]))
         else:
-            names = {field.name for field in fields(RunStatus)}
-            self._set(run, RunStatus(**{k: v for k, v in message.items() if k in names}))
+            self._set(run, RunStatus(**{k: v for k, v in message.items() if k in _FIELDS}))
 
     def _set(self, run: PlannedRun, status: RunStatus) -> None:
         with self._shown:

@@ -20,7 +20,7 @@ from promptpo.comparison.scores import Measure
 from promptpo.config import RunConfig
 from promptpo.errors import PromptPOError, SpecError, UsageError
 from promptpo.matrix.plan import read_seeds
-from promptpo.methods import check_tunes, find_method, fixed_settings, tunes
+from promptpo.methods import check_tunes, find_method
 from promptpo.run.settings import (
     all_settings,
     build,
@@ -299,7 +299,7 @@ class _Reader:
         }
         if str(settings.get("model")).partition(":")[0] != "recorded" and "preset" not in settings:
             settings = {**_TO_THE_END, **settings}
-        if "tune" not in own and not tunes(method):
+        if "tune" not in own and not find_method(method).tunes:
             settings.pop("tune", None)  # of all methods: for those that can
         try:
             if build(settings).tune:
@@ -316,18 +316,18 @@ class _Reader:
         self, table: Mapping[str, Any], method: str, after: int, *, of_all: bool
     ) -> dict[str, Any]:
         """Return the settings of a table; those ``of_all`` may be for other methods than this."""
-        known, settings = fields(method), dict[str, Any]()
+        declared, settings = fields(method), dict[str, Any]()
         for key, value in table.items():
             name, where = key.replace("-", "_"), self.where(key, after)
             if name in _DECIDED:
                 words = "the suite says it for all methods: in specs, seeds or [budget]"
                 raise UsageError(f"{where}: {key} is not for a method; {words}")
-            if name not in known and name != "preset":
+            if name not in declared and name != "preset":
                 if not of_all or name not in all_settings():
-                    raise UsageError(f"{where}: {unknown_name('setting', key, known)}")
+                    raise UsageError(f"{where}: {unknown_name('setting', key, declared)}")
                 continue
-            check_key(where, name, known.get(name), value)
-            if not (of_all and name in fixed_settings(method)):
+            check_key(where, name, declared.get(name), value)
+            if not (of_all and name in find_method(method).fixed):
                 settings[name] = value
         return settings
 
@@ -364,21 +364,21 @@ def scale_of(spec: EnvSpec, measure: Measure | None = None) -> Scale:
     """
     references = spec.reference_scores
     random = references.get("random")
-    known = [(name, references[name]) for name in ("optimum", "expert") if name in references]
+    limits = [(name, references[name]) for name in ("optimum", "expert") if name in references]
     measure = measure or ("success" if spec.success is not None else "return")
     if measure == "success" and spec.success is None:
         raise UsageError(f"{spec.name} defines no success; measure its return")
     if measure == "success":
-        rates = [(r.success_rate, name) for name, r in known if r.success_rate is not None]
+        rates = [(r.success_rate, name) for name, r in limits if r.success_rate is not None]
         best, name = rates[0] if rates else (1.0, "")
         source = f"the spec's {name}" if name else "the most that is possible"
         return Scale(measure, random.success_rate if random else None, best, source)
     lowest = random.mean_return if random else None
     if row := _data("best_known.toml").get(spec.name):
         return Scale(measure, lowest, float(row["best"]), str(row["source"]))
-    if not known:
+    if not limits:
         return Scale(measure, lowest, None)
-    name, reference = known[0]
+    name, reference = limits[0]
     return Scale(measure, lowest, reference.mean_return, f"the spec's {name}")
 
 

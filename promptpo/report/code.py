@@ -160,7 +160,6 @@ def strategy(source: str | None) -> str:
     return " ".join(words.split("\n\n")[0].split())[:600]
 
 
-@lru_cache(maxsize=256)
 @decorating(tuple[Markup, ...])
 def _coloured(source: str) -> tuple[Markup, ...]:
     from pygments import highlight  # type: ignore[import-untyped]
@@ -172,6 +171,7 @@ def _coloured(source: str) -> tuple[Markup, ...]:
     return tuple(map(Markup, html.removesuffix("\n").split("\n")))
 
 
+@lru_cache(maxsize=256)
 def highlighted(source: str) -> tuple[Markup, ...]:
     """Return the lines of a Python source, escaped; in colours where that does not take long."""
     lines = _lines_of(source)

@@ -42,12 +42,11 @@ from promptpo.version import __version__
 if TYPE_CHECKING:
     import jinja2
 
-#: Bytes that texts, sources with their differences, and plots of a page may take.
-_TEXTS, _SOURCES, _PLOTS = 2_000_000, 1_500_000, 1_200_000
+#: Characters that texts, and bytes that sources, differences and plots of a page may take.
+_TEXTS, _SOURCES, _DIFFERENCES, _PLOTS = 1_500_000, 1_000_000, 800_000, 1_000_000
 
-#: Least room for a text (characters) and a source (bytes), most and fewest points of a line of a
-#: plot, and bytes of one point.
-_LEAST_TEXT, _LEAST_SOURCE, _MOST_POINTS, _FEWEST_POINTS, _POINT_BYTES = 1500, 40_000, 500, 40, 5
+#: Least room for a text, a source and a difference; fewest and most points of a line of a plot.
+_LEAST_TEXT, _LEAST_SOURCE, _LEAST_DIFFERENCE, _POINTS = 1500, 40_000, 3000, (40, 500)
 
 
 @dataclass(frozen=True)
@@ -165,13 +164,14 @@ def render_index(runs: Sequence[tuple[Summary, str, str]], where: str, state: st
 def _room(views: Sequence[RunView]) -> dict[str, int]:
     """Return how long a text may be, how many bytes of a source are shown, points of a line."""
     blocks = [b for view in views for section in view.sections for b in _walk(section.blocks)]
-    sources = [sum(b.sizes) for b in blocks if isinstance(b, Source | Diff)]
-    lines = sum(b.lines for b in blocks if isinstance(b, Plots))
-    points = _PLOTS // (_POINT_BYTES * max(lines, 1))
+    sources = [sum(b.sizes) for b in blocks if isinstance(b, Source)]
+    differences = [sum(b.sizes) for b in blocks if isinstance(b, Diff)]
+    points = _PLOTS // (5 * max(sum(b.lines for b in blocks if isinstance(b, Plots)), 1))
     return {
         "text": share([len(b.body) for b in blocks if isinstance(b, Text)], _TEXTS, _LEAST_TEXT),
         "source": share(sources, _SOURCES, _LEAST_SOURCE),
-        "points": min(max(points, _FEWEST_POINTS), _MOST_POINTS),
+        "difference": share(differences, _DIFFERENCES, _LEAST_DIFFERENCE),
+        "points": min(max(points, _POINTS[0]), _POINTS[1]),
     }
 
 

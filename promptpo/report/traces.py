@@ -90,7 +90,7 @@ class Variable:
             if there.size and not self.levels:
                 middle = [self.word(float(v)) for v in (there.min(), there.max())]
             values = [self.word(float(line[0])), *middle, self.word(float(line[-1]))]
-            yield (Cell(self.name), Cell(word), *(Cell(v, v, numeric=True) for v in values))
+            yield (Cell(self.name), Cell(word), *(Cell(v, numeric=True) for v in values))
 
 
 def _number(value: float) -> str:

@@ -76,7 +76,7 @@ class Optimizer:
 
     @property
     def stopped(self) -> bool:
-        """Whether the search has converged, so that only a restart brings anything new."""
+        """True once the search has converged, so that only a restart brings anything new."""
         return bool(self._cma.should_stop())
 
     def restart(self, values: Sequence[float], sigma: float, *, larger: bool = True) -> None:

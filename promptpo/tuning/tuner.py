@@ -86,7 +86,7 @@ class Tuned:
 
     @property
     def changed(self) -> bool:
-        """Whether the values are others than the written ones."""
+        """True where the values are others than the written ones."""
         return self.values != self.history[0].values
 
 

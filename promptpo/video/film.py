@@ -142,10 +142,12 @@ WRITERS: dict[str, type[Mp4Writer] | type[GifWriter]] = {"mp4": Mp4Writer, "gif"
 class Film:
     """One episode as it is filmed: a picture every ``every`` steps, for all of the writers.
 
-    ``title`` says which episode it is. ``success`` is None where the task defines none.
+    ``label`` and ``title`` say which episode it is. ``success`` is None where the task defines
+    none.
     """
 
     camera: Callable[[], Image]
+    label: str
     title: str
     writers: list[Mp4Writer | GifWriter]
     every: int

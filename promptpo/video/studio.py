@@ -113,7 +113,7 @@ def main(connection: Connection, order: Order, scratch: Path) -> None:
         print_to(os.dup(file.fileno()))
     code = 0
     try:
-        Studio(order, connection, scratch).work()
+        work(order, connection, scratch)
         connection.send(None)
     except BrokenPipeError:
         code = 1
@@ -129,86 +129,66 @@ def main(connection: Connection, order: Order, scratch: Path) -> None:
         os._exit(code)  # OpenGL libraries can crash in the interpreter's own way out
 
 
-class Studio:
-    """A worker with one environment and a camera on it."""
-
-    def __init__(self, order: Order, connection: Connection, scratch: Path) -> None:
-        self.order, self.connection, self.scratch = order, connection, scratch
-        self.worker = Worker(order.settings)
-        self._film: Film | None = None
-        self._reel: Reel | None = None
-
-    def work(self) -> None:
-        """Play the order's episodes. Raises PromptPOError where the policy does not start."""
-        order, policy = self.order, self.order.policy
-        for seeds in in_lives(order.seeds, order.life, int):
-            if not self.worker.tasks:  # at first, and where an environment has failed
-                self._open_task()
-            run = self.worker.play(
-                PlayJob(policy.played, seeds, order.life, prepared=policy.prepared)
-            )
-            if run.error is not None and self._film is None and not run.steps:
-                raise PromptPOError(policy.failure(run.error, run.error_kind))
-            self._end(run.error)
-
-    def _open_task(self) -> None:
-        order, spec = self.order, self.worker.spec
-        task = cast(FilmedTask, FilmedTask.open(spec))
-        task.studio = self
-        self.worker.tasks.append(task)
-        self._camera = open_camera(
-            task.env,
-            size=order.size, high=order.high, trouble=order.drawing.trouble, where=spec.where,
-        )  # fmt: skip
-        # Real time, leaving out pictures where they would be more than 30 a second.
-        rate = picture_rate(task.env)
-        self._every = 1 if order.fps else max(1, math.ceil(rate / _MAX_RATE))
-        self._fps = order.fps or rate / self._every
-
-    def begin(self, seed: int) -> None:
-        """Film the episode that has been reset, if it is one of the reels."""
-        self._end(None)
-        self._reel = next((reel for reel in self.order.reels if reel.seed == seed), None)
-        if self._reel is None:
-            return
-        writers = [WRITERS[f.suffix[1:]](f, self._fps, self.scratch) for f in self._reel.files]
-        spec = self.worker.spec
-        success = None if spec.success is None else False
-        self._film = Film(
-            self._camera, self._reel.title, writers, self._every, spec.horizon, success
-        )
-        self._film.take()
-
-    def step(self, reward: float, success: bool | None, *, over: bool) -> None:
-        """Film a step, if it is of a reel."""
-        if self._film is not None and self._reel is not None:
-            self._film.step(reward, success, over=over)
-            self.connection.send(Filmed(self._reel.label, self._film.steps, self._film.total))
-
-    def _end(self, error: str | None) -> None:
-        """Write the files of the reel under way, if there is one."""
-        if self._film is not None and self._reel is not None:
-            film, failure = self._film, None if self._film.over else error
-            film.close(gist(failure) if failure else "")
-            message = Filmed(self._reel.label, film.steps, film.total, done=True, failure=failure)
-            self.connection.send(message)
-        self._film = self._reel = None
+def work(order: Order, connection: Connection, scratch: Path) -> None:
+    """Play the order's episodes and film them. Raises PromptPOError where no episode starts."""
+    worker, policy = Worker(order.settings), order.policy
+    for seeds in in_lives(order.seeds, order.life, int):
+        if not worker.tasks:  # at first, and where an environment has failed
+            task = cast(FilmedTask, FilmedTask.open(worker.spec))
+            task.place_camera(order, connection, scratch)
+            worker.tasks.append(task)
+        job = PlayJob(policy.played, seeds, order.life, prepared=policy.prepared)
+        run = worker.play(job)
+        if run.error is not None and task.film is None and not run.steps:
+            raise PromptPOError(policy.failure(run.error, run.error_kind))
+        task.end_film(run.error)
 
 
 class FilmedTask(Task):
-    """A task that has its episodes filmed."""
+    """A task whose episodes are filmed, where the order has reels of them."""
 
-    studio: Studio
+    film: Film | None = None
+
+    def place_camera(self, order: Order, connection: Connection, scratch: Path) -> None:
+        """Get ready to film; to be called once, before the first reset."""
+        self._order, self._connection, self._scratch = order, connection, scratch
+        trouble, where = order.drawing.trouble, self.spec.where
+        self._camera = open_camera(
+            self.env, size=order.size, high=order.high, trouble=trouble, where=where
+        )
+        # Real time, leaving out pictures where they would be more than 30 a second.
+        rate = picture_rate(self.env)
+        self._every = 1 if order.fps else max(1, math.ceil(rate / _MAX_RATE))
+        self._fps = order.fps or rate / self._every
 
     def reset(self, seed: int, life: int | None = None) -> Flat:
-        """As Task.reset; the first picture is taken."""
+        """As Task.reset; the first picture is taken, if the episode is one of the reels."""
         flat = super().reset(seed, life)
-        self.studio.begin(seed)
+        self.end_film(None)
+        for reel in self._order.reels:
+            if reel.seed == seed:
+                writers = [WRITERS[f.suffix[1:]](f, self._fps, self._scratch) for f in reel.files]
+                self.film = Film(
+                    self._camera, reel.label, reel.title, writers, self._every, self.horizon,
+                    success=None if self.spec.success is None else False,
+                )  # fmt: skip
+                self.film.take()
         return flat
 
     def advance(self, action: object) -> tuple[Flat, float, bool, bool, bool | None]:
         """As Task.advance; a picture may be taken."""
         result = super().advance(action)
-        _, reward, terminated, truncated, success = result
-        self.studio.step(reward, success, over=terminated or truncated)
+        if film := self.film:
+            _, reward, terminated, truncated, success = result
+            film.step(reward, success, over=terminated or truncated)
+            self._connection.send(Filmed(film.label, film.steps, film.total))
         return result
+
+    def end_film(self, error: str | None) -> None:
+        """Write the files of the film under way, if there is one; ``error``: the policy's."""
+        if film := self.film:
+            failure = None if film.over else error
+            film.close(gist(failure) if failure else "")
+            message = Filmed(film.label, film.steps, film.total, done=True, failure=failure)
+            self._connection.send(message)
+        self.film = None

@@ -10,21 +10,20 @@ from scripted import FEEDBACK, GOOD, replies
 import promptpo
 from promptpo.cli import main
 
-#: Swings its joints by a clock of its own, beyond the bounds of the actions at times.
-SWING = """
+SWING = '''
+"""Joints swing; actions go beyond their bounds on purpose."""
 import numpy as np
+from math import sin
 
 
 class Policy:
-    \"\"\"Swings the joints.\"\"\"
-
     def __init__(self):
         self.t = 0
 
     def act(self, obs):
         self.t += 1
-        return 1.5 * np.sin(0.4 * self.t + np.arange(6)) - obs.joint_angles
-"""
+        return 1.5 * np.sin(0.4 * self.t + np.arange(6)) - obs.joint_angles * sin(1.0)
+'''
 
 TO_GOAL = """
 import numpy as np

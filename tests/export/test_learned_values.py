@@ -276,10 +276,3 @@ def test_a_damaged_or_hostile_file_beside_a_policy_is_refused_in_a_line(content,
         _ = PolicyFile.read(file).prepared
     assert str(e.value).startswith(str(beside))
     assert "\n" not in str(e.value)
-
-
-def test_a_block_imports_what_it_needs():
-    learned = Learned(sandbox.pack(LARGE))
-    names = {"__file__": __file__, "np": np}
-    with pytest.raises(FileNotFoundError):  # of what is to lie beside this file
-        exec("\n".join([*learned.imports, learned.block("PREPARED")]), names)  # noqa: S102

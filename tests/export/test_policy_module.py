@@ -3,11 +3,11 @@
 import ast
 import asyncio
 import contextlib
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from exported_runs import REFUSED, SOURCES, lines_of
 from rollouts import rollout as played
 
 from promptpo.export.folder import bundle_files
@@ -36,56 +36,7 @@ class Policy:
         return int(observation.pole_angle + 0.5 * math.tanh(observation.pole_velocity) > 0)
 '''
 
-HALFCHEETAH = '''
-"""Joints swing; actions go beyond their bounds on purpose."""
-import numpy as np
-from math import sin
-
-
-class Policy:
-    def __init__(self):
-        self.t = 0
-
-    def act(self, observation):
-        self.t += 1
-        return 1.5 * np.sin(0.4 * self.t + np.arange(6)) - observation.joint_angles * sin(1.0)
-'''
-
-REACH = '''
-import numpy as np
-
-
-class Policy:
-    """Move the finger tips straight to the goal."""
-
-    def act(self, observation):
-        delta = 8 * (observation.goal_position - observation.fingertip_position)
-        return np.concatenate([delta, [0.0]])
-'''
-
-NOISE_WORLD = '''
-class Policy:
-    """Down, then right."""
-
-    def act(self, observation):
-        return 1 if observation.agent_row < 1 else 3
-'''
-
-POLICIES = {
-    "cartpole": CARTPOLE,
-    "mujoco_halfcheetah": HALFCHEETAH,
-    "metaworld_reach": REACH,
-    "noise_world_board_1": NOISE_WORLD,
-}
-
-#: Runs a script in an interpreter that sees neither this clone nor an installed promptpo.
-RUNNER = """
-import sys
-sys.path.insert(0, sys.argv[1])
-for name in sys.argv[3:]:
-    sys.modules[name] = None
-exec(compile(open(sys.argv[2]).read(), sys.argv[2], "exec"), {"__name__": "__main__"})
-"""
+POLICIES = {**SOURCES, "cartpole": CARTPOLE}
 
 
 def measured(spec: str, source: str, seeds: tuple[int, ...]) -> Rollout:
@@ -106,36 +57,24 @@ def exported(spec: str, source: str, rollout: Rollout | None, folder: Path) -> P
     return folder
 
 
-def readme_loop(folder: Path) -> str:
+def readme_loop(folder: Path) -> Path:
     text = (folder / "README.md").read_text(encoding="utf-8")
-    return text.split("```python\n")[1].split("```")[0]
+    script = folder / "best" / "loop.py"
+    script.write_text(text.split("```python\n")[1].split("```")[0], encoding="utf-8")
+    return script
 
 
-def run_isolated(script: Path, *refused: str) -> list[str]:
-    """Lines that a script prints where the modules ``refused`` cannot be imported."""
-    done = subprocess.run(
-        [sys.executable, "-I", "-c", RUNNER, str(script.parent), str(script), *refused],
-        check=False, cwd=script.parent, capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()
+def expected(rollout: Rollout) -> list[str]:
+    pairs = zip(rollout.seeds, rollout.returns, strict=True)
+    return [f"seed {s}: return {value:.6g}, measured {value:.6g}" for s, value in pairs]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("spec", ["cartpole", "mujoco_halfcheetah", "metaworld_reach"])
 def test_the_readme_loop_returns_what_the_run_measured(spec: str, tmp_path: Path) -> None:
     rollout = measured(spec, POLICIES[spec], (5, 11))
-    assert rollout.error is None
-    folder = exported(spec, POLICIES[spec], rollout, tmp_path)
-    script = folder / "best" / "loop.py"
-    script.write_text(readme_loop(folder), encoding="utf-8")
-    refused = ("promptpo", "sandbox", "env_specs", "RestrictedPython", "litellm")
-    lines = run_isolated(script, *refused)
-    expected = [
-        f"seed {seed}: return {value:.6g}, measured {value:.6g}"
-        for seed, value in zip(rollout.seeds, rollout.returns, strict=True)
-    ]
-    assert lines == expected
+    script = readme_loop(exported(spec, POLICIES[spec], rollout, tmp_path))
+    assert lines_of(script, *REFUSED) == expected(rollout)
 
 
 def test_an_environment_of_the_spec_itself_is_opened_through_promptpo(tmp_path: Path) -> None:
@@ -145,20 +84,7 @@ def test_an_environment_of_the_spec_itself_is_opened_through_promptpo(tmp_path: 
     for name, content in bundle_files(bundle_of(spec)).items():
         (folder / "spec" / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / "spec" / name).write_bytes(content)
-    root = Path(__file__).parents[2]
-    script = folder / "best" / "loop.py"
-    script.write_text(readme_loop(folder), encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, str(script)],
-        check=False, cwd=folder / "best", env={"PYTHONPATH": f"{root}:{folder / 'best'}"},
-        capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    lines = done.stdout.splitlines()
-    assert len(lines) == 2
-    for line in lines:
-        returned, told = line.split(": return ")[1].split(", measured ")
-        assert returned == told
+    assert lines_of(readme_loop(folder)) == expected(rollout)
 
 
 @pytest.mark.parametrize("spec", POLICIES)
@@ -169,15 +95,15 @@ def test_the_module_needs_numpy_alone(spec: str, tmp_path: Path) -> None:
     imported |= {n.module or "" for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)}
     assert imported <= {"numpy", "math", "__future__"}
     refused = ("promptpo", "gymnasium", "metaworld", "mujoco")
-    assert run_isolated(folder / "best" / "policy.py", *refused) == []
+    assert lines_of(folder / "best" / "policy.py", *refused) == []
 
 
 def test_the_header_says_where_it_comes_from_and_what_it_scored(tmp_path: Path) -> None:
     rollout = played((4000.0,) * 50, stream="test", lengths=(500,) * 50, successes=(True,) * 50)
-    folder = exported("metaworld_reach", REACH, rollout, tmp_path)
+    folder = exported("metaworld_reach", SOURCES["metaworld_reach"], rollout, tmp_path)
     header = ast.get_docstring(ast.parse((folder / "best" / "policy.py").read_text())) or ""
     assert "Policy for metaworld_reach" in header
-    assert "Strategy: Move the finger tips straight to the goal." in header
+    assert "Strategy: Moves the finger tips straight to the goal." in header
     assert "success 1.00, 95% interval 0.93 to 1.00 (50 of 50 episodes)" in header
     assert "candidate r01_c02 of run 20260101-000000" in header
 
@@ -221,7 +147,7 @@ def test_the_models_part_can_be_taken_out_again(spec: str) -> None:
 
 def test_the_strategy_is_what_the_policy_says_of_itself() -> None:
     assert strategy_of(CARTPOLE) == "Push to the side that the pole is falling to."
-    assert strategy_of(HALFCHEETAH).startswith("Joints swing")
+    assert strategy_of(SOURCES["mujoco_halfcheetah"]).startswith("Joints swing")
     assert strategy_of("class Policy:\n    pass\n") == ""
 
 

@@ -68,6 +68,14 @@ def test_what_would_be_run_is_said(suite, capsys):
     assert not Path("runs").exists()
 
 
+def test_a_benchmark_of_which_nothing_can_be_run_says_so(suite, capsys):
+    head, _, methods = SUITE.partition("[[methods]]")
+    suite.write_text(head + "[[methods]]" + methods.split("[[methods]]")[2])
+    assert main(["bench", "mine.toml"]) == 0
+    out = capsys.readouterr().out
+    assert "left out     no recording: " in out and "0 runs: none can begin" in out
+
+
 def test_calls_and_cost_bound_what_asks_a_language_model_alone(suite):
     text = suite.read_text().replace("steps = 4000", "steps = 4000\ncalls = 3\ncost = 1.0")
     suite.write_text(f'{text}\n[[methods]]\nlabel = "no model"\nmodel = "builtin"\n')

@@ -43,13 +43,9 @@ def report(request, finished, serve, open_page):
     return open_page(serve(finished))
 
 
-def test_the_page_tells_score_and_rounds(report):
+def test_what_a_model_wrote_stays_text(report):
     assert report.locator("h1").inner_text().startswith("CartPole")
     assert report.locator(".figures strong").first.inner_text() == "500"
-    assert report.locator("section.round").count() == 2
-
-
-def test_what_a_model_wrote_stays_text(report):
     assert report.locator("img, iframe, object").count() == 0
     assert report.locator("script").count() == 1
     report.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true })")
@@ -65,17 +61,17 @@ def test_the_diff_opens_and_shows_both_sides(report):
     assert diff.locator("table").is_visible()
     assert "Pushes towards where the pole is falling" in diff.locator(".new").all_inner_texts()[1]
     assert diff.locator("tr.changed, tr.removed, tr.added").count() > 2
-
-
-def test_the_code_of_both_sides_begins_as_far_from_its_sign(report):
-    report.locator("#diff-2 summary").click()
     room = "(cells) => cells.map((cell) => getComputedStyle(cell).paddingLeft)"
-    assert len(set(report.locator("#diff-2 .old, #diff-2 .new").evaluate_all(room))) == 1
+    assert len(set(diff.locator(".old, .new").evaluate_all(room))) == 1
 
 
-def test_on_a_phone_the_diff_is_one_column(finished, open_page):
+def test_on_a_phone_charts_fit_and_a_diff_is_one_column(finished, open_page):
     page = open_page((finished / "report.html").as_uri(), **PHONE)
-    page.locator("#diff-2 summary").click()
+    page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true })")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    chart = page.locator("#curve .chart").first
+    assert chart.bounding_box()["width"] > 250
+    assert chart.locator(".tick").first.evaluate("(e) => getComputedStyle(e).fontSize") == "12px"
     box = page.locator("#diff-2 .scroll")
     assert box.evaluate("(box) => box.scrollWidth <= box.clientWidth")
     same = page.locator("#diff-2 tr.same").first
@@ -108,15 +104,6 @@ def test_a_link_opens_what_it_leads_to(report):
     assert reply.is_visible()
 
 
-def test_a_phone_needs_no_sideways_scrolling(finished, open_page):
-    page = open_page((finished / "report.html").as_uri(), **PHONE)
-    page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true })")
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    chart = page.locator("#curve .chart").first
-    assert chart.bounding_box()["width"] > 250
-    assert chart.locator(".tick").first.evaluate("(e) => getComputedStyle(e).fontSize") == "12px"
-
-
 @pytest.mark.parametrize("where", ["server", "disk"])
 def test_on_a_phone_a_table_of_runs_fits(finished, failed, serve, open_page, tmp_path, where):
     phone = {"viewport": {"width": 375, "height": 812}}
@@ -144,11 +131,16 @@ def test_text_stands_out_from_its_background(finished, open_page, scheme):
     assert page.evaluate(FAINT_TEXT) == []
 
 
-def test_everything_reads_without_javascript(finished, open_page):
+def test_the_keyboard_reaches_the_content_and_all_reads_without_javascript(finished, open_page):
     page = open_page((finished / "report.html").as_uri(), java_script_enabled=False)
     page.locator("#diff-2 summary").click()
     assert page.locator("#diff-2 table").is_visible()
     assert page.locator("table.sortable button").count() == 0
+    page = open_page((finished / "report.html").as_uri())
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "main"
 
 
 def test_what_is_printed_is_open(finished, open_page):
@@ -159,14 +151,6 @@ def test_what_is_printed_is_open(finished, open_page):
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     assert not page.locator("#diff-2 table").is_visible()
     assert page.pdf().startswith(b"%PDF")
-
-
-def test_the_keyboard_reaches_the_content_first(finished, open_page):
-    page = open_page((finished / "report.html").as_uri())
-    page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
-    page.keyboard.press("Enter")
-    assert page.evaluate("document.activeElement.id") == "main"
 
 
 def test_headings_tables_and_plots_have_names(finished, open_page):
@@ -180,32 +164,17 @@ def test_headings_tables_and_plots_have_names(finished, open_page):
     assert len(ids) == len(set(ids))
 
 
-def test_videos_beside_the_page_play(copied, open_page, serve):
+def test_videos_play_beside_the_page_and_inside_it(copied, open_page, serve, tmp_path):
     write_video(copied / "videos" / "test_best.mp4")
     write_report([copied])
-    for url in ((copied / "report.html").as_uri(), serve(copied)):
+    alone = write_report([copied], tmp_path / "alone" / "page.html", inline_videos=True)
+    for url in ((copied / "report.html").as_uri(), serve(copied), alone.as_uri()):
         page = open_page(url)
         page.wait_for_function("document.querySelector('video').readyState >= 2", timeout=20_000)
-
-
-def test_inlined_videos_play_from_the_page_alone(copied, open_page, tmp_path):
-    write_video(copied / "videos" / "test_best.mp4")
-    file = write_report([copied], tmp_path / "alone" / "page.html", inline_videos=True)
-    page = open_page(file.as_uri())
     assert page.locator("video").get_attribute("src").startswith("data:video/mp4")
-    page.wait_for_function("document.querySelector('video').readyState >= 2", timeout=20_000)
 
 
-def test_videos_are_not_printed_nor_is_their_heading(copied, open_page):
-    write_video(copied / "videos" / "best_seed7.mp4")
-    write_report([copied])
-    page = open_page((copied / "report.html").as_uri())
-    assert page.locator("#videos-title").is_visible()
-    page.emulate_media(media="print")
-    assert not page.locator("#videos-title").is_visible()
-
-
-def test_the_controls_of_a_video_leave_its_caption_free(copied, open_page):
+def test_the_controls_of_a_video_leave_its_caption_free_and_print_leaves_it_out(copied, open_page):
     write_video(copied / "videos" / "best_seed7.mp4")
     write_report([copied])
     page = open_page((copied / "report.html").as_uri())
@@ -213,6 +182,8 @@ def test_the_controls_of_a_video_leave_its_caption_free(copied, open_page):
     page.wait_for_function("document.querySelector('video').readyState >= 1", timeout=20_000)
     box = page.locator("video").bounding_box()
     assert box["height"] - box["width"] > 70  # the picture is a square
+    page.emulate_media(media="print")
+    assert not page.locator("#videos-title").is_visible()
 
 
 def test_a_run_that_goes_on_is_followed_without_losing_the_place(copied, serve, open_page):

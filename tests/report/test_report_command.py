@@ -18,13 +18,6 @@ def test_the_report_command_names_its_file(copied):
     assert (copied / "report.html").is_file()
 
 
-def test_the_report_command_takes_several_runs_and_a_file(copied, failed, tmp_path):
-    file = tmp_path / "all.html"
-    done = command("report", str(copied), str(failed), "--to", str(file))
-    assert done.returncode == 0, done.stderr
-    assert file.is_file()
-
-
 def test_a_report_that_cannot_be_written_is_one_line(copied):
     done = command("report", str(copied), "--to", "/proc/nowhere/x.html")
     assert done.returncode == 2

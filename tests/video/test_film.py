@@ -110,7 +110,9 @@ def draw(width=640, height=101, failure="", title="best of 50 held-out episodes"
     """The last picture of a film whose episode has come to a moment."""
     kept = Pictures()
     moment = {"steps": 123, "reward": -12345.6, "total": -987654.3, "success": False} | moment
-    film = Film(lambda: Image.new("RGB", (width, height), PICTURE), title, [kept], 1, 500, **moment)
+    film = Film(
+        lambda: Image.new("RGB", (width, height), PICTURE), "best", title, [kept], 1, 500, **moment
+    )
     film.take()
     film.close(failure)
     assert kept.closed
@@ -155,7 +157,9 @@ def test_the_text_has_contrast():
 
 def test_a_film_takes_every_second_picture_and_the_last_one():
     kept = Pictures()
-    film = Film(lambda: Image.new("RGB", (64, 64)), "a title", [kept], 2, 500, success=False)
+    film = Film(
+        lambda: Image.new("RGB", (64, 64)), "best", "a title", [kept], 2, 500, success=False
+    )
     film.take()
     for step in range(1, 6):
         film.step(1.0, success=step == 2, over=step == 5)

@@ -3,9 +3,10 @@
 // and keeps the controls of videos off their captions.
 
 function keyOf(row, column) {
-  const key = row.cells[column].dataset.sort;
-  const number = { inf: Infinity, "-inf": -Infinity, nan: -Infinity }[key] ?? Number(key);
-  return key === "" || Number.isNaN(number) ? key : number;
+  const cell = row.cells[column];
+  const key = cell.dataset.sort ?? cell.textContent.replace(/(\d),(?=\d)/g, "$1");
+  const number = { "": -Infinity, inf: Infinity, "-inf": -Infinity, nan: -Infinity }[key] ?? Number(key);
+  return Number.isNaN(number) ? key : number;
 }
 
 function sortTable(table, column, direction) {

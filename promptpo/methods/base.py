@@ -85,7 +85,8 @@ class Services(Protocol):
 
         ``read`` takes the text to be played out of the reply, and raises ReplyRejected or
         ValueError where there is none: the run ends after ``max_unreadable`` such replies in a row.
-        Of a call without ``read``, unless its role is "policy", only an empty or cut-off reply is one.
+        Of a call without ``read``, unless its role is "policy", only an empty or cut-off reply is
+        one.
 
         Raises LimitReached, for a repair (an attempt above 0) also where a recording that is
         replayed holds no reply; else ModelError or ModelUnavailable.

@@ -51,67 +51,36 @@ def test_beyond_noise_is_what_student_s_t_says(scipy_stats, shift):
     assert paired(a, b).sign == expected
 
 
-def test_differences_that_are_all_alike_have_no_noise():
-    assert paired(rollout((5.1, 6.1, 7.1, 8.1)), STEADY).returns.sign == 1
-    assert paired(STEADY, rollout((6.0, 7.0, 8.0, 9.0))).returns.sign == -1
-
-
-def test_what_went_alike_is_the_same():
-    told = paired(STEADY, rollout((5.0, 6.0, 7.0, 8.0)))
-    assert told.same
-    assert told.sign == 0
-
-
-def test_success_decides_before_return():
-    a = rollout((0.0,) * 8, successes=(True,) * 8)
-    b = rollout((9.0,) * 8, successes=(False,) * 8)
-    assert paired(a, b).sign == 1
-
-
-def test_return_decides_where_success_is_equal_in_every_episode():
-    a = rollout((9.0, 8.0, 9.0), successes=(True, False, True))
-    b = rollout((1.0, 0.0, 1.0), successes=(True, False, True))
-    assert paired(a, b).sign == 1
-
-
-def test_an_undecided_success_is_not_decided_by_return():
-    a = rollout((9.0,) * 3, successes=(True, False, True))
-    b = rollout((1.0,) * 3, successes=(False, True, True))
-    assert paired(a, b).sign == 0
-
-
-def test_the_best_stands_alone_where_all_others_are_beaten():
-    assert undecided({"a": STEADY, "b": rollout((1.0, 2.1, 3.0, 3.9))}) == ["a"]
+def test_the_sign_is_that_of_success_then_of_return():
+    same = paired(STEADY, rollout((5.0, 6.0, 7.0, 8.0)))
+    assert (same.same, same.sign) == (True, 0)
+    won, lost, mixed = (True,) * 3, (False,) * 3, (True, False, True)
+    for a, b, sign in (
+        (rollout((5.1, 6.1, 7.1, 8.1)), STEADY, 1),  # all alike: no noise
+        (STEADY, rollout((6.0, 7.0, 8.0, 9.0)), -1),
+        (rollout((0.0,) * 3, successes=won), rollout((9.0,) * 3, successes=lost), 1),
+        (rollout((9.0, 8.0, 9.0), successes=mixed), rollout((1.0, 0.0, 1.0), successes=mixed), 1),
+        (rollout((9.0,) * 3, successes=mixed), rollout((1.0,) * 3, successes=(False, *won[1:])), 0),
+    ):
+        assert paired(a, b).sign == sign
 
 
 def test_the_best_comes_first_then_those_that_it_does_not_beat():
-    close = rollout((7.0, 4.0, 8.5, 6.0))
+    beaten, close = rollout((1.0, 2.1, 3.0, 3.9)), rollout((7.0, 4.0, 8.5, 6.0))
+    failed = rollout((1.0, 2.0), error="it raised")
+    assert undecided({"a": STEADY, "b": beaten}) == ["a"]
+    assert undecided({"a": STEADY, "b": beaten}, by_success=True) == ["a"]  # none is defined
     assert undecided({"b": close, "c": rollout((0.0,) * 4), "a": STEADY}) == ["a", "b"]
-
-
-def test_a_failed_run_is_out_of_the_race():
-    assert undecided({"a": rollout((1.0, 2.0), error="it raised"), "b": STEADY}) == ["b"]
+    assert undecided({"a": failed, "b": STEADY}) == ["b"]
     assert undecided({"a": rollout((), error="it raised")}) == []
-
-
-def test_what_does_as_the_best_does_needs_no_more_episodes():
-    assert undecided({"a": STEADY, "b": rollout((5.0, 6.0, 7.0, 8.0))}) == ["a"]
-
-
-def test_equal_ones_may_still_differ_where_only_success_counts():
-    a, b = successes(1, 1, 1), successes(1, 1, 1)
-    assert undecided({"a": a, "b": b}, by_success=True) == ["a", "b"]
-
-
-def test_by_success_a_higher_return_beats_nobody():
+    assert undecided({"a": STEADY, "b": rollout((5.0, 6.0, 7.0, 8.0))}) == ["a"]  # the same
+    assert undecided({"a": successes(1, 1, 1), "b": successes(1, 1, 1)}, by_success=True) == [
+        *("a", "b")
+    ]
     a = rollout((9.0, 9.5, 9.0), successes=(True,) * 3)
     b = rollout((1.0, 1.0, 1.5), successes=(True,) * 3)
     assert undecided({"a": a, "b": b}) == ["a"]
-    assert undecided({"a": a, "b": b}, by_success=True) == ["a", "b"]
-
-
-def test_by_success_returns_decide_where_the_task_defines_none():
-    assert undecided({"a": STEADY, "b": rollout((1.0, 2.1, 3.0, 3.9))}, by_success=True) == ["a"]
+    assert undecided({"a": a, "b": b}, by_success=True) == ["a", "b"]  # a return beats nobody
 
 
 def test_the_standard_error_of_one_number_is_unknown():

@@ -58,27 +58,16 @@ def test_a_mistake_is_one_line(capsys, argv, message):
     assert complaint(capsys, "cartpole", *argv).endswith(message)
 
 
-def test_a_dry_run_of_best_of_n_counts_one_call_a_sample(capsys):
-    argv = ("cartpole", "--method", "best-of-n", "--dry-run", "--model", "openai/x")
-    lines = dict(
-        line.split(maxsplit=1)
-        for line in printed(capsys, *argv, "--rounds", "3", "--test-episodes", "0").splitlines()
-    )
+def test_dry_runs_and_prompts_are_those_of_the_method(capsys):
+    argv = ("cartpole", "--dry-run", "--model", "openai/x", "--method")
+    out = printed(capsys, *argv, "best-of-n", "--rounds", "3", "--test-episodes", "0")
+    lines = dict(line.split(maxsplit=1) for line in out.splitlines())
     assert (lines["method"], lines["model"], lines["calls"]) == ("best-of-n", "openai/x", "12")
-    assert lines["search"] == f"{12 * 5 * 500:,}"
-    assert lines["selection"] == f"{5 * 60 * 500:,}"
-
-
-def test_a_dry_run_of_random_search_names_no_calls(capsys):
-    argv = ("cartpole", "--method", "random-search", "--dry-run", "--model", "openai/x")
-    out = printed(capsys, *argv, "--rounds", "2")
+    assert (lines["search"], lines["selection"]) == (f"{12 * 5 * 500:,}", f"{5 * 60 * 500:,}")
+    out = printed(capsys, *argv, "random-search", "--rounds", "2")
     assert "\nmodel        none is asked\n" in out
-    assert "calls" not in out
-    assert "tokens" not in out
+    assert "calls" not in out and "tokens" not in out
     assert f"\n  search     {2 * 4 * 5 * 500:,}\n" in out
-
-
-def test_the_prompts_of_a_method_are_shown(capsys):
     shown = printed(capsys, "prompt", "nim", "--method", "best-of-n").splitlines()
     assert [line.split()[1] for line in shown if line.startswith("===")] == ["policy"]
     shown = printed(capsys, "prompt", "nim", "--method", "random-search")
@@ -104,47 +93,28 @@ def runs(folder, monkeypatch):
     return dict(zip(("random-search", "best-of-n"), map(str, paths), strict=True))
 
 
-METHODS = pytest.mark.parametrize("method", ["random-search", "best-of-n"])
-
-
 @pytest.mark.usefixtures("unopened")
-def test_they_are_listed(capsys, runs):
+def test_they_are_listed_and_compared(capsys, runs):
     out = printed(capsys, "list")
     for path in runs.values():
         (line,) = [line for line in out.splitlines() if line.startswith(path)]
         assert "finished" in line
-
-
-def test_they_are_compared_with_each_other(capsys, runs):
     out = printed(capsys, "compare", *runs.values())
     assert "random-search, 3 candidates" in out
     assert "best-of-n" in out
 
 
-@METHODS
-def test_they_are_reported(capsys, runs, method, tmp_path):
+@pytest.mark.parametrize("method", ["random-search", "best-of-n"])
+def test_they_are_reported_scored_exported_and_resumed(capsys, runs, method, tmp_path):
     page = tmp_path / "page.html"
     printed(capsys, "report", runs[method], "--to", str(page))
-    assert method in page.read_text()
-    assert "r02_c02" in page.read_text()
-
-
-@METHODS
-def test_their_best_policy_is_scored_again(capsys, runs, method):
+    assert method in page.read_text() and "r02_c02" in page.read_text()
     out = printed(capsys, "eval", runs[method], "--episodes", "3", "--workers", "1")
     info = json.loads(Path(runs[method], "run.json").read_text())
     assert f"{info['test']['score']['mean_return']:.4g}" in out
-
-
-@METHODS
-def test_their_best_policy_is_exported(capsys, runs, method, tmp_path):
     printed(capsys, "export", runs[method], "--to", str(tmp_path / "taken"))
     (policy_file,) = tmp_path.glob("taken/**/policy.py")
     assert "class Policy" in policy_file.read_text()
-
-
-@METHODS
-def test_they_are_resumed(capsys, runs, method, tmp_path):
     copy = shutil.copytree(runs[method], tmp_path / "cartpole" / Path(runs[method]).name)
     before = (copy / "best" / "policy.py").read_text()
     assert "round 2 of 2" in printed(capsys, "--resume", str(copy), "--method", method)
@@ -164,14 +134,14 @@ def test_a_recording_of_best_of_n_is_replayed_as_one(capsys, runs, tmp_path):
     assert "\ncalls        4\n" in out
 
 
-@pytest.mark.parametrize("method", ["best-of-n", "random-search", "props", "r2po", "inspo"])
 @pytest.mark.parametrize("command", [[], ["run", "--dry-run"], ["prompt"], ["--seeds", "0,1"]])
-def test_a_method_that_cannot_tune_refuses_to(tmp_path, capsys, method, command):
+def test_a_method_that_cannot_tune_refuses_to(tmp_path, capsys, command):
     out = [] if command == ["prompt"] else ["--out", str(tmp_path / "runs")]
-    said = complaint(capsys, *command, "cartpole", "--method", method, "--tune", *out)
-    assert f"--method {method} tunes no constants" in said
-    assert said.endswith("--method promptpo or tune")
-    assert not (tmp_path / "runs").exists()
+    for method in ("best-of-n", "random-search", "props", "r2po", "inspo"):
+        said = complaint(capsys, *command, "cartpole", "--method", method, "--tune", *out)
+        assert f"--method {method} tunes no constants" in said
+        assert said.endswith("--method promptpo or tune")
+        assert not (tmp_path / "runs").exists()
 
 
 PLUGIN = """
@@ -197,12 +167,7 @@ def test_a_method_of_a_package_says_itself_that_it_tunes(tmp_path, capsys, monke
 
 def test_a_replay_of_a_run_that_tuned_does_not_tune_with_a_method_that_cannot(tmp_path):
     script = Replies().say(GOOD, "policy", 1, 1)
-    model = script.write(tmp_path / "replies.jsonl").removeprefix("recorded:")
-    header, *rest = Path(model).read_text().splitlines()
-    told = json.loads(header) | {"config": {"tune": True}}
-    Path(model).write_text("\n".join([json.dumps(told), *rest, ""]))
-    result, events = run_small(
-        tmp_path, method="best-of-n", model=f"recorded:{model}", rounds=1, candidates=1
-    )
+    model = script.write(tmp_path / "replies.jsonl", tune=True)
+    result, events = run_small(tmp_path, method="best-of-n", model=model, rounds=1, candidates=1)
     assert result.status == "finished"
     assert next(e.data["config"] for e in events if e.type == "run")["tune"] is False

@@ -24,7 +24,7 @@ from promptpo.matrix.plan import BENCHMARKS, SUITE_FILE, Plan, PlanFolder, Plann
 from promptpo.matrix.results import CELLS, CURVES, BenchRun, read_results
 from promptpo.matrix.runner import Outcome, run_plan, statuses_of
 from promptpo.matrix.suite import Entrant, Suite
-from promptpo.methods import asks_for_policies, find_method
+from promptpo.methods import find_method
 from promptpo.run import settings as run_settings
 from promptpo.run.settings import recording_path
 
@@ -208,7 +208,7 @@ def _check_models(entrants: Sequence[Entrant], model: str | None) -> None:
         raise ModelError(words)
     for entrant in asking:
         name = str(entrant.settings.get("model") or model)
-        if name == BUILTIN and not asks_for_policies(str(entrant.settings["method"])):
+        if name == BUILTIN and not find_method(str(entrant.settings["method"])).asks_for_policies:
             what = f"{BUILTIN} writes policies, and this method asks for parameters"
             raise UsageError(f"{entrant.label}: {what}; leave it out by --only")
         check_configured(name, entrant.settings.get("api_base"))

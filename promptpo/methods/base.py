@@ -254,10 +254,7 @@ class Method:
         return None
 
     @staticmethod
-    def all_prompts(
-        spec: EnvSpec,
-        config: RunConfig,
-    ) -> list[tuple[str, Messages]]:
+    def all_prompts(spec: EnvSpec, config: RunConfig) -> list[tuple[str, Messages]]:
         """Return every kind of prompt, by title, what only a run knows in <brackets>."""
         return []
 

@@ -20,14 +20,7 @@ from promptpo.config import RunConfig, option
 from promptpo.errors import LimitReached, UsageError
 from promptpo.llm.extraction import ReplyRejected, answer_text
 from promptpo.llm.messages import Reply
-from promptpo.methods.base import (
-    Demand,
-    Method,
-    Services,
-    best_of_all,
-    recorded,
-    rolled_out,
-)
+from promptpo.methods.base import Demand, Method, Services, best_of_all, recorded, rolled_out
 from promptpo.policies import Actions, Entry, Vector, Vectors, parametric_policy
 from promptpo.prompts.props import again_messages
 from promptpo.prompts.task import Messages, count_tokens, message_tokens

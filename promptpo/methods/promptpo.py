@@ -62,9 +62,7 @@ class Options:
         "focused", "'focused': what helps most; 'published': every winner in full"
     )
     history_tokens: int = option(
-        8_000,
-        "token budget of the history in the prompt",
-        within=(500, 10**6),
+        8_000, "token budget of the history in the prompt", within=(500, 10**6)
     )
 
 

@@ -312,22 +312,29 @@ def _read(tree: ast.AST, marked: Callable[[ast.AST], Iterable[ast.AST]]) -> set[
     return found
 
 
+def reached_by_name(
+    tree: ast.Module, names: Iterable[str], without: Iterable[str] = ()
+) -> set[str]:
+    """Return names, and those that the module's functions and classes of these names read."""
+    known = {n.name: n for n in tree.body if isinstance(n, (*_FUNCTIONS, ast.ClassDef))}
+    reached, waiting = {*names}, [*names]
+    while waiting:
+        name = waiting.pop()
+        if name in known and name not in without:
+            new = _names([known[name]]) - reached
+            reached |= new
+            waiting += new
+    return reached
+
+
 def names_in_use(tree: ast.Module, policy: str = "Policy") -> set[str]:
-    """Names that are read when the module is executed, or by what its policy reaches by name.
+    """Return names that are read when the module is executed, or by what its policy reaches.
 
     All names where there is no such class.
     """
-    known = {n.name: n for n in tree.body if isinstance(n, (*_FUNCTIONS, ast.ClassDef))}
-    if policy not in known:
+    if not any(getattr(n, "name", "") == policy for n in tree.body):
         return _names([tree])
-    found = {policy, *_names(_executed(tree.body))}
-    waiting = [*found]
-    while waiting:
-        if (name := waiting.pop()) in known:
-            new = _names([known[name]]) - found
-            found |= new
-            waiting += new
-    return found
+    return reached_by_name(tree, [policy, *_names(_executed(tree.body))])
 
 
 def idle_names(tree: ast.Module) -> set[str]:
@@ -356,8 +363,7 @@ def takes_prepared(source: str) -> bool:
         node = classes.pop(waiting.pop(), None)
         if node is None:
             continue
-        takes = _takes_one(node)
-        if takes:
+        if takes := _takes_one(node):
             return True
         if takes is None:
             waiting += [b.id for b in reversed(node.bases) if isinstance(b, ast.Name)]
@@ -370,11 +376,11 @@ def bound_by(alias: ast.alias) -> str:
 
 
 def _takes_one(node: ast.ClassDef) -> bool | None:
-    """Whether objects of a class are made with an argument; None: its bases say so."""
+    """Return whether objects of a class are made with an argument; None: its bases say so."""
     for inner in node.body:
         if isinstance(inner, ast.FunctionDef) and inner.name == "__init__":
-            found = inner.args
-            return len(found.posonlyargs) + len(found.args) > 1 or found.vararg is not None
+            arguments = [*inner.args.posonlyargs, *inner.args.args]
+            return len(arguments) > 1 or inner.args.vararg is not None
     words = (n for d in node.decorator_list for n in ast.walk(d))
     if any("dataclass" in getattr(n, "id", getattr(n, "attr", "")) for n in words):
         return any(isinstance(inner, ast.AnnAssign) for inner in node.body)

@@ -83,11 +83,7 @@ def policy_messages(spec: EnvSpec, config: RunConfig, memory: Memory, instructio
 
 
 def reflection_messages(
-    spec: EnvSpec,
-    config: RunConfig,
-    memory: Memory,
-    population: str,
-    shown: Sequence[Shown],
+    spec: EnvSpec, config: RunConfig, memory: Memory, population: str, shown: Sequence[Shown]
 ) -> Messages:
     """Ask for new instructions, after the episodes that are ``shown``.
 

@@ -23,7 +23,7 @@ LIBRARIES = (
 )
 INTERFACE = Interface(3, None, Box((2,)))
 LIMITS = Limits(
-    act_seconds=0.1, init_seconds=0.5, prepare_seconds=0.1, memory_mb=256, wall_seconds=0.5
+    act_seconds=0.1, init_seconds=0.5, prepare_seconds=0.1, memory_mb=256, wall_seconds=2
 )
 #: Where the attacks try to write.
 TRACE = Path("/tmp/sandbox-escape")  # noqa: S108

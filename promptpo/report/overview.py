@@ -179,7 +179,7 @@ def _probes(run: Run) -> Section:
     )  # fmt: skip
     played = [(name, trial) for name, trial in named if trial.candidate.pooled]
     notes = (Text(f"{n}. {note.title}", note.text) for n, t in named for note in t.candidate.notes)
-    words = f"Played before round 1 and lines to the first authors: what {who} do."
+    words = f"Played before round 1 and told to the first authors: what {who} do."
     table = tables.probes_table(played, first, caption)
     return Section("probes", title, (table, *notes, Prose(words)))
 

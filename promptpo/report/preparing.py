@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 #: Values that are shown of one policy, and of all of a run; of each policy a few all the same.
 _MOST, _ALL, _FEW = 40, 1000, 4
 
-#: An array with so many numbers is content whole; characters of a string that are shown.
+#: An array with so many numbers is shown whole; characters of a string that are shown.
 _WHOLE, _CHARACTERS = 16, 200
 
 

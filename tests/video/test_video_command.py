@@ -105,7 +105,7 @@ def test_where_runs_lie_is_an_option(tmp_path):
         (("--size", "640"), "--size: write it as WIDTHxHEIGHT, such as 640x480, not '640'"),
         (("--size", "9x9"), "--size: width and height must be from 64 to 4096 pixels"),
         (("--fps", "1000"), "--fps must be at most 120, not 1000"),
-        (("--fps", "many"), "--fps: must be a number, not 'many'"),
+        (("--fps", "many"), "--fps must be a number, not 'many'"),
     ],
 )
 def test_options_that_cannot_be_are_one_line(policy, option, words):

@@ -15,7 +15,14 @@ from promptpo.spec import Task, load_spec
 
 ROOT = Path(promptpo.__file__).parents[1]
 DOCUMENTS = [
-    ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "runs/README.md")
+    ROOT / name
+    for name in (
+        "README.md",
+        "ARCHITECTURE.md",
+        "CONTRIBUTING.md",
+        "CHANGELOG.md",
+        "runs/README.md",
+    )
 ] + sorted((ROOT / "docs").glob("*.md"))
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 

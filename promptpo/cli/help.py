@@ -45,9 +45,10 @@ def main(arguments: argparse.Namespace) -> int:
 
 def _print_settings(method: str) -> None:
     """Print each setting with its values, help and default, those of the method last."""
-    from promptpo.methods import find_method, own_defaults
+    from promptpo.methods import find_method
 
-    own = config.fields(find_method(method).Options)
+    chosen = find_method(method)
+    usual, own = {**chosen.defaults, **chosen.fixed}, config.fields(chosen.Options)
     say("Keys of a TOML file, arguments of promptpo.optimize, and what --set NAME=VALUE takes")
     for title, settings in (("of every run", config.fields(RunConfig)), (f"of {method}", own)):
         if settings:
@@ -55,7 +56,7 @@ def _print_settings(method: str) -> None:
         for s in settings.values():
             kinds = {int: "N", float: "X", str: "TEXT", bool: "true|false"}
             values = "|".join(s.words) if s.words and s.kind is str else kinds[s.kind]
-            default = own_defaults(method).get(s.name, s.default)
+            default = usual.get(s.name, s.default)
             words = help_of(s.help, default).replace("%%", "%")
             lines = textwrap.wrap(words, min(columns(), 100) - 7)
             say("\n      ".join([f"  {s.name}={values}", *lines]))

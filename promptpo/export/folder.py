@@ -48,7 +48,7 @@ you let it move anything."""
 _TUNED = "promptpo has chosen its numbers (CMA-ES); comments beside them tell what they were."
 
 _OURS = """\
-The policy in `policy.py` was {made} in the run
+The policy in `policy.py` was {origin} in the run
 {run}: no language model had a part in it, and it stands under the licence below. Read it before you
 let it move anything."""
 
@@ -219,10 +219,10 @@ def writer_of(run: Run) -> str:
 def _origin(run: Run, candidate: Candidate) -> str:
     """Return who wrote the policy, and whose terms apply."""
     if run.synthesized:
-        made = "written by promptpo's own synthesizer (--model builtin)"
-        return _OURS.format(made=made, run=name_of(run))
+        origin = "written by promptpo's own synthesizer (--model builtin)"
+        return _OURS.format(origin=origin, run=name_of(run))
     if not run.asks_model:
-        return _OURS.format(made=f"made by promptpo (method {run.method})", run=name_of(run))
+        return _OURS.format(origin=f"made by promptpo (method {run.method})", run=name_of(run))
     tuned = candidate.kind == "tuned"
     marker = FOUND_MARKER if tuned else FILE_MARKER if run.given else MARKER
     return (_GIVEN if run.given else _WRITTEN).format(

@@ -158,7 +158,7 @@ class BestPolicy:
         """
         spec, run, life = self.spec, self._played, self._life
         values_name = argument(self._source, self.learned)
-        made = f"Policy({values_name})"
+        call = f"Policy({values_name})"
         episodes = list(zip(run.seeds, run.returns, strict=False)) if run else []
         count = _SHOWN if life == 1 else min(_SHOWN, life)
         rows = "".join(f"\n    ({seed}, {value!r})," for seed, value in episodes[:count])
@@ -166,13 +166,13 @@ class BestPolicy:
             "episodes": f"[{rows}\n]" if rows else "[]",
             "names": ", ".join(filter(None, (values_name, "Observation", "Policy"))),
             "policy_for_all": "",
-            "policy_for_one": f"policy = {made}",
+            "policy_for_one": f"policy = {call}",
             "life": "",
         }
         if life > 1:
             values["policy_for_all"] = "policy = None  # one for all of these\n"
             values["policy_for_one"] = (
-                f"if policy is None:\n        policy = {made}\n"
+                f"if policy is None:\n        policy = {call}\n"
                 '    elif hasattr(policy, "reset"):\n        policy.reset()'
             )
             values["life"] = f", {life}"
@@ -211,12 +211,12 @@ class BestPolicy:
         return self._played.life if self._played else self.spec.life
 
     def _docstring(self, *, with_observe: bool) -> str:
-        life, made = self._life, f"Policy({argument(self._source, self.learned)})"
+        life, call = self._life, f"Policy({argument(self._source, self.learned)})"
         seen = "observe(raw, env)" if with_observe else "vector_of_its_fields"
-        use = f"Stands alone: {made}.act(Observation({seen})), with a new Policy for every episode."
+        use = f"Stands alone: {call}.act(Observation({seen})), with a new Policy for every episode."
         if life > 1:
             use = (
-                f"Stands alone: policy.act(Observation({seen})), with one policy = {made} for"
+                f"Stands alone: policy.act(Observation({seen})), with one policy = {call} for"
                 f" {life} episodes; between them policy.reset(), if it has that."
             )
         strategy = strategy_of(self._source)
@@ -280,16 +280,18 @@ def split_imports(source: str) -> Parts:
     The rest stays as it is written.
     """
     read = Source(source)
-    found = [n for n in read.tree.body if isinstance(n, ast.Import | ast.ImportFrom)]
+    imports = [n for n in read.tree.body if isinstance(n, ast.Import | ast.ImportFrom)]
     others = [n for n in read.tree.body if not isinstance(n, ast.Import | ast.ImportFrom)]
-    taken = {i for n in found for i in range(n.lineno, (n.end_lineno or n.lineno) + 1)}
+    taken = {i for n in imports for i in range(n.lineno, (n.end_lineno or n.lineno) + 1)}
     shared = taken & {i for n in others for i in (n.lineno, n.end_lineno)}
     if shared:
-        body = read.without(found)
+        body = read.without(imports)
     else:
         lines = [line.rstrip("\r\n") for line in lines_of(source)]
         body = "\n".join(line for i, line in enumerate(lines, 1) if i not in taken)
-    statements = tuple(ast.unparse(n) for n in found if getattr(n, "module", None) != "__future__")
+    statements = tuple(
+        ast.unparse(n) for n in imports if getattr(n, "module", None) != "__future__"
+    )
     return Parts(statements, body.strip("\n"))
 
 
@@ -303,24 +305,24 @@ def merged_imports(statements: list[str]) -> str:
 
 
 def _observe(spec: EnvSpec) -> Inlined:
-    """``observe(raw, env)``, which returns a flat vector whatever form the spec's own one has."""
+    """Return ``observe(raw, env)`` that returns a flat vector whatever the spec's own returns."""
     if spec.observe is None:
         return Inlined(definitions={"observe": _PLAIN_OBSERVE})
-    found = inline(spec.observe)
+    copies = inline(spec.observe)
     name = spec.observe.__name__
-    source = found.definitions.pop(name)
+    source = copies.definitions.pop(name)
     if name == "observe" and _is_flat(source):
-        found.definitions[name] = source
-        return found
+        copies.definitions[name] = source
+        return copies
     inner = "spec_observe"
-    found.definitions[inner] = source.replace(f"def {name}(", f"def {inner}(", 1)
+    copies.definitions[inner] = source.replace(f"def {name}(", f"def {inner}(", 1)
     names = tuple(item.name for item in layout(spec.observation))
-    found.definitions["observe"] = _FLATTENED.format(inner=inner, names=names)
-    return found
+    copies.definitions["observe"] = _FLATTENED.format(inner=inner, names=names)
+    return copies
 
 
 def _is_flat(source: str) -> bool:
-    """Whether every ``return`` is a concatenation, so that nothing is left to flatten."""
+    """Tell whether every ``return`` is a concatenation, so that nothing is left to flatten."""
     returns = [n.value for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Return)]
     return all(
         isinstance(value, ast.Call)

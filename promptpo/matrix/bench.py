@@ -24,7 +24,7 @@ from promptpo.matrix.plan import BENCHMARKS, SUITE_FILE, Plan, PlanFolder, Plann
 from promptpo.matrix.results import CELLS, CURVES, BenchRun, read_results
 from promptpo.matrix.runner import Outcome, run_plan, statuses_of
 from promptpo.matrix.suite import Entrant, Suite
-from promptpo.methods import asks_for_policies, find_method
+from promptpo.methods import find_method
 from promptpo.run import settings as run_settings
 from promptpo.run.settings import recording_path
 
@@ -115,9 +115,17 @@ class Bench:
 
     def write(self, statuses: Statuses) -> None:
         """Write ``suite.json``: the suite, and its runs as they stand."""
-        names = ("label", "spec", "seed", "run", "problem")
-        runs = [{name: getattr(run, name) for name in names} for run in self.runs(statuses)]
-        data = {"suite": self.suite.as_dict(), "cells": runs}
+        cells = [
+            {
+                "label": r.label,
+                "spec": r.spec,
+                "seed": r.seed,
+                "run": r.folder,
+                "problem": r.problem,
+            }
+            for r in self.runs(statuses)
+        ]
+        data = {"suite": self.suite.as_dict(), "cells": cells}
         file = self.folder.path / SUITE_FILE
         try:
             write_atomically(file, json.dumps(data, indent=2) + "\n", sync=True)
@@ -200,7 +208,7 @@ def _check_models(entrants: Sequence[Entrant], model: str | None) -> None:
         raise ModelError(words)
     for entrant in asking:
         name = str(entrant.settings.get("model") or model)
-        if name == BUILTIN and not asks_for_policies(str(entrant.settings["method"])):
+        if name == BUILTIN and not find_method(str(entrant.settings["method"])).asks_for_policies:
             what = f"{BUILTIN} writes policies, and this method asks for parameters"
             raise UsageError(f"{entrant.label}: {what}; leave it out by --only")
         check_configured(name, entrant.settings.get("api_base"))
@@ -252,7 +260,7 @@ def write_comparison(folder: Path, suite: Suite, runs: Sequence[BenchRun]) -> li
     except UsageError as e:
         notes.append(f"Files for a paper are missing: {e}")
     contents: dict[str, str | bytes] = {
-        "cells.csv": csv_text(CELLS, [run.as_record() for run in results.runs]),
+        "cells.csv": csv_text(CELLS, [run.as_dict() for run in results.runs]),
         "curves.csv": csv_text(CURVES, results.curve_records()),
         "comparison.json": json.dumps(results.as_dict(notes), indent=1) + "\n",
         **for_paper,

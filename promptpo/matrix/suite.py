@@ -20,7 +20,7 @@ from promptpo.comparison.scores import Measure
 from promptpo.config import RunConfig
 from promptpo.errors import PromptPOError, SpecError, UsageError
 from promptpo.matrix.plan import read_seeds
-from promptpo.methods import check_tunes, find_method, fixed_settings, tunes
+from promptpo.methods import check_tunes, find_method
 from promptpo.run.settings import (
     all_settings,
     build,
@@ -299,7 +299,7 @@ class _Reader:
         }
         if str(settings.get("model")).partition(":")[0] != "recorded" and "preset" not in settings:
             settings = {**_TO_THE_END, **settings}
-        if "tune" not in own and not tunes(method):
+        if "tune" not in own and not find_method(method).tunes:
             settings.pop("tune", None)  # of all methods: for those that can
         try:
             if build(settings).tune:
@@ -327,7 +327,7 @@ class _Reader:
                     raise UsageError(f"{where}: {unknown_name('setting', key, declared)}")
                 continue
             check_key(where, name, declared.get(name), value)
-            if not (of_all and name in fixed_settings(method)):
+            if not (of_all and name in find_method(method).fixed):
                 settings[name] = value
         return settings
 

@@ -10,12 +10,11 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import sys
-from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from promptpo import config
 from promptpo.common.plaintext import clean_line, unknown_name
@@ -31,13 +30,9 @@ __all__ = [
     "Method",
     "Search",
     "Services",
-    "asks_for_policies",
     "check_tunes",
     "find_method",
-    "fixed_settings",
     "method_names",
-    "own_defaults",
-    "tunes",
 ]
 
 #: Where each method lives; it is imported once it is chosen.
@@ -57,23 +52,18 @@ _TAKEN = ("preset", "methods", "options", "resume", "on_event", "progress")
 
 
 def method_names() -> list[str]:
-    """What ``--method`` takes: the methods here, then those of installed packages."""
+    """Return the names of the methods here, then of those of installed packages."""
     return list(dict.fromkeys([*OWN_METHODS, *(plugin.name for plugin in _installed())]))
-
-
-def tunes(name: str) -> bool:
-    """Whether the method of a name knows of declared constants, and can tune them."""
-    return find_method(name).tunes
 
 
 def check_tunes(name: str) -> None:
     """Raise UsageError where the method of a name cannot tune, naming those that can."""
-    if tunes(name):
+    if find_method(name).tunes:
         return
     able = []
     for other in method_names():
         with contextlib.suppress(UsageError):  # one that cannot be used
-            if tunes(other):
+            if find_method(other).tunes:
                 able.append(other)
     raise UsageError(
         f"--tune: --method {name} tunes no constants; leave --tune out, or choose"
@@ -81,23 +71,8 @@ def check_tunes(name: str) -> None:
     )
 
 
-def asks_for_policies(name: str) -> bool:
-    """Whether what a method asks a model for are policies, and not only their parameters."""
-    return find_method(name).asks_for_policies
-
-
-def own_defaults(name: str) -> Mapping[str, Any]:
-    """What settings of every run are with a method where nothing else is said: its paper's."""
-    return {**find_method(name).defaults, **fixed_settings(name)}
-
-
-def fixed_settings(name: str) -> Mapping[str, Any]:
-    """Settings of every run that a method decides by itself."""
-    return find_method(name).fixed
-
-
 def find_method(name: str) -> type[Method]:
-    """The method of a name. Raises UsageError where there is none, or where it cannot be used."""
+    """Return the method of a name. Raises UsageError where there is none that can be used."""
     if name in OWN_METHODS:
         module, _, attribute = OWN_METHODS[name].partition(":")
         own: type[Method] = getattr(import_module(module), attribute)
@@ -129,30 +104,25 @@ def _from_file(file: Path, attribute: str) -> object:
         raise UsageError(f"--method {file}:{attribute} cannot be loaded ({reason})") from e
 
 
-def _checked(found: object, origin: str, name: str) -> type[Method]:
-    """Return what was found, which must be a method. Raises UsageError."""
-    if flaw := _flaw(found):
+def _checked(offered: object, origin: str, name: str) -> type[Method]:
+    """Return the object that a name stands for, as a method. Raises UsageError."""
+    flaw = ""
+    if not isinstance(offered, type) or not issubclass(offered, Method):
+        flaw = "it is no subclass of promptpo.methods.Method"
+    elif not dataclasses.is_dataclass(offered.Options):
+        flaw = "its Options are no dataclass"
+    else:
+        shared, declared = config.fields(config.RunConfig), config.fields(offered.Options)
+        for option in (field.name for field in dataclasses.fields(offered.Options)):
+            if option not in declared:
+                flaw = f"its option {option!r} is not made by promptpo.config.option"
+            elif option in shared or option in _TAKEN:
+                flaw = f"its option {option!r} has the name of one that every run has"
+            elif declared[option].kind not in (int, float, str, bool):
+                flaw = f"its option {option!r} is neither a number nor a text, true or false"
+    if flaw:
         raise UsageError(f"{origin}: --method {name} is no method: {flaw}")
-    return cast("type[Method]", found)
-
-
-def _flaw(found: object) -> str:
-    """Why something is no method; empty where it is one."""
-    if not isinstance(found, type) or not issubclass(found, Method):
-        return "it is no subclass of promptpo.methods.Method"
-    options = found.Options
-    if not dataclasses.is_dataclass(options):
-        return "its Options are no dataclass"
-    declared = config.fields(options)
-    for field in dataclasses.fields(options):
-        name = field.name
-        if name not in declared:
-            return f"its option {name!r} is not made by promptpo.config.option"
-        if name in config.fields(config.RunConfig) or name in _TAKEN:
-            return f"its option {name!r} has the name of one that every run has"
-        if declared[name].kind not in (int, float, str, bool):
-            return f"its option {name!r} is neither a number nor a text, true or false"
-    return ""
+    return cast("type[Method]", offered)
 
 
 def _installed() -> list[Plugin]:

@@ -20,16 +20,7 @@ from promptpo.methods.contest import hard_seeds, unlike
 from promptpo.policies import unreached
 from promptpo.policies.parametric import PROBES
 from promptpo.prompts import promptpo as prompts
-from promptpo.prompts.history import (
-    BEST,
-    FAILED,
-    HARD,
-    MEDIAN,
-    NEVER,
-    SECOND,
-    WORST,
-    Memory,
-)
+from promptpo.prompts.history import BEST, FAILED, HARD, MEDIAN, NEVER, SECOND, WORST, Memory
 from promptpo.types import (
     Candidate,
     Key,

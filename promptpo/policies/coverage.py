@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from promptpo.common.python_text import decorating, short, tree_of
-from promptpo.policies.sources import lines_of
+from promptpo.policies.sources import lines_of, reached_by_name
 
 #: How much is said of what never ran, at most.
 MOST = 5
@@ -38,43 +38,50 @@ class CoverageRun:
     error: str | None = None
 
 
+#: A find: its depth, its line, and words on it.
+Find = tuple[int, int, str]
+
+
 @decorating(dict[int, int | None])
 def line_hits(source: str, counts: Counts) -> dict[int, int | None]:
-    """In how many steps each line of code was reached; None: never.
+    """Return in how many steps each line of code was reached; None: never.
 
     Lines that hold no code (comments, docstrings, ``else:``) are left out, as are class headers.
     """
     tree, known = tree_of(source), dict(counts)
-    found: dict[int, int | None] = {}
+    hits: dict[int, int | None] = {}
     for node in ast.walk(tree) if tree else ():
         if isinstance(node, ast.ClassDef) or not _has_code(node):
             continue
         first, last = _head(node)
-        hits = _hits(node, known)
+        count = _hits(node, known)
         if isinstance(node, ast.FunctionDef):
-            hits = _hits_of_body(node, known)
-        found.update(dict.fromkeys(range(first, last + 1), hits))
-    return found
+            inside = next((s for s in node.body if _has_code(s)), None)
+            count = _hits(inside, known) if inside else 0
+        hits.update(dict.fromkeys(range(first, last + 1), count))
+    return hits
 
 
 @decorating(list[str])
 def unreached(source: str, counts: Counts) -> list[str]:
-    """What never ran, in a few words each: functions, branches, what follows a return.
+    """Return what never ran, in a few words each: functions, branches, what follows a return.
 
     The outermost come first; of more than MOST the last line says how many are left out.
     """
     tree = tree_of(source)
     if tree is None:
         return []
-    found = sorted(_Search(source, dict(counts), _preparing(tree)).block(tree.body, 0))
-    told = [words for _, _, words in found]
-    if len(told) > MOST:
-        told = [*told[: MOST - 1], f"and {len(told) - MOST + 1} more that never ran"]
-    return told
+    # What ``prepare`` needs has run before lines are counted.
+    preparing = reached_by_name(tree, ["prepare"], without=("Policy",))
+    finds = sorted(_Search(source, dict(counts), preparing).block(tree.body, 0))
+    words = [words for _, _, words in finds]
+    if len(words) > MOST:
+        words = [*words[: MOST - 1], f"and {len(words) - MOST + 1} more that never ran"]
+    return words
 
 
 def _has_code(node: ast.AST) -> bool:
-    """Whether it is a statement, or a clause of one, at which the interpreter stops."""
+    """Return whether it is a statement, or a clause of one, at which the interpreter stops."""
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
         return False
     if isinstance(node, ast.Global | ast.Nonlocal):
@@ -83,7 +90,7 @@ def _has_code(node: ast.AST) -> bool:
 
 
 def _head(node: ast.AST) -> tuple[int, int]:
-    """First and last line of a statement or clause, without the statements within it."""
+    """Return first and last line of a statement or clause, without the statements within it."""
     place: Any = node.pattern if isinstance(node, ast.match_case) else node
     if not hasattr(node, "body") and not isinstance(node, ast.Match):
         return place.lineno, place.end_lineno
@@ -98,32 +105,26 @@ def _hits(node: ast.AST, counts: Mapping[int, int]) -> int | None:
     return max((counts[n] for n in range(first, last + 1) if n in counts), default=None)
 
 
-def _hits_of_body(node: ast.FunctionDef, counts: Mapping[int, int]) -> int | None:
-    inside = [statement for statement in node.body if _has_code(statement)]
-    return _hits(inside[0], counts) if inside else 0
-
-
 class _Search:
-    """Looks for what never ran; finds are (depth, line, words)."""
+    """Looks for what never ran."""
 
     def __init__(self, source: str, counts: Mapping[int, int], preparing: Set[str]) -> None:
         self._lines = lines_of(source)
         self._counts = counts
         self._preparing = preparing
 
-    def block(
-        self, body: Sequence[ast.stmt], depth: int, owner: str = ""
-    ) -> Iterator[tuple[int, int, str]]:
-        """What of a block that was reached was not."""
+    def block(self, body: Sequence[ast.stmt], depth: int, owner: str = "") -> Iterator[Find]:
+        """Yield what was not reached of a block that was."""
         for number, statement in enumerate(body):
             if _has_code(statement) and _hits(statement, self._counts) is None:
                 if number:
-                    last = body[-1].end_lineno or statement.lineno
-                    yield depth, statement.lineno, _lines_words(statement.lineno, last)
+                    first, last = statement.lineno, body[-1].end_lineno or statement.lineno
+                    lines = f"line {first}" if first == last else f"lines {first} to {last}"
+                    yield depth, first, f"{lines} never ran"
                 return
             yield from self._within(statement, depth, owner)
 
-    def _within(self, node: ast.stmt, depth: int, owner: str) -> Iterator[tuple[int, int, str]]:
+    def _within(self, node: ast.stmt, depth: int, owner: str) -> Iterator[Find]:
         match node:
             case ast.ClassDef(name, body=body):
                 yield from self.block(body, depth, "" if name == "Policy" else f"{short(name)}.")
@@ -142,32 +143,42 @@ class _Search:
                 for case in cases:
                     yield from self._branch(case, "branch", case.body, depth)
 
-    def _if(self, node: ast.stmt, depth: int) -> Iterator[tuple[int, int, str]]:
-        """A branch and all that its ``elif`` lead to, however many these are."""
-        while isinstance(node, ast.If) and not _asks_for_main(node):
+    def _if(self, node: ast.If, depth: int) -> Iterator[Find]:
+        """Look into a branch and all that its ``elif`` lead to, however many these are."""
+        while not any(isinstance(n, ast.Name) and n.id == "__name__" for n in ast.walk(node.test)):
             yield from self._branch(node, "branch", node.body, depth)
-            alone = len(node.orelse) == 1 and isinstance(node.orelse[0], ast.If)
-            if not alone or not self._entered(node.orelse):
-                yield from self._otherwise(node, depth)
-                return
-            node = node.orelse[0]
+            match node.orelse:
+                case []:
+                    return
+                case [ast.If() as inner] if self._entered(node.orelse):
+                    node = inner
+                case [first, *_]:
+                    line = node.lineno
+                    if self._entered(node.orelse):
+                        yield from self.block(node.orelse, depth + 1)
+                    elif self._text(first.lineno).startswith("elif"):
+                        words = f"line {first.lineno} ({self._quoted(first.lineno)}) was never"
+                        yield depth + 1, first.lineno, f"{words} reached"
+                    else:
+                        words = f"the `else` of line {line} ({self._quoted(line)}) never ran"
+                        yield depth + 1, first.lineno, words
+                    return
 
-    def _function(
-        self, node: ast.FunctionDef, depth: int, owner: str
-    ) -> Iterator[tuple[int, int, str]]:
+    def _function(self, node: ast.FunctionDef, depth: int, owner: str) -> Iterator[Find]:
         first = next((s for s in node.body if _has_code(s)), None)
         if first is None or first.lineno == node.lineno:  # one line: nothing tells them apart
             return
+        special = node.name in _NOT_MISSED or (node.name[:2] == "__" == node.name[-2:])
         if self._entered(node.body):
             yield from self.block(node.body, depth + 1)
         elif (owner.rstrip(".") or node.name) in self._preparing:
             return
-        elif not (isinstance(first, ast.Raise | ast.Pass) or _is_called_by_others(node)):
+        elif not (isinstance(first, ast.Raise | ast.Pass) or special):
             yield depth, node.lineno, f"`{owner}{short(node.name)}` was never entered"
 
     def _branch(
         self, node: ast.stmt | ast.match_case, what: str, body: Sequence[ast.stmt], depth: int
-    ) -> Iterator[tuple[int, int, str]]:
+    ) -> Iterator[Find]:
         line = _head(node)[0]
         if body[0].lineno == line:
             return
@@ -175,19 +186,6 @@ class _Search:
             yield from self.block(body, depth + 1)
         else:
             yield depth + 1, line, f"the {what} at line {line} ({self._quoted(line)}) never ran"
-
-    def _otherwise(self, node: ast.If, depth: int) -> Iterator[tuple[int, int, str]]:
-        if not node.orelse:
-            return
-        first, line = node.orelse[0], node.lineno
-        if self._entered(node.orelse):
-            yield from self.block(node.orelse, depth + 1)
-        elif self._text(first.lineno).startswith("elif"):
-            words = f"line {first.lineno} ({self._quoted(first.lineno)}) was never reached"
-            yield depth + 1, first.lineno, words
-        else:
-            words = f"the `else` of line {line} ({self._quoted(line)}) never ran"
-            yield depth + 1, first.lineno, words
 
     def _entered(self, body: Sequence[ast.stmt]) -> bool:
         first = next((s for s in body if _has_code(s)), None)
@@ -199,29 +197,3 @@ class _Search:
     def _quoted(self, line: int) -> str:
         words = self._text(line).removesuffix(":")
         return f"`{words if len(words) <= _QUOTED else words[:_QUOTED] + '...'}`"
-
-
-def _preparing(tree: ast.Module) -> set[str]:
-    """The functions and classes that ``prepare`` needs, which runs before lines are counted."""
-    kinds = (ast.FunctionDef, ast.ClassDef)
-    defined = {node.name: node for node in tree.body if isinstance(node, kinds)}
-    found, waiting = set[str](), ["prepare"]
-    while waiting:
-        name = waiting.pop()
-        if name in defined and name not in found | {"Policy"}:
-            found.add(name)
-            nodes = ast.walk(defined[name])
-            waiting += [node.id for node in nodes if isinstance(node, ast.Name)]
-    return found
-
-
-def _lines_words(first: int, last: int) -> str:
-    return f"line {first} never ran" if first == last else f"lines {first} to {last} never ran"
-
-
-def _is_called_by_others(node: ast.FunctionDef) -> bool:
-    return node.name in _NOT_MISSED or (node.name.startswith("__") and node.name.endswith("__"))
-
-
-def _asks_for_main(node: ast.If) -> bool:
-    return any(isinstance(n, ast.Name) and n.id == "__name__" for n in ast.walk(node.test))

@@ -9,10 +9,7 @@ from typing import TYPE_CHECKING
 from promptpo.common.text import plural
 from promptpo.config import RunConfig
 from promptpo.policies import Vectors
-from promptpo.prompts.props import (
-    SOME_HISTORY,
-    optimum_line,
-)
+from promptpo.prompts.props import SOME_HISTORY, optimum_line
 from promptpo.prompts.task import Messages, filled, task_text, template
 from promptpo.types import Rollout, Trajectory
 

@@ -19,16 +19,7 @@ from promptpo.common.files import NotText, read_text
 from promptpo.common.plaintext import shown, unknown_name
 from promptpo.config import PRESETS, PlaySettings, RunConfig, Setting, flat
 from promptpo.errors import ModelError, RunError, UsageError
-from promptpo.methods import (
-    OWN_METHODS,
-    asks_for_policies,
-    check_tunes,
-    find_method,
-    fixed_settings,
-    method_names,
-    own_defaults,
-    tunes,
-)
+from promptpo.methods import OWN_METHODS, check_tunes, find_method, method_names
 from promptpo.version import __version__
 
 if TYPE_CHECKING:
@@ -90,7 +81,8 @@ def build(*layers: Mapping[str, Any], below: Mapping[str, Any] = MappingProxyTyp
     merged = merge(*layers, method=below.get("method", RunConfig.method))
     method = merged.setdefault("method", below.get("method", RunConfig.method))
     named = merged.pop("preset", None)
-    usual, fixed = own_defaults(method), fixed_settings(method)
+    chosen = find_method(method)
+    usual, fixed = {**chosen.defaults, **chosen.fixed}, chosen.fixed
     shared, own = config.fields(RunConfig), config.fields(find_method(method).Options)
     values = preset(named) if named is not None else {}
     if named == "paper" and usual:  # what it says of options is of another paper
@@ -141,14 +133,18 @@ def configure(*layers: Mapping[str, Any], needs_model: bool = True) -> RunConfig
     from promptpo.spec import load_spec
 
     first = build(*layers)
+    method = find_method(first.method)
     if first.tune:
         check_tunes(first.method)
     spec = load_spec(first.spec, published=first.published_prompt, limit=first.env_timeout)
-    if not find_method(first.method).needs_model:
+    if not method.needs_model:
         return build(*layers, below={"target": spec.target})
     try:
         model = first.model or default_model(
-            spec.name, os.environ, first.method, only=not asks_for_policies(first.method)
+            spec.name,
+            os.environ,
+            first.method,
+            only=not method.asks_for_policies,
         )
     except ModelError:
         if needs_model:
@@ -160,15 +156,15 @@ def configure(*layers: Mapping[str, Any], needs_model: bool = True) -> RunConfig
     header = load_header(recording) if recording else None
     recorded = (header or RecordingHeader({})).settings if recording else {}
     below = {"target": spec.target} | without_removed(flat(recorded))
-    if not tunes(first.method):
+    if not method.tunes:
         below["tune"] = False
-    if model == BUILTIN and not asks_for_policies(first.method):
+    if model == BUILTIN and not method.asks_for_policies:
         raise UsageError(
             f"--model {BUILTIN} writes policies, and --method {first.method} asks for parameters;"
             " name a language model"
         )
     if model == BUILTIN:  # its structures are nothing without their numbers
-        below["tune"] = tunes(first.method)
+        below["tune"] = method.tunes
     return build(*layers, {"model": model}, below=below)
 
 
@@ -177,7 +173,7 @@ def recording_path(model: str, spec_name: str, method: str) -> Path | None:
     if model == "recorded":
         from promptpo.llm.recording import find_recording
 
-        return find_recording(spec_name, method, only=not asks_for_policies(method))
+        return find_recording(spec_name, method, only=not find_method(method).asks_for_policies)
     return Path(model.partition(":")[2]) if model.startswith("recorded:") else None
 
 

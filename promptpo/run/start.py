@@ -20,7 +20,7 @@ from promptpo.export.policy_file import PolicyFile
 from promptpo.llm import ModelSettings, check_configured, open_model
 from promptpo.llm.providers import check_priced
 from promptpo.llm.recording import load_recording
-from promptpo.methods import find_method, tunes
+from promptpo.methods import find_method
 from promptpo.rollout import TaskInfo, open_executor
 from promptpo.run import phases
 from promptpo.run.limits import Ledger
@@ -157,7 +157,7 @@ def _model_settings(
         """Answer where no language model does: the policy in a file, or a synthesizer."""
         if kind == "file":
             return PolicyFile.read(Path(path)).fenced
-        declared = config.tune and tunes(config.method)
+        declared = config.tune and find_method(config.method).tunes
         fields = layout(spec.observation)
         return Synthesizer(fields, task.actions, config.candidates, declared=declared).reply(key)
 

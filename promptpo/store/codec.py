@@ -15,12 +15,19 @@ T = TypeVar("T")
 
 
 def encode(record: object) -> Any:  # noqa: ANN401 - JSON of any kind
-    """Return a record as plain JSON values."""
-    return msgspec.to_builtins(record, enc_hook=_number)
+    """Return a record as JSON has it: dicts, lists, texts and numbers."""
+    return _lists(msgspec.to_builtins(record, enc_hook=_number))
 
 
 def _number(value: Any) -> object:  # noqa: ANN401 - a number of numpy
     return value.item()
+
+
+def _lists(value: object) -> object:
+    """Return plain values with lists in place of tuples."""
+    if isinstance(value, dict):
+        return {name: _lists(item) for name, item in value.items()}
+    return [_lists(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def decode(kind: type[T], data: object) -> T:

@@ -141,12 +141,12 @@ class NotebookView(View):
             below = Group(Text(), rows_of(closing(self.run)))
             if not self._over.is_set():
                 below = picture(self.run, time.time(), _HEIGHT)
-            shown = bundle(Group(rows_of(opening(self.run)), Text(), *self._lines, below))
+            content = bundle(Group(rows_of(opening(self.run)), Text(), *self._lines, below))
         display: Any = importlib.import_module("IPython.display").display
         if self._output is None:
-            self._output = display(shown, raw=True, display_id=True)
+            self._output = display(content, raw=True, display_id=True)
         else:
-            self._output.update(shown, raw=True)
+            self._output.update(content, raw=True)
 
 
 def bundle(content: RenderableType) -> dict[str, str]:

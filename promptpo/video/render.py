@@ -26,7 +26,7 @@ from promptpo.rollout import episode_seeds, worker_settings
 from promptpo.rollout.watched import apart
 from promptpo.spec import EnvSpec, Task, load_spec
 from promptpo.store.run import load_run
-from promptpo.types import Episode, Rollout, Score
+from promptpo.types import Episode, Score
 from promptpo.video.camera import choose_library, require_pictures
 from promptpo.video.film import WRITERS
 from promptpo.video.studio import Filmed, Order, Reel, films
@@ -90,19 +90,19 @@ class Watcher:
     """Hears of the progress of films; this one does nothing. Override what is of interest."""
 
     def scoring(self, episodes: int) -> None:
-        """So many episodes are played first, to choose from them."""
+        """Hear that so many episodes are played first, to choose from them."""
 
     def filming(self, labels: Mapping[str, int]) -> None:
-        """These episodes are filmed, of so many steps each (0: not known)."""
+        """Hear which episodes are filmed, and of how many steps each is (0: not known)."""
 
     def step(self, label: str, steps: int) -> None:
-        """An episode is so many steps long by now."""
+        """Hear how many steps long an episode is by now."""
 
     def done(self, label: str, files: Sequence[Path]) -> None:
-        """The files of an episode are written."""
+        """Hear that the files of an episode are written."""
 
     def warning(self, line: str) -> None:
-        """A warning for the user, in one line."""
+        """Hear a warning for the user, in one line."""
 
 
 def render_run(
@@ -148,36 +148,32 @@ def render_policy(
 
 
 def film_episodes(
-    player: Player, options: Options, to: Path, given: Mapping[str, Any], watcher: Watcher
+    player: Player, options: Options, to: Path, changes: Mapping[str, Any], watcher: Watcher
 ) -> list[Path]:
     """Film the chosen episodes into the folder ``to``; returns the files, best episode first.
 
-    ``given`` are settings that replace those of the player's run. A policy that fails in the middle
-    is filmed until then, with a warning. So is an episode that comes out otherwise than it was
-    scored.
+    ``changes`` are settings that replace those of the player's run. A policy that fails in the
+    middle is filmed until then, with a warning. So is an episode that comes out otherwise than it
+    was scored.
 
     Raises UsageError (a package is missing, or the policy's prepared values), SpecError (the
     environment cannot be drawn), PromptPOError (the policy does not start, or the drawing process
     ended).
     """
-    stored = player.settings
-    given = {name: value for name, value in given.items() if value is not None}
-    if {"test_episodes": 1, **stored, **given}["test_episodes"] < 1:
+    changes = {name: value for name, value in changes.items() if value is not None}
+    if {"test_episodes": 1, **player.settings, **changes}["test_episodes"] < 1:
         raise UsageError("there are no held-out episodes to film; give --test-episodes at least 1")
     _require_packages(options)
-    (config,) = settings_for([player], given, watcher.warning)
+    (config,) = settings_for([player], changes, watcher.warning)
     _require_folder(to)
     policy = player.file
     assert policy is not None  # noqa: S101 - a baseline is never filmed
     _ = policy.prepared  # or nothing is played
     spec = load_spec(config.spec, published=config.published_prompt, limit=config.env_timeout)
-    changing = ("spec", "published_prompt", "policy_lifetime", "evaluation_episodes")
-    same = all(given.get(name, stored.get(name)) == stored.get(name) for name in changing)
-    record = load_run(player.run).test if player.run is not None and same else None
-    scored = _scored(player, config, spec, record, options, watcher)
+    config = config.for_spec(spec)
+    scored = _scored(player, config, spec, changes, options.episodes, watcher)
     chosen = pick(scored, options.episodes)
     reels = [_reel(spec, to, options, name, e, len(scored)) for name, e in chosen.items()]
-    config = config.for_spec(spec)
     settings = worker_settings(config, spec)
     order = Order(
         settings=replace(settings, episode_timeout=_PATIENCE * settings.episode_timeout),
@@ -236,23 +232,26 @@ def _scored(
     player: Player,
     config: RunConfig,
     spec: EnvSpec,
-    record: Rollout | None,
-    options: Options,
+    changes: Mapping[str, Any],
+    wanted: tuple[str, ...] | int,
     watcher: Watcher,
-) -> list[Episode]:
+) -> Sequence[Episode]:
     """Return the held-out episodes: from the record, else played, else (0 steps) by their seeds."""
-    playing = config.for_spec(spec)
-    seeds = tuple(episode_seeds(playing.seed, "test", playing.held_out, life=playing.life))
+    seeds = tuple(episode_seeds(config.seed, "test", config.held_out, life=config.life))
+    stored = player.settings
+    changing = ("spec", "published_prompt", "policy_lifetime", "evaluation_episodes")
+    same = all(changes.get(name, stored.get(name)) == stored.get(name) for name in changing)
+    record = load_run(player.run).test if player.run is not None and same else None
     if record is not None and record.error is None and record.seeds == seeds:
-        return list(record.episodes)
-    if isinstance(options.episodes, int):
+        return record.episodes
+    if isinstance(wanted, int):
         return [Episode(seed, 0.0, 0) for seed in seeds]
     apart(spec.ref, config.env_timeout, _open_once, spec.ref, config.published_prompt)
     watcher.scoring(len(seeds))
     (evaluation,) = run_to_end(score([player], [config]))
     if not evaluation.rollout.episodes:
         raise PromptPOError(evaluation.error)
-    return list(evaluation.rollout.episodes)
+    return evaluation.rollout.episodes
 
 
 def _open_once(ref: str, published: bool) -> None:

@@ -6,13 +6,7 @@ import pytest
 from fake_services import fails, plays, services
 from rollouts import rollout
 
-from promptpo.methods.contest import (
-    EXTRA_EACH,
-    HARD,
-    MOST,
-    Contest,
-    hard_seeds,
-)
+from promptpo.methods.contest import EXTRA_EACH, HARD, MOST, Contest, hard_seeds
 from promptpo.types import Candidate, Key, Rollout
 
 #: What the episodes of two rounds of two episodes are.
@@ -35,32 +29,30 @@ def seeds_of(candidate):
 # The best so far plays along
 
 
-def test_the_best_so_far_plays_the_fresh_episodes_of_every_round_once():
+def test_the_best_so_far_is_a_guest_that_plays_the_fresh_episodes_of_every_round_once():
     best = plays(9)
     fake = services([best], [plays(1)], [plays(2)])
     fake.search()
     mine = [seeds for source, seeds, _ in fake.played if source.strip() == best.strip()]
     assert mine == [FIRST, SECOND, (104, 105)]
 
+    fake = services([plays(9), plays(1)], [plays(2), plays(3)])
+    fake.search()
+    assert fake.guests == {1: (), 2: (Key(1, 1),)}
 
-def test_its_score_pools_all_that_it_has_played():
+    fake = services([plays(1)], [plays(9)], [plays(2)])
+    fake.search()
+    assert fake.guests[3] == (Key(2, 1),)
+
     search = services([plays("seed")], [plays(1)]).search()
     best = by_name(search)["r01_c01"]
     assert seeds_of(best) == (*FIRST, *SECOND)
     assert best.score.mean_return == 101.5
     assert best.rollout.seeds == FIRST
 
-
-def test_it_is_announced_as_a_guest_from_the_second_round_on():
-    fake = services([plays(9), plays(1)], [plays(2), plays(3)])
-    fake.search()
-    assert fake.guests == {1: (), 2: (Key(1, 1),)}
-
-
-def test_a_challenger_that_is_ahead_on_common_episodes_is_the_next_guest():
-    fake = services([plays(1)], [plays(9)], [plays(2)])
-    fake.search()
-    assert fake.guests[3] == (Key(2, 1),)
+    fake = services([plays(9)], [plays(1)])
+    fake.steps = 1
+    assert seeds_of(by_name(fake.search())["r01_c01"]) == FIRST
 
 
 def test_the_winner_of_a_round_is_one_of_its_candidates():
@@ -76,33 +68,21 @@ def test_without_challenge_it_does_not_play():
     assert fake.guests == {1: (), 2: ()}
 
 
-def test_where_no_step_is_left_for_it_it_stays_as_it_was():
-    fake = services([plays(9)], [plays(1)])
-    fake.steps = 1
-    assert seeds_of(by_name(fake.search())["r01_c01"]) == FIRST
-
-
 # Equal texts are one policy
 
 
-def test_a_challenger_with_the_text_of_the_best_is_not_played_again():
+def test_equal_texts_are_one_policy_with_one_score_by_all_episodes_of_both():
     fake = services([plays(9)], [plays(9)])
     fake.search()
     assert [seeds for _, seeds, _ in fake.played] == [FIRST, SECOND]
 
-
-def test_equal_texts_have_one_score_by_all_episodes_of_both():
     found = by_name(services([plays("seed")], [plays("seed")]).search())
     assert found["r01_c01"].score == found["r02_c01"].score
     assert set(seeds_of(found["r02_c01"])) == {*FIRST, *SECOND}
 
-
-def test_the_later_one_names_the_earlier_as_its_parent():
     found = by_name(services([plays(9)], [plays(9)]).search())
     assert found["r02_c01"].parents == ("r01_c01",)
 
-
-def test_a_text_of_an_earlier_loser_brings_that_one_s_episodes():
     fake = services([plays(999), plays("seed")], [plays(1), plays("seed")])
     found = by_name(fake.search())
     assert set(seeds_of(found["r02_c02"])) == {*FIRST, *SECOND}
@@ -129,47 +109,40 @@ def test_seeds_of_rounds_never_overlap():
     assert max(max(seeds) for seeds in played.values()) < 100 + 3 * MOST
 
 
-def test_close_ones_play_on_and_the_others_do_not():
+def test_close_ones_play_on_until_one_stands_out_or_has_played_the_most():
     found = by_name(racing([lucky(0.1, 3), lucky(0, 7), plays(-90)]).search())
     assert seeds_of(found["r01_c03"]) == tuple(range(100, 105))
     assert seeds_of(found["r01_c01"]) == seeds_of(found["r01_c02"])
     assert len(seeds_of(found["r01_c01"])) == 5 + 3 * EXTRA_EACH // 2
 
-
-def test_it_ends_where_one_stands_out():
     found = by_name(racing([lucky(0.1, 3), plays(-90)]).search())
     assert {len(seeds_of(c)) for c in found.values()} == {5}
 
-
-def test_it_ends_at_the_most_that_one_may_play_in_a_round():
     hopeless = [plays(-90, note) for note in "abcd"]
     found = by_name(racing([lucky(0.1, 3), lucky(0, 7), *hopeless]).search())
     assert len(seeds_of(found["r01_c01"])) == MOST
 
 
-def test_all_of_a_round_together_play_no_more_than_its_allowance():
+def test_a_race_keeps_to_the_round_s_allowance_and_the_run_s_limits():
     fake = racing([lucky(0.1 * i, 3 + i) for i in range(4)])
     fake.search()
     further = sum(len(seeds) for _, seeds, _ in fake.played) - 4 * 5
     assert 0 < further <= 4 * EXTRA_EACH
 
-
-def test_it_ends_at_a_limit_of_the_run():
     fake = racing([lucky(0.1, 3), lucky(0, 7)])
     fake.steps = 2
     found = by_name(fake.search())
     assert {len(seeds_of(c)) for c in found.values()} == {5}
 
 
-def test_equal_texts_do_not_race_each_other():
+def test_equal_and_failed_ones_do_not_race():
     fake = racing([lucky(0, 3), lucky(0, 3)])
     fake.search()
     assert len(fake.played) == 1
 
-
-def test_a_number_of_episodes_is_what_all_play():
-    found = by_name(services([lucky(0.1, 3), lucky(0, 7)], episodes=5).search())
-    assert {seeds_of(c) for c in found.values()} == {tuple(range(100, 105))}
+    fake = racing([fails("why"), lucky(0, 3)])
+    fake.search()
+    assert {seeds for _, seeds, _ in fake.played} == {tuple(range(100, 105))}
 
 
 def test_the_best_so_far_races_with_its_challengers():
@@ -179,12 +152,6 @@ def test_the_best_so_far_races_with_its_challengers():
     assert seeds_of(best) == (*range(100, 105), *range(120, 135))
 
 
-def test_a_failed_candidate_does_not_race():
-    fake = racing([fails("why"), lucky(0, 3)])
-    fake.search()
-    assert {seeds for _, seeds, _ in fake.played} == {tuple(range(100, 105))}
-
-
 # Hard episodes
 
 #: Gets through every episode but that of seed 101.
@@ -192,13 +159,11 @@ RELIABLE = plays(9, success="seed != 101")
 HARD_ONE = plays(1, success="0", note="worse")
 
 
-def test_challengers_play_the_episodes_in_which_the_best_failed():
+def test_challengers_play_the_episodes_in_which_the_best_failed_which_are_no_part_of_a_score():
     found = by_name(services([RELIABLE], [HARD_ONE], episodes=4).search())
     assert found["r02_c01"].hard.seeds == (101,)
     assert found["r01_c01"].hard is None
 
-
-def test_they_are_no_part_of_a_score():
     always = plays("100 if seed == 101 else 1", success="seed == 101")
     found = by_name(services([RELIABLE], [always], episodes=4).search())
     assert found["r02_c01"].hard.successes == (True,)
@@ -206,8 +171,6 @@ def test_they_are_no_part_of_a_score():
     assert found["r02_c01"].score.mean_return == 1
     assert 101 not in found["r02_c01"].pooled.seeds
 
-
-def test_what_they_came_to_is_told():
     fake = services([RELIABLE], [HARD_ONE], [plays(2)], episodes=4)
     fake.search()
     assert "Hard episodes, in which the best had failed: no success" in fake.prompt(
@@ -215,12 +178,10 @@ def test_what_they_came_to_is_told():
     )
 
 
-def test_a_challenger_that_fails_is_spared_them():
+def test_who_fails_or_has_no_step_left_is_spared_them():
     found = by_name(services([RELIABLE], [fails("why")], episodes=4).search())
     assert found["r02_c01"].hard is None
 
-
-def test_where_no_step_is_left_for_them_they_are_left_out():
     fake = services([RELIABLE], [HARD_ONE], episodes=4)
     fake.steps = 3  # two policies, and the best so far again
     found = by_name(fake.search())

@@ -29,7 +29,7 @@ def notes(search, name):
 RISING = plays("seed")  # its last episode is its best
 
 
-def test_of_the_best_the_worst_the_median_and_the_best_episode_are_described():
+def test_of_the_best_three_episodes_are_described_and_of_a_loser_the_worst():
     search = services([RISING], episodes=5).search()
     assert notes(search, "r01_c01") == {
         "Worst episode": "seed 100 of r01_c01, by Feedback",
@@ -37,10 +37,14 @@ def test_of_the_best_the_worst_the_median_and_the_best_episode_are_described():
         "Best episode": "seed 104 of r01_c01, by Feedback",
     }
 
-
-def test_of_a_loser_the_worst_episode_is_described():
     search = services([RISING, plays(1)], episodes=5).search()
     assert notes(search, "r01_c02") == {"Worst episode": "seed 100 of r01_c02, by Feedback"}
+
+    search = services([fails("why"), plays(1)]).search()
+    assert search.rounds[0].candidates[0].notes == ()
+
+    search = services([plays("200 - seed")], [plays(1)]).search()
+    assert notes(search, "r01_c01")["Worst episode"] == "seed 103 of r01_c01, by Feedback"
 
 
 def test_a_note_says_what_came_of_its_episode():
@@ -49,16 +53,6 @@ def test_a_note_says_what_came_of_its_episode():
         "Worst episode (no success, return 100, 7 steps)",
         "Best episode (success, return 101, 7 steps)",
     ]
-
-
-def test_a_failed_candidate_has_no_episodes_to_describe():
-    search = services([fails("why"), plays(1)]).search()
-    assert search.rounds[0].candidates[0].notes == ()
-
-
-def test_the_best_of_an_earlier_round_is_described_by_all_that_it_has_played():
-    search = services([plays("200 - seed")], [plays(1)]).search()
-    assert notes(search, "r01_c01")["Worst episode"] == "seed 103 of r01_c01, by Feedback"
 
 
 def test_what_is_described_is_told_in_the_next_prompt():
@@ -80,38 +74,20 @@ def revising(*rounds, text=REVISED, **settings):
     return fake
 
 
-def test_a_reflection_is_shown_the_class_in_force():
+def test_a_revised_class_takes_over_and_describes_what_is_shown_again():
     fake = services([plays(1)], [plays(2)])
     fake.search()
     assert FEEDBACK.strip() in fake.prompt(2, role="reflection")
 
-
-def test_a_revised_class_takes_over():
     fake = revising([plays(1)], [plays(2)])
     assert set(notes(fake.search(), "r02_c01").values()) == {"revised"}
 
-
-def test_episodes_that_are_shown_again_are_described_by_it():
     fake = revising([plays(1)], [plays(2)])
     fake.search()
     prompt = fake.prompt(2, 1, role="policy")
     assert "by Feedback" not in prompt
     assert "revised" in prompt
 
-
-def test_a_revised_class_that_fails_is_ignored():
-    fake = revising([plays(1)], [plays(2)])
-    fake.summaries[REVISED.strip()] = SummaryRun(error="KeyError")
-    assert told(fake.search()) == ["by Feedback", "by Feedback"]
-    assert not [key for key in fake.asked if key.role == "feedback_repair"]
-
-
-def test_code_of_a_reflection_that_is_no_feedback_is_ignored():
-    fake = revising([plays(1)], [plays(2)], text="class Policy:\n    pass\n")
-    assert told(fake.search()) == ["by Feedback", "by Feedback"]
-
-
-def test_the_prompts_quote_a_reflection_without_its_class():
     fake = revising([plays(1)], [plays(2)])
     fake.search()
     prompt = fake.prompt(2, 1, role="policy")
@@ -119,7 +95,15 @@ def test_the_prompts_quote_a_reflection_without_its_class():
     assert "class Feedback" not in prompt
 
 
-def test_without_revise_feedback_the_class_stays():
+def test_a_class_that_fails_or_other_code_is_ignored():
+    fake = revising([plays(1)], [plays(2)])
+    fake.summaries[REVISED.strip()] = SummaryRun(error="KeyError")
+    assert told(fake.search()) == ["by Feedback", "by Feedback"]
+    assert not [key for key in fake.asked if key.role == "feedback_repair"]
+
+    fake = revising([plays(1)], [plays(2)], text="class Policy:\n    pass\n")
+    assert told(fake.search()) == ["by Feedback", "by Feedback"]
+
     fake = revising([plays(1)], [plays(2)], revise_feedback=False)
     assert told(fake.search()) == ["by Feedback", "by Feedback"]
     assert "class Feedback" not in fake.prompt(2, role="reflection")

@@ -3,7 +3,7 @@
 import pytest
 from fake_services import FEEDBACK, FakeServices, fails, fenced, plays
 
-from promptpo.errors import GoalReached, LimitReached, ModelError
+from promptpo.errors import GoalReached, LimitReached
 from promptpo.methods.inspo import Inspo
 from promptpo.prompts import inspo as prompts
 from promptpo.prompts.history import Memory
@@ -126,15 +126,6 @@ def test_a_reply_without_an_instruction_is_asked_again_and_then_a_failed_proposa
     assert all(draw["Drawn with"] is not None for draw in draws(fake)[-1])
 
 
-def test_a_second_reflection_may_bring_the_instruction():
-    fake = services([plays(1), plays(2)], [plays(3), plays(4)], max_repairs=1)
-    fake.replies[Key(2, role="reflection")] = ""
-    fake.replies[Key(2, 0, 1, "reflection")] = proposal("Swing.")
-    fake.search()
-    assert "> Swing.\n" in fake.prompt(2, 2, role="policy")
-    assert changes(fake)[-1] == "i06 admitted"
-
-
 def test_a_candidate_that_fails_or_has_no_policy_is_sent_back():
     fake = services([plays(1), fails("why")], max_repairs=2)
     fake.replies[Key(1, 1, role="policy")] = "I would rather not."
@@ -173,16 +164,6 @@ def test_what_is_recorded_of_a_round_and_in_which_order():
     assert [n.text for n in search.rounds[1].notes] == ["They fall."]
 
 
-def test_the_same_replies_resume_to_the_same_search_and_population():
-    fake = services([plays(5), fails("a")], [plays(3), plays(4)], [plays(7), plays(6)])
-    first, before = fake.search(), [instructions(fake), draws(fake), changes(fake)]
-    asked, played = list(fake.asked), list(fake.played)
-    fake.recorded.clear()
-    assert fake.search() == first
-    assert [instructions(fake), draws(fake), changes(fake)] == before
-    assert (fake.asked, fake.played) == (asked, played)
-
-
 def test_the_seed_decides_what_is_drawn_and_rounds_do_not_depend_on_each_other():
     def drawn(**settings):
         fake = services([plays(1)] * 6, [plays(2)] * 6, proposals=0, **settings)
@@ -196,10 +177,7 @@ def test_the_seed_decides_what_is_drawn_and_rounds_do_not_depend_on_each_other()
 
 @pytest.mark.parametrize(
     ("where", "end", "limited"),
-    [
-        (2, GoalReached("the target is reached"), False),
-        (Key(2, role="reflection"), LIMIT, True),
-    ],
+    [(2, GoalReached("the target is reached"), False), (Key(2, role="reflection"), LIMIT, True)],
     ids=str,
 )
 def test_it_ends_with_the_rounds_that_were_done(where, end, limited):
@@ -207,13 +185,6 @@ def test_it_ends_with_the_rounds_that_were_done(where, end, limited):
     fake.ends[where] = end
     search = fake.search()
     assert (len(search.rounds), search.reason, search.limited) == (1, str(end), limited)
-
-
-def test_a_missing_reply_is_the_caller_s_to_know():
-    fake = services([plays(1), plays(2)])
-    del fake.replies[Key(1, 1, role="policy")]
-    with pytest.raises(ModelError, match="no reply for r01_c01_policy"):
-        fake.search()
 
 
 def test_its_forecast_counts_policies_reflections_and_the_best_so_far():

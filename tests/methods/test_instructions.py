@@ -5,14 +5,7 @@ import random
 import pytest
 from rollouts import rollout
 
-from promptpo.methods.inspo import (
-    Draw,
-    Instructions,
-    Options,
-    ReplayBuffer,
-    less_mean,
-    standings,
-)
+from promptpo.methods.inspo import Draw, Instructions, Options, ReplayBuffer, less_mean, standings
 from promptpo.outcomes import Rollout, Score
 from promptpo.types import Candidate, Key, Note, Round
 
@@ -33,7 +26,7 @@ def weights(of):
     return {i.name: round(i.weight, 6) for i in of.standing.values()}
 
 
-def test_a_candidate_is_drawn_by_softmax_of_the_weights():
+def test_a_candidate_is_drawn_by_softmax_of_the_weights_and_others_keep_theirs():
     one = population(draw_temperature=0.5)
     one.settle(1, [Draw("a", "i01", 1 / 3), Draw("b", "i02", 1 / 3)],
                {"a": played(2, 2), "b": played(1, 1)}, None)  # fmt: skip
@@ -47,16 +40,6 @@ def test_a_candidate_is_drawn_by_softmax_of_the_weights():
     )
     assert {d.chance for d in draws} == set(chances.values())
 
-
-def test_standings_are_the_share_of_opponents_that_are_beaten_less_that_of_those_that_win():
-    scores = {"a": Score(3.0), "b": Score(2.0), "c": Score(2.0), "d": Score(failed=True)}
-    assert standings(scores) == {"a": 1.0, "b": 0.0, "c": 0.0, "d": -1.0}
-    assert standings({"a": Score(1.0)}, played(2, 2)) == {"a": -1.0}
-    assert standings({"a": Score(1.0)}) == {"a": 0.0}
-    assert standings({"a": Score(failed=True), "b": Score(failed=True)}) == {"a": 0.0, "b": 0.0}
-
-
-def test_an_instruction_that_was_not_drawn_or_not_played_keeps_its_weight():
     one = population()
     runs = {"a": played(2, 2), "b": played(1, 1)}
     draws = [Draw("a", "i01", 0.3), Draw("b", "i01", 0.3), Draw("c", "i02", 0.3)]
@@ -66,7 +49,15 @@ def test_an_instruction_that_was_not_drawn_or_not_played_keeps_its_weight():
     assert [i.written for i in one.standing.values()] == [2, 0, 0]
 
 
-def test_what_is_proposed_is_on_trial_and_no_text_is_taken_twice():
+def test_standings_are_the_share_of_opponents_that_are_beaten_less_that_of_those_that_win():
+    scores = {"a": Score(3.0), "b": Score(2.0), "c": Score(2.0), "d": Score(failed=True)}
+    assert standings(scores) == {"a": 1.0, "b": 0.0, "c": 0.0, "d": -1.0}
+    assert standings({"a": Score(1.0)}, played(2, 2)) == {"a": -1.0}
+    assert standings({"a": Score(1.0)}) == {"a": 0.0}
+    assert standings({"a": Score(failed=True), "b": Score(failed=True)}) == {"a": 0.0, "b": 0.0}
+
+
+def test_what_is_proposed_is_on_trial_and_one_candidate_is_left_to_the_population():
     one = population("plan", proposals=2)
     assert one.propose(["Plan ", "guess", "swing", "wait"], 2) == ["guess", "swing"]
     assert [(i.name, i.since) for i in one.on_trial] == [("i02", 2), ("i03", 2)]
@@ -74,8 +65,6 @@ def test_what_is_proposed_is_on_trial_and_no_text_is_taken_twice():
     assert [d.instruction for d in draws] == ["i01", "i01", "i02", "i03"]
     assert [d.chance for d in draws] == [1.0, 1.0, None, None]
 
-
-def test_one_candidate_at_least_is_left_to_the_population():
     one = population("plan", trials=3)
     one.propose(["guess"], 2)
     assert [d.instruction for d in one.draw(["a"], random.Random(0))] == ["i01"]
@@ -128,7 +117,7 @@ def test_one_that_is_admitted_starts_from_the_mean_weight():
     assert weights(one) == {"i01": -0.25, "i02": 0.75}
 
 
-def test_the_worst_that_was_drawn_is_pruned_every_few_rounds():
+def test_the_worst_that_was_drawn_is_pruned_every_few_rounds_or_beyond_the_most():
     one = population(prune_every=2, fewest=2)
     draws = [Draw("a", "i01", 0.3), Draw("b", "i02", 0.3)]
     runs = {"a": played(1, 1), "b": played(2, 2)}
@@ -142,8 +131,6 @@ def test_the_worst_that_was_drawn_is_pruned_every_few_rounds():
     assert list(one.ended) == ["i01"]  # the fewest are left
     assert one.propose([gone.text], 5) == []
 
-
-def test_beyond_the_most_the_worst_goes_at_once_and_not_the_new_one():
     one = population("plan", "phases", prune_every=0, most=2)
     one.propose(["guess"], 2)
     draws = [Draw("a", "i01", 0.5), Draw("b", "i02", 0.5), Draw("t", "i03")]

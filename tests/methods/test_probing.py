@@ -18,51 +18,29 @@ def probing(*rounds, **settings):
     return services(*(rounds or ([plays(1)],)), probe=2, **settings)
 
 
-def test_zero_and_random_actions_are_played_before_the_first_round():
+def test_zero_and_random_actions_are_played_before_the_first_round_as_candidates_of_none():
     fake = probing()
     fake.search()
     assert [seeds for _, seeds, _ in fake.played] == [(FIRST, FIRST + 1)] * 2 + [(100, 101)]
     assert ["Zero" in fake.played[0][0], "random" in fake.played[1][0]] == [True, True]
-
-
-def test_they_are_candidates_of_no_round():
-    fake = probing()
     search = fake.search()
     assert {(c.key, c.kind) for c in fake.candidates() if c.key.round == 0} == {
         (Key(0, 1), "probe"), (Key(0, 2), "probe"),
     }  # fmt: skip
     assert [r.number for r in search.rounds] == [1]
     assert [c.name for c in search.finalists] == ["r01_c01"]
-
-
-def test_the_feedback_class_describes_them_in_the_first_prompt():
-    fake = probing()
-    fake.search()
     prompt = fake.prompt(1, 1, role="policy")
     assert f"seed {FIRST} of r00_c01, by Feedback" in prompt
     assert "Zero action at every step: return 0" in prompt
 
-
-def test_later_prompts_keep_their_scores_only():
     fake = probing([plays(1)], [plays(2)])
     fake.search()
     prompt = fake.prompt(2, 1, role="policy")
     assert "Zero action at every step: return 0" in prompt
     assert f"seed {FIRST}" not in prompt
-
-
-def test_where_no_step_is_left_they_are_left_out():
-    fake = probing()
     fake.steps = 0
     assert isinstance(fake.search(), Search)
     assert "Without any policy" not in fake.prompt(1, 1, role="policy")
-
-
-def test_a_resumed_search_does_not_play_them_again():
-    fake = probing()
-    first = fake.search()
-    played = list(fake.played)
-    assert (fake.search(), fake.played) == (first, played)
 
 
 # The policies

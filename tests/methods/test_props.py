@@ -5,7 +5,7 @@ import re
 import pytest
 from fake_services import FakeServices
 
-from promptpo.errors import GoalReached, LimitReached, UsageError
+from promptpo.errors import LimitReached, UsageError
 from promptpo.methods.props import ProPS
 from promptpo.policies import Actions
 from promptpo.run.settings import build
@@ -48,7 +48,7 @@ def test_the_paper_s_numbers_are_the_defaults():
     assert build({"preset": "paper"}).rounds == 10
 
 
-def test_each_iteration_is_told_all_before_it():
+def test_each_iteration_is_told_all_before_it_and_has_fresh_episodes():
     fake = services(1.5, 2.5)
     fake.search()
     first, second = (fake.prompt(n, 1, role="search") for n in (1, 2))
@@ -56,6 +56,10 @@ def test_each_iteration_is_told_all_before_it():
     assert second.count("params = [") == 3
     assert "params = [1.5, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]: mean 1.5 of 2" in second
     assert "proposal 2." in second
+
+    fake = services(1.0, 2.0)
+    fake.search()
+    assert [seeds for _, seeds, _ in fake.played[2:]] == [(102, 103), (104, 105)]
 
 
 def test_numbers_alone_say_nothing_of_the_task_and_props_plus_says_it():
@@ -67,8 +71,6 @@ def test_numbers_alone_say_nothing_of_the_task_and_props_plus_says_it():
     assert "x[0] cart_position" in plus.prompt(1, 1, role="search")
     assert "largest mean that can be had is 500" in told
 
-
-def test_no_optimum_is_told_where_none_is_stated():
     fake = services(1.0, spec="mujoco_swimmer")
     fake.search()
     assert "that can be had" not in fake.prompt(1, 1, role="search")
@@ -83,8 +85,6 @@ def test_warm_up_is_of_random_policies_with_an_episode_each():
     numbers = [x for c in samples for x in weights(c.source)]
     assert all(abs(x) <= 6 and round(x, 1) == x for x in numbers)
 
-
-def test_the_seed_decides_what_warm_up_draws():
     def drawn(seed):
         fake = services(1.0, seed=seed)
         fake.search()
@@ -93,17 +93,9 @@ def test_the_seed_decides_what_warm_up_draws():
     assert drawn(1) == drawn(1)
     assert drawn(1) != drawn(2)
 
-
-def test_warm_up_takes_no_more_than_the_step_limit():
     fake = services(1.0, warm_up=20, max_env_steps=1500)
     fake.search()
     assert len([c for c in fake.candidates() if c.key.round == 0]) == 3
-
-
-def test_every_iteration_has_fresh_episodes():
-    fake = services(1.0, 2.0)
-    fake.search()
-    assert [seeds for _, seeds, _ in fake.played[2:]] == [(102, 103), (104, 105)]
 
 
 def test_the_best_of_all_are_the_finalists():
@@ -155,23 +147,6 @@ def test_several_proposals_answer_one_prompt():
     fake.replies[Key(1, 2, role="search")] = reply(4.0)
     assert fake.search().rounds[0].winner.name == "r01_c02"
     assert fake.prompt(1, 1, role="search") == fake.prompt(1, 2, role="search")
-
-
-def test_resuming_it_does_nothing_again():
-    fake = services(1.0, 2.0)
-    first, asked, played = fake.search(), list(fake.asked), list(fake.played)
-    assert fake.search() == first
-    assert (fake.asked, fake.played) == (asked, played)
-
-
-@pytest.mark.parametrize(
-    ("end", "limited"), [(GoalReached("the target is reached"), False), (LIMIT, True)]
-)
-def test_it_ends_where_no_round_is_opened_any_more(end, limited):
-    fake = services(1.0, 2.0)
-    fake.ends[2] = end
-    search = fake.search()
-    assert (len(search.rounds), search.reason, search.limited) == (1, str(end), limited)
 
 
 def test_limits_are_the_error_of_a_proposal():

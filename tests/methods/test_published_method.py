@@ -25,32 +25,26 @@ def test_it_is_ten_rounds_of_ten_with_five_episodes_each():
     assert (c.patience, c.early_stop, c.facts, c.options.max_repairs) == (0, False, False, 10)
 
 
-def test_every_candidate_of_a_round_has_the_same_prompt():
+def test_every_candidate_plays_its_round_s_episodes_by_one_prompt_and_nothing_else_is_played():
     fake = published([SAFE, FAST, plays(1)], [plays(1)] * 3)
     fake.search()
     for number in (1, 2):
         assert len({fake.prompts[Key(number, i, role="policy")] for i in (1, 2, 3)}) == 1
 
-
-def test_every_candidate_plays_its_round_s_episodes_and_nothing_else_is_played():
     fake = published([plays("seed % 3"), plays("seed % 2")], [plays(1), plays(2)])
     fake.search()
     assert [seeds for _, seeds, _ in fake.played] == [(100, 101)] * 2 + [(102, 103)] * 2
 
-
-def test_no_guest_is_announced():
     fake = published([plays(3)], [plays(1)])
     fake.search()
     assert fake.guests == {1: (), 2: ()}
 
-
-def test_what_failed_before_is_not_played_again():
     reliable = plays(9, success="seed != 101")
     search = published([reliable], [plays(1, success="0")], episodes=4).search()
     assert search.rounds[1].candidates[0].hard is None
 
 
-def test_all_of_the_winner_s_episodes_are_noted_and_told_in_the_next_prompt():
+def test_every_winner_is_told_in_full_with_its_episodes_and_losers_in_a_line():
     fake = published([plays(1), plays(2)], [plays(3), plays(3)])
     first = fake.search().rounds[0]
     assert first.notes == (
@@ -58,18 +52,12 @@ def test_all_of_the_winner_s_episodes_are_noted_and_told_in_the_next_prompt():
         Note("Episode 2", "seed 101 of r01_c02, by Feedback"),
     )
     assert "Episode 2: seed 101 of r01_c02, by Feedback" in fake.prompt(2, 1, role="policy")
-
-
-def test_losers_are_told_in_a_line():
-    fake = published([plays(1), plays(2)], [plays(3), plays(3)])
     fake.search()
     prompt = fake.prompt(2, 1, role="policy")
     assert "- candidate 1, mean return 1\n" in prompt
     assert "plays 1" not in prompt
     assert "of r01_c01" not in prompt
 
-
-def test_every_winner_is_told_in_full():
     fake = published([plays(3, "first")], [plays(2, "second")], [plays(1)])
     fake.search()
     prompt = fake.prompt(3, 1, role="policy")
@@ -78,11 +66,14 @@ def test_every_winner_is_told_in_full():
     assert "### Round 1 (best so far)" in prompt
 
 
-def test_scores_are_those_of_a_round_s_own_episodes_without_intervals():
+def test_scores_and_finalists_are_of_a_round_s_own_episodes():
     fake = published([plays("seed")], [plays("seed")])
     first, second = fake.search().rounds
     assert (first.winner.score.mean_return, second.winner.score.mean_return) == (100.5, 102.5)
     assert "±" not in fake.prompt(2, 1, role="policy")
+
+    search = published([plays(1), plays(2)], [plays(4), plays(3)]).search()
+    assert [c.name for c in search.finalists] == ["r01_c02", "r02_c01"]
 
 
 def test_a_reflection_is_three_or_four_sentences_on_the_winner_before_every_later_round():
@@ -108,8 +99,3 @@ def test_a_failing_candidate_goes_back_up_to_ten_times():
     for attempt in range(1, 11):
         fake.replies[Key(1, 1, attempt, "repair")] = fenced(fails(str(attempt)))
     assert fake.search().rounds[0].candidates[0].error == "10"
-
-
-def test_the_winners_of_all_rounds_are_the_finalists():
-    search = published([plays(1), plays(2)], [plays(4), plays(3)]).search()
-    assert [c.name for c in search.finalists] == ["r01_c02", "r02_c01"]

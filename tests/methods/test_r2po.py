@@ -52,20 +52,18 @@ def test_the_better_of_proposal_and_revision_enters_the_history():
     assert search.rounds[0].candidates[1].parents == ("r01_c01",)
 
 
-def test_both_play_fresh_episodes():
+def test_both_play_fresh_episodes_or_on_request_the_same():
     fake = services((1.0, 2.0), (4.0, 3.0))
     fake.search()
     assert [seeds[0] for _, seeds, _ in fake.played] == [100, 101, 104, 107, 110]
 
-
-def test_on_request_they_play_the_same_episodes():
     fake = services((1.0, 2.0), same_episodes=True)
     fake.search()
     assert fake.played[1][1] == fake.played[2][1]
     assert "plays the same episodes" in fake.prompt(1, 2, role="critic")
 
 
-def test_the_critic_sees_task_proposal_statistics_and_the_median_episode():
+def test_the_critic_sees_task_statistics_and_an_episode_and_the_search_numbers_alone():
     fake = services((1.0, 2.0), outcome=lambda source, seed: float(seed))
     fake.search()
     told = fake.prompt(1, 2, role="critic")
@@ -80,8 +78,6 @@ def test_the_critic_sees_task_proposal_statistics_and_the_median_episode():
     ):
         assert words in told
 
-
-def test_the_search_sees_numbers_alone():
     fake = services((1.0, 2.0))
     fake.search()
     assert "pole" not in fake.prompt(1, 1, role="search").lower()
@@ -139,13 +135,11 @@ def test_the_critic_alone_begins_with_a_search_where_no_random_policy_plays():
     assert second.winner.parents == ("r01_c01",)
 
 
-def test_a_second_search_sees_what_the_first_saw():
+def test_a_second_search_sees_what_the_first_saw_or_its_result_too():
     fake = services((4.0, 3.0), role="search", second_search="pure")
     assert fake.search().rounds[0].winner.name == "r01_c01"
     assert fake.prompt(1, 1, role="search") == fake.prompt(1, 2, role="search")
 
-
-def test_an_informed_second_search_also_sees_the_first_result():
     fake = services((4.0, 5.0), role="search", second_search="informed")
     assert fake.search().rounds[0].winner.name == "r01_c02"
     told = fake.prompt(1, 2, role="search")
@@ -153,40 +147,23 @@ def test_an_informed_second_search_also_sees_the_first_result():
     assert "pole" not in told.lower()
 
 
-def test_a_proposal_that_fails_is_not_revised_and_the_run_goes_on():
+def test_a_proposal_or_revision_that_fails_ends_nothing():
     fake = services(("oops", 1.0), (2.0, 3.0), max_repairs=0)
     search = fake.search()
     assert [len(r.candidates) for r in search.rounds] == [1, 2]
     assert history_of(fake, 2, 1, role="search") == []
     assert [c.name for c in search.finalists] == ["r02_c02", "r02_c01"]
 
-
-def test_a_revision_that_fails_leaves_the_proposal():
     fake = services((2.0, "oops"), max_repairs=0)
     search = fake.search()
     assert search.rounds[0].winner.name == "r01_c01"
     assert "no parameters" not in search.rounds[0].candidates[0].name
 
-
-def test_the_limits_may_leave_room_for_the_proposal_alone():
-    fake = services((2.0, 3.0))
-    fake.allowed[1] = 1
-    assert [c.name for c in fake.search().rounds[0].candidates] == ["r01_c01"]
-
-
-def test_a_limit_within_an_iteration_is_the_revision_s_error():
     fake = services((2.0, 3.0))
     fake.ends[Key(1, 2, role="critic")] = LimitReached("no call is left")
     search = fake.search()
     assert search.rounds[0].candidates[1].error == "not proposed: no call is left"
     assert search.rounds[0].winner.name == "r01_c01"
-
-
-def test_resuming_it_does_nothing_again():
-    fake = services((1.0, 2.0), (4.0, 3.0))
-    first, asked, played = fake.search(), list(fake.asked), list(fake.played)
-    assert fake.search() == first
-    assert (fake.asked, fake.played) == (asked, played)
 
 
 def test_success_is_counted_as_the_task_defines_it_else_by_the_best_possible_return():

@@ -36,22 +36,12 @@ def sources(search):
     return [c.source for r in search.rounds for c in r.candidates]
 
 
-def test_it_asks_nobody():
+def test_it_asks_nobody_and_the_samples_of_a_round_meet_the_same_episodes():
     fake = services()
     fake.search()
     assert (fake.asked, fake.config.model) == ([], None)
     assert not RandomSearch.needs_model
-
-
-def test_the_samples_of_a_round_meet_the_same_episodes_and_rounds_fresh_ones():
-    fake = services()
-    fake.search()
     assert [seeds for _, seeds, _ in fake.played] == [(100, 101)] * 3 + [(102, 103)] * 3
-
-
-def test_trajectories_of_samples_are_not_kept():
-    fake = services()
-    fake.search()
     assert not any(keep for _, _, keep in fake.played)
 
 
@@ -88,13 +78,6 @@ def test_what_is_drawn_in_a_round_depends_on_no_other_round():
         assert [c.source for c in a.candidates] == [c.source for c in b.candidates][
             : len(a.candidates)
         ]
-
-
-def test_resuming_it_plays_nothing_again():
-    fake = services()
-    first, played = fake.search(), list(fake.played)
-    assert fake.search() == first
-    assert fake.played == played
 
 
 def test_weights_are_as_large_as_is_asked_for():

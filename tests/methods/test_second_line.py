@@ -43,15 +43,12 @@ def moving(action, speed=0.0):
     return [Trajectory(seen, np.full((3, 1), action), np.zeros(3), 1, False, True, None)]
 
 
-def test_the_most_different_is_furthest_in_how_it_moves():
+def test_the_most_different_is_furthest_in_how_it_moves_whatever_the_unit():
     near, far = candidate(2, 1.0), candidate(3, 1.0)
     episodes = {BEST.name: moving(0.0), near.name: moving(0.1), far.name: moving(0.9)}
     assert most_different(BEST, [near, far], episodes) == far
     assert most_different(BEST, [far, near], episodes) == far
 
-
-def test_a_unit_of_measure_does_not_decide():
-    """Speeds in millimetres are no further apart than actions in metres."""
     quick, other = candidate(2, 1.0), candidate(3, 1.0)
     for unit in (1, 1000):
         episodes = {
@@ -61,12 +58,8 @@ def test_a_unit_of_measure_does_not_decide():
         }
         assert most_different(BEST, [quick, other], episodes) == other
 
-
-def test_of_none_there_is_none():
     assert most_different(BEST, [], {}) is None
 
-
-def test_a_behaviour_is_means_and_movement_of_observations_and_actions():
     assert behaviour(moving(2.0, speed=3.0)).tolist() == [6.0, 3.0, 2.0, 0.0]
 
 
@@ -84,10 +77,19 @@ def test_the_most_different_of_the_promising_is_told_in_full():
     assert len(odd.notes) == 2  # its worst and its best episode
 
 
-def test_where_nothing_is_promising_there_is_no_second_line():
+def test_without_a_promising_policy_or_the_option_there_is_no_second_line():
     fake = services([plays(10), plays(3)], [plays(1), plays(2)])
     fake.search()
     assert "second line" not in fake.prompt(2, 2, role="policy")
+
+    fake = services([SAFE, FAST], [SAFE, SAFE], second_line=False)
+    fake.search()
+    assert "second line" not in fake.prompt(2, 2, role="policy")
+
+    fake = services([SAFE, FAST], [SAFE])
+    fake.allowed[2] = 1
+    fake.search()
+    assert "go on from the second" not in fake.prompt(2, 1, role="policy")
 
 
 def test_it_may_come_from_any_earlier_round():
@@ -96,28 +98,10 @@ def test_it_may_come_from_any_earlier_round():
     assert "A second line of attack, r01_c02" in fake.prompt(3, 1, role="policy")
 
 
-def test_the_last_candidate_is_asked_to_go_on_from_it():
+def test_the_last_candidate_is_asked_to_go_on_from_it_and_all_read_the_reflection():
     fake = services([SAFE, FAST, FAST], [SAFE, SAFE, SAFE])
     fake.search()
     asked = {i: "go on from the second" in fake.prompt(2, i, role="policy") for i in (1, 2, 3)}
     assert asked == {1: False, 2: False, 3: True}
     assert FAST.splitlines()[1].strip() in fake.prompt(2, 3, role="policy").rpartition("It is:")[2]
-
-
-def test_without_second_line_nobody_is():
-    fake = services([SAFE, FAST], [SAFE, SAFE], second_line=False)
-    fake.search()
-    assert "second line" not in fake.prompt(2, 2, role="policy")
-
-
-def test_all_candidates_read_the_reflection():
-    fake = services([SAFE, FAST, FAST], [SAFE, SAFE, SAFE])
-    fake.search()
     assert all("Lessons for round 2." in fake.prompt(2, i, role="policy") for i in (1, 2, 3))
-
-
-def test_a_round_of_one_goes_on_from_the_best():
-    fake = services([SAFE, FAST], [SAFE])
-    fake.allowed[2] = 1
-    fake.search()
-    assert "go on from the second" not in fake.prompt(2, 1, role="policy")

@@ -55,16 +55,10 @@ def test_what_is_found_is_a_new_candidate_whose_constants_keep_their_ranges():
     assert made.rollout is None
     (constant,) = stage.stage.tunable(made.source).constants
     assert (constant.value, constant.low, constant.high, constant.declared) == (4.0, 0, 4, True)
-    assert "r01_c02 has them" in stage.stage.told[0] or "r01_c01" in stage.stage.told[0]
+    assert "r01_c02 has them" in stage.stage.words[0] or "r01_c01" in stage.stage.words[0]
 
 
-def test_what_is_not_better_is_told_and_makes_nothing():
-    stage = Stage(source(1, tunes=0))
-    assert stage.tune() == []
-    assert "nothing was better" in stage.stage.told[0]
-
-
-def test_a_share_of_what_is_left_is_spent():
+def test_a_share_of_what_is_left_is_spent_or_all_where_only_that_gets_anywhere():
     stage = Stage(source(1, tunes=1))
     stage.tune(share=0.25)
     assert stage.services.tuned == 2500
@@ -72,18 +66,29 @@ def test_a_share_of_what_is_left_is_spent():
     assert stage.services.tuned == 10_000
     assert len(stage.services.tunings) == 1, "it was taken up again"
 
-
-def test_a_share_that_gets_nowhere_takes_all_that_is_left():
     stage = Stage(source(1, tunes=1), tune_steps=150)  # 80 are needed
     stage.tune(share=0.5)
     assert stage.services.tuned == 150
 
+    stage = Stage(source(1, tunes=1), tune_steps=50)
+    assert stage.tune() == []
+    assert "too few" in stage.services.reported[-1][1]["text"]
+    assert stage.tune(least=1)
 
-def test_the_best_so_far_is_tuned_beside_the_round_s_own():
+
+def test_the_best_so_far_is_tuned_beside_the_round_s_own_and_equal_texts_once():
     stage = Stage(source(1, tunes=1), number=2)
     best = stage.played(1, 3, source(9, tunes=2, note="best"))
     stage.tune(2, best)
     assert set(stage.steps) == {"r01_c03", "r02_c01"}
+
+    stage = Stage(source(1, tunes=1), source(1, tunes=1))
+    stage.tune()
+    assert list(stage.steps) == ["r01_c01"]
+
+    stage = Stage(source(1, tunes=0))
+    assert stage.tune() == []
+    assert "nothing was better" in stage.stage.words[0]
 
 
 @pytest.mark.parametrize(
@@ -96,32 +101,18 @@ def test_what_has_no_constants_or_failed_is_not_tuned(text):
     assert set(stage.steps) == {"r01_c01"}
 
 
-def test_equal_texts_are_tuned_once():
-    stage = Stage(source(1, tunes=1), source(1, tunes=1))
-    stage.tune()
-    assert list(stage.steps) == ["r01_c01"]
-
-
-def test_too_few_steps_are_told_of_and_not_spent_unless_it_is_wanted():
-    stage = Stage(source(1, tunes=1), tune_steps=50)
-    assert stage.tune() == []
-    assert "too few" in stage.services.reported[-1][1]["text"]
-    assert stage.tune(least=1)
-
-
-def test_without_tune_declarations_stay_as_they_are():
-    stage = Stage()
-    stage.stage.config = FakeServices().config
-    candidate = Candidate(Key(1, 1), source(1))
-    assert stage.stage.plain(candidate) is candidate
-
-
-def test_a_refused_declaration_is_an_error_to_be_repaired():
+def test_declarations_stay_without_tune_and_are_refused_as_errors_to_be_repaired():
     stage = Stage()
     refused = stage.stage.plain(Candidate(Key(1, 1), source(1).replace("1.0,", "9.0,")))
     assert "line 1" in refused.error
     assert stage.stage.refuses(refused)
     assert not stage.stage.refuses(Candidate(Key(1, 1), source(1)))
+    odd = Candidate(Key(1, 1), f"GAIN = {'-' * 50_000}1\n{plays(1)}")
+    assert stage.stage.plain(odd) == odd  # it declares nothing, and is played and not tuned
+    assert stage.stage.tunable(odd.source).constants == ()
+    untuned = TuningStage(FakeServices())
+    candidate = Candidate(Key(1, 1), source(1))
+    assert untuned.plain(candidate) is candidate
 
 
 @pytest.mark.parametrize(
@@ -137,10 +128,3 @@ def test_whatever_a_declaration_is_costs_its_candidate_alone(declared, why):
     found = stage.stage.plain(Candidate(Key(1, 1), f"GAIN = {declared}\n{plays(1)}"))
     assert why in found.error
     assert stage.stage.refuses(found)
-
-
-def test_a_policy_that_cannot_be_read_and_declares_nothing_is_played_and_not_tuned():
-    stage = Stage()
-    odd = Candidate(Key(1, 1), f"GAIN = {'-' * 50_000}1\n{plays(1)}")
-    assert stage.stage.plain(odd) == odd
-    assert stage.stage.tunable(odd.source).constants == ()

@@ -99,7 +99,7 @@ def acts(host, spec: EnvSpec, actions: Actions, source, seen):
 # Tables
 
 
-def test_a_table_has_an_action_for_each_state(spec, host):
+def test_a_table_has_an_action_for_each_state_from_where_those_of_the_space_begin(spec, host):
     task = spec(ONE_CELL)
     policy = parametric_policy(task, DISCRETE)
     assert (policy.name, policy.choices) == ("table", (3,) * 4)
@@ -110,12 +110,12 @@ def test_a_table_has_an_action_for_each_state(spec, host):
         [1],
         [2],
     ]
-
-
-def test_actions_of_a_table_begin_where_those_of_the_space_do(spec, host):
-    task = spec(ONE_CELL)
     source = parametric_policy(task, SHIFTED).program.source((2, 0, 1, 2))
     assert acts(host, task, SHIFTED, source, [[0], [1]]) == [[-2], [-4]]
+    policy = parametric_policy(task, PARTS)
+    assert policy.choices == (2, 3) * 4
+    source = policy.program.source((0, 0, 1, 2, 0, 1, 1, 0))
+    assert acts(host, task, PARTS, source, [[0], [1], [2], [3]]) == [[0, 7], [1, 9], [0, 8], [1, 7]]
 
 
 def test_every_state_of_several_fields_with_bounds_from_anywhere_has_a_place_of_its_own(spec, host):
@@ -126,14 +126,6 @@ def test_every_state_of_several_fields_with_bounds_from_anywhere_has_a_place_of_
     source = policy.program.source(range(12))
     taken = acts(host, task, Actions(counts=(12,), starts=(0,)), source, seen)
     assert taken == [[i] for i in range(12)]
-
-
-def test_a_table_of_several_actions_has_a_number_for_each(spec, host):
-    task = spec(ONE_CELL)
-    policy = parametric_policy(task, PARTS)
-    assert policy.choices == (2, 3) * 4
-    source = policy.program.source((0, 0, 1, 2, 0, 1, 1, 0))
-    assert acts(host, task, PARTS, source, [[0], [1], [2], [3]]) == [[0, 7], [1, 9], [0, 8], [1, 7]]
 
 
 def test_too_many_states_are_no_table(spec):
@@ -158,15 +150,13 @@ def with_rows(policy, *rows):
     return policy.program.source([float(x) for row in rows for x in row])
 
 
-def test_the_greatest_choice_wins(spec, host):
+def test_the_greatest_choice_of_each_part_wins(spec, host):
     task = spec(FREE)  # position (2), count, touching
     policy = parametric_policy(task, SHIFTED)
     source = with_rows(policy, (1, 0, 0, 0, 0), (0, 1, 0, 0, 0), (0, 0, 0, 0, 5))
     seen = [[9, 8, 0, 0], [7, 8, 0, 1], [-1, -1, 0, 0]]
     assert acts(host, task, SHIFTED, source, seen) == [[-4], [-3], [-2]]
 
-
-def test_each_part_of_an_action_has_its_own_greatest(spec, host):
     task = spec(FREE)
     source = with_rows(
         parametric_policy(task, PARTS),

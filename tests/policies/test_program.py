@@ -9,15 +9,15 @@ from promptpo.policies import Program
 CUT = Program(("a = ", "\nb = ", "\n"))
 
 
-def test_a_source_has_no_places():
+def test_numbers_stand_where_it_is_cut():
+    assert CUT.size == 2
+    assert CUT.source((1, 2.5)) == "a = 1\nb = 2.5\n"
+
     program = Program.of("x = 1\n")
     assert program.size == 0
     assert program.source() == "x = 1\n"
 
-
-def test_numbers_stand_where_it_is_cut():
-    assert CUT.size == 2
-    assert CUT.source((1, 2.5)) == "a = 1\nb = 2.5\n"
+    assert CUT.source((1.0, 2.0)) == CUT.source([1.0, 2.0])
 
 
 @pytest.mark.parametrize("constants", [(), (1,), (1, 2, 3)])
@@ -36,7 +36,3 @@ def test_numpy_s_numbers_are_plain_literals():
     import numpy as np
 
     assert CUT.source((np.float64(0.5), np.int64(3))) == "a = 0.5\nb = 3.0\n"
-
-
-def test_equal_constants_are_an_equal_source():
-    assert CUT.source((1.0, 2.0)) == CUT.source([1.0, 2.0])

@@ -53,9 +53,11 @@ def test_an_action_that_there_is_not_is_told(action):
         TABLE.read(f"params = [{', '.join(['1'] * 10)}, {action}]")
 
 
-def test_numbers_are_rounded_and_clipped_and_the_clipped_are_counted():
+def test_numbers_are_rounded_and_clipped_and_stand_in_the_source_as_literals():
     assert NUMBERS.fitted((6.04, -7.0, -0.04)) == ((6.0, -6.0, 0.0), 1)
     assert str(NUMBERS.fitted((0, 0, -0.04))[0][2]) == "0.0"
+
+    assert "[1.0, -2.5, 3.0]" in NUMBERS.source((1.0, -2.5, 3.0))
 
 
 @pytest.mark.parametrize("space", [NUMBERS, TABLE, Vectors(PAIR, -6.0, 6.0, 1)])
@@ -66,21 +68,13 @@ def test_what_is_drawn_is_shown_as_it_is_read(space):
     assert "class Policy" in space.source(drawn)
 
 
-def test_parameters_stand_in_the_source_as_literals():
-    assert "[1.0, -2.5, 3.0]" in NUMBERS.source((1.0, -2.5, 3.0))
-
-
-def test_actions_of_a_table_are_told_as_the_environment_has_them():
+def test_what_is_allowed_is_told_as_the_environment_has_it():
     assert TABLE.allowed == "a whole number from 1 to 3"
     assert TABLE.source((1.0, 3.0, *[2.0] * 9)).count("(0,),\n    (2,),\n    (1,),") == 1
 
-
-def test_each_part_of_an_action_has_its_own_range():
     words = Vectors(PAIR, -6.0, 6.0, 1).allowed
     assert words.endswith("0 to 1 where i % 2 is 0, 7 to 9 where i % 2 is 1")
 
-
-def test_numbers_are_told_with_their_bounds_and_places():
     assert NUMBERS.allowed == "a number from -6.0 to 6.0 with 1 decimal place"
 
 

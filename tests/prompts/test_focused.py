@@ -51,44 +51,36 @@ def test_before_anything_has_played_there_is_nothing_to_tell():
 # The table
 
 
-def test_every_policy_has_a_line_with_its_mean_its_error_and_its_episodes():
+def test_every_policy_has_a_line_with_its_score_and_what_came_of_its_actions():
     text = told(FIRST)
     assert row(text, "r01_c01") == (
         "- r01_c01 (best so far): return 6 ± 1 (2); 10 steps; Strategy 1.1."
     )
     assert "return 1.5 ± 0.5 (2)" in row(text, "r01_c02")
 
-
-def test_success_comes_before_return():
     run = rollout((1.0, 3.0), successes=(True, False), lengths=(10, 4))
     done = Candidate(Key(1, 1), source("S.", "return 0"), run)
     assert row(told(one_round(1, done)), "r01_c01").startswith(
         "- r01_c01 (best so far): success 1/2, return 2 ± 1 (2); 4-10 steps (1 ended early)"
     )
 
-
-def test_actions_that_were_clipped_are_told():
     run = rollout((1.0,), clipped=0.25)
     clipped = Candidate(Key(1, 1), source("S.", "return 0"), run)
     assert "25% clipped" in row(told(one_round(1, clipped)), "r01_c01")
 
+    later = rollout((20.0, 22.0), seeds=(200, 201))
+    best = candidate(1, 1, 5.0, 7.0, later=(later,))
+    assert "return 13.5 ± " in row(told(one_round(1, best)), "r01_c01")
 
-def test_a_failure_is_told_by_its_first_line():
+
+def test_a_failure_is_told_by_its_first_line_also_of_later_episodes():
     failed = Candidate(Key(1, 2), "class Policy: pass", None, error="no act\nat all")
     text = told(one_round(1, candidate(1, 1, 5.0), failed))
     assert row(text, "r01_c02") == "- r01_c02: failed: no act"
 
-
-def test_a_policy_that_failed_in_later_episodes_has_failed():
     late = candidate(1, 2, 9.0, later=(Rollout("search", (300,), error="it raised"),))
     text = told(one_round(1, candidate(1, 1, 5.0), late))
     assert row(text, "r01_c02").startswith("- r01_c02: failed: it raised")
-
-
-def test_pooled_scores_are_told():
-    later = rollout((20.0, 22.0), seeds=(200, 201))
-    best = candidate(1, 1, 5.0, 7.0, later=(later,))
-    assert "return 13.5 ± " in row(told(one_round(1, best)), "r01_c01")
 
 
 def met(mine, best):
@@ -99,15 +91,13 @@ def met(mine, best):
     return row(text, "r02_c01")
 
 
-def test_better_and_worse_are_said_of_pairs_beyond_noise():
+def test_better_and_worse_are_said_of_pairs_beyond_noise_and_not_without_common_episodes():
     assert "better (+2 ± 0)" in met((12.0, 8.0, 5.0), (10.0, 6.0, 3.0))
     assert "worse (-2.1 ± 0.1)" in met((8.0, 4.0, 0.7), (10.0, 6.0, 3.0))
     assert "not told apart (+1 ± 3.606)" not in met((12.0, 4.0, 9.0), (10.0, 6.0, 3.0))
     assert "not told apart" in met((12.0, 4.0, 9.0), (10.0, 6.0, 3.0))
     assert "as the best before it" in met((9.0, 8.0), (9.0, 8.0))
 
-
-def test_without_common_episodes_no_difference_is_told():
     text = told(one_round(1, candidate(1, 1, 9.0, 9.0)), one_round(2, candidate(2, 1, 5.0, 5.0)))
     assert not re.search("better|worse|told apart", row(text, "r02_c01"))
 
@@ -122,17 +112,13 @@ def test_an_equal_text_names_the_earlier_one_and_repeats_nothing():
 # The best, the second line, the losers
 
 
-def test_the_best_is_told_in_full():
+def test_the_best_is_told_in_full_and_of_its_other_episodes_what_differs():
     text = told(FIRST)
     assert FIRST.winner.source.strip() in text
     assert f"{WORST.title}: {WORST.text}" in text
 
-
-def test_of_its_other_episodes_only_what_differs_is_told():
     assert f"{BEST.title}: It stands to the end." in told(FIRST)
 
-
-def test_a_best_of_an_earlier_round_stays_in_full():
     text = told(FIRST, one_round(2, candidate(2, 1, 3.0)))
     assert FIRST.winner.source.strip() in text
 
@@ -143,10 +129,17 @@ def test_a_loser_is_told_by_the_lines_that_differ_and_its_worst_episode():
     assert "x3 = 3" not in text
     assert f"{WORST.title}: {WORST.text}" in text
 
-
-def test_a_loser_that_was_written_anew_is_said_to_be():
     other = candidate(1, 2, 1.0, text=source("Other.", *[f"y{i} = {i}" for i in range(8)]))
     assert "Written anew, not from r01_c01." in told(one_round(1, FIRST.winner, other))
+
+    failed = candidate(1, 2, notes=(), error="ZeroDivisionError in line 7")
+    text = told(one_round(1, FIRST.winner, failed)).partition("### The others")[2]
+    assert "ZeroDivisionError in line 7" in text
+    assert "+        return 12" in text
+
+    text = told(FIRST, one_round(2, candidate(2, 1, 3.0)))
+    assert "r01_c02" in text
+    assert "return 12" not in text
 
 
 def test_where_more_changed_than_is_told_the_strategy_stands_in_its_place():
@@ -173,30 +166,15 @@ def test_so_much_of_a_losers_worst_episode_is_told_as_feedback_authors_are_told(
     assert LOSER - 50 <= text.count("z") <= LOSER
 
 
-def test_the_error_of_a_loser_is_told_with_its_lines():
-    failed = candidate(1, 2, notes=(), error="ZeroDivisionError in line 7")
-    text = told(one_round(1, FIRST.winner, failed)).partition("### The others")[2]
-    assert "ZeroDivisionError in line 7" in text
-    assert "+        return 12" in text
-
-
-def test_losers_of_older_rounds_have_their_line_only():
-    text = told(FIRST, one_round(2, candidate(2, 1, 3.0)))
-    assert "r01_c02" in text
-    assert "return 12" not in text
-
-
 SECOND = candidate(1, 2, 1.0, 9.5, notes=(WORST, BEST))
 
 
-def test_the_second_line_is_named_with_what_it_promises():
+def test_the_second_line_is_named_and_its_source_is_for_who_goes_on_from_it():
     text = told(one_round(1, FIRST.winner, SECOND), second=SECOND)
     assert "- r01_c02 (second line): " in text
     assert "### A second line of attack, r01_c02" in text
     assert "its best episode has 9.5 (the best policy's: 7)" in text
 
-
-def test_its_source_is_for_who_goes_on_from_it():
     assert "+        return 12" in second_in_full(SECOND, FIRST.winner)
     other = candidate(1, 2, 1.0, text=source("Other.", *[f"y{i} = {i}" for i in range(8)]))
     assert "y7 = 7" in second_in_full(other, FIRST.winner)
@@ -236,9 +214,14 @@ def test_thirty_rounds_stay_within_the_budget(budget):
     assert count_tokens(told(*long_history(), budget=budget)) <= budget
 
 
-def test_of_thirty_rounds_every_score_is_told():
+def test_of_thirty_rounds_every_score_is_told_or_the_oldest_go():
     text = told(*long_history())
     assert len(re.findall(r"^- r\d\d_c\d\d", text, re.MULTILINE)) == 120
+
+    text = told(*long_history(), budget=2000)
+    assert "(60 older policies are left out for space.)" in text
+    assert "- r30_c04" in text
+    assert "- r01_c01" not in text
 
 
 @pytest.mark.parametrize("budget", [500, 1500, 3500, 8000])
@@ -247,13 +230,6 @@ def test_the_table_and_the_best_are_always_there(budget):
     text = told(*rounds, budget=budget)
     assert "- r30_c01" in text
     assert rounds[-1].winner.source.strip() in text
-
-
-def test_where_not_even_the_scores_fit_the_oldest_go_and_it_is_said():
-    text = told(*long_history(), budget=2000)
-    assert "(60 older policies are left out for space.)" in text
-    assert "- r30_c04" in text
-    assert "- r01_c01" not in text
 
 
 def test_what_helps_least_is_told_shorter_first():
@@ -281,7 +257,7 @@ def test_what_prepare_printed_is_told_of_the_best_and_how_far_its_prediction_was
     )
 
 
-def test_of_the_best_and_the_second_line_four_thousand_characters_are_told_of_losers_fewer():
+def test_of_what_prepare_printed_losers_tell_less_and_all_do_where_the_budget_is_small():
     long = learned("x" * 3990)
     best, second, loser = (candidate(1, i, 9.0 - i, preparation=long) for i in (1, 2, 3))
     text = told(one_round(1, best, second, loser), second=second)
@@ -291,8 +267,6 @@ def test_of_the_best_and_the_second_line_four_thousand_characters_are_told_of_lo
     assert "Its prepare() took less than 5 s: xxx" in others
     assert others.count("x") < 700
 
-
-def test_what_is_told_of_prepare_gives_way_where_the_budget_is_small():
     best = candidate(1, 1, 5.0, 7.0, preparation=learned("x" * 3990))
     text = told(one_round(1, best, candidate(1, 2, 1.0)), budget=600)
     assert "x" * 100 in text

@@ -21,11 +21,7 @@ def a_round(number, mean_return, *, success=None, filler=0):
     return Round(number, (loser, winner), winner, notes)
 
 
-def test_no_rounds_no_history():
-    assert render_history([], 1000) == ""
-
-
-def test_everything_is_told_where_there_is_room():
+def test_everything_is_told_where_there_is_room_and_the_best_so_far_is_marked():
     text = render_history([a_round(1, 5.0), a_round(2, 3.0)], 10_000)
     for number in (1, 2):
         assert f"in round {number}" in text
@@ -33,18 +29,17 @@ def test_everything_is_told_where_there_is_room():
         assert f"reflection before {number}" in text
     assert text.count("candidate 1, failed: raised X (Does nothing.)") == 2
     assert "returns 5, 5" in text
-
-
-def test_the_best_so_far_is_marked():
-    text = render_history([a_round(1, 5.0), a_round(2, 3.0)], 10_000)
     assert "Round 1 (best so far)" in text
     assert "Round 2 (best so far)" not in text
 
-
-def test_success_counts_before_return():
     text = render_history([a_round(1, 9.0, success=False), a_round(2, 3.0, success=True)], 10_000)
     assert "Round 2 (best so far)" in text
     assert "success 2/2, mean return 3" in text
+
+    assert render_history([], 1000) == ""
+
+    line = score_line(Candidate(Key(1, 1), None, error="first line\nsecond"))
+    assert line == "failed: first line"
 
 
 @pytest.mark.parametrize("budget", [400, 700, 1000, 1500])
@@ -72,8 +67,3 @@ def test_a_strategy_is_the_first_paragraph_of_the_docstring():
 @pytest.mark.parametrize("source", [None, "", "def (", "class Other: 1", "class Policy: pass"])
 def test_a_source_without_a_strategy_has_none(source):
     assert strategy_line(source) == ""
-
-
-def test_a_failure_is_one_line():
-    line = score_line(Candidate(Key(1, 1), None, error="first line\nsecond"))
-    assert line == "failed: first line"

@@ -47,11 +47,17 @@ def test_a_specs_parts_stand_in_the_prompt_as_they_are(name):
             assert part in text(asked)
 
 
-def test_all_that_can_be_imported_is_named():
+def test_all_that_can_be_imported_and_the_time_limits_are_told():
     asked = text(policy_messages(CARTPOLE, CONFIG))
     for module in sandbox.ALLOWED_IMPORTS:
         assert f"`{module}`" in asked
     assert "`scipy.optimize`" in asked
+
+    asked = text(policy_messages(CARTPOLE, build({"act_timeout": 0.25, "episode_timeout": 7.0})))
+    assert "may take 0.25 s" in asked
+    assert "episode 7 s" in asked
+
+    assert "tried" not in text(policy_messages(CARTPOLE, CONFIG))
 
 
 @pytest.mark.parametrize("name", shipped_specs())
@@ -148,24 +154,16 @@ def shared_by_all(memory):
     return beginning(*asked)
 
 
-def test_candidates_of_a_round_share_all_up_to_what_one_alone_is_told():
+def test_prompts_of_a_round_begin_alike_up_to_what_one_alone_is_told():
     memory = remembered(reflection="Push earlier.")
     whole = text(policy_messages(CARTPOLE, CONFIG, memory))
     assert shared_by_all(memory).startswith(whole.partition("## Your turn")[0])
-
-
-def test_a_prompt_begins_as_the_reflection_before_it_did():
-    memory = remembered(reflection="Push earlier.")
     asked = text(policy_messages(CARTPOLE, CONFIG, memory))
     reflected = text(reflection_messages(CARTPOLE, CONFIG, memory))
     assert (
         beginning(asked, reflected).rstrip("# \n")
         == asked.partition("## Reflection on")[0].rstrip()
     )
-
-
-def test_the_first_round_has_no_history():
-    assert "tried" not in text(policy_messages(CARTPOLE, CONFIG))
 
 
 @pytest.mark.parametrize(
@@ -211,19 +209,29 @@ def test_none_is_asked_for_where_it_would_not_be_taken(config):
     assert CLASS not in asked
 
 
-def test_code_in_a_reflection_is_not_quoted():
+def test_a_reflection_is_quoted_within_bounds_without_code_or_control_characters():
     assert reflection_text("Lean.\n```python\nclass Feedback: ...\n```\nThen push.") == (
         "Lean.\nThen push."
     )
 
+    assert reflection_text(" It fell.\n") == "It fell."
+    assert len(reflection_text("x" * 3_000_000)) < 11_000
+    assert "\x1b" not in reflection_text("a\x1b[31mb")
 
-def test_a_repair_continues_the_conversation():
+
+def test_a_repair_continues_the_conversation_within_bounds():
     asked = policy_messages(CARTPOLE, CONFIG)
     repair = repair_messages(asked, "my code", "policy", "ZeroDivisionError", "printed this")
     assert repair[: len(asked)] == asked
     assert repair[-2].content == "my code"
     assert "ZeroDivisionError" in repair[-1].content
     assert "printed this" in repair[-1].content
+
+    megabytes = "x" * 3_000_000
+    asked = policy_messages(CARTPOLE, CONFIG)
+    messages = repair_messages(asked, megabytes, "policy", megabytes, megabytes)
+    assert len(text(messages[2:])) < 60_000
+    assert text(messages).count("of 3,000,000 characters left out") == 3
 
 
 @pytest.mark.parametrize("lifetime", ["episode", "evaluation"])
@@ -234,23 +242,3 @@ def test_the_prompt_says_how_long_a_policy_lives(lifetime):
     assert ("`reset(self)`" in asked) == lives_on
     assert ("The score counts all 10 episodes alike" in asked) == lives_on
     assert ("A new `Policy` object is made for every episode." in asked) != lives_on
-
-
-def test_the_time_limits_are_told():
-    asked = text(policy_messages(CARTPOLE, build({"act_timeout": 0.25, "episode_timeout": 7.0})))
-    assert "may take 0.25 s" in asked
-    assert "episode 7 s" in asked
-
-
-def test_a_repair_quotes_megabytes_in_part_and_says_so():
-    megabytes = "x" * 3_000_000
-    asked = policy_messages(CARTPOLE, CONFIG)
-    messages = repair_messages(asked, megabytes, "policy", megabytes, megabytes)
-    assert len(text(messages[2:])) < 60_000
-    assert text(messages).count("of 3,000,000 characters left out") == 3
-
-
-def test_a_reflection_is_quoted_within_bounds_and_without_control_characters():
-    assert reflection_text(" It fell.\n") == "It fell."
-    assert len(reflection_text("x" * 3_000_000)) < 11_000
-    assert "\x1b" not in reflection_text("a\x1b[31mb")

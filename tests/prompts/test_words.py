@@ -64,22 +64,16 @@ def test_lengths_say_how_many_ended_early():
     assert lengths_words(rollout((1.0,), lengths=(10,)), 10) == "10 steps"
 
 
-def test_a_difference_of_sources_is_the_changed_lines():
+def test_a_difference_of_sources_is_the_changed_lines_without_docstrings():
     assert source_difference(POLICY, POLICY.replace("b = 2", "b = 9")) == (
         "-        b = 2\n+        b = 9"
     )
 
-
-def test_docstrings_are_no_difference():
     assert source_difference(POLICY, POLICY.replace("Leans.", "Falls.")) == ""
 
-
-def test_another_source_altogether_has_no_difference_to_tell():
     other = "\n".join(f"line_{i} = {i}" for i in range(9))
     assert source_difference(POLICY, other) == ""
 
-
-def test_a_long_difference_says_how_much_is_left_out():
     old = "\n".join(f"some_quite_long_name_{i} = {i}" for i in range(100))
     new = old.replace(" = 33", " = 30")
     changed = old.replace("name_4", "other_4").replace("name_5", "other_5")

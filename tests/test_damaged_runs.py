@@ -177,13 +177,13 @@ def test_resuming_sets_aside_what_cannot_be_read_and_says_so(folder):
     (folder / "run.json").write_text("{")
     (folder / "candidates" / "r01_c01" / "episodes.npz").write_bytes(b"PK")
     assert (
-        f"line {number} of events.jsonl cannot be read; `promptpo --resume "
+        f"line {number} of events.jsonl cannot be read (not JSON); `promptpo --resume "
         in (load_run(folder).unread[0])
     )
     events = []
     promptpo.optimize(resume=folder, on_event=events.append)
     log, info, played = (notice["text"] for notice in data_of(events, "notice")[:3])
-    assert f"line {number} of events.jsonl cannot be read: set aside in events.jsonl.dama" in log
+    assert f"line {number} of events.jsonl cannot be read (not JSON): set aside in" in log
     assert "run.json: not valid JSON" in info
     assert "set aside in run.json.damaged" in info
     assert "r01_c01/episodes.npz: damaged" in played
@@ -197,7 +197,7 @@ def test_readers_say_what_they_leave_out(folder, tmp_path, capsys):
     damage(folder, "reply")
     assert main(["export", str(folder), "--recording", str(tmp_path / "recording.jsonl")]) == 0
     done = capsys.readouterr()
-    assert "cannot be read; replies in it are left out" in done.err
+    assert "cannot be read (not JSON); replies in it are left out" in done.err
     assert "3 replies" in done.out
     assert main(["compare", str(folder)]) == 0
     assert "cannot be read" in " ".join(capsys.readouterr().out.split())

@@ -1,9 +1,10 @@
-"""Which room of promptpo may import which; nothing imports in a circle; no module is too long.
+"""Which room of promptpo may import which; no circles; modules and functions of a readable size.
 
 A room is a package or a module at the top of ``promptpo``.
 """
 
 import ast
+import runpy
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -148,10 +149,42 @@ def written(folder, modules):
     return imports(folder / "promptpo")
 
 
+def sources(*folders):
+    """Each module of the folders, by its name, with its text."""
+    paths = [p for folder in folders for p in (FOLDER.parent / folder).rglob("*.py")]
+    names = [".".join(path.relative_to(FOLDER.parent).with_suffix("").parts) for path in paths]
+    return {n: path.read_text() for n, path in zip(names, paths, strict=True)}
+
+
 def test_no_module_has_more_than_500_lines():
-    lines = {
-        path: len(path.read_text().splitlines())
-        for folder in HOUSE
-        for path in (FOLDER.parent / folder).rglob("*.py")
+    lines = {name: len(text.splitlines()) for name, text in sources(*HOUSE).items()}
+    assert {name: count for name, count in lines.items() if count > 500} == {}
+
+
+#: Small modules that only a neighbour imports: chance and time, which patches whole libraries.
+SMALL = {"sandbox.language.randomness"}
+
+
+def test_no_small_module_serves_only_a_neighbour():
+    """A module below 80 lines of code is a part of the only module of its package that needs it."""
+    lines_of_code = runpy.run_path(str(FOLDER.parent / "benchmarks" / "size.py"))["lines_of_code"]
+    graph = imports(FOLDER) | imports(FOLDER.parent / "sandbox")
+    lonely = set()
+    for name, text in sources("promptpo", "sandbox").items():
+        importers = [module for module, others in graph.items() if name in others]
+        package = name.rpartition(".")[0]
+        if len(importers) == 1 and lines_of_code(text) < 80:
+            (importer,) = importers
+            if package in (importer, importer.rpartition(".")[0]):
+                lonely.add(name)
+    assert lonely - SMALL == set()
+
+
+def test_functions_fit_a_screen():
+    long = {
+        f"{name}.{node.name}": node.end_lineno - node.lineno + 1
+        for name, text in sources("promptpo", "sandbox", "benchmarks", "examples").items()
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     }
-    assert {str(path): count for path, count in lines.items() if count > 500} == {}
+    assert {name: lines for name, lines in long.items() if lines > 60} == {}

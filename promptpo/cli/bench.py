@@ -47,8 +47,6 @@ def parser() -> Parser:
         words={
             "model": "language model for the methods that ask one and name none (default:"
             " $PROMPTPO_MODEL)",
-            "max_concurrency": "model calls in flight at once, of all runs together (default: one"
-            " per candidate of each)",
             "workers": "environment processes of all runs together (default: one per core)",
         },
     )  # fmt: skip

@@ -57,7 +57,7 @@ class Curve:
 
 
 def curve(group: Group, axis: Axis, measure: Measure) -> Curve | None:
-    """The curve of the runs that have scored; None where there is none, or a price is unknown.
+    """Return the curve of the runs that have scored; None: there is none, or an unknown price.
 
     It begins where every run has a score. A run that is over keeps its last score; one that is
     not (going, killed, interrupted, failed) may still rise, and the curve ends where its record
@@ -87,8 +87,7 @@ def curve(group: Group, axis: Axis, measure: Measure) -> Curve | None:
 
 
 def _axis_values(run: Run, axis: Axis) -> Values:
-    found = [getattr(p, axis) for p in run.points]
-    return np.array(found, dtype=np.float64)
+    return np.array([getattr(p, axis) for p in run.points], dtype=np.float64)
 
 
 def _band(rows: Values) -> tuple[Values, Values]:
@@ -109,6 +108,9 @@ def _band(rows: Values) -> tuple[Values, Values]:
 
 #: Inches: the width of a column in the two-column formats of most conferences.
 WIDTH, HEIGHT = 3.25, 2.2
+
+#: Letters of a line of the legend.
+_LETTERS = 44
 
 #: Okabe and Ito's palette, which readers with any colour vision tell apart, without its yellow.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
@@ -244,11 +246,18 @@ def looks_of(labels: Sequence[str]) -> dict[str, dict[str, Any]]:
 def _figure(panels: Sequence[Panel], charts: Sequence[Chart]) -> Figure:
     from matplotlib.figure import Figure
 
-    rows = [HEIGHT + 0.14 * len(panel.groups) for panel in panels]
-    figure = Figure(figsize=(WIDTH, sum(rows)), layout="constrained")
-    grid = figure.subplots(len(panels), 1, squeeze=False, gridspec_kw={"height_ratios": rows})
-    for axes, panel, chart in zip(grid[:, 0], panels, charts, strict=True):
+    heights = []
+    for panel in panels:  # the curves, and the lines of their legend
+        words = (f"{group.label} (00 runs)" for group in panel.groups)
+        count = sum(len(textwrap.wrap(w, _LETTERS)) for w in words)
+        heights += [HEIGHT, 0.1 + 0.15 * count]
+    figure = Figure(figsize=(WIDTH, sum(heights)), layout="constrained")
+    grid = figure.subplots(len(heights), 1, gridspec_kw={"height_ratios": heights})
+    for number, (panel, chart) in enumerate(zip(panels, charts, strict=True)):
+        axes, below = grid[2 * number], grid[2 * number + 1]
         _draw(axes, panel, chart)
+        below.legend(*axes.get_legend_handles_labels(), loc="upper center", frameon=False)
+        below.set_axis_off()
     return figure
 
 
@@ -271,19 +280,19 @@ def _draw(axes: Axes, panel: Panel, chart: Chart) -> None:
             )
             words = f"{group.label}: {missing}"
             artists[group.label] = axes.lines[-1]
-        artists[group.label].set_label(textwrap.fill(words, 44))
+        artists[group.label].set_label(textwrap.fill(words, _LETTERS))
     axes.set_xlim(0, right * (1.05 + 0.05 * len(panel.groups)))
     grey: dict[str, Any] = {"fontsize": 6, "color": "0.35", "textcoords": "offset points"}
     if any(group.tests for group in panel.groups):
         axes.axvline(right * 1.01, color="0.85", linewidth=0.6)
         frame = ("data", "axes fraction")
         axes.annotate("held-out", (right * 1.02, 1), (0, 1), xycoords=frame, va="bottom", **grey)
-    shown = near(chart.references, [v for line in chart.lines for v in line.y])
-    for level in shown.values():
+    levels = near(chart.references, [v for line in chart.lines for v in line.y])
+    for level in levels.values():
         axes.axhline(level, color="0.6", linewidth=0.7, linestyle=(0, (2, 2)), zorder=0)
     bottom, top = axes.get_ylim()
     lowest = -math.inf  # names keep a line's height between them
-    for name, level in sorted(shown.items(), key=lambda item: item[1]):
+    for name, level in sorted(levels.items(), key=lambda item: item[1]):
         lowest = max(lowest + 0.055, (level - bottom) / (top - bottom))
         axes.annotate(name, (1, lowest), (2, 0), xycoords="axes fraction", va="center", **grey)
     axes.set_title(panel.name, loc="left")
@@ -293,7 +302,6 @@ def _draw(axes: Axes, panel: Panel, chart: Chart) -> None:
     axes.set_xticks([tick for tick in ticks if tick <= right])
     if right > 1000:
         axes.xaxis.set_major_formatter(EngFormatter(sep=""))
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.3), frameon=False, borderaxespad=0)
 
 
 def _held_out(

@@ -5,17 +5,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from promptpo.errors import ModelError
 from promptpo.llm.extraction import ReplyRejected, extract_code
-from promptpo.llm.manual_model import ManualModel
-from promptpo.llm.messages import BUILTIN, NO_TOKENS, LanguageModel, ModelSettings, Reply, Request
+from promptpo.llm.messages import BUILTIN, LanguageModel, ModelSettings
 from promptpo.llm.providers import EXAMPLES, LANGUAGE_MODELS, check_configured
-from promptpo.llm.recording import RecordedModel, find_recording
+from promptpo.llm.recording import find_recording
 from promptpo.types import Key
 
 __all__ = [
@@ -29,22 +27,6 @@ NO_RECORDING = (
 )
 
 
-class WrittenModel:
-    """A model whose replies are computed from keys by ``write``; prompts are ignored."""
-
-    def __init__(self, name: str, write: Callable[[Key], str]) -> None:
-        self.name = name
-        self._write = write
-
-    async def ask(self, request: Request) -> Reply:
-        """Return the reply to a key: no tokens, cost and latency 0."""
-        await asyncio.sleep(0)  # let others run, as every real model does
-        return Reply(self._write(request.key), self.name, usage=NO_TOKENS, cost=0.0)
-
-    async def close(self) -> None:
-        """Do nothing: nothing is open."""
-
-
 def open_model(settings: ModelSettings) -> LanguageModel:
     """Open the model that ``settings.name`` names.
 
@@ -52,6 +34,8 @@ def open_model(settings: ModelSettings) -> LanguageModel:
     model is not configured or its recording cannot be read, UsageError for an ``api_base`` that is
     no URL; both without the network.
     """
+    from promptpo.llm.local_models import ManualModel, RecordedModel, WrittenModel
+
     kind, _, path = settings.name.partition(":")
     if not settings.name:
         return WrittenModel("", _refuse)

@@ -206,13 +206,11 @@ def _top_level_names(code: str) -> set[str]:
     names: set[str] = set()
     tree = tree_of(code) if len(code) <= bounds.SOURCE else None
     for node in tree.body if tree else ():
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            names.update((a.asname or a.name).partition(".")[0] for a in node.names)
-        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
-            names.add(node.name)
-        elif isinstance(node, ast.Assign | ast.AnnAssign):
+        if isinstance(node, ast.Assign | ast.AnnAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            names.update(t.id for t in targets if isinstance(t, ast.Name))
+            names.update(*map(_bound_by, targets))
+        elif isinstance(node, ast.Import | ast.ImportFrom | ast.FunctionDef | ast.ClassDef):
+            names |= _bound_by(node)
         else:
             return set()
     return names
@@ -224,18 +222,22 @@ def _names(code: str) -> tuple[set[str], set[str]]:
     Both are empty where it does not parse.
     """
     tree = tree_of(code) if len(code) <= bounds.SOURCE else None
-    read: set[str] = set()
-    bound: set[str] = set(dir(builtins)) if tree else set()
-    for node in ast.walk(tree) if tree else ():
-        if isinstance(node, ast.Name):
-            (read if isinstance(node.ctx, ast.Load) else bound).add(node.id)
-        elif isinstance(node, ast.arg):
-            bound.add(node.arg)
-        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
-            bound.add(node.name)
-        elif isinstance(node, ast.Import | ast.ImportFrom):
-            bound.update((a.asname or a.name).partition(".")[0] for a in node.names)
-    return read - bound, bound
+    if tree is None:
+        return set(), set()
+    nodes = list(ast.walk(tree))
+    bound = set(dir(builtins)).union(*map(_bound_by, nodes))
+    return {node.id for node in nodes if isinstance(node, ast.Name)} - bound, bound
+
+
+def _bound_by(node: ast.AST) -> set[str]:
+    """Return the names that a node of a syntax tree binds itself."""
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return {node.name}
+    if isinstance(node, ast.Name):
+        return set() if isinstance(node.ctx, ast.Load) else {node.id}
+    return {node.arg} if isinstance(node, ast.arg) else set()
 
 
 @dataclass(frozen=True)

@@ -38,8 +38,12 @@ UNPARSED = 3
 #: Names a call to one's own server or gateway, whose log can so be matched with ``events.jsonl``.
 CALL_HEADER = "X-PromptPO-Call"
 
-#: Providers that litellm reaches by the OpenAI SDK, which takes ``litellm.aclient_session``.
-_BY_SDK = {"openai", "azure"}
+#: Providers that litellm reaches by an HTTP handler, which may be replaced; most others it reaches
+#: by the OpenAI SDK, which uses ``litellm.aclient_session``.
+_BY_HANDLER = {
+    "anthropic", "deepseek", "fireworks_ai", "gemini", "groq", "hosted_vllm", "mistral",
+    "ollama_chat", "openrouter", "together_ai", "xai",
+}  # fmt: skip
 
 #: Cache marks that Anthropic accepts in a request.
 _MARKS = 4
@@ -99,8 +103,7 @@ class LiteLLMModel:
 
             limits = httpx.Limits(max_keepalive_connections=100)
             litellm.aclient_session = BoundedClient(verify=get_ssl_configuration(), limits=limits)
-        provider = providers.provider_of(self._model)
-        if provider in providers.KEYS and provider not in _BY_SDK:
+        if providers.provider_of(self._model) in _BY_HANDLER:
             self._handler = litellm.AsyncHTTPHandler()
             self._handler.client = litellm.aclient_session
         self._litellm = litellm
@@ -261,9 +264,11 @@ def with_cache_marks(prompt: Sequence[Message]) -> list[dict[str, Any]]:
 def _usage(response: Any, answer: Answer) -> object:  # noqa: ANN401 - litellm's own type
     """Return the raw usage: of a chat completion as it came, else litellm's translation."""
     try:
-        data = json.loads(answer.body)
+        data = json.loads(answer.body) if answer.asked else None
         if isinstance(data, Mapping) and "choices" in data:
             return messages.plain(data.get("usage"))
-        return messages.plain(response.usage.model_dump(mode="json", exclude_none=True))
+        usage = response.usage
+        counted = usage.prompt_tokens or usage.completion_tokens  # litellm's 0 is no count
+        return messages.plain(usage.model_dump(mode="json", exclude_none=True)) if counted else None
     except Exception:  # anything that a server may send
         return None

@@ -17,12 +17,11 @@ Lines of any other type are skipped, so that the ``events.jsonl`` of a run is a 
 
 from __future__ import annotations
 
-import asyncio
 import codecs
 import contextlib
 import importlib.resources
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -34,7 +33,6 @@ from promptpo.common.files import other_encoding
 from promptpo.common.plaintext import shown
 from promptpo.errors import ModelError, UsageError
 from promptpo.llm.messages import (
-    NO_TOKENS,
     Reply,
     Request,
     dollars,
@@ -59,8 +57,6 @@ _REPLAYED = (
 
 #: Settings that runs and recordings from before ``prepare`` lack.
 BEFORE_PREPARE: Mapping[str, Any] = {"prepare_time": 0}
-
-CHANGED = "the prompt has changed since this reply was recorded"
 
 _REMEDY = "give recorded:PATH a run's folder or its events.jsonl"
 _MEND = "; mend or remove the line, or record the run again"
@@ -137,48 +133,6 @@ class _ReplyLine:
 
 class ReplyMissing(ModelError):
     """A recording does not hold a reply that was asked for."""
-
-
-class RecordedModel:
-    """The model ``recorded``: answers each call with the recorded reply of the same key.
-
-    Replayed replies cost nothing: no tokens, ``cost`` and ``latency`` 0. Where the prompt differs
-    from the recorded one, the reply's ``note`` says so, and ``close`` gives one notice with the
-    count. Raises ModelError for a recording that cannot be read.
-    """
-
-    def __init__(self, name: str, path: Path, notify: Callable[[str], None]) -> None:
-        self.name = name
-        self.recording = load_recording(path)
-        self._replayed = self._changed = 0
-        self._notify = notify
-        if self.recording.cut:
-            notify(f"{self.recording.path}: its last line was cut off and is left out")
-
-    async def ask(self, request: Request) -> Reply:
-        """Return the recorded reply. Raises ReplyMissing where there is none."""
-        await asyncio.sleep(0)  # let others run, as every real model does
-        recorded = self.recording.replies.get(request.key)
-        if recorded is None:
-            raise ReplyMissing(
-                f"{self.recording.path}: no reply for {request.key} (it holds"
-                f" {self.recording.contents()}); use the settings that it was recorded with,"
-                " or a model of your own, e.g. --model openai/gpt-5"
-            )
-        self._replayed += 1
-        changed = recorded.prompt_sha256 not in ("", prompt_hash(request.messages))
-        self._changed += changed
-        note = CHANGED if changed else ""
-        return replace(recorded.reply, usage=NO_TOKENS, cost=0.0, latency=0.0, note=note)
-
-    async def close(self) -> None:
-        """Give one notice with the number of prompts that differed from the recorded ones."""
-        if self._changed:
-            self._notify(
-                f"{self._changed} of {self._replayed} replayed replies answer a prompt that has"
-                f" changed since {self.recording.path.name} was recorded"
-            )
-        self._changed = self._replayed = 0
 
 
 def reply_event(request: Request, reply: Reply) -> dict[str, Any]:

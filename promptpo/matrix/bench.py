@@ -115,9 +115,17 @@ class Bench:
 
     def write(self, statuses: Statuses) -> None:
         """Write ``suite.json``: the suite, and its runs as they stand."""
-        names = ("label", "spec", "seed", "run", "problem")
-        runs = [{name: getattr(run, name) for name in names} for run in self.runs(statuses)]
-        data = {"suite": self.suite.as_dict(), "cells": runs}
+        cells = [
+            {
+                "label": r.label,
+                "spec": r.spec,
+                "seed": r.seed,
+                "run": r.folder,
+                "problem": r.problem,
+            }
+            for r in self.runs(statuses)
+        ]
+        data = {"suite": self.suite.as_dict(), "cells": cells}
         file = self.folder.path / SUITE_FILE
         try:
             write_atomically(file, json.dumps(data, indent=2) + "\n", sync=True)
@@ -252,7 +260,7 @@ def write_comparison(folder: Path, suite: Suite, runs: Sequence[BenchRun]) -> li
     except UsageError as e:
         notes.append(f"Files for a paper are missing: {e}")
     contents: dict[str, str | bytes] = {
-        "cells.csv": csv_text(CELLS, [run.as_record() for run in results.runs]),
+        "cells.csv": csv_text(CELLS, [run.as_dict() for run in results.runs]),
         "curves.csv": csv_text(CURVES, results.curve_records()),
         "comparison.json": json.dumps(results.as_dict(notes), indent=1) + "\n",
         **for_paper,

@@ -242,13 +242,13 @@ def _row(run: BenchRun) -> tuple[Cell, ...]:
             interval = num(bounds.low, interval_words(bounds, run.measure))
     if run.normalized is not None:
         scaled = num(run.normalized, f"{run.normalized:.2f}")
-    if run.history is not None:
-        usage = run.history.usage
+    if run.record is not None:
+        usage = run.record.usage
         steps = num(usage.searched)
-        if run.history.asks_model:
+        if run.record.asks_model:
             calls, cost = num(usage.calls), cost_cell(usage.cost)
     return (
-        Cell(name, href=f"{quote(run.run)}/report.html" if run.history else ""),
+        Cell(name, href=f"{quote(run.folder)}/report.html" if run.record else ""),
         score, interval, scaled, steps, calls, cost,
         Cell(text.gist(run.ended), run.ended, kind="" if held_out else "failed"),
     )  # fmt: skip

@@ -35,8 +35,6 @@ from promptpo.version import __version__
 #: Format of ``comparison.json``; a change that readers must know of raises it.
 FORMAT = 1
 
-_TOKENS = ("prompt", "completion")
-
 #: Columns of ``cells.csv`` and ``curves.csv``.
 CELLS = (
     "method", "spec", "seed", "state", "reason", "missing", "measure", "score", "low", "high",
@@ -58,33 +56,33 @@ class BenchRun:
         label: of its method.
         spec: name of the spec.
         seed: of the run.
-        run: its folder, relative to that of the suite; empty where it has not begun.
+        folder: its folder, relative to that of the suite; empty where it has not begun.
         problem: why it was not begun, or why its process failed.
         damage: why its folder cannot be read.
-        history: the run; None where none can be read.
+        record: the run as its folder records it; None where none can be read.
     """
 
     label: str
     spec: str
     seed: int
-    run: str = ""
+    folder: str = ""
     problem: str = ""
     damage: str = ""
-    history: Run | None = None
+    record: Run | None = None
     measure: Measure = "return"
     scale: Scale | None = None
 
     @property
     def state(self) -> str:
         """Status of the run; without a record ``unreadable``, ``not run`` or ``not begun``."""
-        if self.history is not None:
-            return self.history.status
+        if self.record is not None:
+            return self.record.status
         return "unreadable" if self.damage else "not run" if self.problem else "not begun"
 
     @property
     def reason(self) -> str:
         """Reason of its end, or why there is no record; may be empty."""
-        recorded = self.history.reason if self.history is not None else ""
+        recorded = self.record.reason if self.record is not None else ""
         return self.damage or recorded or self.problem
 
     @property
@@ -105,7 +103,7 @@ class BenchRun:
     @cached_property
     def held_out(self) -> SampleScore | None:
         """Held-out score of its policy, with an interval over episodes."""
-        runs = () if self.history is None else (self.history,)
+        runs = () if self.record is None else (self.record,)
         return sample_score(Group(self.label, runs), self.measure)
 
     @property
@@ -118,25 +116,29 @@ class BenchRun:
         """Held-out score on the scale of its spec."""
         return None if self.score is None or not self.scale else self.scale.normalize(self.score)
 
-    def as_record(self) -> dict[str, object]:
+    def as_dict(self) -> dict[str, object]:
         """Return plain values by the names of CELLS; None where the run has none.
 
         ``low`` and ``high`` bound ``score`` over held-out episodes; ``search_score`` is the best in
         search, and optimistic.
         """
         values: dict[str, object] = {}
-        if self.history is not None:
-            run = self.history
-            values |= run_record(self.history)
-            values |= {"seconds": round(run.elapsed, 1), "replayed": run.replayed}
-            values |= {f"{kind}_tokens": getattr(run.usage, f"{kind}_tokens") for kind in _TOKENS}
-            if points := self.history.points:
+        if self.record is not None:
+            run, usage = self.record, self.record.usage
+            values = {
+                **run_record(run),
+                "prompt_tokens": usage.prompt_tokens,
+                "completion_tokens": usage.completion_tokens,
+                "seconds": round(run.elapsed, 1),
+                "replayed": run.replayed,
+            }
+            if points := run.points:
                 values["search_score"] = value(points[-1].best, self.measure)
         values |= {
             "method": self.label, "spec": self.spec, "seed": self.seed, "state": self.state,
             "reason": self.reason, "missing": self.why_missing, "measure": self.measure,
             "score": self.score, **_ends(self.held_out.interval if self.held_out else None),
-            "normalized": self.normalized, "run": self.run or None,
+            "normalized": self.normalized, "run": self.folder or None,
             "test_episodes": self.held_out.episodes if self.held_out else None,
         }  # fmt: skip
         return {name: values.get(name) for name in CELLS}
@@ -145,8 +147,8 @@ class BenchRun:
 def read_results(folder: Path, suite: Suite, runs: Iterable[BenchRun]) -> BenchResults:
     """Read the records of a suite's runs from its folder; a run that cannot be read says so."""
     read = [_read(folder, run) for run in runs]
-    begun = {r.spec for r in read if r.history is not None}
-    succeed = {r.spec for r in read if r.history is not None and r.history.defines_success}
+    begun = {r.spec for r in read if r.record is not None}
+    succeed = {r.spec for r in read if r.record is not None and r.record.defines_success}
     filled = []
     for run in read:
         scale = suite.scales.get(run.spec)
@@ -164,10 +166,10 @@ def read_results(folder: Path, suite: Suite, runs: Iterable[BenchRun]) -> BenchR
 
 
 def _read(folder: Path, run: BenchRun) -> BenchRun:
-    if not run.run:
+    if not run.folder:
         return run
     try:
-        return replace(run, history=load_run(folder / run.run))
+        return replace(run, record=load_run(folder / run.folder))
     except (PromptPOError, OSError) as e:
         return replace(run, damage=str(e))
 
@@ -233,9 +235,9 @@ class BenchResults:
         for spec in self.suite.specs:
             groups = []
             for label in self.suite.labels:
-                histories = tuple(r.history for r in self.of(spec, label) if r.history is not None)
-                if histories:
-                    groups.append(Group(label, histories))
+                records = tuple(r.record for r in self.of(spec, label) if r.record is not None)
+                if records:
+                    groups.append(Group(label, records))
             if groups:
                 panels[spec] = Panel(spec, tuple(groups))
         return panels
@@ -369,7 +371,7 @@ class BenchResults:
             yield f"{name} is not in the averages over specs: {reason}."
         for task, reason in self.suite.absent.items():
             yield f"{task} is part of what this suite stands for, and is not in it: {reason}."
-        read = [(run, run.history) for run in self.runs if run.history is not None]
+        read = [(run, run.record) for run in self.runs if run.record is not None]
         replayed = dict.fromkeys(run.label for run, record in read if record.replayed)
         if replayed:
             yield (
@@ -399,7 +401,7 @@ class BenchResults:
             "promptpo": __version__,
             "suite": self.suite.as_dict(),
             "notes": list(notes),
-            "cells": [run.as_record() for run in self.runs],
+            "cells": [run.as_dict() for run in self.runs],
             "scores": [self._score_record(*pair) for pair in pairs],
             "aggregates": {
                 "specs": list(averages.specs),

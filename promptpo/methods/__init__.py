@@ -105,7 +105,7 @@ def _from_file(file: Path, attribute: str) -> object:
 
 
 def _checked(offered: object, origin: str, name: str) -> type[Method]:
-    """Return what was found, which must be a method. Raises UsageError."""
+    """Return the object that a name stands for, as a method. Raises UsageError."""
     flaw = ""
     if not isinstance(offered, type) or not issubclass(offered, Method):
         flaw = "it is no subclass of promptpo.methods.Method"

@@ -53,7 +53,7 @@ class Search:
 
 @dataclass(frozen=True)
 class Demand:
-    """What a search will ask for: calls, about so many tokens, and environment steps at most.
+    """The demand of a search: calls, about so many tokens, and environment steps at most.
 
     ``calls`` is without repairs, ``max_calls`` with every candidate repaired as often as it may
     be; ``finalists`` is how many candidates meet on selection episodes, at most.
@@ -68,10 +68,10 @@ class Demand:
 
 
 class Services(Protocol):
-    """What a method may do. Whatever was done before an interruption is not done again.
+    """The services of a run to its method. What was done before an interruption is not done again.
 
-    ``config.options`` are the method's own options, an instance of its ``Options``; ``task`` is
-    what the environment was found to be.
+    ``config.options`` are the method's own options, an instance of its ``Options``; ``task``
+    has the action space of the environment.
     """
 
     spec: EnvSpec
@@ -81,18 +81,19 @@ class Services(Protocol):
     async def ask(
         self, key: Key, messages: Sequence[Message], read: Callable[[Reply], object] | None = None
     ) -> Reply:
-        """One model call; the key has a role.
+        """Call the model once; the key has a role.
 
-        ``read`` takes out of the reply what is to be played, and raises ReplyRejected or ValueError
-        where there is nothing: the run ends after ``max_unreadable`` such replies in a row. Of a
-        call without ``read``, unless its role is "policy", only an empty or cut-off reply is one.
+        ``read`` takes the text to be played out of the reply, and raises ReplyRejected or
+        ValueError where there is none: the run ends after ``max_unreadable`` such replies in a row.
+        Of a call without ``read``, unless its role is "policy", only an empty or cut-off reply is
+        one.
 
         Raises LimitReached, for a repair (an attempt above 0) also where a recording that is
         replayed holds no reply; else ModelError or ModelUnavailable.
         """
 
     def seeds(self, first: int, count: int) -> tuple[int, ...]:
-        """Search seeds number ``first`` (from 0) and those after it, ``count`` in all."""
+        """Return ``count`` search seeds, from number ``first`` (from 0) on."""
 
     async def play(
         self,
@@ -103,7 +104,7 @@ class Services(Protocol):
         constants: Sequence[Sequence[float]] = ((),),
         keep: bool = True,
     ) -> list[Rollout]:
-        """Search episodes of a program, for each vector of ``constants``: one rollout each.
+        """Play search episodes with a program, for each vector of ``constants``: one rollout each.
 
         ``keys`` say, vector by vector, for whom it is played. The steps that whole episodes would
         take are reserved from the budget before anything is played. Raises LimitReached where they
@@ -113,14 +114,14 @@ class Services(Protocol):
         """
 
     async def prepare(self, candidate: Candidate) -> Candidate:
-        """The candidate with what its ``prepare`` computed from the episodes of earlier rounds.
+        """Return the candidate with the result of its ``prepare`` on earlier rounds' episodes.
 
         An error of ``prepare`` is the candidate's. One without ``prepare``, or in a run that has
         no time for it, comes back as it is.
         """
 
     async def episodes(self, of: Candidate, seeds: Sequence[int] | None = None) -> list[Trajectory]:
-        """The trajectories of a candidate's search episodes of these seeds, in their order.
+        """Return the trajectories of a candidate's search episodes of these seeds, in their order.
 
         None: those that it began with. Raises RunError.
         """
@@ -128,26 +129,26 @@ class Services(Protocol):
     async def summarize(
         self, of: Candidate, feedback: str | None, seeds: Sequence[int] | None = None
     ) -> SummaryRun:
-        """Texts on the same episodes, by a Feedback source or (None) the built-in summary."""
+        """Return texts on these episodes, by a Feedback source or (None) the built-in summary."""
 
     async def coverage(self, of: Candidate, seeds: Sequence[int] | None = None) -> CoverageRun:
-        """In how many steps of the same episodes, the first ten, each line of the policy ran.
+        """Count in how many steps of the same episodes, the first ten, each line of the policy ran.
 
         They are fed to it once more, which costs no environment steps.
         ``promptpo.policies.unreached`` says in words what never ran.
         """
 
     def tuning(self, of: Candidate, tunable: Tunable) -> Tuning:
-        """A candidate's constants, to be tuned. Raises ValueError where it has none."""
+        """Return a tuning of a candidate's constants. Raises ValueError where it has none."""
 
     @property
     def tuning_left(self) -> int:
         """Steps of tuning that the run has left; 0 where it does not tune."""
 
     async def open_round(self, rounds: Sequence[Round], guests: Sequence[Key] = ()) -> int:
-        """How many candidates the limits allow in the round after these.
+        """Return how many candidates the limits allow in the round after these.
 
-        ``guests`` are policies of earlier rounds that are going to play along. Raises SearchEnd
+        ``guests`` are policies of earlier rounds that play along. Raises SearchEnd
         where no candidate is allowed, or where the target, the best possible score or the patience
         is reached.
         """
@@ -156,21 +157,20 @@ class Services(Protocol):
         """Record an attempt at a candidate, a round that has just ended, or own facts."""
 
     def report(self, event: str, /, **data: object) -> None:
-        """Tell whoever watches; nothing depends on it."""
+        """Send an event to the views; nothing depends on it."""
 
 
 class Tuning(Protocol):
-    """The constants of one candidate, under way; it can be taken up again with more steps.
+    """A tuning of the constants of one candidate, which can go on later with more steps.
 
-    ``of`` is the candidate as it was written. ``run`` is what the values that stand have played
-    for tuning, None before any have; ``steps`` are environment steps so far.
+    ``of`` is the candidate as it was written.
     """
 
     of: Candidate
 
     @property
     def run(self) -> Rollout | None:
-        """What the values that stand have played."""
+        """The rollout of the best values so far; None before any has played."""
 
     @property
     def steps(self) -> int:
@@ -183,9 +183,9 @@ class Tuning(Protocol):
         """
 
     async def finish(self) -> tuple[Candidate, TuningAccount]:
-        """The candidate with what was found, of the kind "tuned", and how it went.
+        """Return the candidate with the best values, of the kind "tuned", and the account.
 
-        Where that is no better beyond noise it is the candidate itself.
+        Where these are no better beyond noise it is the candidate itself.
         """
 
 

@@ -335,32 +335,21 @@ class Instructions:
         changes += [f"{i.name} admitted" for i in every if i.admitted == round_]
         changes += [f"{i.name} {i.state}" for i in every if i.ended == round_]
         weights = ", ".join(f"{i.name} {i.weight:+.2f}" for i in ordered)
-        return [
-            MethodTable(
-                round_,
-                "Instructions",
-                ("Instruction", "Since round", "Weight", "Policies", "State", "Because", "Text"),
-                tuple(
-                    (i.name, i.since or 1, i.weight, i.written, i.state, i.why, i.text)
-                    for i in every[:_TOLD]
-                ),
-                ", ".join([plural(len(self.active), "active instruction"), *words]),
-            ),
-            MethodTable(
-                round_,
-                "Weights of instructions",
-                ("Round", "Weights", "Changes"),
-                ((round_, weights, "; ".join(changes)),),
-                adds=True,
-            ),
-            MethodTable(
-                round_,
-                "Policies by instruction",
-                ("Policy", "Instruction", "Drawn with", "Standing"),
-                tuple((d.candidate, d.instruction, d.chance, d.score) for d in draws),
-                adds=True,
-            ),
+        rows = [
+            (i.name, i.since or 1, i.weight, i.written, i.state, i.why, i.text)
+            for i in every[:_TOLD]
         ]
+        columns = ("Instruction", "Since round", "Weight", "Policies", "State", "Because", "Text")
+        counted = ", ".join([plural(len(self.active), "active instruction"), *words])
+        course = ((round_, weights, "; ".join(changes)),)
+        drawn = [(d.candidate, d.instruction, d.chance, d.score) for d in draws]
+        by_draw = ("Policy", "Instruction", "Drawn with", "Standing")
+        return [
+            MethodTable(round_, "Instructions", columns, tuple(rows), counted),
+            MethodTable(round_, "Weights of instructions", ("Round", "Weights", "Changes"), course,
+                        adds=True),
+            MethodTable(round_, "Policies by instruction", by_draw, tuple(drawn), adds=True),
+        ]  # fmt: skip
 
 
 def standings(scores: Mapping[str, Score], best: Rollout | None = None) -> dict[str, float]:

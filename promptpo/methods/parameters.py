@@ -191,12 +191,12 @@ class ParameterMethod(Method):
         space = space_of(spec, actions, config, most=10**9)
         prompts = [messages for _, messages in cls.iteration(spec, config, space)]
         line, calls = count_tokens(space.shown([0.0] * space.size)), len(prompts)
-        told = options.warm_up + (rounds - 1) / 2
+        lines = options.warm_up + (rounds - 1) / 2  # of the history, on average
         episodes = options.warm_up * config.whole(1) + rounds * calls * config.first_episodes
         return Demand(
             calls=rounds * calls,
             max_calls=rounds * calls * (options.max_repairs + 1),
-            prompt_tokens=int(rounds * (sum(map(message_tokens, prompts)) + calls * told * line)),
+            prompt_tokens=int(rounds * (sum(map(message_tokens, prompts)) + calls * lines * line)),
             completion_tokens=rounds * calls * (2 * line + _WORDS),
             search_steps=episodes * spec.horizon,
             finalists=min(options.finalists, rounds * calls),

@@ -101,7 +101,7 @@ class PromptPO(WritingMethod):
         """Return the candidates that tuning makes, after the round's first episodes."""
         share = 1.0 if contest.number == self.config.rounds else self.config.tune_share
         new = await self.tuning.tune(contest.number, candidates, best, share=share)
-        self.memory = replace(self.memory, tuned=self.tuning.told)
+        self.memory = replace(self.memory, tuned=self.tuning.words)
         tried = await all_of(self.play(c, contest) for c in new)
         return [c for c in tried if c.rollout is not None]
 

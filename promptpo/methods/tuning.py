@@ -34,7 +34,7 @@ TUNING = "Tuning"
 class TuningStage:
     """The choice of the policies of a run that are tuned, and their constants.
 
-    ``told`` are paragraphs on the latest round's tunings.
+    ``words`` are paragraphs on the latest round's tunings.
     """
 
     def __init__(self, services: Services) -> None:
@@ -43,7 +43,7 @@ class TuningStage:
         self._constants: dict[str, Tunable] = {}
         self._tunings: dict[object, Tuning] = {}
         self._refused: set[str] = set()
-        self.told: tuple[str, ...] = ()
+        self.words: tuple[str, ...] = ()
 
     def plain(self, candidate: Candidate) -> Candidate:
         """Return a candidate with plain numbers in place of declarations.
@@ -92,7 +92,7 @@ class TuningStage:
         """
         from promptpo.policies.constants import with_ranges_of
 
-        self.told = ()
+        self.words = ()
         left = self.services.tuning_left
         budget = int(left * share)
         entrants = self._entrants(candidates, best) if budget else []
@@ -101,20 +101,20 @@ class TuningStage:
             budget = left
         fitting = max(budget // needed, least)
         if entrants and not fitting:
-            text = f"round {number} tunes nothing: {budget:,} steps of tuning are too few"
-            self.services.report("notice", text=f"{text} for episodes of this length")
+            notice = f"round {number} tunes nothing: {budget:,} steps of tuning are too few"
+            self.services.report("notice", text=f"{notice} for episodes of this length")
         if not entrants or not fitting:
             return []
         new: list[Candidate] = []
         for tuning in await self._halved(entrants[: min(ENTRANTS, fitting)], budget):
             tuned, account = await tuning.finish()
             key = Key(number, len(candidates) + len(new) + 1)
-            words = tuning_words(tuning.of.name, account, key.name if account.kept else "")
-            self.told = (*self.told, words)
+            text = tuning_words(tuning.of.name, account, key.name if account.kept else "")
+            self.words = (*self.words, text)
             if account.kept and tuned.source is not None:
                 ranges = self.tunable(tuning.of.source or "")
                 self._constants[tuned.source] = with_ranges_of(tuned.source, ranges)
-                new.append(replace(tuned, key=key, notes=(Note(TUNING, words),)))
+                new.append(replace(tuned, key=key, notes=(Note(TUNING, text),)))
         return new
 
     def tunable(self, source: str) -> Tunable:

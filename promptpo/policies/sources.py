@@ -49,7 +49,7 @@ class Literal:
 
 @dataclass(frozen=True)
 class Place:
-    """What is given a value that is written out.
+    """A name or attribute that is assigned a value that is written out.
 
     ``name`` is how people call it, ``key`` the name or attribute by which code reads it.
     """
@@ -70,7 +70,7 @@ class Source:
         self._columns: dict[int, list[int]] = {}
 
     def span(self, node: ast.expr | ast.stmt) -> tuple[int, int]:
-        """Where a node's text begins and ends, in characters."""
+        """Return the begin and end of a node's text, in characters."""
         assert node.end_lineno is not None and node.end_col_offset is not None  # noqa: S101
         return (
             self._at(node.lineno, node.col_offset),
@@ -90,13 +90,13 @@ class Source:
         if not text.isascii():  # columns count bytes
             if line not in self._columns:
                 sizes = ((i, len(character.encode())) for i, character in enumerate(text))
-                found = [i for i, size in sizes for _ in range(size)]
-                self._columns[line] = [*found, len(text)]
+                columns = [i for i, size in sizes for _ in range(size)]
+                self._columns[line] = [*columns, len(text)]
             column = self._columns[line][column]
         return self._starts[line - 1] + column
 
     def literal(self, node: ast.expr) -> Literal | None:
-        """The number that a node is, if it is one."""
+        """Return the number that a node is, if it is one."""
         value = number(node)
         if value is None or node.end_lineno is None or node.end_col_offset is None:
             return None
@@ -111,7 +111,7 @@ class Source:
                     yield place, name, literal
 
     def places(self) -> Iterator[Place]:
-        """What modules, classes and ``__init__`` assign, and defaults of parameters."""
+        """Yield what modules, classes and ``__init__`` assign, and defaults of parameters."""
         yield from self._of_body(self.tree.body, "")
 
     def _of_body(self, body: Sequence[ast.stmt], within: str) -> Iterator[Place]:
@@ -138,12 +138,12 @@ def cut(text: str, spans: Iterable[tuple[int, int]]) -> str:
 
 
 def lines_of(source: str) -> list[str]:
-    """The lines of a source with their ends, as Python counts them: fewer than ``splitlines``."""
+    """Return the lines of a source with their ends, as Python counts them."""
     return re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+$", source)
 
 
 def number(node: ast.expr) -> float | None:
-    """The number that is written, with or without a sign; None for anything else.
+    """Return the number that is written, with or without a sign; None for anything else.
 
     Nor for one that is infinite, or larger than any that is reckoned with.
     """
@@ -157,27 +157,27 @@ def number(node: ast.expr) -> float | None:
 
 
 def elements(node: ast.expr, name: str) -> Iterator[tuple[str, ast.expr]]:
-    """The parts of a value that is written out, each with its name: ``GAINS[1]``."""
+    """Yield the parts of a value that is written out, each with its name: ``GAINS[1]``."""
     waiting = [(name, node)]
     while waiting:
         name, node = waiting.pop()
         match node:
             case ast.Tuple(elts=parts) | ast.List(elts=parts):
-                found = [(f"{name}[{index}]", part) for index, part in enumerate(parts)]
+                items = [(f"{name}[{index}]", part) for index, part in enumerate(parts)]
             case ast.Dict(keys=keys, values=values):
                 pairs = zip(keys, values, strict=True)
-                found = [(f"{name}[{_key(k.value)}]", v) for k, v in pairs
+                items = [(f"{name}[{_key(k.value)}]", v) for k, v in pairs
                          if isinstance(k, ast.Constant)]  # fmt: skip
             case ast.Call(args=[first, *_]) if called(node) in _ARRAYS:
-                found = [(name, first)]
+                items = [(name, first)]
             case _:
                 yield name, node
                 continue
-        waiting += reversed(found)
+        waiting += reversed(items)
 
 
 def _key(value: object) -> str:
-    """A key of a dict as names have it."""
+    """Return a key of a dict as names have it."""
     if isinstance(value, str):
         return repr(short(value))
     if (isinstance(value, int) and value > LARGEST) or (isinstance(value, bytes) and value[60:]):
@@ -186,7 +186,7 @@ def _key(value: object) -> str:
 
 
 def called(node: ast.Call) -> str:
-    """The last word of what is called: ``array`` of ``np.array(...)``."""
+    """Return the last word of what is called: ``array`` of ``np.array(...)``."""
     match node.func:
         case ast.Name(id=name) | ast.Attribute(attr=name):
             return name
@@ -194,7 +194,7 @@ def called(node: ast.Call) -> str:
 
 
 def structural(tree: ast.Module) -> set[str]:
-    """Names whose numbers say which, how many or in what shape: indices, counts, choices."""
+    """Return names whose numbers are indices, counts, shapes or choices."""
     return _read(tree, _structure)
 
 
@@ -216,7 +216,7 @@ def _structure(node: ast.AST) -> Iterable[ast.AST]:
 
 
 def measured(tree: ast.Module) -> set[str]:
-    """Names that code reckons with or compares by size: what whole numbers are gains and limits."""
+    """Return names that code computes with or compares by size: gains and limits."""
     return _read(tree, _reckoning)
 
 
@@ -231,7 +231,7 @@ def _reckoning(node: ast.AST) -> Iterable[ast.AST]:
 
 
 def changed(tree: ast.Module) -> set[str]:
-    """Names that code gives another value after the first: state, and no constants."""
+    """Return names that code assigns more than once: state, and no constants."""
     counts: dict[str, int] = {}
     for node in ast.walk(tree):
         match node:
@@ -280,7 +280,7 @@ def _defaults(function: ast.FunctionDef) -> Iterator[Place]:
 
 
 def _targets(target: ast.expr) -> list[str]:
-    """The names that an assignment gives a value; twice where an element of one is changed."""
+    """Return the names that are assigned; twice where an element of one is changed."""
     found: list[str] = []
     waiting = [(target, 1)]
     while waiting:
@@ -298,7 +298,7 @@ def _targets(target: ast.expr) -> list[str]:
 
 
 def _read(tree: ast.AST, marked: Callable[[ast.AST], Iterable[ast.AST]]) -> set[str]:
-    """The names and attributes within the nodes that ``marked`` gives of any: in one walk."""
+    """Return names and attributes within the nodes that ``marked`` gives of any, in one walk."""
     found: set[str] = set()
     inside: set[int] = set()
     waiting = [(tree, False)]
@@ -338,7 +338,7 @@ def names_in_use(tree: ast.Module, policy: str = "Policy") -> set[str]:
 
 
 def idle_names(tree: ast.Module) -> set[str]:
-    """What a program that prepares defines or assigns, and its policy never reads.
+    """Return names that a program with ``prepare`` defines, and its policy never reads.
 
     Other numbers for these change nothing once it has prepared. Empty for one without ``prepare``.
     """
@@ -353,7 +353,7 @@ def idle_names(tree: ast.Module) -> set[str]:
 
 @reading()
 def takes_prepared(source: str) -> bool:
-    """Whether policies of a source are made with an argument, as far as its text tells.
+    """Return whether policies of a source are made with an argument, judging by its text.
 
     Raises SyntaxError.
     """
@@ -371,7 +371,7 @@ def takes_prepared(source: str) -> bool:
 
 
 def bound_by(alias: ast.alias) -> str:
-    """The name that an import defines."""
+    """Return the name that an import defines."""
     return (alias.asname or alias.name).split(".")[0]
 
 
@@ -388,7 +388,7 @@ def _takes_one(node: ast.ClassDef) -> bool | None:
 
 
 def _executed(body: Iterable[ast.stmt]) -> Iterator[ast.AST]:
-    """What runs when a body is executed: of functions their defaults and decorators."""
+    """Yield what runs when a body is executed: of functions their defaults and decorators."""
     for node in body:
         if isinstance(node, _FUNCTIONS):
             yield from node.decorator_list
@@ -402,7 +402,7 @@ def _executed(body: Iterable[ast.stmt]) -> Iterator[ast.AST]:
 
 
 def _names(nodes: Iterable[ast.AST]) -> set[str]:
-    """Names that are read in them."""
+    """Return names that are read in them."""
     inner = (n for node in nodes for n in ast.walk(node))
     return {n.id for n in inner if isinstance(n, ast.Name) and not _is_set(n)}
 

@@ -52,12 +52,12 @@ class Vectors:
 
     @property
     def size(self) -> int:
-        """How many there are."""
+        """The number of parameters."""
         return self.policy.program.size
 
     @cached_property
     def allowed(self) -> str:
-        """What each may be, in words."""
+        """The values that each may have, in words."""
         choices, starts = self.policy.choices, self.policy.starts
         if not choices:
             places = plural(self.digits, "decimal place") if self.digits else "no decimal place"
@@ -71,14 +71,14 @@ class Vectors:
         return f"a whole number, params[i] from {', '.join(ranges)}"
 
     def draw(self, generator: random.Random, deviation: float) -> Vector:
-        """Random ones: normal around 0 and rounded, or every action alike."""
+        """Draw random ones: normal around 0 and rounded, or every action alike."""
         if self.policy.choices:
             return self._actions(self.policy.draw(generator))
         drawn = tuple(generator.gauss(0.0, deviation) for _ in range(self.size))
         return self.fitted(drawn)[0]
 
     def fitted(self, values: Sequence[float]) -> tuple[Vector, int]:
-        """Rounded, and clipped to the bounds; how many lay outside these."""
+        """Return values rounded and clipped to the bounds, and how many lay outside these."""
         if self.policy.choices:
             return tuple(values), 0
         rounded = [round(x, self.digits) + 0.0 for x in values]  # no -0.0
@@ -86,7 +86,7 @@ class Vectors:
         return tuple(min(max(x, self.low), self.high) for x in rounded), clipped
 
     def source(self, values: Sequence[float]) -> str:
-        """The policy with these parameters."""
+        """Return the policy with these parameters."""
         if not self.policy.choices:
             return self.policy.program.source(values)
         starts = self.policy.starts
@@ -95,12 +95,12 @@ class Vectors:
         )
 
     def shown(self, values: Sequence[float]) -> str:
-        """As prompts have them: ``params = [0.5, -1.0]``."""
+        """Return them as prompts have them: ``params = [0.5, -1.0]``."""
         return f"params = [{', '.join(map(self._one, values))}]"
 
     @property
     def form(self) -> str:
-        """What a reply is asked to end with."""
+        """The form that a reply is asked to end with."""
         last = self.size - 1
         shown = [0, 1, last] if last > 2 else range(self.size)
         starts = self.policy.starts
@@ -110,7 +110,7 @@ class Vectors:
         return ", ".join(parts)
 
     def read(self, text: str) -> Vector:
-        """The last complete set in a text. Raises ValueError with what is wrong with it."""
+        """Return the last complete set in a text. Raises ValueError with what is wrong with it."""
         found = list(self._sets(text))
         if not found:
             raise ValueError(f"no parameters found; end with all of them: {self.form}")
@@ -122,7 +122,7 @@ class Vectors:
         return values
 
     def _sets(self, text: str) -> Iterator[dict[int, float]]:
-        """The sets in a text, complete or not; one ends where an index is not above the last."""
+        """Yield the sets in a text, complete or not; one ends where an index does not rise."""
         matches = [*_ONE.finditer(text), *_ALL.finditer(text)]
         current: dict[int, float] = {}
         for match in sorted(matches, key=re.Match.start):

@@ -30,7 +30,7 @@ _EPISODE = 900
 
 @dataclass(frozen=True)
 class Shown:
-    """What a reflection is shown of a candidate that was written under an ``instruction``.
+    """The outcome of a candidate that was written under an ``instruction``, for a reflection.
 
     ``text`` is its error, or an episode in words, which ``title`` names.
     """
@@ -70,16 +70,16 @@ class Instruction:
 
 
 def first_instructions() -> list[str]:
-    """The population that a search begins with."""
+    """Return the population that a search begins with."""
     text = template("inspo/instructions").template
     return [" ".join(part.split()) for part in text.split("\n\n") if part.strip()]
 
 
 def policy_messages(spec: EnvSpec, config: RunConfig, memory: Memory, instruction: str) -> Messages:
-    """PromptPO's prompt for a policy, and the instruction, which alone differs within a round."""
+    """Return PromptPO's prompt for a policy, and the instruction, which differs by candidate."""
     *rest, last = promptpo.policy_messages(spec, config, memory)
-    told = template("inspo/instruction").substitute(instruction=instruction).strip()
-    return (*rest, replace(last, content=f"{last.content}\n\n{told}"))
+    turn = template("inspo/instruction").substitute(instruction=instruction).strip()
+    return (*rest, replace(last, content=f"{last.content}\n\n{turn}"))
 
 
 def reflection_messages(
@@ -112,21 +112,21 @@ def reask_messages(asked: Messages, reply: str, error: str, config: RunConfig) -
 
 
 def instructions_in(reply: Reply) -> list[str]:
-    """The instructions that a reply holds, each on one line.
+    """Return the instructions that a reply holds, each on one line.
 
     Raises ReplyRejected where there is none, or one that is too long.
     """
-    found = [clean_line(" ".join(block.split())) for block in extract_blocks(reply)]
-    found = [text for text in found if text]
-    if not found:
+    texts = [clean_line(" ".join(block.split())) for block in extract_blocks(reply)]
+    texts = [text for text in texts if text]
+    if not texts:
         raise ReplyRejected("it holds no fenced block with an instruction")
-    if long := [text for text in found if len(text) > LONGEST]:
+    if long := [text for text in texts if len(text) > LONGEST]:
         raise ReplyRejected(f"an instruction has {len(long[0]):,} characters")
-    return found
+    return texts
 
 
 def instructions_text(standing: Sequence[Instruction], gone: Sequence[Instruction]) -> str:
-    """The instructions, the heaviest first, and those that have been tried and dropped."""
+    """Return the instructions, the heaviest first, and those that were tried and dropped."""
     ordered = sorted(standing, key=lambda i: -i.weight)
     lines = [
         f"- {i.name}, weight {i.weight:+.2f} (policies under it: {i.written}): {i.text}"
@@ -139,7 +139,7 @@ def instructions_text(standing: Sequence[Instruction], gone: Sequence[Instructio
 
 
 def render_all(spec: EnvSpec, config: RunConfig) -> list[tuple[str, Messages]]:
-    """Every stage's messages; what only a run can fill in stands in angle brackets."""
+    """Return every stage's messages; what only a run can fill in stands in angle brackets."""
     memory = replace(promptpo.placeholder_memory(spec, config), reflection="")
     code = "```python\n<the source that failed>\n```"
     texts = first_instructions()
@@ -159,7 +159,7 @@ def render_all(spec: EnvSpec, config: RunConfig) -> list[tuple[str, Messages]]:
 
 
 def _told(text: str, history: str) -> str:
-    """What became of a candidate, unless the history before it has that in full."""
+    """Return the outcome of a candidate, unless the history before it has that in full."""
     text = quoted(text.strip())
     return "as told above." if text in history else shortened(text, _EPISODE)
 

@@ -27,19 +27,6 @@ Messages = tuple[Message, ...]
 #: between providers, and a budget needs no better.
 CHARS_PER_TOKEN = 4
 
-_LIFETIME = {
-    "episode": "A new `Policy` object is made for every episode.",
-    "evaluation": (
-        "One `Policy` object lives through the $life episodes of an evaluation, one after another:"
-        " what it keeps in its attributes stays from episode to episode, so that it can learn. If"
-        " it has a method `reset(self)`, that is called before each of its episodes but the first,"
-        " for which the object is new; what came of an episode's last action it is not shown."
-        " Every evaluation begins with a new object that knows nothing of earlier evaluations. The"
-        " score counts all $life episodes alike, the early ones, in which it still has to learn,"
-        " included."
-    ),
-}
-
 
 def count_tokens(text: str) -> int:
     """Return about how many tokens a text has."""
@@ -63,6 +50,9 @@ def task_text(spec: EnvSpec, config: RunConfig) -> str:
         if spec.success
         else "A policy is scored by its mean return; an episode's return is the sum of its rewards."
     )
+    lifetime = "A new `Policy` object is made for every episode."
+    if config.policy_lifetime == "evaluation":
+        lifetime = template("lifetime").substitute(life=config.life).strip()
     return (
         template("task")
         .substitute(
@@ -77,9 +67,7 @@ def task_text(spec: EnvSpec, config: RunConfig) -> str:
             reward=parts.reward,
             horizon=parts.horizon,
             scoring=scoring + ("" if config.published_prompt else _best_possible(spec)),
-            lifetime=Template(_LIFETIME[config.policy_lifetime or "episode"]).substitute(
-                life=config.life
-            ),
+            lifetime=lifetime,
         )
         .strip()
     )

@@ -60,17 +60,19 @@ def all_of(listeners: Sequence[Listener]) -> Listener | None:
     return tell
 
 
-@dataclass(frozen=True)
+@dataclass
 class Contents:
     """The events of a log, and the lines that cannot be read.
 
     ``good`` and ``damaged`` are the lines that are events and the others, by their numbers from 1;
-    ``cut`` is the part of the last line that a kill or a full disk left.
+    ``defect`` says what is wrong with the first of the latter. ``cut`` is the part of the last line
+    that a kill or a full disk left.
     """
 
     events: list[Event] = field(default_factory=list)
     good: dict[int, bytes] = field(default_factory=dict)
     damaged: dict[int, bytes] = field(default_factory=dict)
+    defect: str = ""
     cut: bytes = b""
 
     def words(self, name: str) -> str:
@@ -79,7 +81,7 @@ class Contents:
             return ""
         numbers = [str(number) for number in self.damaged]
         if len(numbers) == 1:
-            return f"line {numbers[0]} of {name} cannot be read"
+            return f"line {numbers[0]} of {name} cannot be read ({self.defect})"
         if len(numbers) > 10:
             return (
                 f"{len(numbers):,} lines of {name}, the first of them {numbers[0]}, cannot be read"
@@ -102,10 +104,12 @@ def read_log(path: Path) -> Contents:
             data = _decoded(line)
             _check_format(path, data)
             check_event(data)
-        except (ValueError, RecursionError):
+        except (ValueError, RecursionError) as e:
             if number > len(lines):
                 return replace(contents, cut=last)
             if line.strip():
+                defect = str(e) if isinstance(e, msgspec.ValidationError) else "not JSON"
+                contents.defect = contents.defect or defect
                 contents.damaged[number] = line
         else:
             contents.events.append(Event(data.pop("type"), data, data.pop("time", 0.0)))

@@ -114,6 +114,6 @@ def check_event(data: object) -> None:
     """Raise ValueError, which names the place, where a decoded line of a log is no event."""
     event = msgspec.convert(data, _EVENT)
     if event.time is not None and not math.isfinite(event.time):
-        raise ValueError("no time - at `$.time`")
+        raise msgspec.ValidationError("Expected a finite number - at `$.time`")
     for kind in EVENTS.get(event.type, ()):
         msgspec.convert(data, kind)

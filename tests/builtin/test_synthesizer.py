@@ -104,14 +104,14 @@ def host():
         yield running
 
 
-@pytest.mark.parametrize(
-    ("observation", "kind"),
-    [
-        (Plain, "number"), (Plain, "unbounded"), (Plain, "one"), (Plain, "shifted"),
-        (Goal, "half bounded"), (Goal, "two"), (Goal, "matrix"), (Cells, "parts"),
-        (Cells, "two"), (Machine, "box"), (Machine, "parts"), (Hostile, "box"), (Hostile, "parts"),
-    ],
-)  # fmt: skip
+PAIRS = [
+    (Plain, "number"), (Plain, "unbounded"), (Plain, "one"), (Plain, "shifted"),
+    (Goal, "half bounded"), (Goal, "two"), (Goal, "matrix"), (Cells, "parts"), (Cells, "two"),
+    (Machine, "box"), (Machine, "parts"), (Hostile, "box"), (Hostile, "parts"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("observation", "kind"), PAIRS)
 def test_sources_act_legally_in_the_sandbox(host, observation, kind):
     actions = ACTIONS[kind]
     made = synthesizer(observation, actions)

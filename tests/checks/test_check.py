@@ -46,55 +46,46 @@ SPEC = EnvSpec("""
     return "SPEC = EnvSpec(", f"{narrow}published={{{parts}}},"
 
 
-WRONG = {
-    "range": ("observation", ("high=1.0, doc", "high=0.9, doc"), "last_step[0] reaches 1, above"),
-    "no doc": ("observation", (', doc="of the walker"', ""), "last_step has no doc"),
-    "fractions": ("observation", ("position: float", "position: int"), "but holds fractions"),
-    "not finite": ("observation", ("action[0]])", "np.nan])"), "a value is not finite"),
-    "action bound": (
-        "action",
-        ("in [-1, 1]: how", "in [0, 2]: how"),
-        "the description says [0, 2], but the bounds are [-1, 1]; write these",
-    ),
-    "action bound beside a number": (
-        "action",
-        ("in [-1, 1]: how", "in [0, 1]: -1 is impossible; how"),
-        "the description says [0, 1], but the bounds are [-1, 1]",
-    ),
-    "misnamed": ("reference: zero", ('"zero action":', '"zero":'), "did you mean 'zero action'?"),
-    "misspelt": ("reference: Random", ('"zero action":', '"Random":'), "did you mean 'random'?"),
-    "reward": ("reward", ("return float(action[0])", "return 2.0"), "largest deviation 3 on"),
-    "reward of nan": ("reward", ("return float(action[0])", "return math.nan"), "not written yet"),
-    "sooner end": (
-        "horizon",
-        ("return Line()", "return gymnasium.wrappers.TimeLimit(Line(), 15)"),
-        "the environment cuts episodes after 15 steps, the spec states 20",
-    ),
-    "no seed": ("seeds", ("self.np_random.uniform", "np.random.uniform"), "play differently"),
-    "one episode": ("seeds", ("super().reset(seed=seed)", "super().reset(seed=0)"), "all give"),
-    "chance": ("seeds", ("horizon=20", "horizon=20, deterministic=True"), "but 6 of 6 differ"),
-    "withheld": ("prompt", ("in the middle", "without earthquake"), "contains 'earthquake'"),
-    "constructor": ("prompt", ("go right along", "make() with Line() along"), "contains 'Line('"),
-    "published leak": ("published", published('"withheld": ("the way made",)'), "'the way made'"),
-    "published range": (
+#: Check that fails | text of the walk | text in its place | words of the finding.
+WRONG = """
+observation | high=1.0, doc | high=0.9, doc | last_step[0] reaches 1, above
+observation | , doc="of the walker" |  | last_step has no doc
+observation | position: float | position: int | but holds fractions
+observation | action[0]]) | np.nan]) | a value is not finite
+action | in [-1, 1]: how | in [0, 2]: how | the description says [0, 2], but the bounds are [-1, 1]; write these
+action | in [-1, 1]: how | in [0, 1]: -1 is impossible; how | the description says [0, 1], but the bounds are [-1, 1]
+reference: zero | "zero action": | "zero": | did you mean 'zero action'?
+reference: Random | "zero action": | "Random": | did you mean 'random'?
+reward | return float(action[0]) | return 2.0 | largest deviation 3 on
+reward | return float(action[0]) | return math.nan | not written yet
+horizon | return Line() | return gymnasium.wrappers.TimeLimit(Line(), 15) | the environment cuts episodes after 15 steps, the spec states 20
+seeds | self.np_random.uniform | np.random.uniform | play differently
+seeds | super().reset(seed=seed) | super().reset(seed=0) | all give
+seeds | horizon=20 | horizon=20, deterministic=True | but 6 of 6 differ
+prompt | in the middle | without earthquake | contains 'earthquake'
+prompt | go right along | make() with Line() along | contains 'Line('
+reference: expert | Reference(20.0 | Reference(21.0 | but stated 21
+reference: zero action | (0.0, 0.0) | (0.0, 0.9) | success 0.9 is stated
+episodes | self.seen[0] + action | self.sen[0] + action | sen
+"""  # noqa: E501 - a line a case
+PUBLISHED = [
+    ("published", published('"withheld": ("the way made",)'), "'the way made'"),
+    (
         "published",
         published('"title": "W.", "observation": Narrow'),
         "last_step[0] reaches 1, above",
     ),
-    "return": ("reference: expert", ("Reference(20.0", "Reference(21.0"), "but stated 21"),
-    "success": ("reference: zero action", ("(0.0, 0.0)", "(0.0, 0.9)"), "success 0.9 is stated"),
-    "broken step": ("episodes", ("self.seen[0] + action", "self.sen[0] + action"), "sen"),
-}
+]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", WRONG)
-def test_what_is_wrong_fails_on_its_line(verdicts, case):
-    check, replacement, words = WRONG[case]
-    extra = [("import numpy as np", "import math\n\nimport numpy as np")] if "nan" in case else []
-    found = verdicts(replacement, *extra)
-    assert found[check].failed
-    assert words in found[check].detail
+def test_what_is_wrong_fails_on_its_line(verdicts):
+    cases = [line.split(" | ") for line in WRONG.strip().splitlines()]
+    for check, replacement, words in [*((c, (a, b), w) for c, a, b, w in cases), *PUBLISHED]:
+        nan = [("import numpy as np", "import math\n\nimport numpy as np")]
+        found = verdicts(replacement, *(nan if "math" in replacement[1] else []))
+        assert found[check].failed, replacement
+        assert words in found[check].detail
 
 
 def test_a_reference_of_a_name_of_its_own_is_shown_only(verdicts):

@@ -31,17 +31,13 @@ def test_single_runs_on_the_same_seeds_are_paired_by_episode(tmp_path, scipy_sta
     assert found.p == scipy_stats.wilcoxon(np.subtract(HIGH, LOW)).pvalue
 
 
-def test_pairing_goes_by_seed_not_by_place(tmp_path):
+def test_only_shared_episodes_are_paired_by_seed_not_by_place(tmp_path):
     a = written_run(tmp_path, test=HIGH, test_seeds=range(30))
     b = written_run(tmp_path, test=LOW[::-1], test_seeds=range(29, -1, -1), model="b")
     assert only(a, b).interval.low > 2
-
-
-def test_only_shared_episodes_are_paired(tmp_path):
-    a = written_run(tmp_path, test=[1.0] * 10 + [90.0] * 5, test_seeds=range(15))
-    b = written_run(tmp_path, test=[0.0] * 10, test_seeds=range(10), model="b")
-    found = only(a, b)
-    assert (found.counts, found.difference) == ((10, 10), 1.0)
+    a = written_run(tmp_path, test=[1.0] * 10 + [90.0] * 5, test_seeds=range(15), model="c")
+    b = written_run(tmp_path, test=[0.0] * 10, test_seeds=range(10), model="d")
+    assert (only(a, b).counts, only(a, b).difference) == ((10, 10), 1.0)
 
 
 def test_different_seeds_are_not_paired(tmp_path, scipy_stats):
@@ -75,31 +71,27 @@ def test_runs_that_share_a_seed_are_not_taken_for_pairs_of_their_own(tmp_path):
     assert (only(*a, *b).paired, only(*a, *b).counts) == (False, (3, 3))
 
 
-def test_paired_successes_are_tested_exactly(tmp_path, scipy_stats):
-    a = written_run(tmp_path, test=[60.0] * 9 + [0.0] * 3, successes=True)
-    b = written_run(
-        tmp_path, test=[0.0] * 8 + [60.0] + [0.0] * 2 + [60.0], successes=True, model="b"
+def test_successes_are_tested_exactly(tmp_path, scipy_stats):
+    hits = [60.0] * 9 + [0.0] * 3, [0.0] * 8 + [60.0] + [0.0] * 2 + [60.0]
+    a, b = (
+        written_run(tmp_path, test=test, successes=True, model=model)
+        for test, model in zip(hits, "ab", strict=True)
     )
-    found = only(a, b, measure="success")
-    assert found.difference == pytest.approx(7 / 12)
-    assert found.p == pytest.approx(scipy_stats.binomtest(8, 9).pvalue)
+    paired = only(a, b, measure="success")
+    assert paired.difference == pytest.approx(7 / 12)
+    assert paired.p == pytest.approx(scipy_stats.binomtest(8, 9).pvalue)
+    a = written_run(tmp_path, test=[60.0] * 9 + [0.0], successes=True, seed=0, model="c")
+    b = written_run(tmp_path, test=[60.0] * 2 + [0.0] * 8, successes=True, seed=1, model="d")
+    unpaired = only(a, b, measure="success")
+    assert unpaired.p == scipy_stats.fisher_exact([[9, 1], [2, 8]]).pvalue
 
 
-def test_unpaired_successes_are_tested_exactly(tmp_path, scipy_stats):
-    a = written_run(tmp_path, test=[60.0] * 9 + [0.0], successes=True, seed=0)
-    b = written_run(tmp_path, test=[60.0] * 2 + [0.0] * 8, successes=True, seed=1, model="b")
-    assert only(a, b, measure="success").p == scipy_stats.fisher_exact([[9, 1], [2, 8]]).pvalue
-
-
-@pytest.mark.parametrize("seed", [0, 1])
-def test_equal_scores_are_no_evidence(tmp_path, seed):
+def test_equal_scores_are_no_evidence_and_one_episode_each_is_too_few(tmp_path):
     a = written_run(tmp_path, test=[500.0] * 10)
-    b = written_run(tmp_path, test=[500.0] * 10, seed=seed, model="b")
-    assert (only(a, b).p, only(a, b).difference) == (1.0, 0.0)
-
-
-def test_one_episode_each_is_too_few(tmp_path):
-    a, b = written_run(tmp_path, test=[1.0]), written_run(tmp_path, test=[2.0], model="b")
+    for seed in (0, 1):
+        b = written_run(tmp_path, test=[500.0] * 10, seed=seed, model="b")
+        assert (only(a, b).p, only(a, b).difference) == (1.0, 0.0)
+    a, b = (written_run(tmp_path, test=[v], model=f"m{v}") for v in (1.0, 2.0))
     assert (only(a, b).p, only(a, b).adjusted, only(a, b).interval) == (None, None, None)
 
 
@@ -118,12 +110,9 @@ def test_p_values_of_a_task_are_adjusted_together(tmp_path):
     assert len(found) == 3
 
 
-def test_holm_of_the_textbook() -> None:
-    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
-
-
 @given(st.lists(st.floats(0, 1), max_size=12))
 def test_holm_keeps_the_order_and_never_lowers(values):
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
     adjusted = holm(values)
     assert all(p <= q <= 1 for p, q in zip(values, adjusted, strict=True))
     order = sorted(range(len(values)), key=lambda i: values[i])

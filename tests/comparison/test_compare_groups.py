@@ -75,20 +75,15 @@ def test_success_is_a_measure_only_where_the_task_defines_it(tmp_path):
     assert without.measures == ("return",)
 
 
-def test_runs_of_a_spec_with_facts_differ_in_whether_they_were_told(tmp_path):
-    a = written_run(tmp_path, has_facts=True)
-    b = written_run(tmp_path, has_facts=True, facts=False)
-    assert labels(a, b) == {"facts": 1, "no facts": 1}
+def test_facts_are_a_setting_of_specs_that_have_some(tmp_path):
+    def run(**settings):
+        return written_run(tmp_path, **settings)
 
-
-def test_runs_that_were_all_told_none_say_so(tmp_path):
-    runs = [written_run(tmp_path, has_facts=True, facts=False, seed=seed) for seed in (0, 1)]
-    assert labels(*runs) == {"promptpo, openai/a, no facts": 2}
-
-
-def test_runs_of_a_spec_without_facts_do_not(tmp_path):
-    a, b = written_run(tmp_path), written_run(tmp_path, seed=1, facts=False)
-    assert labels(a, b) == {"promptpo, openai/a": 2}
+    told, untold = run(has_facts=True), run(has_facts=True, facts=False)
+    assert labels(told, untold) == {"facts": 1, "no facts": 1}
+    both = [run(has_facts=True, facts=False, seed=seed) for seed in (2, 3)]
+    assert labels(*both) == {"promptpo, openai/a, no facts": 2}
+    assert labels(run(), run(seed=1, facts=False)) == {"promptpo, openai/a": 2}
 
 
 def test_a_twin_stands_after_its_original(tmp_path):

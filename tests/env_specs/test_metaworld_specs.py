@@ -74,28 +74,19 @@ def test_fields_show_what_metaworld_observes(task):
 
 
 @pytest.mark.slow
-def test_every_seed_has_a_goal_of_its_own(task):
+def test_every_seed_has_a_goal_of_its_own_and_the_expert_succeeds(task):
     goals = []
     for seed in range(60):
         task.reset(seed)
         goals.append(task.env._target_pos.copy())
     assert len(np.unique(np.array(goals), axis=0)) == 60
-    spread = np.ptp(goals, axis=0)
     width = 0.08 if task.spec.name == "metaworld_door_open" else 0.17
-    assert spread[0] > width, "the whole width of the goals is drawn from"
-
-
-@pytest.mark.slow
-def test_the_expert_succeeds(task):
+    assert np.ptp(goals, axis=0)[0] > width, "the whole width of the goals is drawn from"
     act = task.spec.expert(task.env)
-    wins = 0
     for seed in range(8):
         task.reset(seed)
-        for _ in range(task.horizon):
-            if task.step(np.asarray(act(task.raw), dtype=np.float64))[4]:
-                wins += 1
-                break
-    assert wins == 8
+        steps = (task.step(np.asarray(act(task.raw), np.float64)) for _ in range(task.horizon))
+        assert any(step[4] for step in steps)
 
 
 def test_hand_and_gripper_axes_are_what_the_spec_says(task):

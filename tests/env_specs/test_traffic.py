@@ -117,14 +117,10 @@ def test_an_empty_slot_holds_zeros_and_moves_nothing(make_env):
     assert reward - less == pytest.approx(1.5 * empty.sum() / 10)
 
 
-def test_actions_beyond_the_bounds_are_clipped(make_env):
+def test_actions_are_clipped_and_vehicles_that_stop_hold_the_ramp(make_env):
     env = make_env()
     clipped, asked = (play(env, 0, 20, np.full(10, size)) for size in (1.5, 40.0))
     assert np.array_equal(clipped, asked)
-
-
-def test_vehicles_that_stop_hold_the_ramp_and_the_highway_flows(make_env):
-    env = make_env()
 
     def late_mean_speed(action):
         return np.mean([play(env, seed, 500, np.full(10, action))[-100:, 60] for seed in range(4)])
@@ -250,20 +246,15 @@ for _ in range(500):
 
 
 def test_closing_leaves_neither_process_nor_files(make_env, folder_of_simulations):
-    env = make_env()
-    env.reset(seed=0)
-    pid = env._process.pid
-    env.close()
-    assert gone(pid)
-    assert list(folder_of_simulations.iterdir()) == []
-
-
-def test_a_killed_simulation_leaves_no_files(make_env, folder_of_simulations):
-    env = make_env()
-    env.reset(seed=0)
-    env._process.kill()
-    env.close()
-    assert list(folder_of_simulations.iterdir()) == []
+    for killed in (False, True):
+        env = make_env()
+        env.reset(seed=0)
+        pid = env._process.pid
+        if killed:
+            env._process.kill()
+        env.close()
+        assert gone(pid)
+        assert list(folder_of_simulations.iterdir()) == []
 
 
 def test_a_killed_owner_takes_the_simulation_with_it(folder_of_simulations):
@@ -289,9 +280,6 @@ def test_a_simulation_that_dies_is_an_error_of_one_line(make_env):
     env._process.kill()
     with pytest.raises(RuntimeError, match=r"^the SUMO process ended: no message$"):
         env.step(np.zeros(10))
-
-
-def test_a_library_of_the_system_that_is_missing_is_named_with_its_package(make_env):
     env = make_env()
     words = "ImportError: libX11.so.6: cannot open shared object file: No such file"
     env._complaints.write(words.encode())
@@ -301,12 +289,13 @@ def test_a_library_of_the_system_that_is_missing_is_named_with_its_package(make_
         env.reset(seed=0)
 
 
-@pytest.mark.parametrize("package", ["libsumo", "sumo"])
-def test_where_sumo_is_missing_the_extra_is_named(monkeypatch, package):
-    monkeypatch.setitem(sys.modules, package, None)
-    wanted = f"the package '{package}' is not installed; run: pip install 'promptpo\\[traffic\\]'"
-    with pytest.raises(SpecError, match=wanted):
-        Task.open(load_spec("traffic"))
+def test_where_sumo_is_missing_the_extra_is_named(monkeypatch):
+    for package in ("libsumo", "sumo"):
+        with monkeypatch.context() as without:
+            without.setitem(sys.modules, package, None)
+            remedy = rf"'{package}' is not installed; run: pip install 'promptpo\[traffic\]'"
+            with pytest.raises(SpecError, match=f"the package {remedy}"):
+                Task.open(load_spec("traffic"))
 
 
 def test_a_picture_shows_the_controlled_vehicles_and_drawing_changes_nothing(make_env):

@@ -70,28 +70,24 @@ def mujoco_assets() -> str:
     return f"{gymnasium.envs.mujoco.__path__[0]}/assets"
 
 
-@pytest.mark.parametrize(
-    ("factors", "numbers", "named"),
-    [
-        ({"gears": {"leg_joint": 1.3}}, "actuator_gear", {1}),
-        ({"dampings": {"leg_joint": 1.3}}, "dof_damping", {4}),
-        ({"armatures": {"leg_joint": 1.3}}, "dof_armature", {4}),
-    ],
-)
-def test_a_factor_of_a_joint_changes_that_joint_alone(factors, numbers, named):
-    found = changed(Body(**factors))
-    assert set(found) == {numbers}
-    ratios = found[numbers].reshape(len(found[numbers]), -1)[:, 0]
-    assert set(np.flatnonzero(ratios != 1.0)) == named
-    assert ratios[next(iter(named))] == pytest.approx(1.3)
-
-
-def test_a_factor_of_a_mass_changes_that_part_alone():
+def test_a_factor_of_a_joint_or_a_mass_changes_that_one_alone():
+    for factor, numbers, joint in (
+        ("gears", "actuator_gear", 1),
+        ("dampings", "dof_damping", 4),
+        ("armatures", "dof_armature", 4),
+    ):
+        found = changed(Body(**{factor: {"leg_joint": 1.3}}))
+        assert set(found) == {numbers}
+        ratios = found[numbers].reshape(len(found[numbers]), -1)[:, 0]
+        assert np.flatnonzero(ratios != 1.0).tolist() == [joint]
+        assert ratios[joint] == pytest.approx(1.3)
     found = changed(Body(masses={"leg": 1.3}))
     assert set(found) == {"body_mass", "body_inertia"}
     leg = compiled().body("leg").id
     assert np.flatnonzero(found["body_mass"] != 1.0).tolist() == [leg]
     assert found["body_mass"][leg] == pytest.approx(1.3)
+    found = changed(Body(masses={"ankle_1": 1.3}), "ant.xml")  # by its joint: it has no name
+    assert (found["body_mass"] != 1.0).sum() == 1
 
 
 def test_a_factor_of_a_length_moves_what_is_hinged_to_the_part():
@@ -112,44 +108,28 @@ def test_a_factor_of_a_length_moves_what_is_hinged_to_the_part():
     assert after.geom_size[others] == pytest.approx(before.geom_size[others])
 
 
-def test_friction_is_that_of_sliding():
+def test_friction_is_that_of_sliding_and_the_fluid_has_another_density():
     found = changed(Body(friction=1.3))
     assert set(found) == {"geom_friction"}
     assert found["geom_friction"] == pytest.approx(np.tile([1.3, 1.0, 1.0], (5, 1)))
-
-
-def test_the_fluid_has_another_density():
     assert not changed(Body(fluid=1.3), "swimmer.xml")
     assert compiled(Body(fluid=1.3), "swimmer.xml").opt.density == pytest.approx(5200)
 
 
-def test_a_part_without_a_name_goes_by_its_joint():
-    found = changed(Body(masses={"ankle_1": 1.3}), "ant.xml")
-    assert (found["body_mass"] != 1.0).sum() == 1
-
-
-@pytest.mark.parametrize("seed", range(10))
-def test_both_legs_of_a_walker_are_alike(seed):
-    body = RECIPES["mujoco_walker2d"].drawn_world(seed)["body"]
-    for part in ("thigh", "leg", "foot"):
-        assert body["lengths"][part] == body["lengths"][f"{part}_left"]
-        assert body["masses"][part] == body["masses"][f"{part}_left"]
-        assert body["gears"][f"{part}_joint"] == body["gears"][f"{part}_left_joint"]
-
-
-@pytest.mark.parametrize("seed", range(10))
-def test_a_runner_stands_on_both_feet(seed):
-    world = RECIPES["mujoco_halfcheetah"].drawn_world(seed)
-    ends = bottoms("half_cheetah.xml", Body(**world["body"]))
-    assert abs(ends["bfoot"] - ends["ffoot"]) < 0.12
-
-
-@pytest.mark.parametrize("seed", range(10))
-@pytest.mark.parametrize("name", [name for name in RECIPES if name.startswith("mujoco_")])
-def test_factors_are_noticeable_and_within_bounds(name, seed):
-    world = RECIPES[name].drawn_world(seed)
-    groups = [value for value in world["body"].values() if isinstance(value, dict)]
-    factors = [factor for group in groups for factor in group.values()]
-    factors += [world["body"][name] for name in ("friction", "fluid") if name in world["body"]]
-    assert all(0.6 <= factor <= 1.6 and max(factor, 1 / factor) > 1.09 for factor in factors)
-    assert world["frame_skip"] != RECIPES[name].world["frame_skip"]
+def test_drawn_bodies_are_symmetric_stand_and_differ_noticeably_within_bounds():
+    for seed in range(10):
+        body = RECIPES["mujoco_walker2d"].drawn_world(seed)["body"]
+        for part in ("thigh", "leg", "foot"):
+            assert body["lengths"][part] == body["lengths"][f"{part}_left"]
+            assert body["masses"][part] == body["masses"][f"{part}_left"]
+            assert body["gears"][f"{part}_joint"] == body["gears"][f"{part}_left_joint"]
+        world = RECIPES["mujoco_halfcheetah"].drawn_world(seed)
+        ends = bottoms("half_cheetah.xml", Body(**world["body"]))
+        assert abs(ends["bfoot"] - ends["ffoot"]) < 0.12
+        for name in (name for name in RECIPES if name.startswith("mujoco_")):
+            world = RECIPES[name].drawn_world(seed)
+            groups = [value for value in world["body"].values() if isinstance(value, dict)]
+            factors = [factor for group in groups for factor in group.values()]
+            factors += [world["body"][k] for k in ("friction", "fluid") if k in world["body"]]
+            assert all(0.6 <= f <= 1.6 and max(f, 1 / f) > 1.09 for f in factors)
+            assert world["frame_skip"] != RECIPES[name].world["frame_skip"]

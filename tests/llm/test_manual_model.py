@@ -8,7 +8,7 @@ import pytest
 
 from promptpo.errors import ModelError
 from promptpo.llm import ModelSettings, open_model
-from promptpo.llm.manual_model import POLL, SETTLE
+from promptpo.llm.local_models import POLL, SETTLE
 from promptpo.llm.messages import TOO_LARGE, Message, Request
 from promptpo.types import Key
 
@@ -72,7 +72,7 @@ def test_a_reply_written_in_pieces_is_read_whole(tmp_path):
 
 
 def test_an_empty_file_is_an_empty_reply_in_the_end(tmp_path, monkeypatch):
-    monkeypatch.setattr("promptpo.llm.manual_model.SETTLE_EMPTY", 0.5)
+    monkeypatch.setattr("promptpo.llm.local_models.SETTLE_EMPTY", 0.5)
     (tmp_path / "r01_c01_policy.reply.md").touch()
     assert asyncio.run(open_manual(tmp_path, []).ask(request())).text == ""
 
@@ -102,8 +102,8 @@ def test_a_reply_file_without_end_is_not_read_to_it(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("kind", ["folder", "pipe", "loop"])
 def test_what_is_no_file_is_told_once_and_waited_for(tmp_path, monkeypatch, kind):
-    monkeypatch.setattr("promptpo.llm.manual_model.POLL", 0.02)
-    monkeypatch.setattr("promptpo.llm.manual_model.SETTLE", 0.05)
+    monkeypatch.setattr("promptpo.llm.local_models.POLL", 0.02)
+    monkeypatch.setattr("promptpo.llm.local_models.SETTLE", 0.05)
     path, notices = tmp_path / "r01_c01_policy.reply.md", []
     make = {"folder": path.mkdir, "pipe": lambda: os.mkfifo(path)}
     make.get(kind, lambda: path.symlink_to(path))()

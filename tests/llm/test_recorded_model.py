@@ -72,21 +72,12 @@ def replay(path, *requests):
     return asyncio.run(go()), notices
 
 
-def test_replies_are_found_by_key_in_any_order(recording):
-    replies, notices = replay(recording, request(2), request(1))
-    assert [r.text for r in replies] == ["reply 2", "reply 1"]
-    assert notices == []
-
-
-def test_a_replay_costs_nothing_and_names_the_model_that_wrote_it(recording):
-    (reply,), _ = replay(recording, request(1))
-    assert (reply.cost, reply.latency, reply.model) == (0.0, 0.0, "test/one")
-    assert tokens_of(reply.usage) == (0, 0)
-
-
-def test_a_run_folder_is_a_recording(recording):
-    (reply,), _ = replay(recording.parent, request(1))
-    assert reply.text == "reply 1"
+def test_replies_are_found_by_key_in_any_order_and_cost_nothing(recording):
+    for path in (recording, recording.parent):
+        (second, first), notices = replay(path, request(2), request(1))
+        assert (second.text, first.text, notices) == ("reply 2", "reply 1", [])
+        assert (first.cost, first.latency, first.model) == (0.0, 0.0, "test/one")
+        assert tokens_of(first.usage) == (0, 0)
 
 
 def test_a_changed_prompt_is_noted_on_the_reply_and_counted_once(recording):
@@ -97,15 +88,10 @@ def test_a_changed_prompt_is_noted_on_the_reply_and_counted_once(recording):
 
 
 def test_a_missing_reply_says_what_there_is(recording):
-    (error,), _ = replay(recording, request(3))
-    assert isinstance(error, ReplyMissing)
-    assert "r01_c03_policy" in str(error)
-    assert "2 replies, rounds 1 to 1" in str(error)
-
-
-def test_a_repair_has_a_key_of_its_own(recording):
-    (error,), _ = replay(recording, request(1, role="repair", attempt=1))
-    assert isinstance(error, ReplyMissing)
+    errors, _ = replay(recording, request(3), request(1, role="repair", attempt=1))
+    assert [type(error) for error in errors] == [ReplyMissing] * 2
+    assert "r01_c03_policy" in str(errors[0])
+    assert "2 replies, rounds 1 to 1" in str(errors[0])
 
 
 def test_a_last_line_cut_by_a_kill_is_left_out_with_a_notice(recording):

@@ -46,7 +46,7 @@ def test_a_run_has_its_held_out_score_and_what_it_spent(tmp_path):
     written = cell(tmp_path, "alpha", "walk", 0, search=(10, 90), test=[50.0, 65.0])
 
     (run,) = read_results(tmp_path, suite, [written]).runs
-    row = run.as_record()
+    row = run.as_dict()
 
     assert (row["score"], row["normalized"]) == (57.5, 0.5)
     assert row["search_score"] == 90.0
@@ -95,7 +95,7 @@ def test_what_cannot_be_averaged_takes_nothing_from_the_rest(tmp_path):
 
 
 def test_missing_runs_are_told_everywhere(holes):
-    rows = [row for run in holes.runs if (row := run.as_record())["score"] is None]
+    rows = [row for run in holes.runs if (row := run.as_dict())["score"] is None]
     states = [(row["seed"], row["state"]) for row in rows]
     assert states == [(0, "failed"), (1, "not begun"), (2, "unreadable")]
     assert "so it was" in rows[0]["missing"]

@@ -67,15 +67,13 @@ def test_what_fails_or_holds_no_policy_is_neither_repaired_nor_a_finalist():
     assert search.rounds[0].winner.score.failed
 
 
-def test_batches_have_their_best_and_each_sample_is_recorded():
+def test_batches_have_their_best_and_each_sample_is_recorded_and_watched():
     fake = services([plays(1), plays(2)], [plays(4), plays(3)])
     search = fake.search()
     assert [r.winner.name for r in search.rounds] == ["r01_c02", "r02_c01"]
     facts = [f"round {f.number}" if isinstance(f, Round) else f.name for f in fake.recorded]
     assert facts == ["r01_c01", "r01_c02", "round 1", "r02_c01", "r02_c02", "round 2"]
 
-
-def test_whoever_watches_is_told_what_a_sample_is_at():
     fake = services([fails("why"), plays(1)])
     fake.search()
     states = [(data["name"], data["state"]) for _, data in fake.reported]
@@ -83,7 +81,7 @@ def test_whoever_watches_is_told_what_a_sample_is_at():
     assert set(states[2:]) == {("r01_c01", "failed"), ("r01_c02", "scored")}
 
 
-def test_the_forecast_is_a_call_and_an_evaluation_a_sample():
+def test_the_forecast_is_a_call_and_an_evaluation_a_sample_of_promptpo_s_first_prompt():
     spec, config = load_spec("cartpole"), build({"method": "best-of-n", "rounds": 3, "episodes": 2})
     demand = BestOfN.forecast(spec, config)
     assert (demand.calls, demand.max_calls, demand.finalists) == (12, 12, 5)
@@ -95,8 +93,6 @@ def test_the_forecast_is_a_call_and_an_evaluation_a_sample():
     config = build({"method": "best-of-n", "rounds": 1, "candidates": 3})
     assert BestOfN.forecast(load_spec("cartpole"), config).finalists == 3
 
-
-def test_its_prompt_is_the_first_of_promptpo():
     spec = load_spec("cartpole")
     [(_, sample)] = BestOfN.all_prompts(spec, build({"method": "best-of-n"}))
     fake = services([plays(1)])

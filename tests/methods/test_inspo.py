@@ -3,7 +3,7 @@
 import pytest
 from fake_services import FEEDBACK, FakeServices, fails, fenced, plays
 
-from promptpo.errors import GoalReached, LimitReached
+from promptpo.errors import LimitReached
 from promptpo.methods.inspo import Inspo
 from promptpo.prompts import inspo as prompts
 from promptpo.prompts.history import Memory
@@ -60,7 +60,7 @@ def test_every_candidate_is_told_the_instruction_that_it_drew():
     assert [draw["Standing"] for draw in draws(fake)[0]] == [-1.0, 0.0, 1.0]
 
 
-def test_a_reflection_is_shown_failures_and_its_instruction_is_on_trial():
+def test_a_reflection_is_shown_failures_and_its_instruction_is_on_trial_or_rejected():
     fake = services([plays(1), fails("it divides by nothing")], [plays(3), plays(4)])
     fake.search()
     shown = fake.prompt(2, role="reflection")
@@ -74,6 +74,14 @@ def test_a_reflection_is_shown_failures_and_its_instruction_is_on_trial():
     assert ("Way 2.", "active") in [(row["Text"], row["State"]) for row in instructions(fake)[-1]]
     assert changes(fake) == ["", "i06 admitted"]
 
+    fake = services([plays(5), plays(5)], [plays(5), plays(1)], [plays(5), plays(5)])
+    fake.search()
+    assert [r["Text"] for r in instructions(fake)[1] if r["State"] == "rejected"] == ["Way 2."]
+    assert changes(fake)[1] == "i06 rejected"
+    assert "rejected (return -4 against the population's mean): Way 2." in (
+        fake.prompt(3, role="reflection")
+    )
+
 
 def test_what_the_history_does_not_tell_in_full_is_told_with_the_replay():
     fake = services([plays(1), plays(2)])
@@ -86,16 +94,6 @@ def test_what_the_history_does_not_tell_in_full_is_told_with_the_replay():
     assert "**r01_c01**, written under i01. Worst episode: as told above." in asked
     assert "**r00_c09**, written under i02. Failed: xxx" in asked
     assert asked.count("x") < 1100
-
-
-def test_a_new_instruction_that_does_worse_is_rejected_and_told_of():
-    fake = services([plays(5), plays(5)], [plays(5), plays(1)], [plays(5), plays(5)])
-    fake.search()
-    assert [r["Text"] for r in instructions(fake)[1] if r["State"] == "rejected"] == ["Way 2."]
-    assert changes(fake)[1] == "i06 rejected"
-    assert "rejected (return -4 against the population's mean): Way 2." in (
-        fake.prompt(3, role="reflection")
-    )
 
 
 def test_the_best_so_far_plays_every_round_and_its_challengers_are_held_against_it():
@@ -147,13 +145,6 @@ def test_the_instruction_of_a_candidate_that_a_limit_stopped_is_not_to_blame():
     assert errors["r01_c02"] == f"not played: {LIMIT}"
 
 
-def test_where_a_round_has_one_candidate_no_reflection_is_asked():
-    fake = services([plays(1)], [plays(2)])
-    fake.search()
-    assert not [key for key in fake.asked if key.role == "reflection"]
-    assert Inspo.forecast(fake.spec, fake.config).calls == 3
-
-
 def test_what_is_recorded_of_a_round_and_in_which_order():
     fake = services([plays(1), plays(2)], [plays(3), plays(4)])
     search = fake.search()
@@ -175,26 +166,19 @@ def test_the_seed_decides_what_is_drawn_and_rounds_do_not_depend_on_each_other()
     assert drawn(rounds=1)[0] == drawn()[0]
 
 
-@pytest.mark.parametrize(
-    ("where", "end", "limited"),
-    [(2, GoalReached("the target is reached"), False), (Key(2, role="reflection"), LIMIT, True)],
-    ids=str,
-)
-def test_it_ends_with_the_rounds_that_were_done(where, end, limited):
+def test_a_limit_before_a_reflection_ends_it_with_the_rounds_that_were_done():
     fake = services([plays(1), plays(2)], [plays(3), plays(4)])
-    fake.ends[where] = end
+    fake.ends[Key(2, role="reflection")] = LIMIT
     search = fake.search()
-    assert (len(search.rounds), search.reason, search.limited) == (1, str(end), limited)
+    assert (len(search.rounds), search.reason, search.limited) == (1, str(LIMIT), True)
 
 
-def test_its_forecast_counts_policies_reflections_and_the_best_so_far():
+def test_all_its_prompts_are_shown_and_its_forecast_counts_what_it_asks_and_plays():
     config = build({"method": "inspo", "rounds": 3, "candidates": 4, "episodes": 2})
     demand = Inspo.forecast(load_spec("cartpole"), config)
     assert (demand.calls, demand.max_calls) == (1 + 12 + 2, 15 + 15 * 3)
     assert demand.search_steps == (2 * 2 + 3 * 4 * 2 + 2 * 2) * 500
 
-
-def test_all_its_prompts_are_shown():
     config = build({"method": "inspo"})
     shown = dict(Inspo.all_prompts(load_spec("cartpole"), config))
     assert list(shown) == [
@@ -204,3 +188,8 @@ def test_all_its_prompts_are_shown():
     assert FIRST[0] in shown["policy, round 1, by the first instruction"][-1].content
     assert "$" not in shown["reflection, after round 1"][-1].content
     assert all(len(text) <= prompts.LONGEST for text in FIRST)
+
+    fake = services([plays(1)], [plays(2)])
+    fake.search()
+    assert not [key for key in fake.asked if key.role == "reflection"]
+    assert Inspo.forecast(fake.spec, fake.config).calls == 3

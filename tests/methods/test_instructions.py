@@ -99,22 +99,20 @@ def test_a_trial_admits_what_is_not_worse_beyond_noise(own, others, state, why):
     assert not one.on_trial
 
 
-def test_a_trial_that_a_limit_stopped_goes_on():
-    one = population("plan")
-    one.propose(["guess"], 2)
-    draws = [Draw("a", "i01", 1.0), Draw("t", "i02")]
-    one.settle(2, draws, {"a": played(1, 1)}, None)
-    assert [i.state for i in one.standing.values()] == ["active", "on trial"]
-    assert [i.name for i in one.on_trial] == ["i02"]
-
-
-def test_one_that_is_admitted_starts_from_the_mean_weight():
+def test_one_that_is_admitted_starts_from_the_mean_weight_and_a_stopped_trial_goes_on():
     one = population("plan", weight_step=0.5)
     one.settle(1, [Draw("a", "i01", 1.0)], {"a": played(2, 2)}, played(1, 1))
     one.propose(["guess"], 2)
     one.settle(2, [Draw("a", "i01", 1.0), Draw("t", "i02")],
                {"a": played(1, 1), "t": played(2, 2)}, None)  # fmt: skip
     assert weights(one) == {"i01": -0.25, "i02": 0.75}
+
+    one = population("plan")
+    one.propose(["guess"], 2)
+    draws = [Draw("a", "i01", 1.0), Draw("t", "i02")]
+    one.settle(2, draws, {"a": played(1, 1)}, None)
+    assert [i.state for i in one.standing.values()] == ["active", "on trial"]
+    assert [i.name for i in one.on_trial] == ["i02"]
 
 
 def test_the_worst_that_was_drawn_is_pruned_every_few_rounds_or_beyond_the_most():

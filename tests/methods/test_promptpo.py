@@ -41,11 +41,18 @@ def test_feedback_comes_first_then_rounds_that_open_with_a_reflection():
     assert [keep for _, _, keep in fake.played] == [True]
 
 
-def test_all_rounds_and_their_winners_come_back():
+def test_all_rounds_and_their_winners_come_back_also_where_all_fail():
     search = services([plays(1), plays(2)], [plays(4), plays(3)]).search()
     assert [r.number for r in search.rounds] == [1, 2]
     assert [c.name for c in search.finalists] == ["r01_c02", "r02_c01"]
     assert (search.reason, search.limited) == ("all rounds are done", False)
+
+    fake = services([fails("a"), fails("b")], [plays(1), fails("c")])
+    search = fake.search()
+    assert search.rounds[0].winner.score.failed
+    assert search.rounds[0].notes == ()
+    assert [c.name for c in search.finalists] == ["r02_c01"]
+    assert "failed: a" in fake.prompt(2, 1, role="policy")
 
 
 def test_every_attempt_is_recorded_in_its_order_and_resuming_does_nothing_again():
@@ -61,13 +68,6 @@ def test_every_attempt_is_recorded_in_its_order_and_resuming_does_nothing_again(
     asked, played = list(fake.asked), list(fake.played)
     assert fake.search() == first
     assert (fake.asked, fake.played) == (asked, played)
-
-
-def test_whoever_watches_is_told_what_a_candidate_is_at():
-    fake = repaired(services([fails("no")], repairs=2), plays(1))
-    fake.search()
-    states = [data["state"] for event, data in fake.reported if data["name"] == "r01_c01"]
-    assert states == ["asked", "repairing", "scored"]
 
 
 # Reflections
@@ -98,7 +98,7 @@ def test_without_reflection_or_with_an_empty_one_there_is_no_note():
 # Candidates and their repairs
 
 
-def test_a_failing_candidate_goes_back_with_its_error_and_what_it_printed():
+def test_a_failing_candidate_goes_back_with_its_error_as_often_as_it_may():
     fake = repaired(services([fails("ZeroDivisionError")], repairs=1), plays(5))
     search = fake.search()
     assert search.rounds[0].winner.key == Key(1, 1, 1)
@@ -109,8 +109,6 @@ def test_a_failing_candidate_goes_back_with_its_error_and_what_it_printed():
     assert "ZeroDivisionError" in sent[-1].content
     assert "it printed this" in sent[-1].content
 
-
-def test_it_goes_back_as_often_as_it_may_and_fails_with_its_last_error():
     fake = services([fails("first")], repairs=2)
     repaired(repaired(fake, fails("second")), fails("third"), attempt=2)
     search = fake.search()
@@ -118,6 +116,11 @@ def test_it_goes_back_as_often_as_it_may_and_fails_with_its_last_error():
     assert [key.attempt for key in fake.asked if key.candidate] == [0, 1, 2]
     assert "second" in fake.prompt(1, 1, 2, role="repair")
     assert "first" not in fake.prompts[Key(1, 1, 2, "repair")][-1].content
+
+    fake = repaired(services([fails("no")], repairs=2), plays(1))
+    fake.search()
+    states = [data["state"] for event, data in fake.reported if data["name"] == "r01_c01"]
+    assert states == ["asked", "repairing", "scored"]
 
 
 def test_a_reply_without_a_policy_or_cut_off_is_a_failed_candidate_and_does_not_go_back():
@@ -144,15 +147,6 @@ def test_a_repair_that_cannot_be_had_leaves_the_candidate_as_it_was():
     candidate = fake.search().rounds[0].candidates[0]
     assert (candidate.key.attempt, candidate.error) == (0, "why")
     assert {c.key for c in fake.candidates()} == {Key(1, 1), Key(1, 2)}
-
-
-def test_where_all_fail_there_is_a_round_and_no_finalist():
-    fake = services([fails("a"), fails("b")], [plays(1), fails("c")])
-    search = fake.search()
-    assert search.rounds[0].winner.score.failed
-    assert search.rounds[0].notes == ()
-    assert [c.name for c in search.finalists] == ["r02_c01"]
-    assert "failed: a" in fake.prompt(2, 1, role="policy")
 
 
 # Ends

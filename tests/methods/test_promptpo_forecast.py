@@ -58,11 +58,3 @@ def test_the_forecast_is_what_a_search_asks():
     fake = services([plays(1), plays(2)], [plays(3), plays(4)], [plays(5), plays(6)])
     fake.search()
     assert len(fake.asked) == PromptPO.forecast(fake.spec, fake.config).calls
-
-
-def test_all_its_prompts_can_be_shown():
-    config = build()
-    titles = [title for title, _ in PromptPO.all_prompts(load_spec("cartpole"), config)]
-    assert [title.split()[0].rstrip(",") for title in titles] == [
-        "feedback", "policy", "reflection", "policy", "policy", "repair",
-    ]  # fmt: skip

@@ -113,7 +113,7 @@ def test_what_is_clipped_is_told_with_the_parameters():
     assert any("clipped" in str(data.get("text")) for _, data in fake.reported)
 
 
-def test_a_reply_without_parameters_is_asked_for_again():
+def test_a_reply_without_parameters_is_asked_for_again_and_is_a_failed_proposal_then():
     fake = services("oops")
     fake.replies[Key(1, 1, 1, "search")] = reply(2.0)
     winner = fake.search().rounds[0].winner
@@ -122,8 +122,6 @@ def test_a_reply_without_parameters_is_asked_for_again():
     assert [m.role for m in again] == ["system", "user", "assistant", "user"]
     assert "without params[0]" in again[-1].content
 
-
-def test_after_that_it_is_a_failed_proposal_and_the_run_goes_on():
     fake = services("oops", 2.0, max_repairs=1)
     fake.replies[Key(1, 1, 1, "search")] = "I would rather not."
     search = fake.search()
@@ -142,14 +140,12 @@ def test_a_policy_that_fails_does_not_enter_the_history():
     assert search.finalists == ()
 
 
-def test_several_proposals_answer_one_prompt():
+def test_several_proposals_answer_one_prompt_and_limits_are_their_errors():
     fake = services(1.0, candidates=2)
     fake.replies[Key(1, 2, role="search")] = reply(4.0)
     assert fake.search().rounds[0].winner.name == "r01_c02"
     assert fake.prompt(1, 1, role="search") == fake.prompt(1, 2, role="search")
 
-
-def test_limits_are_the_error_of_a_proposal():
     fake = services(1.0, 2.0)
     fake.ends[Key(1, 1, role="search")] = LIMIT
     fake.ends["r02_c01_0"] = LIMIT

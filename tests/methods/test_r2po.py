@@ -116,7 +116,7 @@ def test_always_taking_the_revision_takes_worse_ones_but_none_that_fails():
     assert "kept, whatever it comes to" in fake.prompt(1, 2, role="critic")
 
 
-def test_the_critic_alone_goes_on_from_the_latest_policy():
+def test_the_critic_alone_goes_on_from_the_latest_policy_or_a_first_search():
     fake = services(critic_only=True, rounds=2, warm_up=0)
     fake.replies = {Key(n, 1, role="critic"): reply(n) for n in (1, 2)}
     search = fake.search()
@@ -125,8 +125,6 @@ def test_the_critic_alone_goes_on_from_the_latest_policy():
     assert search.rounds[1].winner.parents == ("r01_c01",)
     assert "params = [1.0, 0.0," in fake.prompt(2, 1, role="critic")
 
-
-def test_the_critic_alone_begins_with_a_search_where_no_random_policy_plays():
     fails = lambda source, seed: "why" if seed == 100 else first_weight(source, seed)  # noqa: E731
     fake = services((3.0, 4.0), (0.0, 0.0), critic_only=True, outcome=fails)
     fake.replies[Key(2, 1, role="critic")] = reply(5.0)
@@ -166,20 +164,18 @@ def test_a_proposal_or_revision_that_fails_ends_nothing():
     assert search.rounds[0].winner.name == "r01_c01"
 
 
-def test_success_is_counted_as_the_task_defines_it_else_by_the_best_possible_return():
+def test_success_is_the_task_s_or_near_the_best_possible_return_as_the_threshold_is():
     cart = rollout([500.0, 499.6, 499.0], lengths=[500, 500, 499])
     assert "successes: 2 of 3, failures: 1" in statistics_words(load_spec("cartpole"), cart)
     lake = rollout([1.0, 0.0], lengths=[9, 3], successes=[True, False])
     assert "successes: 1 of 2, failures: 1" in statistics_words(load_spec("frozen_lake"), lake)
     assert "success" not in statistics_words(load_spec("mujoco_swimmer"), cart)
 
-
-def test_the_threshold_is_a_little_below_the_best_possible():
     assert default_threshold(load_spec("cartpole")) == pytest.approx(500 - 0.05 * (500 - 22.8))
     assert default_threshold(load_spec("mujoco_swimmer")) is None
 
 
-def test_an_episode_is_told_with_its_rewards_and_what_never_changes_once():
+def test_an_episode_is_told_with_what_never_changes_once_and_without_a_long_middle():
     seen = np.array([[0.1, 2, 3, 4], [0.25, 2, 3, 4], [0.33333, 2, 3, 4]])
     episode = Trajectory(seen, np.ones((2, 1)), np.array([1.0, -0.0]), 1, True, False, None)
     assert episode_text(load_spec("cartpole"), episode, 10).splitlines() == [
@@ -190,8 +186,6 @@ def test_an_episode_is_told_with_its_rewards_and_what_never_changes_once():
         "2 | 0.333 | the end: terminated",
     ]
 
-
-def test_of_a_long_episode_the_middle_is_left_out():
     seen = np.arange(404.0).reshape(101, 4)
     episode = Trajectory(seen, np.ones((100, 1)), np.ones(100), 1, False, True, True)
     lines = episode_text(load_spec("cartpole"), episode, 4).splitlines()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from fake_services import FakeServices, mean_returns
 
-from promptpo.errors import GoalReached, LimitReached
+from promptpo.errors import LimitReached
 from promptpo.methods.random_search import RandomSearch
 from promptpo.policies import Actions
 from promptpo.run.settings import build
@@ -45,14 +45,12 @@ def test_it_asks_nobody_and_the_samples_of_a_round_meet_the_same_episodes():
     assert not any(keep for _, _, keep in fake.played)
 
 
-def test_the_winners_of_the_rounds_are_the_finalists():
+def test_winners_are_the_finalists_and_samples_recorded_as_such():
     search = services().search()
     assert (search.reason, search.limited) == ("all rounds are done", False)
     for round_, finalist in zip(search.rounds, search.finalists, strict=True):
         assert finalist.score.mean_return == max(mean_returns(round_.candidates).values())
 
-
-def test_samples_are_recorded_as_such_and_then_their_round():
     fake = services()
     fake.search()
     facts = [f"round {f.number}" if isinstance(f, Round) else f.name for f in fake.recorded]
@@ -61,16 +59,23 @@ def test_samples_are_recorded_as_such_and_then_their_round():
     ]  # fmt: skip
     assert {c.kind for c in fake.candidates()} == {"sample"}
 
+    def outcome(source, seed):
+        weight = first_weight(source, seed)
+        return "it divides by nothing" if weight > 0 else weight
 
-def test_the_seed_decides_what_is_drawn():
+    search = services(outcome, candidates=8).search()
+    failed = [c for r in search.rounds for c in r.candidates if c.error]
+    assert failed
+    assert {c.error for c in failed} == {"it divides by nothing"}
+    assert all(c.score.mean_return <= 0 for c in search.finalists)
+
+
+def test_the_seed_decides_what_is_drawn_in_each_round_alone():
     drawn = sources(services(seed=5).search())
     assert len(set(drawn)) == 6
     assert sources(services(seed=5).search()) == drawn
     assert not set(sources(services(seed=6).search())) & set(drawn)
 
-
-def test_what_is_drawn_in_a_round_depends_on_no_other_round():
-    """So that more rounds, or fewer samples in one, leave all others as they were."""
     fake = services(rounds=3)
     fake.allowed[1] = 1
     less, all_of_them = fake.search(), services(rounds=3).search()
@@ -99,32 +104,11 @@ def test_a_table_is_drawn_where_states_are_few():
         assert len(set(cells)) > 1
 
 
-def test_a_sample_that_fails_is_no_finalist():
-    def outcome(source, seed):
-        weight = first_weight(source, seed)
-        return "it divides by nothing" if weight > 0 else weight
-
-    search = services(outcome, candidates=8).search()
-    failed = [c for r in search.rounds for c in r.candidates if c.error]
-    assert failed
-    assert {c.error for c in failed} == {"it divides by nothing"}
-    assert all(c.score.mean_return <= 0 for c in search.finalists)
-
-
-@pytest.mark.parametrize(
-    ("where", "end", "limited"),
-    [
-        (2, GoalReached("the target is reached"), False),
-        (2, LIMIT, True),
-        ("r02_c02_0", LIMIT, True),
-    ],
-    ids=str,
-)
-def test_it_ends_with_the_rounds_that_were_done(where, end, limited):
+def test_a_limit_within_a_round_ends_it_with_the_rounds_that_were_done():
     fake = services()
-    fake.ends[where] = end
+    fake.ends["r02_c02_0"] = LIMIT
     search = fake.search()
-    assert (len(search.rounds), search.reason, search.limited) == (1, str(end), limited)
+    assert (len(search.rounds), search.reason, search.limited) == (1, str(LIMIT), True)
     assert len(search.finalists) == 1
 
 

@@ -55,7 +55,7 @@ def test_what_is_found_is_a_new_candidate_whose_constants_keep_their_ranges():
     assert made.rollout is None
     (constant,) = stage.stage.tunable(made.source).constants
     assert (constant.value, constant.low, constant.high, constant.declared) == (4.0, 0, 4, True)
-    assert "r01_c02 has them" in stage.stage.told[0] or "r01_c01" in stage.stage.told[0]
+    assert "r01_c02 has them" in stage.stage.words[0] or "r01_c01" in stage.stage.words[0]
 
 
 def test_a_share_of_what_is_left_is_spent_or_all_where_only_that_gets_anywhere():
@@ -88,7 +88,7 @@ def test_the_best_so_far_is_tuned_beside_the_round_s_own_and_equal_texts_once():
 
     stage = Stage(source(1, tunes=0))
     assert stage.tune() == []
-    assert "nothing was better" in stage.stage.told[0]
+    assert "nothing was better" in stage.stage.words[0]
 
 
 @pytest.mark.parametrize(

@@ -147,16 +147,7 @@ def test_values_are_written_in_place_and_the_old_ones_beside_them():
     assert found.written([3.0, 5.0]) == "a = {'größe': 3.0, '高': 5.0}  # höhe; was 1.5, 2.5\n"
 
 
-def test_a_line_that_can_hold_no_comment_gets_none():
-    source = "A = 1.5; B = '''\nx'''\nC = 2.5 + \\\n    1\nD = [\n    1.5,\n    2.5]\n"
-    found = tunable(source, auto=True)
-    new = found.written([2 * c.value for c in found.constants])
-    assert ast.literal_eval(new.split("D = ")[1].replace("# was 1.5", "").replace("# was 2.5", "")
-                            ) == [3.0, 5.0]  # fmt: skip
-    assert new.startswith("A = 3.0; B = '''\n")
-
-
-def test_a_place_is_where_the_plain_source_has_the_number():
+def test_a_place_is_where_the_plain_source_has_the_number_and_lines_are_python_s():
     source = "é = tunable(1.5, 0, 3); b = tunable(-2.5,\n   -3, 0); c = 7.25\n"
     found = tunable(source, auto=True)
     lines = [line.encode() for line in found.source.splitlines()]
@@ -166,14 +157,19 @@ def test_a_place_is_where_the_plain_source_has_the_number():
         assert not whole
     assert [c.value for c in found.constants] == [1.5, -2.5, 7.25]
 
-
-def test_lines_are_counted_as_python_counts_them():
     source = 'A = "\x0c\x1c\u2028"\r\nB = 2.5\rC = 3.5\n'
     found = tunable(source, auto=True)
     assert [(c.name, c.line, c.literal.value) for c in found.constants] == [
         ("B", 2, 2.5), ("C", 3, 3.5),
     ]  # fmt: skip
     assert found.written((4.5, 3.5)) == source.replace("2.5", "4.5  # was 2.5")
+
+    source = "A = 1.5; B = '''\nx'''\nC = 2.5 + \\\n    1\nD = [\n    1.5,\n    2.5]\n"
+    found = tunable(source, auto=True)
+    new = found.written([2 * c.value for c in found.constants])
+    assert ast.literal_eval(new.split("D = ")[1].replace("# was 1.5", "").replace("# was 2.5", "")
+                            ) == [3.0, 5.0]  # fmt: skip
+    assert new.startswith("A = 3.0; B = '''\n")
 
 
 def test_of_very_many_numbers_the_first_are_found_and_none_beyond_all_reckoning():

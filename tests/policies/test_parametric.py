@@ -220,15 +220,13 @@ def test_the_same_generator_draws_the_same(spec, actions):
     assert policy.draw(random.Random(3)) != policy.draw(random.Random(4))
 
 
-def test_choices_are_drawn_evenly_within_their_bounds(spec):
+def test_the_same_generator_draws_the_same_evenly_within_bounds(spec):
     policy = parametric_policy(spec(ONE_CELL), PARTS)
     drawn = np.array([policy.draw(random.Random(i)) for i in range(300)])
     assert drawn.min(axis=0).tolist() == [0] * 8
     assert drawn.max(axis=0).tolist() == [1, 2] * 4
     assert np.abs(drawn.mean(axis=0) - [0.5, 1.0] * 4).max() < 0.2
 
-
-def test_a_source_is_shown_to_people_and_says_what_it_is(spec):
     table = parametric_policy(spec(ONE_CELL), DISCRETE)
     linear = parametric_policy(spec(FREE), DISCRETE)
     for policy in (table, linear):

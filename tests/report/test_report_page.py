@@ -203,7 +203,8 @@ def test_what_cannot_be_read_is_left_out_and_said(copied):
         before.round_records, before.best, before.test,
     )  # fmt: skip
     html = write_report([copied]).read_text()
-    assert "of events.jsonl cannot be read; <code>promptpo --resume" in html
+    assert "of events.jsonl cannot be read (Object missing required field" in html
+    assert "); <code>promptpo --resume" in html
     assert "run.json: not valid JSON" in html
 
 

@@ -86,6 +86,9 @@ DAMAGE = {
 }
 
 
+NO_JSON = {"zeros", "half a line", "not UTF-8", "a deep one", "a long number"}
+
+
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_a_line_that_cannot_be_read_is_set_aside_and_nothing_else(path, damage):
     log_of(path, "a")
@@ -93,10 +96,13 @@ def test_a_line_that_cannot_be_read_is_set_aside_and_nothing_else(path, damage):
         file.write(DAMAGE[damage] + b"\n")
     log_of(path.with_name("more"), "c")
     path.write_bytes(path.read_bytes() + path.with_name("more").read_bytes())
-    assert read_log(path).words("events.jsonl") == "line 2 of events.jsonl cannot be read"
+    words = read_log(path).words("events.jsonl")
+    assert re.fullmatch(r"line 2 of events\.jsonl cannot be read \(.+\)", words)
+    assert ("not JSON" in words) == (damage in NO_JSON)
+    assert damage != "no text" or "missing required field `text`" in words
     log = EventLog(path)
     assert texts_of(log.past) == ["a", "c"]
-    assert "line 2 of events.jsonl cannot be read: set aside" in log.notice
+    assert f"{words}: set aside" in log.notice
     assert path.with_name("events.jsonl.damaged").read_bytes() == DAMAGE[damage] + b"\n"
     assert EventLog(path).notice == ""
 

@@ -97,7 +97,7 @@ REFUSED = {
     ("--quality", "low"): (2, "--quality: 'low' is not one of fast, high"),
     ("--size", "640"): (2, "--size: write it as WIDTHxHEIGHT, such as 640x480, not '640'"),
     ("--size", "9x9"): (2, "--size: width and height must be from 64 to 4096 pixels"),
-    ("--fps", "1000"): (2, "--fps: must be from 0.1 to 120, not 1000"),
+    ("--fps", "1000"): (2, "--fps must be at most 120, not 1000"),
     ("--fps", "many"): (2, "--fps: must be a number, not 'many'"),
 }  # fmt: skip
 

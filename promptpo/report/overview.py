@@ -41,7 +41,7 @@ def facts(run: Run) -> list[Fact]:
     usage = run.usage
     failed = sum(t.state == "failed" for t in run.policies)
     rounds = sum(r.done for r in run.round_records)
-    asks = run.asks_model and not run.given
+    asks = run.asks_model and not run.policy_file
     calls = f", {usage.calls:,} {'reply' if usage.calls == 1 else 'replies'}" if asks else ""
     steps, count = f"{sum(usage.steps.values()):,}", f"{len(run.policies):,}"
     wanted = text.plural(run.settings.get("rounds", rounds), "round")

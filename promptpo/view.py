@@ -121,16 +121,16 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, path: str) -> None:
         runs = self.server.runs()
-        found = _PATH.fullmatch(path)
-        folder = runs.get(found[1]) if found else None
+        match = _PATH.fullmatch(path)
+        folder = runs.get(match[1]) if match else None
         if path == "/" and self.server.only and runs:
             self._send(302, Location=_location(next(iter(runs))))
         elif path == "/":
             self._send_page(runs.values(), lambda state: self._index(runs, state))
-        elif found is None or folder is None:
+        elif match is None or folder is None:
             self._send(404, b"Nothing here. The runs are listed at /\n")
-        elif found[2]:
-            self._send_file(folder, folder / found[2])
+        elif match[2]:
+            self._send_file(folder, folder / match[2])
         else:
             self._send_page([folder], lambda state: render_report([load_run(folder)], state=state))
 
@@ -174,12 +174,12 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _location(name: str) -> str:
-    """The path of a run's page; a name may be of any bytes."""
+    """Return the path of a run's page; a name may be of any bytes."""
     return f"/runs/{quote(os.fsencode(name))}/"
 
 
 def _summary(folder: Path) -> Summary | None:
-    """A run for the list; None where it cannot be read."""
+    """Return the summary of a run; None where it cannot be read."""
     try:
         return summary_of(folder)
     except Exception:  # whatever a damaged run does: the others are listed

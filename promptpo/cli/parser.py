@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any, NoReturn
 
 from promptpo import config
-from promptpo.common.plaintext import shown, unknown_name
+from promptpo.common.plaintext import unknown_name
 from promptpo.common.terminal import columns, say
 from promptpo.config import PRESETS, RunConfig, Setting
 from promptpo.errors import UsageError
@@ -298,19 +298,6 @@ def add_out(to: argparse._ActionsContainer) -> None:
     to.add_argument("--out", type=Path, default=Path(default), metavar="DIR", help=words)
 
 
-def converter(kind: type, least: float, most: float) -> Callable[[str], Any]:
+def number(name: str, kind: type, least: float, most: float) -> Callable[[str], Any]:
     """Return an argparse type: a number from ``least`` to ``most``."""
-
-    def convert(text: str) -> Any:  # noqa: ANN401
-        try:
-            value = kind(text)
-        except ValueError:
-            words = {int: "a whole number", float: "a number"}
-            raise argparse.ArgumentTypeError(f"must be {words[kind]}, not {shown(text)}") from None
-        if not least <= value <= most:
-            raise argparse.ArgumentTypeError(
-                f"must be from {least:g} to {most:g}, not {shown(value)}"
-            )
-        return value
-
-    return convert
+    return Setting(name, None, kind, (), False, "", None, (least, most), "", False, ()).read

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from promptpo import config
 from promptpo.cli import run as run_command
 from promptpo.cli import runs
-from promptpo.cli.parser import Parser, add_out, add_settings, converter
+from promptpo.cli.parser import Parser, add_out, add_settings, number
 from promptpo.cli.specs import add_specs, given_spec
 from promptpo.common import text
 from promptpo.common.files import write_atomically
@@ -262,7 +262,7 @@ def video_parser() -> Parser:
     )
     group.add_argument("--size", metavar="WxH", help=words)
     words = "show every step, so many a second (default: the environment's own pace)"
-    group.add_argument("--fps", type=converter(float, 0.1, 120), metavar="X", help=words)
+    group.add_argument("--fps", type=number("--fps", float, 0.1, 120), metavar="X", help=words)
     _add_playing(p, "choose from")
     return p.finish()
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from promptpo.cli import runs
-from promptpo.cli.parser import Parser, add_out, converter, nearest
+from promptpo.cli.parser import Parser, add_out, nearest, number
 from promptpo.common import text
 from promptpo.common.files import write_atomically
 from promptpo.common.plaintext import listed
@@ -247,7 +247,7 @@ def view_parser() -> Parser:
     p = Parser("view")
     p.add_argument("run", nargs="?", metavar="RUN", help=f"{runs.NAMES} (default: all runs)")
     words = "port on 127.0.0.1; 0: a free one (default: 8321)"
-    port = converter(int, 0, 65_535)
+    port = number("--port", int, 0, 65_535)
     p.add_argument("--port", type=port, default=8321, metavar="N", help=words)
     p.add_argument("--open", action="store_true", help="open the page in a browser")
     add_out(p)

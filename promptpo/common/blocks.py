@@ -51,7 +51,7 @@ class Table:
 
     @property
     def numeric(self) -> tuple[bool, ...]:
-        """Whether each column holds numbers."""
+        """True for each column of numbers."""
         return tuple(any(row[i].numeric for row in self.rows) for i in range(len(self.columns)))
 
     def trimmed(self) -> Table:
@@ -88,7 +88,7 @@ class Line:
 
     @property
     def bounded(self) -> bool:
-        """Whether every point has an interval."""
+        """True where every point has an interval."""
         return bool(self.low) and all(map(math.isfinite, (*self.low, *self.high)))
 
     @property

@@ -67,7 +67,7 @@ class Comparison:
 
     @property
     def scores(self) -> list[Record]:
-        """One dict for each run: what it was, how it stands, what it scored and spent."""
+        """One dict for each run: its settings, status, scores and costs."""
         return [
             {"spec": panel.name, "group": group.label, **run_record(run)}
             for panel in self.panels
@@ -103,7 +103,7 @@ class Comparison:
 
     @property
     def notes(self) -> list[str]:
-        """What a reader of the numbers must know of these runs."""
+        """Remarks that a reader of the numbers must know."""
         return [*_notes([group for panel in self.panels for group in panel.groups])]
 
     def files(self, formats: Sequence[str] = FORMATS) -> dict[str, str | bytes]:
@@ -324,10 +324,10 @@ def _mean_cell(mean: float, interval: Interval | None, measure: Measure, sign: s
         number = f"{x:.2f}" if measure == "success" else text.number(x)
         return f"{sign if x > 0 else ''}{number}"
 
-    shown = words(mean)
+    number = words(mean)
     if interval is not None:
-        shown += f" ({words(interval.low)} to {words(interval.high)})"
-    return num(mean, shown)
+        number += f" ({words(interval.low)} to {words(interval.high)})"
+    return num(mean, number)
 
 
 def _notes(groups: Sequence[Group]) -> Iterator[str]:

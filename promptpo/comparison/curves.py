@@ -57,7 +57,7 @@ class Curve:
 
 
 def curve(group: Group, axis: Axis, measure: Measure) -> Curve | None:
-    """The curve of the runs that have scored; None where there is none, or a price is unknown.
+    """Return the curve of the runs that have scored; None: there is none, or an unknown price.
 
     It begins where every run has a score. A run that is over keeps its last score; one that is
     not (going, killed, interrupted, failed) may still rise, and the curve ends where its record
@@ -87,8 +87,7 @@ def curve(group: Group, axis: Axis, measure: Measure) -> Curve | None:
 
 
 def _axis_values(run: Run, axis: Axis) -> Values:
-    found = [getattr(p, axis) for p in run.points]
-    return np.array(found, dtype=np.float64)
+    return np.array([getattr(p, axis) for p in run.points], dtype=np.float64)
 
 
 def _band(rows: Values) -> tuple[Values, Values]:
@@ -288,12 +287,12 @@ def _draw(axes: Axes, panel: Panel, chart: Chart) -> None:
         axes.axvline(right * 1.01, color="0.85", linewidth=0.6)
         frame = ("data", "axes fraction")
         axes.annotate("held-out", (right * 1.02, 1), (0, 1), xycoords=frame, va="bottom", **grey)
-    shown = near(chart.references, [v for line in chart.lines for v in line.y])
-    for level in shown.values():
+    levels = near(chart.references, [v for line in chart.lines for v in line.y])
+    for level in levels.values():
         axes.axhline(level, color="0.6", linewidth=0.7, linestyle=(0, (2, 2)), zorder=0)
     bottom, top = axes.get_ylim()
     lowest = -math.inf  # names keep a line's height between them
-    for name, level in sorted(shown.items(), key=lambda item: item[1]):
+    for name, level in sorted(levels.items(), key=lambda item: item[1]):
         lowest = max(lowest + 0.055, (level - bottom) / (top - bottom))
         axes.annotate(name, (1, lowest), (2, 0), xycoords="axes fraction", va="center", **grey)
     axes.set_title(panel.name, loc="left")

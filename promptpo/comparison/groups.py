@@ -51,12 +51,12 @@ class Panel:
 
     @property
     def references(self) -> dict[str, Score]:
-        """What known behaviours score on the task."""
+        """Scores of known behaviours on the task."""
         return self.groups[0].runs[0].references
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """What its scores can be read as, the one that candidates are ranked by first."""
+        """Measures of its scores, the one that candidates are ranked by first."""
         success = any(h.defines_success for g in self.groups for h in g.runs)
         return ("success", "return") if success else ("return",)
 
@@ -75,8 +75,8 @@ def panels(runs: Sequence[Run]) -> tuple[Panel, ...]:
         tasks.setdefault((run.spec, sha), []).append(run)
     names = [name for name, _ in tasks]
     return tuple(
-        Panel(name if names.count(name) == 1 else f"{name} ({sha[:6]})", _groups(found))
-        for (name, sha), found in tasks.items()
+        Panel(name if names.count(name) == 1 else f"{name} ({sha[:6]})", _groups(runs))
+        for (name, sha), runs in tasks.items()
     )
 
 
@@ -95,7 +95,7 @@ def _groups(runs: Sequence[Run]) -> tuple[Group, ...]:
 
 
 def _label(settings: Mapping[str, Any], names: Sequence[str]) -> str:
-    """Some settings in words, and that facts were withheld.
+    """Return some settings in words, and that facts were withheld.
 
     A method has options of its own, and may ask no model.
     """
@@ -105,7 +105,7 @@ def _label(settings: Mapping[str, Any], names: Sequence[str]) -> str:
 
 
 def _identity(run: Run) -> dict[str, Any]:
-    """The settings that are compared, method and model first; defaults where a log has none."""
+    """Return the settings that are compared, method and model first."""
     known = {n: s.default for n, s in config.fields(config.RunConfig).items() if n != "facts"}
     known |= run.settings
     first = {name: known.pop(name) for name in ("method", "model")}
@@ -113,7 +113,7 @@ def _identity(run: Run) -> dict[str, Any]:
 
 
 def _words(name: str, value: object) -> str:
-    """A setting in a label: ``gpt-5``, ``10 rounds``, ``no reflection``, ``temperature 0.7``."""
+    """Return a setting in a label: ``gpt-5``, ``10 rounds``, ``no reflection``."""
     if name == "method":
         return str(value)
     if name == "model":

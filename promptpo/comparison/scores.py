@@ -1,4 +1,4 @@
-"""Whether two groups of runs differ on held-out episodes, tested pairwise where they can be.
+"""Held-out scores of groups of runs, and tests of their differences, paired where they can be.
 
 Sources: F. Wilcoxon, "Individual comparisons by ranking methods", Biometrics Bulletin 1 (1945);
 H. B. Mann & D. R. Whitney, Annals of Mathematical Statistics 18 (1947); Q. McNemar, Psychometrika
@@ -31,14 +31,14 @@ _RESAMPLES = 10_000
 
 
 class Sample(Protocol):
-    """What is compared: the runs of a group, or one policy.
+    """The runs of a group, or one policy.
 
     ``tests`` are held-out episodes that were played to their ends, one rollout for each run.
     """
 
     @property
     def label(self) -> str:
-        """What sets it apart from others."""
+        """A name that tells it from others."""
         ...
 
     @property
@@ -48,7 +48,7 @@ class Sample(Protocol):
 
 
 def value(score: Score, measure: Measure) -> float:
-    """A score as one number; a success rate that the task does not define is an error."""
+    """Return a score as one number; a success rate that the task does not define is an error."""
     if measure == "return":
         return score.mean_return
     if score.success_rate is None:
@@ -57,7 +57,7 @@ def value(score: Score, measure: Measure) -> float:
 
 
 def episode_values(test: Rollout, measure: Measure) -> list[float]:
-    """One number per held-out episode: its return, or 1 where it succeeded, else 0."""
+    """Return one number per held-out episode: its return, or 1 where it succeeded, else 0."""
     if measure == "return":
         return list(test.returns)
     return [float(bool(success)) for success in test.successes]
@@ -79,7 +79,7 @@ class SampleScore:
 
 
 def sample_score(sample: Sample, measure: Measure) -> SampleScore | None:
-    """The held-out score of a sample; None where no run has one.
+    """Return the held-out score of a sample; None where no run has one.
 
     One run: the interval is over its episodes (bootstrap; Wilson's for success), or its lives, and
     speaks of its policy. Several: it is over the runs' means (bootstrap) and speaks of what another
@@ -127,11 +127,11 @@ class Contrast:
 
 
 def contrasts(samples: Sequence[Sample], measure: Measure) -> tuple[Contrast, ...]:
-    """All pairs of the samples that have held-out episodes, with p-values adjusted by Holm."""
+    """Return all pairs of samples with held-out episodes, their p-values adjusted by Holm."""
     tested = [sample for sample in samples if sample.tests]
-    found = [contrast(a, b, measure) for a, b in itertools.combinations(tested, 2)]
-    adjusted = iter(holm([c.p for c in found if c.p is not None]))
-    return tuple(replace(c, adjusted=None if c.p is None else next(adjusted)) for c in found)
+    pairs = [contrast(a, b, measure) for a, b in itertools.combinations(tested, 2)]
+    adjusted = iter(holm([c.p for c in pairs if c.p is not None]))
+    return tuple(replace(c, adjusted=None if c.p is None else next(adjusted)) for c in pairs)
 
 
 def contrast(a: Sample, b: Sample, measure: Measure) -> Contrast:
@@ -159,7 +159,7 @@ def contrast(a: Sample, b: Sample, measure: Measure) -> Contrast:
 
 
 def _units(sample: Sample, measure: Measure, *, by_run: bool) -> dict[Hashable, list[float]]:
-    """Scores by what they can be paired by: the held-out seed, or all of a run's seeds.
+    """Return scores by what they can be paired by: the held-out seed, or all of a run's seeds.
 
     Where a policy object lives through several episodes, a life counts once, by its first seed.
     """
@@ -176,7 +176,7 @@ def _units(sample: Sample, measure: Measure, *, by_run: bool) -> dict[Hashable, 
 
 
 def holm(values: Sequence[float]) -> list[float]:
-    """Holm's adjusted p-values: the smallest level at which each would be rejected."""
+    """Return Holm's adjusted p-values: the smallest level at which each would be rejected."""
     order = sorted(range(len(values)), key=lambda i: values[i])
     adjusted, highest = [0.0] * len(values), 0.0
     for rank, i in enumerate(order):
@@ -186,7 +186,7 @@ def holm(values: Sequence[float]) -> list[float]:
 
 
 def _paired_p(x: Values, y: Values) -> float | None:
-    """Wilcoxon's signed-rank test; of successes and failures, McNemar's exact test."""
+    """Return the p-value of Wilcoxon's signed-rank test, of McNemar's exact one for successes."""
     from scipy import stats
 
     difference = x - y
@@ -201,7 +201,7 @@ def _paired_p(x: Values, y: Values) -> float | None:
 
 
 def _unpaired_p(x: Values, y: Values) -> float | None:
-    """Mann and Whitney's test; of successes and failures, Fisher's exact test."""
+    """Return the p-value of Mann and Whitney's test, of Fisher's exact one for successes."""
     from scipy import stats
 
     if min(len(x), len(y)) < 2:
@@ -215,14 +215,14 @@ def _unpaired_p(x: Values, y: Values) -> float | None:
 
 
 def _method(count: int) -> Any:  # noqa: ANN401 - SciPy takes a word or an object
-    """Up to 13 values all arrangements are tried, so that ties do no harm; above, SciPy chooses."""
+    """Return SciPy's method: all arrangements of up to 13 values, so that ties do no harm."""
     from scipy import stats
 
     return stats.PermutationMethod() if count <= 13 else "auto"
 
 
 def _unpaired_interval(x: Values, y: Values) -> Interval | None:
-    """Percentile-bootstrap interval of the difference of two samples' means."""
+    """Return the percentile-bootstrap interval of the difference of two samples' means."""
     if min(len(x), len(y)) < 2:
         return None
     rng = np.random.default_rng(0)

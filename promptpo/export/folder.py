@@ -204,8 +204,8 @@ def writer_of(run: Run) -> str:
         return f"no model (the method {run.method} made it)"
     if run.synthesized:
         return "no language model: the builtin synthesizer (--model builtin)"
-    if run.given:
-        return Path(run.given).name
+    if run.policy_file:
+        return Path(run.policy_file).name
     if run.model == "manual":
         return "whoever answered the prompts (--model manual)"
     if not run.replayed:
@@ -224,8 +224,8 @@ def _origin(run: Run, candidate: Candidate) -> str:
     if not run.asks_model:
         return _OURS.format(origin=f"made by promptpo (method {run.method})", run=name_of(run))
     tuned = candidate.kind == "tuned"
-    marker = FOUND_MARKER if tuned else FILE_MARKER if run.given else MARKER
-    return (_GIVEN if run.given else _WRITTEN).format(
+    marker = FOUND_MARKER if tuned else FILE_MARKER if run.policy_file else MARKER
+    return (_GIVEN if run.policy_file else _WRITTEN).format(
         run=name_of(run),
         writer=writer_of(run),
         marker=marker.strip("# -"),

@@ -48,7 +48,7 @@ Ranges = Sequence[tuple[int, int]]
 class SourceLine:
     """A line of source: ``ran`` says how often it was reached, ``level`` shades it.
 
-    Both are empty where it holds no code, or nothing is known.
+    Both are empty where it holds no code, or nothing was counted.
     """
 
     html: Markup
@@ -125,7 +125,7 @@ class DiffRow:
 
 @dataclass(frozen=True)
 class Diff:
-    """What changed between two sources of these names; ``file`` has the latter."""
+    """Changes between two sources of these names; ``file`` has the latter."""
 
     before: str
     after: str

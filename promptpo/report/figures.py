@@ -67,7 +67,7 @@ def curve_figures(run: Run) -> list[Figure]:
     for title, value, interval in measures(run.defines_success):
         won = [r.winner for r in run.round_records if r.winner]
         others = [t for t in ended if not t.score.failed and t not in won]
-        known = {k: v for k, s in run.references.items() if (v := value(s)) is not None}
+        levels = {k: v for k, s in run.references.items() if (v := value(s)) is not None}
         chart = Chart(
             f"{title} of each candidate over environment steps",
             f"environment steps of {words}",
@@ -75,7 +75,7 @@ def curve_figures(run: Run) -> list[Figure]:
                 *_candidates("other candidates", "others", others, value),
                 *_candidates("winners by round", "lead", won, value, interval),
             ),
-            known,
+            levels,
             _RATES if title == "Success rate" else None,
             right=1.02 * max(t.at_steps for t in ended),
             spans=tuple(_spans(run)),
@@ -138,12 +138,12 @@ def life_chart(test: Rollout, references: dict[str, Score]) -> Chart:
         tips=[_life_words(p) for p in points],
     )
     single = (Line(f"life {i}", places[: len(v)], v, css="thin") for i, v in enumerate(few, 1))
-    known = {name: s.mean_return for name, s in references.items()}
+    levels = {name: s.mean_return for name, s in references.items()}
     return Chart(
         "Mean return of each episode of a life",
         "episode of a life",
         (*single, mean),
-        near(known, [v for line in (mean.y, mean.low, mean.high) for v in line]),
+        near(levels, [v for line in (mean.y, mean.low, mean.high) for v in line]),
         left=1,
         right=max(len(points), 2),
         whole=True,

@@ -1,4 +1,4 @@
-"""What a page tells of a run as a whole: figures, curves, tables, and how it was run."""
+"""The sections of a page on a run as a whole: figures, curves, tables, settings."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def facts(run: Run) -> list[Fact]:
     usage = run.usage
     failed = sum(t.state == "failed" for t in run.policies)
     rounds = sum(r.done for r in run.round_records)
-    asks = run.asks_model and not run.given
+    asks = run.asks_model and not run.policy_file
     calls = f", {usage.calls:,} {'reply' if usage.calls == 1 else 'replies'}" if asks else ""
     steps, count = f"{sum(usage.steps.values()):,}", f"{len(run.policies):,}"
     wanted = text.plural(run.settings.get("rounds", rounds), "round")
@@ -109,7 +109,7 @@ def learning_sections(run: Run) -> Iterator[Section]:
         ))  # fmt: skip
     curves = curve_figures(run)
     if curves:
-        shown = (tables.standings_table(run), tables.selection_table(run))
+        below = (tables.standings_table(run), tables.selection_table(run))
         keys = (
             ("lead", "winner of its round, joined by the line"),
             ("others", "other candidate"),
@@ -117,7 +117,7 @@ def learning_sections(run: Run) -> Iterator[Section]:
             ("dashes", "reference value"),
         )
         curves[-1] = Figure(curves[-1].caption, curves[-1].chart, keys)
-        blocks = (*curves, Prose(_search_words(run)), *(table for table in shown if table))
+        blocks = (*curves, Prose(_search_words(run)), *(table for table in below if table))
         yield Section("curve", "Learning curve", blocks)
 
 
@@ -189,15 +189,15 @@ def about_section(run: Run, notices: list[str]) -> Section:
     blocks: list[Block] = []
     before = ""
     for i, written in enumerate(feedback_classes(run), 1):
-        shown = compared(before, written.source, "the one before", "the revised one")
-        part = shown if before and shown else Source.of(written.source)
+        diff = compared(before, written.source, "the one before", "the revised one")
+        part = diff if before and diff else Source.of(written.source)
         title, note = _class_title(written), text.plural(len(written.source.splitlines()), "line")
         blocks.append(Details(f"feedback-class-{i}", title, (part,), note, small=True))
         before = written.source
     blocks += [t for call in run.shared_calls(0) for t in call_texts(call)]
     if notices:
-        told = tuple(Prose(words, "notice") for words in notices)
-        blocks.append(Details("notices", "Notices", told, str(len(notices)), small=True))
+        lines = tuple(Prose(words, "notice") for words in notices)
+        blocks.append(Details("notices", "Notices", lines, str(len(notices)), small=True))
     for name, entries in settings(run):
         if entries:
             parts = (Entries(tuple(entries), short=True),)

@@ -1,4 +1,4 @@
-"""What policies computed before they acted: predicted and real scores, values, outputs, errors."""
+"""The section on what policies computed before they acted: scores, values, outputs, errors."""
 
 from __future__ import annotations
 
@@ -142,8 +142,8 @@ def _blocks(run: Run, one: Prepared, most: int) -> Iterator[Block]:
         yield Prose(f"{lost} computes them again.")
         return
     first = f"the first {most} of " if len(values) > most else ""
-    shown = dict([*values.items()][:most])
-    yield values_table(shown, f"What it returned: {first}{_count(values)}, in {file}")
+    few = dict([*values.items()][:most])
+    yield values_table(few, f"What it returned: {first}{_count(values)}, in {file}")
 
 
 def _unpacked(packed: bytes | None) -> dict[str, Any] | None:
@@ -194,15 +194,15 @@ def _array(value: NDArray[Any]) -> tuple[str, str, str]:
     import numpy as np
 
     kind = "array " + " \N{MULTIPLICATION SIGN} ".join(map(str, value.shape))
-    shown = np.array2string(value, precision=4, threshold=_WHOLE, edgeitems=3, separator=", ")
+    content = np.array2string(value, precision=4, threshold=_WHOLE, edgeitems=3, separator=", ")
     if value.size <= _WHOLE:
-        return kind, shown, "" if value.size else "empty"
+        return kind, content, "" if value.size else "empty"
     if value.dtype == bool:
-        return kind, shown, f"{np.count_nonzero(value):,} of {value.size:,} true"
+        return kind, content, f"{np.count_nonzero(value):,} of {value.size:,} true"
     finite = value[np.isfinite(value)]
     if not finite.size:
-        return kind, shown, "none finite"
+        return kind, content, "none finite"
     low, high, mean = (f"{float(v):.4g}" for v in (finite.min(), finite.max(), finite.mean()))
     missing = value.size - finite.size
     rest = f"; {missing:,} not finite" if missing else ""
-    return kind, shown, f"{low} to {high}, mean {mean}{rest}"
+    return kind, content, f"{low} to {high}, mean {mean}{rest}"

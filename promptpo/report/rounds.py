@@ -122,8 +122,8 @@ def _winner(run: Run, record: RoundRecord, winner: Trial, before: Trial | None) 
     file = f"candidates/{winner.name}/policy.py"
     counted = run.coverage_of.get(winner.name) or run.coverage_of.get(run.folder_of(winner))
     lines = text.plural(len(source.rstrip().splitlines()), "line")
-    shown = Source.of(source, file, counted)
-    yield Details(f"source-{number}", f"Source of {winner.name}", (shown,), lines)
+    coloured = Source.of(source, file, counted)
+    yield Details(f"source-{number}", f"Source of {winner.name}", (coloured,), lines)
     old = before.candidate.source or "" if before else ""
     if before is not None and old == source:
         yield Prose(f"The same source as {before.name}, the winner before it.")
@@ -183,9 +183,9 @@ def _trajectories(run: Run, record: RoundRecord, winner: Trial) -> Block:
             " trajectory plots."
         )
     pooled = winner.candidate.pooled
-    words = f"{', '.join(plots.shown)} search episode"
-    if pooled is not None and plots.kept < len(pooled.seeds):
-        words += f", of {plots.kept} kept of {len(pooled.seeds)}"
+    words = f"{', '.join(plots.episodes)} search episode"
+    if pooled is not None and plots.count < len(pooled.seeds):
+        words += f", of {plots.count} kept of {len(pooled.seeds)}"
     return Details(f"traces-{record.number}", f"Trajectories of {winner.name}", (plots,), words)
 
 

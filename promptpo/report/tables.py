@@ -119,12 +119,12 @@ def trials_table(run: Run, record: RoundRecord) -> Table:
     columns = ("Candidate", "Kind", "Success", "Mean return", "Episodes",
                "Against the best before it", "Lowest to highest", "Mean length", "Clipped",
                "Repairs", "Cost", "Outcome")  # fmt: skip
-    useful = {
+    used = {
         "Clipped": any(t.candidate.rollout and t.candidate.rollout.clipped for t in record.trials),
         "Repairs": any(t.repairs for t in record.trials),
         "Cost": not run.replayed and any(t.cost for t in record.trials),
     }
-    hidden = {columns.index(name) for name, shown in useful.items() if not shown}
+    hidden = {columns.index(name) for name, useful in used.items() if not useful}
     rows = [
         tuple(Cell() if i in hidden else cell for i, cell in enumerate(_trial_row(run, t, record)))
         for t in record.trials
@@ -300,17 +300,17 @@ def life_table(test: Rollout) -> Table:
     return Table(caption, columns, rows).trimmed()
 
 
-def evaluation_table(kept: KeptEvaluation) -> Table:
+def evaluation_table(evaluation: KeptEvaluation) -> Table:
     """Return a kept evaluation; differences are those from the run's own policy."""
-    count = max((len(p.episodes) for p in kept.evaluations), default=0)
-    seed = "" if kept.seed is None else f" of seed {kept.seed}"
-    when = kept.time.replace("T", " ").removesuffix("Z")
-    measure = kept.tests[0].measure if kept.tests else ""
-    tests = {t.b if t.a == OWN else t.a: t for t in kept.tests if OWN in (t.a, t.b)
+    count = max((len(p.episodes) for p in evaluation.evaluations), default=0)
+    seed = "" if evaluation.seed is None else f" of seed {evaluation.seed}"
+    when = evaluation.time.replace("T", " ").removesuffix("Z")
+    measure = evaluation.tests[0].measure if evaluation.tests else ""
+    tests = {t.b if t.a == OWN else t.a: t for t in evaluation.tests if OWN in (t.a, t.b)
              and t.measure == measure}  # fmt: skip
     columns = ("Policy", "Success", "Mean return", "Interval", "best/policy.py leads by",
                "p (Holm)", "Outcome")  # fmt: skip
-    rows = tuple(_evaluation_row(p, tests.get(p.policy)) for p in kept.evaluations)
+    rows = tuple(_evaluation_row(p, tests.get(p.policy)) for p in evaluation.evaluations)
     caption = f"{when} UTC: {text.plural(count, 'held-out episode')}{seed}"
     return Table(caption, columns, rows).trimmed()
 

@@ -44,7 +44,7 @@ class Variable:
 
     @property
     def constant(self) -> bool:
-        """Whether it never changes in any of the episodes."""
+        """True where it never changes in any of the episodes."""
         values = np.concatenate([line.ravel() for line in self.lines])
         same = (values == values[:1]) | (np.isnan(values) & np.isnan(values[:1]))
         return bool(same.all())
@@ -102,36 +102,36 @@ class Plots:
     """The plots of one policy.
 
     Attributes:
-        shown: an episode, by the word for it: best, median, worst, or only.
+        episodes: an episode, by the word for it: best, median, worst, or only.
         drawn: what the environment showed and the policy did.
         traced: what the policy showed of itself.
         constants: what never changes, in words.
         omitted: how many numbers have no plot; ``file`` has them.
-        kept: how many episodes were there to choose from.
+        count: how many episodes there were to choose from.
     """
 
-    shown: Mapping[str, Trajectory]
+    episodes: Mapping[str, Trajectory]
     drawn: tuple[Variable, ...]
     traced: tuple[Variable, ...]
     constants: tuple[str, ...]
     omitted: int
     file: str
-    kept: int
+    count: int
 
     @property
     def lines(self) -> int:
-        """How many lines the plots hold."""
-        return (len(self.drawn) + len(self.traced)) * len(self.shown)
+        """The number of lines in the plots."""
+        return (len(self.drawn) + len(self.traced)) * len(self.episodes)
 
     @property
     def legend(self) -> list[tuple[str, str, int]]:
         """Each episode's word, how it went, and its seed."""
-        return [(word, _episode_words(e), e.seed) for word, e in self.shown.items()]
+        return [(word, _episode_words(e), e.seed) for word, e in self.episodes.items()]
 
     @property
     def table(self) -> Table:
         """The plots in numbers."""
-        rows = (row for v in (*self.drawn, *self.traced) for row in v.rows([*self.shown]))
+        rows = (row for v in (*self.drawn, *self.traced) for row in v.rows([*self.episodes]))
         columns = ("Variable", "Episode", "First", "Smallest", "Largest", "Last")
         return Table("First, smallest, largest and last value in each episode", columns, (*rows,))
 
@@ -155,12 +155,12 @@ def read_plots(folder: RunFolder, name: str, header: Mapping[str, Any]) -> Plots
     if not episodes:
         return None
     ranked = sorted(episodes, key=_score, reverse=True)
-    shown = {"best": ranked[0], "median": ranked[len(ranked) // 2], "worst": ranked[-1]}
+    by_word = {"best": ranked[0], "median": ranked[len(ranked) // 2], "worst": ranked[-1]}
     if len(ranked) < 3:
-        shown = (
+        by_word = (
             {"best": ranked[0], "worst": ranked[-1]} if len(ranked) == 2 else {"only": ranked[0]}
         )
-    chosen = [*shown.values()]
+    chosen = [*by_word.values()]
     size = chosen[0].observations.shape[1]
     fields = _fields(header, size)
     seen, inner = variables(chosen, fields), traced(chosen)
@@ -168,7 +168,7 @@ def read_plots(folder: RunFolder, name: str, header: Mapping[str, Any]) -> Plots
     constants = [f"{v.name} = {v.word(v.lines[0][0])}" for v in [*seen, *inner] if v.constant]
     left_out = size - sum(min(stop - start, _FIELD_LINES) for _, _, start, stop in fields)
     return Plots(
-        shown,
+        by_word,
         tuple(moving[:_PLOTS]),
         tuple(v for v in inner if not v.constant),
         tuple(constants),
@@ -218,19 +218,19 @@ def traced(episodes: Sequence[Trajectory]) -> list[Variable]:
 
     A column with any text in it has levels, in the order in which they appear.
     """
-    found = []
+    inner = []
     for name in dict.fromkeys(name for e in episodes for name in e.trace):
         columns = [e.trace.get(name, (None,) * len(e.rewards)) for e in episodes]
         values = [v for column in columns for v in column if v is not None]
         words = dict.fromkeys(v if isinstance(v, str) else _number(float(v)) for v in values)
         if not any(isinstance(v, str) for v in values):
             lines = [np.array(column, dtype=np.float64) for column in columns]  # None becomes NaN
-            found.append(Variable(name, "", tuple(lines)))
+            inner.append(Variable(name, "", tuple(lines)))
             continue
         levels = {word: float(place) for place, word in enumerate([*words][:MOST_LEVELS])}
         lines = [np.array([_level(v, levels) for v in column]) for column in columns]
-        found.append(Variable(name, "", tuple(lines), tuple(levels)))
-    return found
+        inner.append(Variable(name, "", tuple(lines), tuple(levels)))
+    return inner
 
 
 def _level(value: float | bool | str | None, levels: Mapping[str, float]) -> float:

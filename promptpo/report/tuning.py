@@ -1,4 +1,4 @@
-"""What tuning did to policies: scores over its steps, before and after, constant by constant."""
+"""The section on tuning: scores over its steps, before and after, constant by constant."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def tuning_section(run: Run) -> Section | None:
     if run.tuned:
         blocks.append(outcome_table(run))
         words = "The difference is the mean over the same episodes ± its standard error. "
-        shown = any(account.difference is not None for account in run.tuned.values())
+        paired = any(account.difference is not None for account in run.tuned.values())
         rule = "What is better beyond noise is kept, and plays on as a candidate of its own."
-        blocks.append(Prose(f"{words if shown else ''}{rule}"))
+        blocks.append(Prose(f"{words if paired else ''}{rule}"))
     for name, account in telling.items():
         blocks.append(_details(run, name, account, alone=len(telling) == 1))
     return Section("tuning", "Tuning", tuple(blocks), "tuning")
@@ -55,12 +55,12 @@ def outcome_table(run: Run) -> Table:
                "Success tuned", "Return tuned", "Difference", "Outcome")  # fmt: skip
     rows = []
     for name, account in run.tuned.items():
-        made, difference = _tuned(run, name, account), account.difference
+        result, difference = _tuned(run, name, account), account.difference
         outcome = Cell("no better beyond noise", "1")
         if account.before is None:
             outcome = Cell("nothing better found", "2")
         elif account.kept:
-            outcome = Cell(f"kept, as {made.name}" if made else "kept", "0", kind="won")
+            outcome = Cell(f"kept, as {result.name}" if result else "kept", "0", kind="won")
         href = f"#tuning-{name}" if _is_telling(account) else ""
         rows.append((
             Cell(name, href=href, strong=account.kept),
@@ -95,10 +95,10 @@ def _details(run: Run, name: str, account: TuningAccount, *, alone: bool) -> Det
             f"{count:,} \N{MULTIPLICATION SIGN} {text.gist(why)}" for why, count in account.failures
         )
         blocks += [Prose(f"{count} of other values failed:"), Items(reasons)]
-    made, of = _tuned(run, name, account), run.trials.get(name)
-    if made is not None and of is not None:
-        old, new = of.candidate.source or "", made.candidate.source or ""
-        diff = compared(old, new, name, made.name, f"candidates/{made.name}/policy.py")
+    result, of = _tuned(run, name, account), run.trials.get(name)
+    if result is not None and of is not None:
+        old, new = of.candidate.source or "", result.candidate.source or ""
+        diff = compared(old, new, name, result.name, f"candidates/{result.name}/policy.py")
         blocks += [diff] if diff else []
     words = f"{text.plural(account.samples, 'vector')} of values in {account.steps:,} steps"
     words = f"{text.plural(len(account.constants), 'constant')}, {words}"

@@ -140,7 +140,7 @@ class Run(Fold):
         return self.model == BUILTIN
 
     @property
-    def given(self) -> str:
+    def policy_file(self) -> str:
         """The file of the policy that stands for a model's reply; empty where there is none."""
         kind, _, path = self.model.partition(":")
         return path if kind == "file" else ""
@@ -151,7 +151,7 @@ class Run(Fold):
         method = self.method if self.method != USUAL_METHOD else ""
         synthesized = "no language model: builtin synthesizer" if self.synthesized else ""
         facts = "without facts" if self.facts_withheld else ""
-        model = Path(self.given).name or synthesized or self.model
+        model = Path(self.policy_file).name or synthesized or self.model
         return " · ".join(filter(None, (method, model, facts)))
 
     # How it stands.

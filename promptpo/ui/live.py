@@ -247,7 +247,7 @@ def _facts(run: WatchedRun) -> list[Row]:
         rows.append(("tuning", f"{run.tuning.name}: {run.tuning.words}"))
     words = f"{best[0]}, {text.score(score_data(best[1]))}" if best else "none yet"
     rows.append(("best so far", words))
-    if run.asks_model and not run.given:
+    if run.asks_model and not run.policy_file:
         waiting = f"{text.plural(calls, 'call')} in flight, " if calls else ""
         rows.append(("model", waiting + cost_words(run)))
     return [*rows, ("env steps", text.steps(run.usage.steps))]

@@ -178,10 +178,10 @@ def opening(run: Run) -> list[Row]:
     rows = [
         ("task", f"{run.spec}: {run.title}".rstrip(": ")),
         ("method", run.method if run.method != USUAL_METHOD else ""),
-        ("policy", text.near_path(run.given) if run.given else ""),
-        ("model", "" if run.given else model),
+        ("policy", text.near_path(run.policy_file) if run.policy_file else ""),
+        ("model", "" if run.policy_file else model),
         ("facts", "withheld" if run.facts_withheld else ""),
-        ("search", "" if run.given else search),
+        ("search", "" if run.policy_file else search),
         ("tuning", tuning),
         ("score", f"{text.plural(held_out, 'held-out episode')}" if held_out else "search only"),
         ("sandbox", isolation_words(run.header.get("isolation"))),
@@ -203,7 +203,7 @@ def closing(run: Run) -> list[Row]:
         rows += text.held_out_rows(run.test) if run.test is not None else [("search", words)]
     rows += reference_rows(run.header.get("spec", {}).get("references") or {})
     if run.reported_usage is not None:  # else it ended before it could spend anything
-        if run.asks_model and not run.given:
+        if run.asks_model and not run.policy_file:
             rows.append(("cost", cost_words(run)))
         rows.append(("env steps", text.steps(run.usage.steps)))
         if run.preparations:

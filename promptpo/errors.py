@@ -36,13 +36,11 @@ What passes between modules, and becomes one of the first tree or a line of text
     ├── TookTooLong             a spec that is still running at its limit
     └── Exception
         ├── BadValue            an environment's value that is not what it must be
-        ├── Gone                a worker on a cluster that is lost, or its machine
         ├── Lost                a watched process that ended before it had answered
         ├── NotInlinable        a function of a spec that cannot be copied out of it
         ├── NotText             a file that is no UTF-8 text
         ├── PartError           a part of a spec that does not fit
         ├── PassingFailure      a provider's failure that a later try may not meet
-        ├── Refused             a worker on a cluster that cannot take part
         ├── TunableError        a constant that a policy declares wrongly
         ├── Unreadable          a program's text that the host cannot read
         └── UnsupportedSpace    a space that has no flat row of numbers

@@ -98,7 +98,7 @@ REFUSED = {
     ("--size", "640"): (2, "--size: write it as WIDTHxHEIGHT, such as 640x480, not '640'"),
     ("--size", "9x9"): (2, "--size: width and height must be from 64 to 4096 pixels"),
     ("--fps", "1000"): (2, "--fps must be at most 120, not 1000"),
-    ("--fps", "many"): (2, "--fps: must be a number, not 'many'"),
+    ("--fps", "many"): (2, "--fps must be a number, not 'many'"),
 }  # fmt: skip
 
 

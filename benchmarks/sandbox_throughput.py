@@ -13,6 +13,9 @@ Modes, each measured against the bare loop of the same policy and episodes in th
                 core, against one bare loop
     held-out-1  as held-out, with one worker, on the core of the bare loop
 
+The first line is the least that sixteen processes can do: plain Python that sends back what it is
+sent, without any isolation.
+
 Each round runs both sides, one right after the other and in changing order, and gives a ratio;
 shown are the median and the quartiles of these, and the processor time in microseconds that an
 episode and step of the sandboxed side takes beyond the bare one, on both sides of the pipes.
@@ -23,8 +26,10 @@ caches hold. Returns must agree bit for bit; the program fails if not.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import multiprocessing
 import os
+import subprocess
 import sys
 import time
 from collections.abc import Sequence
@@ -126,6 +131,35 @@ def _processor_time(policies: Sequence[sandbox.Policy]) -> float:
     return time.process_time() + sum(policy.channel.used for policy in policies)
 
 
+def echo(count: int = 16, rounds: int = 20, steps: int = 200) -> float:
+    """Seconds that a hand-over to one of ``count`` processes that only echo takes, at best."""
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    script = "import os\nwhile data := os.read(0, 64): os.write(1, data)"
+    command, message = [sys.executable, "-S", "-c", script], bytes(48)
+    with contextlib.ExitStack() as stack:
+        processes = [
+            stack.enter_context(
+                subprocess.Popen(  # noqa: S603 - our own script
+                    command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
+                )
+            )
+            for _ in range(count)
+        ]
+        pipes = [(p.stdin.fileno(), p.stdout.fileno()) for p in processes if p.stdin and p.stdout]
+        times = []
+        for _ in range(rounds):
+            start = time.perf_counter()
+            for _ in range(steps):
+                for writer, _ in pipes:
+                    os.write(writer, message)
+                for _, reader in reversed(pipes):
+                    os.read(reader, 64)
+            times.append((time.perf_counter() - start) / steps / count)
+        for process in processes:
+            process.kill()
+    return min(times)
+
+
 def _worker(
     name: str,
     mode: str,
@@ -173,6 +207,8 @@ def main() -> int:
         f"{'environment':<12} {'mode':<10} {'ratio':>6} {'quartiles':>12} {'goal':>5} "
         f"{'bare us/step':>13} {'beyond it':>10}  returns"
     )
+    with multiprocessing.get_context("spawn").Pool(1) as pool:  # it keeps to one core
+        print(f"{'echo':<12} {'sixteen':<10} {'':>32} {1e6 * pool.apply(echo):>23.2f}", flush=True)
     failed = False
     for name in options.environments:
         case = CASES[name]

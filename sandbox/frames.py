@@ -71,13 +71,13 @@ class Request(NamedTuple):
     Attributes:
         what: the call, in words.
         reply: the kind of its reply.
-        limit: the field of ``Limits`` with the processor time that it may take.
+        limit: processor time that it may take: a field of ``Limits``, or seconds.
         faults: that may be reported instead, besides those of running code.
     """
 
     what: str
     reply: Kind
-    limit: str = "act_seconds"
+    limit: str | float = "act_seconds"
     faults: tuple[type[ProgramError], ...] = ()
 
 
@@ -86,9 +86,9 @@ REQUESTS: dict[int, Request] = {
     Kind.BEGIN: Request("making the policy object", Kind.DONE, "init_seconds", (CompileError,)),
     Kind.ACT: Request("act()", Kind.ACTIONS, faults=(BadAction,)),
     Kind.SUMMARIZE: Request("summarize_trajectory()", Kind.TEXT),
-    Kind.OUTPUT: Request("reading the output", Kind.TEXT),
+    Kind.OUTPUT: Request("reading the output", Kind.TEXT, 0.1),
     Kind.TRACE: Request("reading the trace", Kind.DATA),
-    Kind.LINES: Request("reading the counts of lines", Kind.DATA),
+    Kind.LINES: Request("reading the counts of lines", Kind.DATA, 1.0),
     Kind.PREPARE: Request("prepare()", Kind.DATA, "prepare_seconds", (CompileError,)),
 }
 

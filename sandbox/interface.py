@@ -156,6 +156,10 @@ class Limits:
             plain = float(value) if name.endswith("_seconds") else int(value)  # not numpy's
             object.__setattr__(self, name, plain)
 
+    def seconds(self, limit: str | float) -> float:
+        """Return a limit of processor time: a field by its name, or seconds as they are."""
+        return float(getattr(self, limit)) if isinstance(limit, str) else limit
+
 
 class Place(NamedTuple):
     """Place of a number, its sign included, as ``ast`` counts: lines from 1, columns in bytes.

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sandbox
+from promptpo.common.python_text import parsed
 from promptpo.common.text import plural
 from promptpo.errors import UsageError
 from promptpo.policies.sources import takes_prepared
@@ -91,9 +92,9 @@ class Learned:
         if "PREPARED" not in module:
             return None
         try:
-            stated = _stated(ast.parse(module))
+            stated = _stated(parsed(module))
             values = _packed(stated, path) if stated is not None else None
-        except (SyntaxError, RecursionError):
+        except SyntaxError:
             return None  # no Python since someone has edited it: the sandbox says where
         except _BadValue as e:
             remedy = "mend PREPARED, or export the policy again"

@@ -252,7 +252,7 @@ def _scores(drawn: Scores) -> Markup:
         tag("title", drawn.title),
         tag("desc", "; ".join(f"{m.name}: {m.label}" for m in drawn.marks)),
     ]
-    for value in ticks(x.low, x.high, 4):
+    for value in ticks(x.low, x.high):
         at = x.percent(value)
         parts.append(tag("line", class_="grid", x1=at, x2=at, y1=8, y2=base))
         words = {"x": at, "y": base + 17, "text_anchor": "middle"}

@@ -110,7 +110,7 @@ class Calls:
         what, reply, limit, _ = REQUESTS[request]
         return Call(
             what,
-            getattr(self._limits, limit),
+            self._limits.seconds(limit),
             reply,
             min_bytes=size if request == Kind.ACT else 0,
             max_bytes=longest,

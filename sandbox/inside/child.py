@@ -242,8 +242,7 @@ class _Server:
     def _seconds(self, kind: int) -> float:
         """Return the processor time that a call may take; to start, the usual."""
         limits = Limits() if self._program is None else self._program.task.limits
-        seconds: float = getattr(limits, REQUESTS[kind].limit)
-        return seconds
+        return limits.seconds(REQUESTS[kind].limit)
 
     def _late(self, frame: FrameType | None) -> None:
         self._tell(late(frame, self._source, REQUESTS[self._kind].what))

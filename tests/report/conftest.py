@@ -3,9 +3,10 @@ import shutil
 import pytest
 import scripted
 from chromium import open_browser
-from report_runs import CRASH, HOSTILE, HOSTILE_FEEDBACK, HOSTILE_POLICY
+from report_runs import CRASH, FAINT_TEXT, HOSTILE, HOSTILE_FEEDBACK, HOSTILE_POLICY
 
 from promptpo.errors import PromptPOError
+from promptpo.report import write_report
 
 
 @pytest.fixture(scope="session")
@@ -86,3 +87,21 @@ def open_page(browser):
     for window, watched in opened:
         window.close()
         assert watched.trouble == []
+
+
+@pytest.fixture
+def fits_and_can_be_read(open_page):
+    """Opens a section of a run's page, wide and narrow, light and dark."""
+
+    def check(folder, section):
+        url = write_report([folder]).as_uri()
+        for width, scheme in ((400, "dark"), (1400, "light")):
+            viewport = {"width": width, "height": 900}
+            page = open_page(url, viewport=viewport, color_scheme=scheme)
+            for summary in page.locator(f"{section} summary").all():
+                summary.click()
+            assert page.locator(f"{section} .is-code").first.is_visible()
+            assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+            assert page.evaluate(FAINT_TEXT) == []
+
+    return check

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 import scripted
-from report_runs import FAINT_TEXT, HOSTILE
+from report_runs import HOSTILE
 
 from promptpo.common.blocks import Details
-from promptpo.report import write_report
 from promptpo.report.page import render_report
 from promptpo.report.preparing import preparing_section
 from promptpo.store.run import load_run
@@ -78,10 +77,6 @@ def values(section):
     return {row["Value"]: (row["Kind"], row["Content"], row["Summary"]) for row in rows(table)}
 
 
-def test_a_run_that_does_not_prepare_has_no_section_of_it(finished):
-    assert 'class="preparing"' not in (finished / "report.html").read_text()
-
-
 def test_predicted_stands_beside_real(section):
     lqr, failed, repaired, last = rows(section.blocks[0])
     assert lqr["Policy"] == "r01_c01"
@@ -144,13 +139,5 @@ def test_hostile_names_and_outputs_are_no_markup(learned):
     assert html.count("<script>") == 1
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [400, 1400])
-def test_the_section_fits_and_can_be_read(learned, open_page, width, scheme):
-    viewport = {"width": width, "height": 900}
-    page = open_page(write_report([learned]).as_uri(), viewport=viewport, color_scheme=scheme)
-    for summary in page.locator("#preparing summary").all():
-        summary.click()
-    assert page.locator("#preparing .is-code").first.is_visible()
-    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
-    assert page.evaluate(FAINT_TEXT) == []
+def test_the_section_fits_and_can_be_read(learned, fits_and_can_be_read):
+    fits_and_can_be_read(learned, "#preparing")

@@ -5,10 +5,9 @@ import re
 from dataclasses import replace
 
 import pytest
-from report_runs import FAINT_TEXT, HOSTILE
+from report_runs import HOSTILE
 
 from promptpo.common.blocks import Prose
-from promptpo.report import write_report
 from promptpo.report.chart import chart
 from promptpo.report.figures import tuning_figures, tuning_lines
 from promptpo.report.page import render_report
@@ -78,10 +77,6 @@ def section(html):
 def words(html):
     shown = re.sub(r"<title>.*?</title>|<desc>.*?</desc>", " ", html, flags=re.S)
     return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", shown))
-
-
-def test_a_run_that_does_not_tune_has_no_section_of_it(finished):
-    assert 'class="tuning"' not in (finished / "report.html").read_text()
 
 
 def test_before_and_after_stand_side_by_side(run):
@@ -156,13 +151,6 @@ def test_one_that_goes_on_tells_how_far_it_is(copied):
     assert "r01_c01: 1,600 steps so far, 4 plays of vectors of values, 2 of which failed." in told
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [400, 1400])
-def test_the_section_fits_and_can_be_read(copied, open_page, width, scheme):
+def test_the_section_fits_and_can_be_read(copied, fits_and_can_be_read):
     written(copied, tuned(1, KEPT), tuned(2, LEFT))
-    viewport = {"width": width, "height": 900}
-    page = open_page(write_report([copied]).as_uri(), viewport=viewport, color_scheme=scheme)
-    page.locator("#tuning-r01_c01 summary").click()
-    assert page.locator("#tuning .is-code").first.is_visible()
-    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
-    assert page.evaluate(FAINT_TEXT) == []
+    fits_and_can_be_read(copied, "#tuning")

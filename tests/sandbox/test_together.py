@@ -4,7 +4,6 @@ import contextlib
 import marshal
 import os
 import signal
-import statistics
 import struct
 import subprocess
 import sys
@@ -343,4 +342,4 @@ def test_a_hand_over_costs_a_few_times_what_bare_pipes_do(one_core):
         for echo in echoes:
             echo.stdin.close()
 
-    assert statistics.median(ratios) < 4, ratios  # 1.4 to 2.0 on two busy cores
+    assert min(ratios) < 4, ratios  # 1.4 to 2.0; other work on the core only adds

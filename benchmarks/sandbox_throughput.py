@@ -8,6 +8,7 @@ Modes, each measured against the bare loop of the same policy and episodes in th
     sixteen     16 episodes at the same time, each policy in a process of its own, all on one core
     five        5 episodes, as a candidate of a search plays them
     lone        one episode: each hand-over waits for the process
+    turns       16 episodes step by step in turn, without a sandbox: what sharing caches costs alone
     saturated   as sixteen, on every core at once, against a bare loop on every core
     held-out    50 episodes through the executor, as a run plays its held-out ones: a worker on each
                 core, against one bare loop
@@ -46,7 +47,7 @@ import sandbox
 from sandbox.interface import FloatArray
 
 HELD_OUT = ("held-out", "held-out-1")
-TOGETHER = {"sixteen": 16, "five": 5, "lone": 1, "saturated": 16}
+TOGETHER = {"sixteen": 16, "five": 5, "lone": 1, "turns": 16, "saturated": 16}
 MODES = (*TOGETHER, *HELD_OUT)
 
 
@@ -70,6 +71,21 @@ def bare(case: Case, envs: Sequence[Env], seeds: Sequence[int]) -> list[float]:
             observation = np.array(raw, np.float64)
             total += reward
         returns.append(total)
+    return returns
+
+
+def in_turn(case: Case, envs: Sequence[Env], seeds: Sequence[int]) -> list[float]:
+    """All episodes step by step in turn, in this process."""
+    namespace: dict[str, Any] = {"np": np}
+    exec(compile(case.source, "<bare>", "exec"), namespace)  # noqa: S102 - the benchmark's own text
+    policies = [namespace["Policy"]() for _ in envs]
+    seen = [np.array(env.reset(seed), np.float64) for env, seed in zip(envs, seeds, strict=True)]
+    returns = [0.0] * len(envs)
+    for _ in range(case.steps):
+        for index, (policy, env) in enumerate(zip(policies, envs, strict=True)):
+            raw, reward = env.step(policy.act(seen[index]))
+            seen[index] = np.array(raw, np.float64)
+            returns[index] += reward
     return returns
 
 
@@ -106,7 +122,11 @@ def measure(case: Case, mode: str, rounds: int, core: int, barrier: Barrier) -> 
         envs = [case.make() for _ in range(count)]
         sides = (
             lambda seeds: bare(case, envs, seeds),
-            lambda seeds: together(case, policies, envs, seeds),
+            lambda seeds: (
+                in_turn(case, envs, seeds)
+                if mode == "turns"
+                else together(case, policies, envs, seeds)
+            ),
         )
         result, steps = Result([], [], True), count * case.steps
         for number in range(rounds + 1):

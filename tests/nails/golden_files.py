@@ -11,11 +11,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy._core._multiarray_umath import __cpu_features__
 
 FOLDER = Path(__file__).parent / "golden"
 WRITE = bool(os.environ.get("WRITE_GOLDEN"))
 #: What the last bit of a number may depend on.
 VERSIONS = [platform.machine(), platform.python_version(), np.__version__]
+
+#: What else it depends on: numpy's functions differ in it from processor to processor.
+PROCESSOR = [name for name, present in __cpu_features__.items() if present]
 
 
 def digest(text):

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -181,6 +182,11 @@ def at_once(runs: int, workers: int | None, cores: int | None = None) -> str:
     return f"{len(places)}, {' or '.join(map(str, each))} {processes}" if runs else ""
 
 
+#: Seconds within which a signal that has ended a run reaches this process, too, where it was sent
+#: to the whole group, as a terminal does.
+_GROUP = 0.5
+
+
 class _Scheduler:
     """Runs commands, one thread for each slot. ``lock`` is a descriptor that all runs inherit."""
 
@@ -257,6 +263,8 @@ class _Scheduler:
             for line in process.stdout or ():
                 self._hear(run, line)
             code = process.wait()
+            if (code < 0 or code == EXIT_INTERRUPTED) and not self._stops:
+                time.sleep(_GROUP)
             del self._running[run]
             complaint = _complaint(errors, code)
         status = self.statuses[run]

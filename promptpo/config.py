@@ -393,7 +393,7 @@ class RunConfig(PlaySettings):
 
     @property
     def on_ray(self) -> bool:
-        """Whether episodes are played on a Ray cluster."""
+        """True where episodes are played on a Ray cluster."""
         return (self.executor or ("ray" if self.ray_address else "local")) == "ray"
 
     def as_dict(self) -> dict[str, Any]:
@@ -447,7 +447,7 @@ class RunConfig(PlaySettings):
 
     @property
     def races(self) -> bool:
-        """Whether candidates that cannot be told apart play more search episodes."""
+        """True where candidates that cannot be told apart play more search episodes."""
         return not isinstance(self.episodes, int)
 
     @property

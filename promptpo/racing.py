@@ -73,7 +73,7 @@ class Paired:
 
     @property
     def same(self) -> bool:
-        """Whether every episode went alike for both, so that more of them tell nothing."""
+        """True where every episode went alike for both, so that more of them tell nothing."""
         alike = [d for d in (self.returns, self.successes) if d is not None]
         return all(d.mean == 0 and d.error == 0 for d in alike)
 

@@ -67,7 +67,7 @@ class Key:
         return cls(numbers[0], numbers[1] if len(numbers) > 1 else 0)
 
     def __str__(self) -> str:
-        """As used in file names, e.g. ``r02_c03_repair1``."""
+        """Return the name used in file names, e.g. ``r02_c03_repair1``."""
         return "_".join(filter(None, (self.name, self.role))) + (f"{self.attempt or ''}")
 
 
@@ -123,7 +123,7 @@ class Candidate:
 
     @property
     def name(self) -> str:
-        """As the folder under ``candidates/``, e.g. ``r02_c03``."""
+        """Name of the folder under ``candidates/``, e.g. ``r02_c03``."""
         return self.key.name
 
     @property

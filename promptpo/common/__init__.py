@@ -1,1 +1,1 @@
-"""What every room stands on: text and its bounds, files, several things at once, plugins."""
+"""Common ground of all rooms: text and its bounds, files, concurrency, plugins."""

@@ -1,4 +1,4 @@
-"""How much of what a language model or its code says is read, kept and told again.
+"""Bounds on the texts of language models and their programs: what is read, stored and quoted.
 
 All in characters. What ordinary replies hold is far below each of them.
 """

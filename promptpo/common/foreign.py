@@ -53,7 +53,7 @@ def shown_by(show: Callable[[str], None]) -> Iterator[None]:
 
 
 class Speaker:
-    """Who prints: a spec, by its name. Any thread may use it; see ``speaker``.
+    """A source of printed lines: a spec, by its name. Any thread may use it; see ``speaker``.
 
     The first LINES lines are shown, each once; the rest is counted.
     """
@@ -66,7 +66,7 @@ class Speaker:
 
     @property
     def full(self) -> bool:
-        """Whether nothing more is shown."""
+        """True where nothing more is shown."""
         return len(self._shown) >= LINES
 
     def hear(self, line: str) -> None:

@@ -1,4 +1,4 @@
-"""What installed packages add to promptpo, by entry points; listing them imports none of them."""
+"""Additions of installed packages, by entry points; listing them imports none of them."""
 
 from __future__ import annotations
 

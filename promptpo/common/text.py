@@ -1,4 +1,4 @@
-"""How numbers are written, in the terminal and in what a run leaves behind."""
+"""Numbers as text, in the terminal and in the files of a run."""
 
 from __future__ import annotations
 

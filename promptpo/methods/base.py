@@ -39,7 +39,7 @@ class NoOptions:
 
 @dataclass(frozen=True)
 class Search:
-    """What a search found.
+    """Result of a search.
 
     ``finalists`` are the candidates that meet on selection episodes, in the order of preference
     where those cannot tell them apart. ``limited``: a limit of the run ended it, ``reason`` which.

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """What PromptPO can be told beyond the settings of every run."""
+    """Options of PromptPO beyond the settings of every run."""
 
     reflection: bool = option(True, "ask for a reflection before each later round")
     revise_feedback: bool = option(True, "let a reflection send another Feedback class")

@@ -1,4 +1,4 @@
-"""What a search has found, as text.
+"""The history of a search, as text.
 
 ``render_memory``: what helps in full, the rest in a line each. A table of all scores; the best
 policy with its worst, median and best episode; the promising one that behaves most unlike it; how

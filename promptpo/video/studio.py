@@ -162,7 +162,7 @@ class FilmedTask(Task):
         self._fps = order.fps or rate / self._every
 
     def reset(self, seed: int, life: int | None = None) -> Flat:
-        """As Task.reset; the first picture is taken, if the episode is one of the reels."""
+        """Reset as Task.reset does; take the first picture, if the episode is one of the reels."""
         flat = super().reset(seed, life)
         self.end_film(None)
         for reel in self._order.reels:
@@ -176,7 +176,7 @@ class FilmedTask(Task):
         return flat
 
     def advance(self, action: object) -> tuple[Flat, float, bool, bool, bool | None]:
-        """As Task.advance; a picture may be taken."""
+        """Step as Task.advance does; a picture may be taken."""
         result = super().advance(action)
         if film := self.film:
             _, reward, terminated, truncated, success = result

@@ -13,6 +13,7 @@ from promptpo.errors import ModelError
 from promptpo.llm import ModelSettings, default_model, open_model
 from promptpo.llm.messages import Message, Reply, Request, tokens_of
 from promptpo.llm.recording import (
+    FORMERLY,
     RecordingHeader,
     ReplyMissing,
     find_recording,
@@ -120,7 +121,7 @@ def test_a_replay_takes_over_what_decides_the_replies_and_nothing_else(tmp_path)
     header = load_header(
         write(tmp_path / "x.jsonl", {**HEADER, "config": {**CONFIG, "options": own}})
     )
-    taken = {"seed": 3, "rounds": 1, "candidates": 2, "episodes": 5, "prepare_time": 0, **own}
+    taken = {"seed": 3, "rounds": 1, "candidates": 2, "episodes": 5, **FORMERLY, **own}
     assert header.settings == taken
 
 
@@ -128,7 +129,7 @@ def test_what_was_recorded_without_prepare_is_replayed_without_it(tmp_path):
     """Its prompts did not tell of it; a header of today says how much time there was."""
     asked = write(tmp_path / "x.jsonl", {**HEADER, "config": {**CONFIG, "prepare_time": 30.0}})
     assert load_header(asked).settings["prepare_time"] == 30
-    assert RecordingHeader({}).settings == {"prepare_time": 0}
+    assert RecordingHeader({}).settings == FORMERLY == {"prepare_time": 0, "last_word": "closed"}
 
 
 def test_what_was_tuned_is_tuned_in_a_replay(tmp_path):

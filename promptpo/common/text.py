@@ -140,7 +140,8 @@ def bound_words(gauge: Gauge) -> str:
         if bound is not None
     ]
     every = {"max": gauge.at_least, "min": gauge.at_most}.get(gauge.gather, 0.0) is None
-    return f"{' and '.join(bounds)}{' in every step' * every}"
+    when = "in every step" if every else f"as the {GATHERED[gauge.gather]}"
+    return f"{' and '.join(bounds)} {when}" if bounds else ""
 
 
 def held_words(reading: Reading) -> str:

@@ -146,9 +146,7 @@ def print_rows(rows: Iterable[tuple[str, str]], file: TextIO | None = None) -> N
             say(f"{label:11}  {words}", file)
 
 
-def print_table(
-    header: Sequence[str], rows: Iterable[Sequence[str]], *, cut: bool = False
-) -> None:
+def print_table(header: Sequence[str], rows: Iterable[Sequence[str]], *, cut: bool = False) -> None:
     """Print aligned columns within the width of standard output.
 
     What is too long in the last column goes on below it, or with ``cut`` is left out; where that

@@ -42,12 +42,16 @@ def score_data(score: Score) -> dict[str, Any] | None:
     """Return a score as JSON; None for a failure."""
     if score.failed:
         return None
-    return {"mean_return": score.mean_return, "success_rate": score.success_rate}
+    data = {"mean_return": score.mean_return, "success_rate": score.success_rate}
+    return data if score.worst_tenth is None else {**data, "worst_tenth": score.worst_tenth}
 
 
 def score_of(data: Mapping[str, Any] | None) -> Score:
     """Return the score that ``score_data`` made plain."""
-    return Score(data["mean_return"], data.get("success_rate")) if data else Score(failed=True)
+    if not data:
+        return Score(failed=True)
+    tenth = data.get("worst_tenth")
+    return Score(data["mean_return"], data.get("success_rate"), worst_tenth=tenth)
 
 
 def digest(*content: object) -> str:

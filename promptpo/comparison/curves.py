@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from promptpo.common import text
 from promptpo.common.blocks import Chart, Line
 from promptpo.comparison.groups import Group, Panel
-from promptpo.comparison.scores import Measure, sample_score, value
+from promptpo.comparison.scores import Measure, levels, sample_score, value
 from promptpo.errors import UsageError
 from promptpo.report.chart import near
 from promptpo.store.run import Run
@@ -207,11 +207,7 @@ def curves_chart(
             x, y, low, high = ([*map(float, v)] for v in (c.x, c.mean, c.low, c.high))
             over = all(run.is_over for run in group.runs if run.points)
             lines.append(Line(group.label, x, y, low, high, end=right if over else x[-1]))
-    references = {
-        name: value(score, measure)
-        for name, score in panel.references.items()
-        if measure == "return" or score.success_rate is not None
-    }
+    references = levels(panel.references, measure)
     title = f"Best {measure} in search on {panel.name} over {AXIS_WORDS[axis]}"
     bounds = (-0.04, 1.04) if measure == "success" else None
     return Chart(title, AXIS_WORDS[axis], tuple(lines), references, bounds, right=right)

@@ -343,6 +343,12 @@ class RunConfig(PlaySettings):
         "'declared': numbers that a policy declares by tunable(value, low, high); 'auto': all that"
         " can be found; 'either': what it declares, or all where it declares none",
     )
+    constants_in: Literal["everywhere", "assigned"] = _tuning(
+        "everywhere",
+        "where constants are found: 'everywhere': numbers within act and what it calls, too, and"
+        " ranges go by the observation's bounds; 'assigned': by magnitude, where numbers are"
+        " assigned, as in runs of promptpo 0.1.0",
+    )
     last_word: Literal["open", "closed"] = _tuning(
         "open",
         "tuned values that the last comparisons cannot tell from the written ones: 'open': the"

@@ -239,7 +239,7 @@ def _print_constants(constants: Sequence[Constant], *, as_json: bool) -> None:
         return
     rows: list[tuple[str, ...]] = []
     for c in constants:
-        kinds = ["declared"] * c.declared + ["whole"] * c.integer + ["logarithm"] * c.log
+        kinds = ["declared"] * c.declared + ["whole"] * c.integer + ["log"] * c.log
         numbers = (f"{c.value:.6g}", f"{c.low:.4g}", f"{c.high:.4g}")
         rows.append((str(c.line), c.name, *numbers, ", ".join(kinds)))
     print_table(("line", "constant", "value", "from", "to", "kind"), rows)

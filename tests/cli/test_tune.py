@@ -76,7 +76,7 @@ def test_constants_are_listed_with_line_value_and_range(tmp_path, capsys):
     assert head == ["line", "constant", "value", "from", "to", "kind"]
     assert rows == [
         ["2", "Policy.KP", "1.5", "0.5", "4.5"],
-        ["3", "Policy.KD", "0.2", "0.01", "1", "declared,", "logarithm"],
+        ["3", "Policy.KD", "0.2", "0.01", "1", "declared,", "log"],
         ["6", "act:", "...*", "(obs.pole_angle", ">", "_)", "0", "-0.2095", "0.2095"],
     ]
     assert main(["tune", str(file), "--list", "--json"]) == 0

@@ -327,6 +327,13 @@ class RunConfig(PlaySettings):
         " 0: trust their search scores",
         within=(0, 100_000),
     )
+    smallest_difference: float | None = option(
+        None,
+        "policies whose returns differ by less than this share of the range from random actions to"
+        " the expert or optimum are tied, and the shortest is chosen; 0: every difference matters"
+        " (default: what the spec says, else 0.01)",
+        within=(0, 1),
+    )
     tune: bool = _tuning(False, "let an optimizer (CMA-ES) find the numbers of policies")
     tune_steps: int = _tuning(
         200_000,
@@ -416,20 +423,23 @@ class RunConfig(PlaySettings):
         return tuple(dict.fromkeys(listed(self.track)))
 
     def for_spec(self, spec: EnvSpec) -> Self:
-        """Return the settings with what the spec says of a policy's lifetime where they do not.
+        """Return the settings with what the spec says where they leave it open.
 
         Raises UsageError where they give the length of a life, but no policy lives so long.
         """
+        settings = self
+        if self.smallest_difference is None:
+            settings = replace(settings, smallest_difference=spec.smallest_difference)
         lifetime = self.policy_lifetime or spec.policy_lifetime
         if lifetime == "evaluation":
             episodes = self.evaluation_episodes or spec.evaluation_episodes
-            return replace(self, policy_lifetime=lifetime, evaluation_episodes=episodes)
+            return replace(settings, policy_lifetime=lifetime, evaluation_episodes=episodes)
         if self.evaluation_episodes is not None and self.policy_lifetime is None:
             raise UsageError(
                 "evaluation_episodes is for policies that live through several episodes; add"
                 " --set policy_lifetime=evaluation"
             )
-        return self
+        return settings
 
     @property
     def life(self) -> int:
@@ -471,6 +481,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
         "episodes": 5,
         "max_repairs": 10,
         "selection_episodes": 20,
+        "smallest_difference": 0,
         "published_prompt": True,
         "facts": False,
         "patience": 0,

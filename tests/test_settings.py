@@ -62,7 +62,7 @@ def test_numbers_of_episodes_are_whole_lives() -> None:
     c = RunConfig(policy_lifetime="evaluation", evaluation_episodes=8).for_spec(CARTPOLE)
     assert (c.life, c.first_episodes, c.selection, c.held_out) == (8, 8, (24, 64), 56)
     c = RunConfig().for_spec(CARTPOLE)
-    assert c == RunConfig()
+    assert c == RunConfig(smallest_difference=0.01)
     assert (c.life, c.first_episodes, c.selection, c.held_out) == (1, 5, (20, 60), 50)
     assert RunConfig(policy_lifetime="evaluation").for_spec(CARTPOLE).life == 10
     c = RunConfig(policy_lifetime="episode", evaluation_episodes=8)

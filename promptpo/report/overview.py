@@ -126,7 +126,11 @@ def learning_sections(run: Run) -> Iterator[Section]:
             ("dashes", "reference value"),
         )
         curves[-1] = Figure(curves[-1].caption, curves[-1].chart, keys)
-        blocks = (*curves, Prose(_search_words(run)), *(table for table in below if table))
+        ties = text.tie_words(run.selection)
+        blocks = (
+            *curves, Prose(_search_words(run)), *(table for table in below if table),
+            *([Prose(f"{ties}.")] if ties else []),
+        )  # fmt: skip
         yield Section("curve", "Learning curve", blocks)
 
 

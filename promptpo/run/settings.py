@@ -312,7 +312,7 @@ def _stored(stored: object, *, resuming: bool) -> dict[str, Any]:
 
     if not isinstance(stored, Mapping) or not isinstance(stored.get("options") or {}, Mapping):
         raise UsageError(f"no settings, but {shown(stored)}")
-    settings = {**BEFORE_PREPARE, **flat(stored)}
+    settings = {**BEFORE_PREPARE, "smallest_difference": 0, **flat(stored)}
     if resuming and (gone := removed_from(settings)):
         raise UsageError(f"there is no {' and no '.join(gone)} any more")
     settings = without_removed(settings)

@@ -195,7 +195,10 @@ class PlaySettings:
         False, "tell models no more of the task than its published prompt does"
     )
     test_episodes: int = option(
-        50, "held-out episodes behind the reported score; 0: report none", within=(0, 100_000)
+        50,
+        "held-out episodes behind the reported score; 0: report none",
+        within=(0, 100_000),
+        resumable=True,
     )
     seed: int = option(0, "seed of all episode streams", within=(0, 2**63 - 1))
     policy_seed: int | None = option(
@@ -326,12 +329,12 @@ class RunConfig(PlaySettings):
         "episodes that choose among the round winners; 'auto': 20, and more until they can tell;"
         " 0: trust their search scores",
         within=(0, 100_000),
+        resumable=True,
     )
     smallest_difference: float | None = option(
         None,
-        "policies whose returns differ by less than this share of the range from random actions to"
-        " the expert or optimum are tied, and the shortest is chosen; 0: every difference matters"
-        " (default: what the spec says, else 0.01)",
+        "finalists whose returns differ by less than this share of the range from random to expert"
+        " are tied, and the shortest is chosen; 0: none (default: what the spec says, or 0.01)",
         within=(0, 1),
     )
     tune: bool = _tuning(False, "let an optimizer (CMA-ES) find the numbers of policies")
@@ -413,11 +416,6 @@ class RunConfig(PlaySettings):
         return dataclasses.asdict(self)
 
     @property
-    def concurrency(self) -> int:
-        """Model calls in flight at once."""
-        return self.max_concurrency or self.candidates
-
-    @property
     def trackers(self) -> tuple[str, ...]:
         """The names in ``track``, each once."""
         return tuple(dict.fromkeys(listed(self.track)))
@@ -432,8 +430,8 @@ class RunConfig(PlaySettings):
             settings = replace(settings, smallest_difference=spec.smallest_difference)
         lifetime = self.policy_lifetime or spec.policy_lifetime
         if lifetime == "evaluation":
-            episodes = self.evaluation_episodes or spec.evaluation_episodes
-            return replace(settings, policy_lifetime=lifetime, evaluation_episodes=episodes)
+            lived = self.evaluation_episodes or spec.evaluation_episodes
+            return replace(settings, policy_lifetime=lifetime, evaluation_episodes=lived)
         if self.evaluation_episodes is not None and self.policy_lifetime is None:
             raise UsageError(
                 "evaluation_episodes is for policies that live through several episodes; add"
@@ -471,32 +469,6 @@ class RunConfig(PlaySettings):
         number = self.selection_episodes
         fewest, most = (number, number) if isinstance(number, int) else (20, 60)
         return self.whole(fewest), self.whole(most)
-
-
-#: Named sets of values; what is given explicitly wins over them.
-PRESETS: Mapping[str, Mapping[str, Any]] = {
-    "paper": {
-        "rounds": 10,
-        "candidates": 10,
-        "episodes": 5,
-        "max_repairs": 10,
-        "selection_episodes": 20,
-        "smallest_difference": 0,
-        "published_prompt": True,
-        "facts": False,
-        "patience": 0,
-        "early_stop": False,
-        "history": "published",
-        "history_tokens": 24_000,
-        "probe": 0,
-        "challenge": False,
-        "second_line": False,
-        "revise_feedback": False,
-        "trace": False,
-        "prepare_time": 0,
-    },
-    "quick": {"rounds": 2, "candidates": 2, "episodes": 3, "test_episodes": 10},
-}
 
 
 def flat(config: Mapping[str, Any]) -> dict[str, Any]:

@@ -80,7 +80,7 @@ async def _raced(
 
     async def play(name: str, which: tuple[int, ...]) -> None:
         c = named[name]
-        new = await services.player.play(Play.of(c, "selection", which), c.key)
+        new = await services.player.play_alone(Play.of(c, "selection", which), c.key)
         runs[name] = Rollout.pooled((runs[name], new)) if name in runs else new
 
     while len(names) > 1 and count:
@@ -152,8 +152,10 @@ async def test(services: RunServices, candidate: Candidate) -> Rollout | None:
     services.report("state", state="testing", finalists=[candidate.name])
     seeds = episode_seeds(config.seed, "test", config.held_out, life=config.life)
     play = Play.of(candidate, "test", seeds)
-    run = await player.play(play, candidate.key)
-    services.journal.write("test", name=candidate.name, digest=player.digest(play))
+    run = await player.play_alone(play, candidate.key)
+    parts = [player.digest(part) for part in player.on_record(play)]
+    more = {} if parts == [player.digest(play)] else {"parts": parts, "episodes": len(seeds)}
+    services.journal.write("test", name=candidate.name, digest=player.digest(play), **more)
     return run
 
 

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any
 from promptpo import config
 from promptpo.common.files import NotText, read_text
 from promptpo.common.plaintext import shown, unknown_name
-from promptpo.config import PRESETS, PlaySettings, RunConfig, Setting, flat
+from promptpo.config import PlaySettings, RunConfig, Setting, flat
 from promptpo.errors import ModelError, RunError, UsageError
 from promptpo.methods import OWN_METHODS, check_tunes, find_method, method_names
+from promptpo.presets import PRESETS
 from promptpo.version import __version__
 
 if TYPE_CHECKING:

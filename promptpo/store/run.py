@@ -242,6 +242,15 @@ class Run(Fold):
             self._corrected = corrected(self.candidates)
         return self._corrected
 
+    @property
+    def rounds_so_far(self) -> tuple[Round, ...]:
+        """The rounds that have ended, and of the one under way the candidates that have."""
+        rounds = list(self.rounds)
+        for r in self.round_records[len(rounds) :]:
+            if candidates := tuple(t.candidate for t in r.trials if t.ended):
+                rounds.append(Round(r.number, candidates, best_of(candidates)))
+        return tuple(rounds)
+
     def shared_calls(self, round_: int) -> tuple[Call, ...]:
         """Return the calls of a round (0: before the first) that belong to no single candidate."""
         return tuple(c for k, c in self.calls.items() if (k.round, k.candidate) == (round_, 0))

@@ -96,7 +96,7 @@ EVENTS: Mapping[str, Sequence[Any]] = {
             finalists=_list(_NAMED), winner=str | None,
         ),
     ],
-    "test": [_fields(name=str, digest=str)],
+    "test": [_fields({"parts": list[str], "episodes": int}, name=str, digest=str)],
     "finished": [_fields(status=str, reason=str, best=str | None, score=_SCORE)],
     "notice": [_fields(text=str)],
 }  # fmt: skip

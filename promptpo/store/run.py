@@ -310,6 +310,35 @@ class Run(Fold):
         return self.rollouts.get(test["digest"]) if test else None
 
     @property
+    def evidence(self) -> Rollout | None:
+        """The episodes behind the score of ``best``, wherever that is shown.
+
+        Held-out ones, else those of the selection that chose it, else all of its search.
+        """
+        if self.test is not None or self.best is None:
+            return self.test
+        if (self.selection or {}).get("winner") == self.best.name:
+            played = [
+                run for of, run in self.rollouts.items()
+                if run.stream == "selection" and self.played_by[of].name == self.best.name
+            ]  # fmt: skip
+            if played:
+                return Rollout.pooled(played)
+        return self.best.pooled
+
+    def score_rows(self) -> list[tuple[str, str]]:
+        """Return the score of ``best`` as labelled lines, with the episodes that it is of."""
+        run = self.evidence
+        if run is not None and run.stream == "test":
+            return text.held_out_rows(run)
+        score = self.best_score if run is None else run.score
+        if score is None or score.failed:
+            return []
+        count = f"{text.plural(len(run.whole), 'episode')}; " if run is not None else ""
+        label = "search" if run is None else run.stream
+        return [(label, f"{score}  ({count}no held-out episodes played)")]
+
+    @property
     def held_out(self) -> Rollout | None:
         """The same, where none of them failed."""
         test = self.test
@@ -337,10 +366,9 @@ class Run(Fold):
         parts = [self.status]
         if self.best is not None:
             parts.append(self.best.name)
-            score = self.test.score if self.test is not None else self.best.score
-            count = len(self.test.seeds) if self.test is not None else 0
-            stream = f"in {text.plural(count, 'held-out episode')}" if count else "in search"
-            parts.append(f"{score} {stream}")
+            if (run := self.evidence) is not None:
+                stream = "held-out" if run.stream == "test" else run.stream
+                parts.append(f"{run.score} in {text.plural(len(run.seeds), f'{stream} episode')}")
         return f"<Run {text.near_path(self.folder)}: {', '.join(parts)}>"
 
     def __str__(self) -> str:
@@ -363,10 +391,7 @@ class Run(Fold):
         else:
             file = text.near_path(self.folder / "best" / "policy.py")
             rows = [("best policy", f"{file}  ({self.best.name})")]
-            if self.test is None:
-                rows.append(("search", f"{self.best.score}  (no held-out episodes played)"))
-            else:
-                rows += text.held_out_rows(self.test)
+            rows += self.score_rows()
         usage = self.usage
         if usage.calls:
             rows.append(("cost", f"{text.plural(usage.calls, 'call')}, {text.money(usage.cost)}"))

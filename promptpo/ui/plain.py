@@ -15,7 +15,7 @@ from promptpo.common.plaintext import clean_line
 from promptpo.common.terminal import say
 from promptpo.common.text import success_count
 from promptpo.config import AUTO
-from promptpo.store.codec import decode, score_data
+from promptpo.store.codec import decode
 from promptpo.store.events import Event
 from promptpo.store.run import USUAL_METHOD, Run
 from promptpo.tuning import Standpoint, TuningAccount
@@ -195,15 +195,14 @@ def opening(run: Run) -> list[Row]:
 
 def closing(run: Run) -> list[Row]:
     """Return the result of a run, whether or not it got to its end."""
-    name, score = run.best_name, run.best_score
-    if name is None or score is None:
+    name, scores = run.best_name, run.score_rows()
+    if name is None or not scores:
         rows = [("best policy", "none: no candidate has got through its episodes")]
     else:
         file = run.folder / "best" / "policy.py"
         place = text.near_path(file) if file.is_file() else "not written yet"
         rows = [("best policy", f"{place}  ({name})")]
-        words = f"{text.score(score_data(score))}  (no held-out episodes played)"
-        rows += text.held_out_rows(run.test) if run.test is not None else [("search", words)]
+        rows += scores
     rows += reference_rows(run.header.get("spec", {}).get("references") or {})
     if run.reported_usage is not None:  # else it ended before it could spend anything
         if run.asks_model and not run.policy_file:

@@ -9,9 +9,14 @@ from scripted import BAD, GOOD, policy, replies, run
 
 import promptpo
 from promptpo.cli import main
+from promptpo.common import text
 from promptpo.errors import UsageError
+from promptpo.export.folder import folder_files
+from promptpo.report.page import render_report
 from promptpo.store.folder import RunFolder
 from promptpo.store.run import load_run
+from promptpo.store.summary import Summary
+from promptpo.ui.plain import closing
 
 #: Better than BAD, worse than GOOD.
 FAIR = policy("return int(obs.pole_angle > 0)")
@@ -126,3 +131,38 @@ def test_what_cannot_be_finished_is_refused_in_a_line(killed, tmp_path, capsys):
     assert "another process is running it" in said[0]
     assert "--rounds" in said[1]
     assert "no candidate of it has been scored" in said[2]
+
+
+@pytest.mark.parametrize(
+    ("kind", "data", "name", "stream", "episodes"),
+    [
+        ("candidate", {}, None, None, 0),
+        ("round", {"round": 2}, "r02_c01", "search", 2),
+        ("rollout", {"stream": "selection"}, "r02_c01", "search", 4),
+        ("selection", {}, "r02_c01", "selection", 2),
+        ("test", {}, "r02_c01", "held-out", 3),
+    ],
+)
+def test_all_that_show_a_killed_run_name_one_score(
+    ended, tmp_path, kind, data, name, stream, episodes
+):
+    folder = cut(ended.folder, tmp_path / "cartpole" / "run", kind, **data)
+    run = load_run(folder)
+    shown = dict(closing(run))
+    if name is None:
+        assert run.evidence is None
+        assert "none" in shown["best policy"]
+        return
+    score, summary = run.evidence.score, Summary.of(run)
+    assert (run.best.name, len(run.evidence.seeds)) == (name, episodes)
+    assert (summary.best, summary.source, summary.score) == (name, stream, score)
+    figure = text.number(score.mean_return)
+    assert figure in shown[stream]
+    glance = render_report([run])
+    glance = glance[glance.index('id="glance"') :][:2000]
+    assert figure in glance
+    exported = {n: c for n, c in folder_files(run).items() if isinstance(c, str)}
+    words = f"{stream.capitalize()} episodes"
+    for file in ("README.md", "policy.py"):
+        assert words in exported[file]
+        assert figure in exported[file]

@@ -9,12 +9,11 @@ from pathlib import Path
 import numpy as np
 import psutil
 import pytest
-from scripted import FEEDBACK, GOOD, policy
+from scripted import GOOD, policy
 
 import promptpo
 from promptpo.errors import SpecError
 from promptpo.rollout import LocalExecutor, PlayJob, Settings, evaluate
-from promptpo.rollout.jobs import SummaryJob
 
 NOISY = policy("return int(np.random.random() < 0.5)")
 #: Plays as NOISY does, until its own pole leans that way far enough.
@@ -129,12 +128,6 @@ def test_clipped_actions_are_counted():
         rollout, episodes = played(running, wild, (1,), keep=(1,))
     assert rollout.clipped == 1.0
     assert np.abs(episodes[0].actions).max() == 1.0
-
-
-def test_summaries_come_from_the_sandbox(executor):
-    _, episodes = played(executor, GOOD, (1,), keep=(1,))
-    run = asyncio.run(executor.run(SummaryJob(FEEDBACK, episodes)))
-    assert run.texts[0].startswith("500 steps, return 500")
 
 
 def test_a_spec_that_cannot_be_built_is_the_callers_error(tmp_path):

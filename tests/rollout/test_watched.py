@@ -39,11 +39,12 @@ PLACES = ("at_import", "in_make", "in_reset", "in_step")
 
 
 def test_what_an_environment_prints_is_shown_under_its_name(tmp_path):
-    texts = {n: f"print('{n}'); os.write(1, b'there\\n'); os.write(2, b'again\\n')" for n in PLACES}
-    lines = shown_by_playing(write(tmp_path / "room.py", **texts))
+    says = "print('NAME'); os.write(1, b'NAME there\\n'); os.write(2, b'NAME again\\n')"
+    spec = write(tmp_path / "room.py", **{place: says.replace("NAME", place) for place in PLACES})
+    lines = shown_by_playing(spec)
     for place in PLACES:
         first = lines.index(f"room: {place}")
-        assert lines[first + 1 : first + 3] == ["room: there", "room: again"]
+        assert lines[first + 1 : first + 3] == [f"room: {place} there", f"room: {place} again"]
 
 
 def test_an_environment_that_prints_without_end_is_never_held_up(tmp_path):

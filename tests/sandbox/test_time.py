@@ -9,7 +9,6 @@ import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -83,7 +82,7 @@ def test_a_policy_near_its_limit_passes_on_a_busy_machine(host, computing):
     ],
 )
 def test_an_endless_loop_ends_at_its_limit_with_its_line_unless_it_is_in_c(host, source, line):
-    with pytest.raises(TimeLimit, match="it was at line" if line else "") as caught:
+    with pytest.raises(TimeLimit, match="it was at line" if line else "processor time") as caught:
         acts(host, source, limits=Limits(act_seconds=0.2, init_seconds=0.2))
 
     assert caught.value.line == line
@@ -167,35 +166,3 @@ def test_a_clock_that_cannot_be_read_is_the_time_waited(monkeypatch):
         Patience(clock, 5.0, 60.0).wait(poll)
 
     assert poll.now == pytest.approx(5.0)
-
-
-HOST = """
-import sandbox
-limits = sandbox.Limits(act_seconds=0.05, wall_seconds=2.5)
-with sandbox.Host() as host:
-    interface = sandbox.Interface(1, None, sandbox.Box((1,)))
-    source = "class Policy:\\n    def act(self, o): return 3"
-    with host.policy(source, interface, limits=limits) as policy:
-        policy.begin(0)
-        print(host.parent_pid, flush=True)
-        input()
-        print(policy.act([0.0]), flush=True)
-"""
-
-
-@linux
-@pytest.mark.slow
-def test_a_host_and_a_policy_that_are_stopped_together_go_on():
-    caller = subprocess.Popen(
-        [sys.executable, "-c", HOST], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    parent = int(caller.stdout.readline())
-    children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
-    stop([int(p) for p in children])
-    caller.stdin.write("\n")
-    caller.stdin.flush()
-    time.sleep(0.3)  # it waits for the policy
-    stop([caller.pid], 4.0)
-    time.sleep(4.1)
-    stop([int(p) for p in children], 0.0)
-    assert caller.communicate()[0] == "[3.]\n"

@@ -18,7 +18,7 @@ from promptpo.cli import runs
 from promptpo.cli.parser import USAGE, Parser, add_preset, add_settings, commands_help
 from promptpo.cli.specs import add_specs, given_specs
 from promptpo.common import text
-from promptpo.common.terminal import output, print_rows, say
+from promptpo.common.terminal import STATUS, output, print_rows, say
 from promptpo.common.text import side_by_side
 from promptpo.config import RunConfig
 from promptpo.errors import EXIT_INTERRUPTED, PromptPOError, UsageError
@@ -87,6 +87,8 @@ def main(arguments: argparse.Namespace) -> int:
     if seeds and "seed" in given:
         raise UsageError("--seed and --seeds; leave one of them out")
     layers = [load_toml(toml), given] if toml else [given]
+    if not as_json:
+        STATUS.show("loading the spec", lines=not dry_run)
     if len(specs) > 1 or len(seeds) > 1:
         if resume is not None or as_json:
             option = "--json" if resume is None else "--resume"

@@ -13,7 +13,7 @@ from promptpo.racing import Difference, Paired, standard_error
 from promptpo.stats import Interval, success_interval
 from promptpo.store.codec import score_data, score_of
 from promptpo.store.evals import OWN, KeptEvaluation, PolicyTest, ScoredPolicy
-from promptpo.store.run import Run
+from promptpo.store.run import LIVE, Run
 from promptpo.store.standings import HardEpisode, hard_episodes, meeting
 from promptpo.store.summary import Summary
 from promptpo.store.trials import RoundRecord, Trial
@@ -154,11 +154,11 @@ def _trial_row(run: Run, trial: Trial, record: RoundRecord) -> tuple[Cell, ...]:
         played[2],
         num(trial.repairs),
         cost_cell(trial.cost) if trial.ended else Cell(),
-        _outcome_cell(trial, won=won),
+        _outcome_cell(trial, run, won=won),
     )
 
 
-def _outcome_cell(trial: Trial, *, won: bool) -> Cell:
+def _outcome_cell(trial: Trial, run: Run, *, won: bool) -> Cell:
     """Return winner, scored, or why not."""
     if won:
         return Cell("winner", "0", strong=True, kind="won")
@@ -167,6 +167,8 @@ def _outcome_cell(trial: Trial, *, won: bool) -> Cell:
         short = words if len(words) <= 110 else words[:109] + "…"
         return Cell(short, f"3 {short}", kind="failed")
     states = {"asked": "waiting for a reply", "playing": "being played", "scored": "scored"}
+    if run.status != LIVE:
+        states |= {"asked": "no reply came", "playing": "not played to the end"}
     words = states[trial.state]
     if trial.candidate.kind == "policy" and (same := kind_words(trial)):
         words += f", {same}"

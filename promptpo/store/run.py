@@ -184,6 +184,15 @@ class Run(Fold):
         """Calls, tokens, dollars and environment steps of all its sessions."""
         return self.reported_usage or self.tally.usage
 
+    @property
+    def awaited(self) -> tuple[Call, ...]:
+        """The calls of rounds under way to which no reply has come."""
+        return tuple(
+            call
+            for key, call in self.calls.items()
+            if call.reply is None and key.round not in self.ends and key not in self.refused
+        )
+
     # Candidates and rounds.
 
     @property
@@ -369,7 +378,7 @@ def load_run(path: str | PathLike[str]) -> Run:
         run.header = {**run.info, "spec": spec}
         run.configs = run.configs or [run.info["config"]]
     if not run.header:  # killed before its first line was whole
-        raise RunError(f"{folder.events}: no run is recorded in it; start a new one")
+        raise contents.unbegun(folder.events)
     remedy = f"`promptpo --resume {folder.path}` sets it aside and does again what is lost"
     run.evaluations, damaged = load_evaluations(run.folder)
     run.unread = (*(f"{words}; {remedy}" for words in problems if words), *damaged)

@@ -6,13 +6,14 @@ Logs and pipes get just these lines.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterable, Mapping
-from typing import Any, TextIO
+from typing import Any, Self, TextIO
 
 from promptpo.common import text
 from promptpo.common.lives import life_of, whole
 from promptpo.common.plaintext import clean_line
-from promptpo.common.terminal import say
+from promptpo.common.terminal import STATUS, say
 from promptpo.common.text import success_count
 from promptpo.config import AUTO
 from promptpo.store.codec import decode, score_data
@@ -33,7 +34,12 @@ class PlainView(View):
         super().__init__()
         self.stream = stream
 
+    def __enter__(self) -> Self:
+        STATUS.show(self._waiting, lines=True)
+        return self
+
     def __exit__(self, *error: object) -> None:
+        STATUS.end()
         if self.run.header:
             self._write("")
             self._rows(closing(self.run))
@@ -47,6 +53,11 @@ class PlainView(View):
         if line := event_line(event, self.run):
             self._write(f"{text.duration(event.time - self.run.started):>7}  {line}")
 
+    def _waiting(self) -> str:
+        """Return the line for those who have read nothing for a while."""
+        stamp = text.duration(time.time() - self.run.started) if self.run.started else ""
+        return f"{stamp:>7}  {words}" if (words := self.activity()) else ""
+
     def _rows(self, rows: Iterable[Row]) -> None:
         for label, words in rows:
             self._write(f"{label:11}  {words}")
@@ -55,7 +66,7 @@ class PlainView(View):
         say(clean_line(line.rstrip()), self.stream)
 
 
-def event_line(event: Event, run: WatchedRun) -> str:  # noqa: PLR0911, PLR0912 - a case for each type
+def event_line(event: Event, run: WatchedRun) -> str:  # noqa: PLR0911 - a case for each type
     """Return the line of a log on an event, without the time; empty where there is none."""
     data = event.data
     match event.type:
@@ -78,9 +89,6 @@ def event_line(event: Event, run: WatchedRun) -> str:  # noqa: PLR0911, PLR0912 
         case "feedback" if data["error"]:
             fallback = "" if data["by"] == "model" else "; the built-in summary takes over"
             return f"the Feedback class failed: {text.gist(data['error'])}{fallback}"
-        case "tuning_state" if run.tuning is not None and run.tuning.due:
-            left = text.duration(run.tuning.left)
-            return f"{run.tuning.name}  tuning: {run.tuning.words}, about {left} left"
         case "tuned":
             return f"{_name(data)}  tuning {outcome_words(run.tuned[_name(data)])}"
         case "round":

@@ -29,7 +29,7 @@ from promptpo.common.text import success_count
 from promptpo.store.codec import score_data
 from promptpo.store.events import Event
 from promptpo.store.trials import Trial
-from promptpo.ui.plain import Row, closing, cost_words, event_line, opening
+from promptpo.ui.plain import Row, closing, event_line, opening
 from promptpo.ui.progress import View, WatchedRun, activity, best_yet, scored_episodes, stage_of
 
 #: Events whose line stays on the screen; the table shows the others while they matter.
@@ -247,7 +247,7 @@ def _facts(run: WatchedRun, now: float) -> list[Row]:
     words = f"{best[0]}, {text.score(score_data(best[1]))}" if best else "none yet"
     rows.append(("best so far", words))
     if run.asks_model and not run.policy_file:
-        rows.append(("model", cost_words(run)))
+        rows.append(("model", run.cost_words))
     return [row for row in (*rows, ("env steps", text.steps(run.usage.steps))) if row[1]]
 
 

@@ -16,7 +16,7 @@ from promptpo.common.plaintext import clean_line
 from promptpo.common.terminal import STATUS, say
 from promptpo.common.text import success_count
 from promptpo.config import AUTO
-from promptpo.store.codec import decode, score_data
+from promptpo.store.codec import decode
 from promptpo.store.events import Event
 from promptpo.store.run import USUAL_METHOD, Run
 from promptpo.tuning import Standpoint, TuningAccount
@@ -199,38 +199,12 @@ def opening(run: Run) -> list[Row]:
 
 
 def closing(run: Run) -> list[Row]:
-    """Return the result of a run, whether or not it got to its end."""
-    name, score = run.best_name, run.best_score
-    if name is None or score is None:
-        rows = [("best policy", "none: no candidate has got through its episodes")]
-    else:
-        file = run.folder / "best" / "policy.py"
-        place = text.near_path(file) if file.is_file() else "not written yet"
-        rows = [("best policy", f"{place}  ({name})")]
-        words = f"{text.score(score_data(score))}  (no held-out episodes played)"
-        rows += text.held_out_rows(run.test) if run.test is not None else [("search", words)]
-    rows += reference_rows(run.header.get("spec", {}).get("references") or {})
-    if run.reported_usage is not None:  # else it ended before it could spend anything
-        if run.asks_model and not run.policy_file:
-            rows.append(("cost", cost_words(run)))
-        rows.append(("env steps", text.steps(run.usage.steps)))
-        if run.preparations:
-            count = len({key.name for key in run.prepared_by.values()})
-            seconds = sum(done.seconds for done in run.preparations.values())
-            words = f"{text.plural(count, 'candidate')}, {seconds:.3g} s of computing"
-            rows.append(("prepare", words))
-        tables = [by_round[max(by_round)] for by_round in run.tables.values()]
-        rows += [(table.title.lower(), table.text) for table in tables if table.text]
-    page = run.folder / "report.html"
-    if page.is_file():
-        rows.append(("report", text.near_path(page)))
-    if run.reason:
-        rows.append(("ended", run.reason))
-    if run.status != "finished" and run.header:
-        command = f"{text.program()} --resume {text.near_path(run.folder)}"
-        more = "  (with a higher limit)" if run.status == "stopped" else ""
-        rows.append(("resume", f"{command}{more}"))
-    return rows
+    """Return the result of a run, whether or not it got to its end, and how to go on."""
+    if run.status == "finished" or not run.header:
+        return run.rows()
+    more = "  (with a higher limit)" if run.status == "stopped" else ""
+    command = f"{text.program()} --resume {text.near_path(run.folder)}"
+    return [*run.rows(), ("resume", f"{command}{more}")]
 
 
 def isolation_words(isolation: Mapping[str, Any] | None) -> str:
@@ -240,31 +214,6 @@ def isolation_words(isolation: Mapping[str, Any] | None) -> str:
     missing = [k for k, v in isolation.get("protections", {}).items() if v != "on"]
     level = str(isolation.get("level", ""))
     return f"{level} isolation" + (f", without {', '.join(missing)}" if missing else "")
-
-
-def cost_words(run: Run) -> str:
-    """Return ``12 calls, 34,120 (20,000 cached) + 8,200 tokens, $0.12``."""
-    usage = run.usage
-    if run.replayed or run.synthesized:
-        noun = "reply" if usage.calls == 1 else "replies"
-        by = "replayed" if run.replayed else "by the synthesizer"
-        return f"{usage.calls:,} {noun} {by}, no tokens, {text.money(0.0)}"
-    tokens = "tokens unknown"
-    if usage.has_tokens:
-        cached = f" ({usage.cached_tokens:,} cached)" if usage.cached_tokens else ""
-        tokens = f"{usage.prompt_tokens:,}{cached} + {usage.completion_tokens:,} tokens"
-    return f"{text.plural(usage.calls, 'call')}, {tokens}, {text.money(usage.cost)}"
-
-
-def reference_rows(references: Mapping[str, Any]) -> list[Row]:
-    """Return the spec's reference values, on the scales of the held-out score."""
-    rates = {k: v["success_rate"] for k, v in references.items() if v["success_rate"] is not None}
-    scales = [
-        ("success", [f"{name} {rate:.2f}" for name, rate in rates.items()]),
-        ("return", [f"{k} {text.number(v['mean_return'])}" for k, v in references.items()]),
-    ]
-    rows = [f"{scale}: {', '.join(parts)}" for scale, parts in scales if parts]
-    return [("compare" if i == 0 else "", row) for i, row in enumerate(rows)]
 
 
 def outcome_words(account: TuningAccount) -> str:

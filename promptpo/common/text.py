@@ -140,7 +140,17 @@ def bound_words(gauge: Gauge) -> str:
         if bound is not None
     ]
     every = {"max": gauge.at_least, "min": gauge.at_most}.get(gauge.gather, 0.0) is None
-    return f"{' and '.join(bounds)}{' in every step' * every}"
+    when = "in every step" if every else _WHEN[gauge.gather]
+    return f"{' and '.join(bounds)} {when}" if bounds else ""
+
+
+_WHEN = {
+    "sum": "in all",
+    "mean": "on average",
+    "max": "at the highest",
+    "min": "at the lowest",
+    "last": "in the last step",
+}
 
 
 def held_words(reading: Reading) -> str:

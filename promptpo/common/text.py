@@ -141,7 +141,17 @@ def bound_words(gauge: Gauge) -> str:
         if bound is not None
     ]
     every = {"max": gauge.at_least, "min": gauge.at_most}.get(gauge.gather, 0.0) is None
-    return f"{' and '.join(bounds)}{' in every step' * every}"
+    when = "in every step" if every else _WHEN[gauge.gather]
+    return f"{' and '.join(bounds)} {when}" if bounds else ""
+
+
+_WHEN = {
+    "sum": "in all",
+    "mean": "on average",
+    "max": "at the highest",
+    "min": "at the lowest",
+    "last": "in the last step",
+}
 
 
 def held_words(reading: Reading) -> str:
@@ -191,8 +201,10 @@ def held_out_rows(run: Rollout) -> list[tuple[str, str]]:
 def reference_rows(references: Mapping[str, Score | Reference]) -> list[tuple[str, str]]:
     """Return the spec's reference values, on the scales of the held-out score."""
     rates = {k: v.success_rate for k, v in references.items() if v.success_rate is not None}
+    tenths = {k: v.worst_tenth for k, v in references.items() if v.worst_tenth is not None}
     scales = [
         ("success", [f"{name} {rate:.2f}" for name, rate in rates.items()]),
+        ("worst tenth", [f"{name} {number(tenth)}" for name, tenth in tenths.items()]),
         ("return", [f"{k} {number(v.mean_return)}" for k, v in references.items()]),
     ]
     rows = [f"{scale}: {', '.join(parts)}" for scale, parts in scales if parts]

@@ -97,9 +97,7 @@ def _measured(spec: EnvSpec) -> str:
         also = "is no success" if spec.success else "fails; one in which all hold succeeds"
         parts.append(f"\n## Constraints\n\nAn episode that breaks one of these {also}:\n")
         for name, constraint in spec.constraints.items():
-            gauge, bound = constraint.gauge, bound_words(constraint.gauge)
-            how = "" if bound.endswith("in every step") else f"{GATHERED[gauge.gather]} "
-            parts.append(_entry(f"{name}: {how}{bound}", constraint.doc))
+            parts.append(_entry(f"{name}, {bound_words(constraint.gauge)}", constraint.doc))
     return "\n\n" + "\n".join(parts).strip() if parts else ""
 
 

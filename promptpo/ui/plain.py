@@ -137,6 +137,8 @@ def _outcome(rollout: Rollout) -> str:
         return f"failed: {text.gist(rollout.error)}"
     hits = success_count(rollout.successes)
     score = f"success {hits:>5}  " if hits != "-" else ""
+    if rollout.worst_tenth is not None:
+        score += f"worst tenth {text.number(rollout.worst_tenth):>9}  "
     return f"{score}return {text.number(rollout.score.mean_return):>9}  {rollout.steps:>9,} steps"
 
 

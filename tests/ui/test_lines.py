@@ -34,7 +34,6 @@ from promptpo.store.codec import encode
 from promptpo.store.events import Event
 from promptpo.tuning import Standpoint, TuningAccount
 from promptpo.types import Episode, Preparation, Rollout
-from promptpo.ui import open_view
 from promptpo.ui.plain import PlainView, closing, opening
 
 GOLDEN = """\
@@ -278,10 +277,6 @@ def test_json_tells_the_status_whenever_it_changes() -> None:
     assert last["held_out"]["success_rate"] == 0.96
     notice = Event("notice", {"text": "something"}, START, transient=True)
     assert {"notice": "something"} in as_json(run("runs/x"), notice)
-
-
-def test_plain_lines_where_there_is_no_terminal() -> None:
-    assert isinstance(open_view(io.StringIO()), PlainView)
 
 
 def test_numbers_durations_and_money() -> None:

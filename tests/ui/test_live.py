@@ -15,7 +15,6 @@ from rich.console import Console
 from run_events import (
     START,
     before_tuning,
-    candidate,
     one_round,
     rollout,
     round_end,
@@ -24,7 +23,6 @@ from run_events import (
     the_end,
     tuned,
     tuning_state,
-    usage,
     watched,
 )  # fmt: skip
 from test_lines import ACCOUNT
@@ -104,14 +102,6 @@ def test_the_best_so_far_stays_over_rounds() -> None:
     second = round_end(2, "r02_c01", "r01_c04", 13, rate=0.5)
     run_ = watched(*one_round("runs/x"), rollout(2, 1, [1.0], 12), second)
     assert "best so far  r01_c04" in drawn(run_)
-
-
-def test_a_search_without_a_model_speaks_of_none() -> None:
-    begun = run("runs/x", model=None, method="random-search")
-    events = [rollout(1, 1, [500.0], 5), candidate(1, 1, 5), usage(6, calls=0, cost=0.0)]
-    shown = drawn(watched(begun, *events))
-    assert "r01_c01" in shown
-    assert not re.search("model|call|\\$", shown)
 
 
 def test_the_picture_follows_a_tuning_until_its_end() -> None:

@@ -240,6 +240,11 @@ class PlaySettings:
         within=(0.1, DAY),
         resumable=True,
     )
+    objective: Literal["mean", "cvar10"] | None = _task(
+        None,
+        "return that ranks policies: 'mean', or 'cvar10', the mean of the worst tenth of the"
+        " episodes (default: what the spec says)",
+    )
     policy_lifetime: Literal["episode", "evaluation"] | None = _machine(
         None, "one policy object per 'episode' or per 'evaluation' (default: what the spec says)"
     )

@@ -6,20 +6,76 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import total_ordering
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from promptpo.common import text
 from promptpo.common.lives import in_lives
-from promptpo.stats import Interval, hull, mean_interval, success_interval
+from promptpo.stats import Interval, hull, mean_interval, success_interval, worst_tenth
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 Stream = Literal["search", "selection", "test", "tuning"]
+
+#: The return that ranks policies: the mean, or the mean of the worst tenth of the episodes.
+Objective = Literal["mean", "cvar10"]
+
+#: How a number of each step becomes one of the episode.
+Gather = Literal["sum", "mean", "max", "min", "last"]
+
+
+@dataclass(frozen=True)
+class Gauge:
+    """How a metric of an episode is read: ``better`` is "low", "high" or, where neither, empty.
+
+    With ``at_most`` or ``at_least`` it is a constraint: an episode that breaks it is no success.
+    """
+
+    gather: Gather
+    unit: str = ""
+    better: Literal["low", "high", ""] = ""
+    at_most: float | None = None
+    at_least: float | None = None
+
+    @property
+    def bounded(self) -> bool:
+        """True for a constraint."""
+        return self.at_most is not None or self.at_least is not None
+
+    def breach(self, value: float) -> float:
+        """Return by how much a value breaks the constraint; 0 where it holds."""
+        above = value - self.at_most if self.at_most is not None else 0.0
+        below = self.at_least - value if self.at_least is not None else 0.0
+        return max(above, below, 0.0)
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a task asks of episodes beside their return: its objective, its metrics by name."""
+
+    objective: Objective = "mean"
+    gauges: Mapping[str, Gauge] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A metric over episodes: its value in each, their mean, and its 95% interval over lives."""
+
+    name: str
+    gauge: Gauge
+    values: tuple[float, ...]
+    mean: float
+    interval: Interval | None
+
+    @property
+    def breaches(self) -> tuple[float, ...]:
+        """By how much each episode breaks the constraint; 0 where it holds."""
+        return tuple(map(self.gauge.breach, self.values))
 
 
 def _ordered(value: float) -> float:
@@ -31,23 +87,31 @@ def _ordered(value: float) -> float:
 class Score:
     """A score: the success rate where the task defines success, ties by mean return.
 
-    A failed candidate (``failed``) is worse than every one that ran.
+    A failed candidate (``failed``) is worse than every one that ran. Where the objective is the
+    mean of the worst tenth of the episodes, ``worst_tenth`` is that, and stands before the mean.
     """
 
     mean_return: float = float("-inf")
     success_rate: float | None = None
     failed: bool = False
+    worst_tenth: float | None = None
 
     @property
-    def key(self) -> tuple[bool, float, float]:
+    def ranked(self) -> float:
+        """The return that ranks: the mean of the worst tenth where that is asked for."""
+        return self.mean_return if self.worst_tenth is None else self.worst_tenth
+
+    @property
+    def key(self) -> tuple[bool, float, float, float]:
         """Sorts scores from worst to best; a NaN, which has no order, stands below all numbers."""
         rate = self.success_rate if self.success_rate is not None else 0.0
-        return (not self.failed, _ordered(rate), _ordered(self.mean_return))
+        returns = _ordered(self.ranked), _ordered(self.mean_return)
+        return (not self.failed, _ordered(rate), *returns)
 
     @property
     def value(self) -> float:
-        """The number that ``--target`` speaks of: the success rate, else the mean return."""
-        return self.mean_return if self.success_rate is None else self.success_rate
+        """The number that ``--target`` speaks of: the success rate, else the return that ranks."""
+        return self.ranked if self.success_rate is None else self.success_rate
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Score) and self.key == other.key
@@ -66,6 +130,7 @@ class Episode(msgspec.Struct, frozen=True, rename={"return_": "return"}):
     """The end of one episode: its return, its length in steps, its success (None: undefined).
 
     ``error`` says what ended it before its time; its return and length count up to there.
+    ``metrics`` are those of the task by name; left out where it has none, or with an error.
     """
 
     seed: int
@@ -73,6 +138,7 @@ class Episode(msgspec.Struct, frozen=True, rename={"return_": "return"}):
     length: int
     success: bool | None = None
     error: str | None = None
+    metrics: Mapping[str, float] | UnsetType = UNSET
 
 
 @dataclass(frozen=True)
@@ -149,7 +215,8 @@ class Rollout:
     ``error`` is the text for the model if the policy failed; then some episodes may be missing,
     and ``steps`` is what was played all the same.
     ``clipped`` is the share of actions that lay outside the action space and were clipped.
-    ``life`` is how many of the episodes one policy object played, one after another.
+    ``life`` is how many of the episodes one policy object played, one after another. ``terms`` are
+    left out where the task has no metrics and ranks by the mean return.
     """
 
     stream: Stream
@@ -161,6 +228,12 @@ class Rollout:
     error: str | None = None
     error_kind: str | None = None
     life: int = 1
+    terms: Terms | UnsetType = UNSET
+
+    @property
+    def objective(self) -> Objective:
+        """The return that ranks policies."""
+        return self.terms.objective if self.terms else "mean"
 
     @property
     def whole(self) -> tuple[Episode, ...]:
@@ -211,6 +284,37 @@ class Rollout:
         return mean_interval(self.life_returns)
 
     @property
+    def worst_tenth(self) -> float | None:
+        """The mean return of the worst tenth of the lives, where that is the objective."""
+        if self.objective == "mean" or not self.returns:
+            return None
+        return worst_tenth(self.life_returns)
+
+    @property
+    def worst_tenth_interval(self) -> Interval | None:
+        """95% interval of the same, by the bootstrap."""
+        if self.objective == "mean":
+            return None
+        return mean_interval(self.life_returns, tail=True)
+
+    @property
+    def readings(self) -> tuple[Reading, ...]:
+        """The task's metrics over the whole episodes, in its order."""
+        gauges = self.terms.gauges if self.terms else {}
+        return tuple(r for name, gauge in gauges.items() if (r := self._reading(name, gauge)))
+
+    def _reading(self, name: str, gauge: Gauge) -> Reading | None:
+        lives = [
+            [e.metrics[name] for e in lived if e.metrics and name in e.metrics]
+            for lived in self.lives
+        ]
+        values = tuple(chain.from_iterable(lives))
+        if not values:
+            return None
+        interval = mean_interval([sum(lived) / len(lived) for lived in lives if lived])
+        return Reading(name, gauge, values, sum(values) / len(values), interval)
+
+    @property
     def success_interval(self) -> Interval | None:
         """95% interval of the success rate; None where the task defines no success.
 
@@ -226,14 +330,14 @@ class Rollout:
 
     @property
     def score(self) -> Score:
-        """Mean return and success rate, or the worst score for a failure."""
+        """Mean return, success rate and worst tenth, or the worst score for a failure."""
         returns, successes = self.returns, self.successes
         if self.error is not None or not returns:
             return Score(failed=True)
         rate = None
         if successes[0] is not None:
             rate = sum(map(bool, successes)) / len(successes)
-        return Score(sum(returns) / len(returns), rate)
+        return Score(sum(returns) / len(returns), rate, worst_tenth=self.worst_tenth)
 
     @classmethod
     def pooled(cls, parts: Sequence[Rollout]) -> Rollout:
@@ -257,6 +361,7 @@ class Rollout:
             error=failed.error,
             error_kind=failed.error_kind,
             life=parts[0].life,
+            terms=parts[0].terms,
         )
 
     def __repr__(self) -> str:

@@ -13,18 +13,22 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from promptpo.common.lives import in_lives
-from promptpo.stats import Interval
+from promptpo.stats import Interval, tail_differences, worst_tenth
 from promptpo.types import Candidate, Rollout
 
 T = TypeVar("T", bound=Hashable)
 
-#: Two-sided level of "better" and "worse".
-LEVEL = 0.95
+#: Two-sided level of "better" and "worse"; resamples of a bootstrap.
+LEVEL, _RESAMPLES = 0.95, 1000
 
 
 @dataclass(frozen=True)
 class Difference:
-    """The mean of paired differences, its standard error, and how many pairs there are."""
+    """The mean of paired differences, its standard error, and how many pairs there are.
+
+    Where the worst tenth of the episodes ranks policies, ``mean`` is one's mean of these less the
+    other's, and ``error`` the standard deviation of its bootstrap over the pairs.
+    """
 
     mean: float
     error: float
@@ -89,6 +93,9 @@ def paired(a: Rollout, b: Rollout) -> Paired | None:
     if len(lives) < 2:
         return None
     returns = _difference([_mean([x.return_ - y.return_ for x, y in life]) for life in lives])
+    if a.objective == "cvar10":
+        ours, theirs = ([_mean([p[i].return_ for p in life]) for life in lives] for i in (0, 1))
+        returns = _tail_difference(ours, theirs)
     if pairs[0][0].success is None:
         return Paired(returns)
     hits = [_mean([bool(x.success) - bool(y.success) for x, y in life]) for life in lives]
@@ -145,8 +152,26 @@ def standard_error(values: Sequence[float]) -> float:
     return float(np.std(values, ddof=1)) / math.sqrt(len(values))
 
 
+def ranked_error(run: Rollout) -> float:
+    """Return the standard error of the return that ranks, over lives; NaN for fewer than two.
+
+    That of the worst tenth is the standard deviation of its bootstrap.
+    """
+    returns = run.life_returns
+    if run.objective == "mean" or len(returns) < 2:
+        return standard_error(returns)
+    return float(tail_differences(returns, [0.0] * len(returns), _RESAMPLES).std())
+
+
 def _difference(values: Sequence[float]) -> Difference:
     return Difference(_mean(values), standard_error(values), len(values))
+
+
+def _tail_difference(ours: Sequence[float], theirs: Sequence[float]) -> Difference:
+    """Return the difference of the worst tenths, with the error that resampled pairs show."""
+    drawn = tail_differences(ours, theirs, _RESAMPLES)
+    mean = worst_tenth(ours) - worst_tenth(theirs)
+    return Difference(mean, float(drawn.std()), len(ours))
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -27,13 +27,6 @@ def scipy_stats():
     return importlib.import_module("scipy.stats")
 
 
-@pytest.fixture
-def unopened(monkeypatch):
-    """``promptpo list`` names the specs and opens no environment; its test of its own opens all."""
-    listing = importlib.import_module("promptpo.cli.views")
-    monkeypatch.setattr(listing, "_spec_row", lambda entry, **_: (entry.name, *[""] * 7))
-
-
 def pytest_xdist_auto_num_workers(config):
     """Three processes on two cores: a third of the time tests wait for processes of their own."""
     return len(os.sched_getaffinity(0)) * 3 // 2

@@ -69,7 +69,7 @@ def check_ends(task: Task, played: Played) -> Iterator[Finding]:
     for episode in episodes:
         met.setdefault(episode.mode, []).append(bool(episode.success))
     words = ", ".join(f"{mode} {sum(each)} of {len(each)}" for mode, each in met.items())
-    if played.spec.success is None:
+    if not played.spec.defines_success:
         words = "not defined; candidates are ranked by return"
     yield Finding("success", "note", words)
 
@@ -128,6 +128,8 @@ def _unmeasured(name: str, stated: Reference, missing: Collection[str]) -> Findi
 def _compared(spec: EnvSpec, name: str, stated: Reference | None, got: Measured) -> Finding:
     score = got.reference
     value = f"{score.mean_return:.6g} +- {got.standard_error:.2g}"
+    if score.worst_tenth is not None:
+        value += f", worst tenth {score.worst_tenth:.6g}"
     rate = "" if score.success_rate is None else f", success {score.success_rate:.2f}"
     detail = f"{value}{rate} over {got.episodes} episodes"
     label = f"reference: {name}"
@@ -139,27 +141,42 @@ def _compared(spec: EnvSpec, name: str, stated: Reference | None, got: Measured)
         problems.append(
             f"{detail}, but stated {stated.mean_return:g}: more than {allowed:.3g} apart"
         )
-    if stated.success_rate is not None and spec.success is None:
+    if None not in (stated.worst_tenth, score.worst_tenth):
+        problems += _tail_problems(stated, got)
+    if stated.success_rate is not None and not spec.defines_success:
         problems.append("a success rate is stated, but the spec defines no success")
     elif stated.success_rate is not None and score.success_rate is not None:
         low, high = rate_bounds(score.success_rate, got.episodes)
         stated_low, stated_high = rate_bounds(stated.success_rate, stated.episodes)
         if stated_low > high or stated_high < low:
             problems.append(f"{detail}, but success {stated.success_rate:g} is stated")
-    return judged(label, problems, f"{detail}; stated {stated.mean_return:g}")
+    tenth = "" if stated.worst_tenth is None else f", worst tenth {stated.worst_tenth:g}"
+    return judged(label, problems, f"{detail}; stated {stated.mean_return:g}{tenth}")
+
+
+def _tail_problems(stated: Reference, got: Measured) -> Iterator[str]:
+    """Yield what is wrong with the stated mean return of the worst tenth."""
+    tenth, own = stated.worst_tenth or 0.0, got.reference.worst_tenth or 0.0
+    allowed = _quantile(got) * got.tail_error + ROUNDED * abs(tenth) + 1e-9
+    if not abs(own - tenth) <= allowed:
+        yield f"worst tenth {own:.6g}, but stated {tenth:g}: more than {allowed:.3g} apart"
+
+
+def _quantile(got: Measured) -> float:
+    """Return how many standard errors chance may make up, but for 1 case in 5,000."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(max(got.episodes - 1, 1), 1 - 1e-4))
 
 
 def allowance(stated: Reference, got: Measured) -> float:
     """Return how far the measured mean may be off: chance of 1 in 5,000, and rounding."""
-    from scipy.special import stdtrit
-
     spread = got.standard_error if math.isfinite(got.standard_error) else 0.0
-    quantile = float(stdtrit(max(got.episodes - 1, 1), 1 - 1e-4))
     if stated.deviation is not None:
         spread = max(spread, stated.deviation / math.sqrt(got.episodes))
         if stated.episodes is not None:
             spread = math.hypot(spread, stated.deviation / math.sqrt(stated.episodes))
-    return quantile * spread + ROUNDED * abs(stated.mean_return) + 1e-9
+    return _quantile(got) * spread + ROUNDED * abs(stated.mean_return) + 1e-9
 
 
 def rate_bounds(rate: float, episodes: int | None) -> tuple[float, float]:

@@ -128,7 +128,7 @@ def play_episode(task: Task, mode: str, seed: int, played: Played) -> None:
         action = int(action[0]) if discrete else action.reshape(space.shape)
         played.transitions.append(Transition(before, action, after, reward, dict(task.info)))
         before, length, met = after, length + 1, met or bool(success)
-    success = met if task.spec.success else None
+    success, _ = task.outcome(met)
     played.episodes.append(Episode(mode, seed, length, terminated, success))
 
 

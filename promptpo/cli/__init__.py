@@ -60,7 +60,7 @@ def _complain(line: str) -> None:
 
 
 def _dispatch(argv: list[str]) -> int:
-    name, argv = command_of(argv)
+    name, argv = ("help", []) if argv in (["-h"], ["--help"]) else command_of(argv)
     parser = COMMANDS[name].parser()
     with contextlib.ExitStack() as stack:
         stack.callback(flush)

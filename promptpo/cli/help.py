@@ -16,6 +16,21 @@ from promptpo.common.terminal import columns, say
 from promptpo.config import RunConfig
 from promptpo.errors import UsageError
 
+#: The options of a search that people use, in the words of an overview.
+_COMMON = {
+    "--model NAME": "openai/gpt-5, manual, builtin, ... (or a recording)",
+    "--rounds N": f"rounds of candidates ({RunConfig.rounds})",
+    "--candidates N": f"policies that are written in each round ({RunConfig.candidates})",
+    "--episodes N": f"episodes that each of them plays ({RunConfig.episodes})",
+    "--seeds 0..4": "a run for each seed, side by side",
+    "--max-cost X": "stop before model calls cost more US dollars than this",
+    "--tune": "let an optimizer find the numbers of policies",
+    "--preset paper|quick": "the published method, or a first look",
+    "--set NAME=VALUE": "any other setting: promptpo help settings",
+    "--dry-run": "say what calls, tokens, dollars and steps to expect",
+    "--resume RUN": "continue a run; 'latest' is one",
+}
+
 
 def parser() -> Parser:
     """Return the parser of ``help``."""
@@ -31,16 +46,21 @@ def main(arguments: argparse.Namespace) -> int:
     """Print help."""
     topic: str | None = arguments.topic
     if topic is None:
-        options = "options of a search: promptpo run --help; all settings: promptpo help settings"
-        say(f"usage: {USAGE}\n\n{commands_help()}\n\n{options}\n\n{run.EXAMPLES}")
+        say(overview())
     elif topic == "settings":
         _print_settings(arguments.method)
     elif topic in COMMANDS:
         say(COMMANDS[topic].parser().format_help().rstrip("\n"))
     else:
-        known = [*COMMANDS, "settings"]
-        raise UsageError(f"unknown command '{topic}'; {nearest(topic, known)}")
+        raise UsageError(f"unknown command '{topic}'; {nearest(topic, [*COMMANDS, 'settings'])}")
     return 0
+
+
+def overview() -> str:
+    """Return usage, the options that people use, the commands and examples: one screen."""
+    options = "\n".join(f"  {option:21} {words}" for option, words in _COMMON.items())
+    options = f"options (promptpo help run has all of them):\n{options}"
+    return f"usage: {USAGE}\n\n{options}\n\n{commands_help()}\n\n{run.EXAMPLES}"
 
 
 def _print_settings(method: str) -> None:

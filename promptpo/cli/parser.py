@@ -86,7 +86,7 @@ _NUMBER = re.compile(r"-(\d|\.\d|inf|nan)", re.IGNORECASE)
 def commands_help() -> str:
     """Return the commands, one a line."""
     lines = "\n".join(f"  {name:11} {c.help}" for name, c in COMMANDS.items())
-    return f"commands (promptpo help COMMAND):\n{lines}"
+    return f"commands (each: promptpo help COMMAND):\n{lines}"
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

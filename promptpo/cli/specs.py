@@ -8,11 +8,12 @@ import importlib.util
 import re
 import sys
 import textwrap
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from promptpo import config
-from promptpo.cli.parser import COMMANDS, Parser, add_preset, add_settings
+from promptpo.cli.parser import COMMANDS, Parser, add_preset, add_settings, nearest
 from promptpo.common.plaintext import clean
 from promptpo.common.terminal import columns, output, say
 from promptpo.config import RunConfig
@@ -20,6 +21,7 @@ from promptpo.errors import SpecError, UsageError
 
 if TYPE_CHECKING:
     from promptpo.checks import Checker
+    from promptpo.prompts.task import Messages
     from promptpo.spec import EnvSpec
 
 
@@ -200,17 +202,22 @@ def prompt_parser() -> Parser:
     """Return the parser of ``prompt``."""
     p = Parser("prompt")
     add_specs(p)
+    words = "only this: task, observation, action, facts, reward, system, or a stage, e.g. feedback"
+    p.add_argument("part", nargs="?", metavar="PART", help=words)
     add_settings(p, ("spec", "method", "published_prompt", "episodes", "tune"), methods=True)
     add_preset(p.add_argument_group("where settings come from"))
     return p.finish()
 
 
 def prompt(arguments: argparse.Namespace) -> int:
-    """Print exactly what a model would be sent, stage by stage."""
+    """Print exactly what a model would be sent, stage by stage, or one part of it."""
     from promptpo.methods import check_tunes, find_method
     from promptpo.run.settings import build
     from promptpo.spec import load_spec
 
+    part: str | None = vars(arguments).pop("part")
+    if "spec" in arguments and part is None:  # then the only word is the part
+        part, arguments.specs = arguments.specs, None
     if not (ref := given_spec(arguments)):
         raise UsageError("name the spec whose prompts are to be shown: promptpo prompt SPEC")
     settings = build({**vars(arguments), "spec": ref})
@@ -219,11 +226,49 @@ def prompt(arguments: argparse.Namespace) -> int:
     spec = load_spec(settings.spec, published=settings.published_prompt, limit=settings.env_timeout)
     method = find_method(settings.method)
     stages = method.all_prompts(spec, settings)
+    if part is not None:
+        _print_part(part, spec, settings, stages)
+        return 0
     if not stages:
         why = "does not show its prompts" if method.needs_model else "asks no model"
         say(f"the method {settings.method} {why}")
+    _print_stages(stages)
+    return 0
+
+
+def _print_stages(stages: Sequence[tuple[str, Messages]]) -> None:
     for stage, messages in stages:
         say(f"{'=' * 20} {stage} {'=' * max(4, 78 - len(stage))}")
         for message in messages:
             say(f"{'-' * 20} {message.role}\n{message.content}\n")
-    return 0
+
+
+def _print_part(
+    part: str, spec: EnvSpec, settings: RunConfig, stages: Sequence[tuple[str, Messages]]
+) -> None:
+    """Print a part of the task, the system messages, or the stages that begin with a word.
+
+    Raises UsageError where there is no such part.
+    """
+    from promptpo.prompts.task import task_text
+    from promptpo.spec import prompt_parts
+
+    parts = prompt_parts(spec)
+    system = (m.content for _, messages in stages for m in messages if m.role == "system")
+    texts = {
+        "task": task_text(spec, settings),
+        "observation": parts.observation,
+        "action": parts.action,
+        "facts": parts.facts if settings.facts else "",
+        "reward": parts.reward,
+        "system": "\n\n".join(dict.fromkeys(system)),
+    }
+    texts = {name: text for name, text in texts.items() if text}
+    beginnings = [re.split(r"\W", stage)[0] for stage, _ in stages]
+    if part in texts:
+        say(texts[part])
+    elif part in beginnings:
+        _print_stages([s for s, word in zip(stages, beginnings, strict=True) if word == part])
+    else:
+        hint = nearest(part, dict.fromkeys([*texts, *beginnings]))
+        raise UsageError(f"'{part}' is no part of what is sent of {spec.name}; {hint}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,55 +18,116 @@ from promptpo.common.text import side_by_side
 from promptpo.errors import PromptPOError, UsageError
 
 if TYPE_CHECKING:
-    import sandbox
-    from promptpo.spec.catalog import Entry
     from promptpo.store.summary import Summary
 
-_SPEC_COLUMNS = ("spec", "horizon", "observation", "action", "recording", "twin", "from", "task")
-_FAMILY_COLUMNS = ("family", "members", "for example", "from", "tasks")
+_SPEC_COLUMNS = ("spec", "recording", "twin", "from", "task")
+_FAMILY_COLUMNS = ("family", "for example", "from", "tasks")
+_RUN_COLUMNS = ("run", "status", "best", "held-out or search score")
+
+#: Runs that stand in the list of all there is: the latest.
+_LATEST = 20
 
 
 def list_all_parser() -> Parser:
     """Return the parser of ``list``."""
     p = Parser("list")
-    words = "a family of specs: its members instead of this list; 'suites': those of benchmarks"
-    p.add_argument("family", nargs="?", metavar="FAMILY", help=words)
+    words = (
+        "'runs': all of them, and no specs; a family of specs: its members; 'suites': those of"
+        " benchmarks"
+    )
+    p.add_argument("what", nargs="?", metavar="WHAT", help=words)
+    p.add_argument("--json", action="store_true", help="print all runs and specs as one object")
     add_out(p)
     return p.finish()
 
 
 def list_all(arguments: argparse.Namespace) -> int:
-    """Print the specs and runs, the members of a family, or the suites of benchmarks."""
-    from promptpo.spec import catalog
-
-    if arguments.family == "suites":
+    """Print the runs and specs, the members of a family, or the suites of benchmarks."""
+    what: str | None = arguments.what
+    if what not in (None, "runs", "suites"):
+        _print_members(what)
+    elif what == "suites":
         from promptpo.matrix.suite import shipped_suites
 
         print_table(("suite", "what it compares"), list(shipped_suites().items()))
-        return 0
-    if arguments.family is not None:
-        name = arguments.family.rstrip(":")
-        families = {family.name: family for family in catalog.families()}
-        if name not in families:
-            raise UsageError(f"no family of specs is called '{name}'; {nearest(name, families)}")
-        for member in families[name].members():
-            say(f"{name}:{member}")
-        return 0
-    others, twins = catalog.installed(), with_twins()
-    entries = catalog.shipped().specs + others.specs
-    _print_specs(_SPEC_COLUMNS, [_spec_row(e, twin=e.name in twins) for e in entries])
-    _print_specs(_FAMILY_COLUMNS, _family_rows())
-    for problem in others.problems:
-        say(f"{problem}\n")
-    rows = run_rows(arguments.out)
-    if sweeps := _sweep_rows(arguments.out, rows):
+    elif arguments.json:
+        _print_json(arguments.out)
+    else:
+        _print_runs(arguments.out, None if what else _LATEST)
+        if what is None:
+            say()
+            _print_specs()
+    return 0
+
+
+def _print_members(name: str) -> None:
+    """Print the members of a family. Raises UsageError where there is none of that name."""
+    from promptpo.spec import catalog
+
+    name = name.rstrip(":")
+    families = {family.name: family for family in catalog.families()}
+    if name not in families:
+        hint = nearest(name, ["runs", "suites", *families])
+        raise UsageError(f"no family of specs is called '{name}'; {hint}")
+    for member in families[name].members():
+        say(f"{name}:{member}")
+
+
+def _print_json(out: Path) -> None:
+    """Print all that there is as one JSON object."""
+    from promptpo.spec import catalog
+    from promptpo.store.codec import encode
+
+    def objects(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[dict[str, str]]:
+        return [dict(zip(header, row, strict=True)) for row in rows]
+
+    listing = {
+        "runs": [{"folder": str(folder), **encode(run)} for folder, run in _summaries(out)],
+        "specs": objects(_SPEC_COLUMNS, _spec_rows()),
+        "families": objects(_FAMILY_COLUMNS, _family_rows()),
+        "problems": catalog.installed().problems,
+    }
+    say(json.dumps(listing, indent=2))
+
+
+def _print_runs(out: Path, most: int | None) -> None:
+    """Print the runs under ``out``, the latest ``most`` of them, and the sweeps before them."""
+    rows = run_rows(out)
+    if sweeps := _sweep_rows(out, rows):
         print_table(("sweep", "runs"), sweeps)
         say()
-    if rows:
-        print_table(("run", "status", "best", "held-out or search score"), rows)
-    else:
-        say(f"no runs in {arguments.out} yet")
-    return 0
+    if not rows:
+        say(f"no runs in {out} yet")
+        return
+    print_table(_RUN_COLUMNS, rows[:most])
+    if more := len(rows[most:]) if most else 0:
+        say(f"and {more:,} older: promptpo list runs")
+
+
+def _print_specs() -> None:
+    """Print specs and families; nothing of them is imported but the families."""
+    from promptpo.spec import catalog
+
+    specs = [(*row[:-1], row[-1].partition(": ")[2] or row[-1]) for row in _spec_rows()]
+    _print_origins(_SPEC_COLUMNS, specs)
+    say()
+    _print_origins(_FAMILY_COLUMNS, _family_rows())
+    for problem in catalog.installed().problems:
+        say(f"\n{problem}")
+
+
+def _spec_rows() -> list[tuple[str, ...]]:
+    """Return a row for each spec that has a name."""
+    from promptpo.llm.recording import find_recording
+    from promptpo.spec import catalog
+
+    twins = with_twins()
+
+    def row(e: catalog.Entry) -> tuple[str, ...]:
+        ways = ("yes" if there else "" for there in (find_recording(e.name), e.name in twins))
+        return (e.name, *ways, e.origin, e.title)
+
+    return [row(entry) for entry in (*catalog.shipped().specs, *catalog.installed().specs)]
 
 
 def with_twins() -> set[str]:
@@ -79,54 +141,25 @@ def with_twins() -> set[str]:
         return set()
 
 
-def _spec_row(entry: Entry, *, twin: bool) -> tuple[str, ...]:
-    """Return the row of one spec, whose environment is opened for its action space."""
-    from promptpo.llm.recording import find_recording
-    from promptpo.spec import Task, load_spec, observation_size
-
-    ways = tuple("yes" if there else "no" for there in (find_recording(entry.name), twin))
-    try:
-        spec = load_spec(entry.name)
-        task = Task.open(spec)
-        action = space_words(task.action)
-        task.close()
-    except PromptPOError as e:
-        return (entry.name, "", "", "", *ways, entry.origin, str(e))
-    size = text.plural(observation_size(spec.observation), "number")
-    return (entry.name, f"{spec.horizon:,}", size, action, *ways, entry.origin, spec.title)
-
-
 def _family_rows() -> list[tuple[str, ...]]:
     from promptpo.spec.catalog import families
 
     rows: list[tuple[str, ...]] = []
     for family in families():
         try:
-            count, example, title = str(len(family.members())), family.example, family.title
+            example, title = family.example, family.title
         except PromptPOError as e:
-            count, example, title = "", "", str(e)
-        rows.append((family.name, count, example, family.origin, title))
+            example, title = "", str(e)
+        rows.append((family.name, example, family.origin, title))
     return rows
 
 
-def _print_specs(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
+def _print_origins(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
     """Print a table, without the column "from" where all is shipped."""
     at = header.index("from")
     if not any(row[at] for row in rows):
         header, *rows = [row[:at] + row[at + 1 :] for row in (header, *rows)]
-    print_table(header, rows)
-    say()
-
-
-def space_words(space: sandbox.Box | sandbox.Discrete | sandbox.MultiDiscrete) -> str:
-    """Return an action space in few words: ``box(4)``, ``discrete(2)``."""
-    import sandbox
-
-    if isinstance(space, sandbox.Discrete):
-        return f"discrete({space.n})"
-    if isinstance(space, sandbox.Box):
-        return f"box({', '.join(map(str, space.shape))})"
-    return f"multidiscrete({', '.join(map(str, space.nvec))})"
+    print_table(header, rows, cut=True)
 
 
 def run_rows(out: Path) -> list[tuple[str, ...]]:
@@ -134,10 +167,12 @@ def run_rows(out: Path) -> list[tuple[str, ...]]:
 
     Those of a twin follow those of its original.
     """
-    folders = reversed(runs.all_folders(out))
-    summaries = [(folder, _summary(folder)) for folder in folders]
-    ordered = side_by_side(summaries, lambda item: (item[0].parent.name, item[1].twin_of))
-    return [_row(*item) for item in ordered]
+    return [_row(*item) for item in _summaries(out)]
+
+
+def _summaries(out: Path) -> list[tuple[Path, Summary]]:
+    summaries = [(folder, _summary(folder)) for folder in reversed(runs.all_folders(out))]
+    return side_by_side(summaries, lambda item: (item[0].parent.name, item[1].twin_of))
 
 
 def run_row(folder: Path) -> tuple[str, ...]:

@@ -8,10 +8,14 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TextIO, cast
 
 from promptpo.common.plaintext import clean, clean_line
+
+#: Characters that the last column of a table has, or it stands below the others.
+_LEAST = 30
 
 #: Exit code where the reader of the output has gone (128 + SIGPIPE), as other tools have it.
 EXIT_PIPE = 141
@@ -142,13 +146,30 @@ def print_rows(rows: Iterable[tuple[str, str]], file: TextIO | None = None) -> N
             say(f"{label:11}  {words}", file)
 
 
-def print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print aligned columns; the last one may be of any length."""
+def print_table(header: Sequence[str], rows: Iterable[Sequence[str]], *, cut: bool = False) -> None:
+    """Print aligned columns within the width of standard output.
+
+    What is too long in the last column goes on below it, or with ``cut`` is left out; where that
+    column has little room, it stands on lines of its own.
+    """
     lines = [header, *([clean_line(cell) for cell in row] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    most = columns()
+    place = sum(widths[:-1]) + 2 * len(widths[:-1])
+    below = place + min(widths[-1], _LEAST) > most
     for line in lines:
-        cells = [cell.ljust(width) for cell, width in zip(line[:-1], widths, strict=False)]
-        say("  ".join([*cells, line[-1]]).rstrip())
+        cells = zip(line[:-1], widths, strict=False)
+        head, last = "".join(f"{cell.ljust(width)}  " for cell, width in cells), line[-1]
+        if cut:
+            last = textwrap.shorten(last, max(most - (4 if below else place), 4), placeholder="...")
+        texts = [head, f"    {last}"] if below else [head + last]
+        for text in texts:
+            indent = " " * (4 if below else place)
+            wrapped = textwrap.wrap(
+                text.rstrip(), max(most, 10), subsequent_indent=indent, break_on_hyphens=False
+            )
+            for part in wrapped:
+                say(part)
 
 
 def flush() -> None:

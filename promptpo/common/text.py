@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from promptpo.common import bounds
 
 if TYPE_CHECKING:
-    from promptpo.outcomes import Rollout, Stream
+    from promptpo.outcomes import Gauge, Reading, Rollout, Stream
     from promptpo.stats import Interval
 
 T = TypeVar("T")
@@ -60,8 +60,9 @@ def score(data: Mapping[str, Any] | None) -> str:
     """Return ``success 0.80, return 3021.5``, or ``failed``."""
     if data is None or data.get("failed"):
         return "failed"
-    text = f"return {number(data['mean_return'])}"
-    rate = data.get("success_rate")
+    text, rate = f"return {number(data['mean_return'])}", data.get("success_rate")
+    if (tenth := data.get("worst_tenth")) is not None:
+        text = f"worst tenth {number(tenth)}, {text}"
     return text if rate is None else f"success {rate:.2f}, {text}"
 
 
@@ -107,6 +108,74 @@ def return_words(run: Rollout) -> str:
     return f"{text}, {_between(interval)}{lives}"
 
 
+def tenth_words(run: Rollout) -> str:
+    """Return ``mean return of the worst tenth 3100, 95% interval ...``; empty where none ranks."""
+    tenth, interval = run.worst_tenth, run.worst_tenth_interval
+    if tenth is None:
+        return ""
+    sure = f", {_between(interval)}" if interval else ""
+    return f"mean return of the worst tenth {number(tenth)}{sure}"
+
+
+def with_unit(value: float, unit: str) -> str:
+    """Return ``12.5 kWh``."""
+    return f"{number(value)} {unit}".rstrip()
+
+
+#: Words for a metric of an episode by how its steps are gathered.
+GATHERED = {
+    "sum": "sum over the steps",
+    "mean": "mean over the steps",
+    "max": "highest value",
+    "min": "lowest value",
+    "last": "value of the last step",
+}
+
+
+def bound_words(gauge: Gauge) -> str:
+    """Return ``at most 32 C in every step``; empty for what is no constraint."""
+    bounds = [
+        f"{word} {with_unit(bound, gauge.unit)}"
+        for word, bound in (("at least", gauge.at_least), ("at most", gauge.at_most))
+        if bound is not None
+    ]
+    every = {"max": gauge.at_least, "min": gauge.at_most}.get(gauge.gather, 0.0) is None
+    when = "in every step" if every else _WHEN[gauge.gather]
+    return f"{' and '.join(bounds)} {when}" if bounds else ""
+
+
+_WHEN = {
+    "sum": "in all",
+    "mean": "on average",
+    "max": "at the highest",
+    "min": "at the lowest",
+    "last": "in the last step",
+}
+
+
+def held_words(reading: Reading) -> str:
+    """Return how often a constraint held, and by how much it was broken; empty for no constraint.
+
+    ``held 48/50, broken by 1.2 C at worst``.
+    """
+    if not reading.gauge.bounded:
+        return ""
+    broken = [breach for breach in reading.breaches if breach > 0]
+    worst = f", broken by {with_unit(max(broken), reading.gauge.unit)} at worst" if broken else ""
+    return f"held {len(reading.values) - len(broken)}/{len(reading.values)}{worst}"
+
+
+def reading_words(reading: Reading) -> str:
+    """Return ``energy 12.5 kWh, 95% interval 12 to 13 (lower is better)``, or how it held."""
+    gauge, interval = reading.gauge, reading.interval
+    words = f"{reading.name} {with_unit(reading.mean, gauge.unit)}"
+    if interval is not None and interval.low < interval.high:
+        words += f", {_between(interval)}"
+    if gauge.bounded:
+        return f"{words} ({bound_words(gauge)}: {held_words(reading)})"
+    return f"{words} ({gauge.better}er is better)" if gauge.better else words
+
+
 def life_words(run: Rollout) -> str:
     """Return ``return by episode of a life: 1: -61.2, ..., 10: 196``; empty for lives of one.
 
@@ -123,7 +192,8 @@ def held_out_rows(run: Rollout) -> list[tuple[str, str]]:
     """Return the score of held-out episodes, or why there is none, as labelled lines."""
     if run.error is not None:
         return [("held-out", f"failed: {gist(run.error)}")]
-    words = filter(None, (success_words(run), return_words(run), life_words(run)))
+    scores = (success_words(run), tenth_words(run), return_words(run), life_words(run))
+    words = filter(None, (*scores, *map(reading_words, run.readings)))
     return [("held-out" if i == 0 else "", w) for i, w in enumerate(words)]
 
 

@@ -7,7 +7,7 @@ import io
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,11 +18,19 @@ from promptpo.common.plaintext import clean_line
 from promptpo.common.text import task_words
 from promptpo.comparison.curves import Axis, Curve, curve, figures
 from promptpo.comparison.groups import Group, Panel, panels
-from promptpo.comparison.scores import Contrast, Measure, Sample, contrasts, sample_score
+from promptpo.comparison.scores import (
+    TENTH,
+    Contrast,
+    Measure,
+    Sample,
+    contrasts,
+    levels,
+    sample_score,
+)
 from promptpo.errors import UsageError
 from promptpo.stats import Interval
 from promptpo.store.run import Run, load_run
-from promptpo.types import Stream
+from promptpo.types import Rollout, Stream
 from promptpo.ui.tables import html_heading, html_remarks, html_table, print_table, printed
 
 if TYPE_CHECKING:
@@ -178,11 +186,19 @@ def run_record(run: Run) -> Record:
         "search_success": search.success_rate if search else None,
         "test_return": test.score.mean_return if test else None,
         "test_success": test.score.success_rate if test else None,
+        **{f"test {name}": number for name, number in _further(test)},
         "test_episodes": len(test.returns) if test else 0,
         **{f"{name}_steps": usage.steps.get(name, 0) for name in _STREAMS},
         "calls": usage.calls,
         "cost": usage.cost,
     }
+
+
+def _further(test: Rollout | None) -> Iterator[tuple[str, float]]:
+    """Yield worst tenth and metrics, by name, where the task has them."""
+    if test is not None and test.worst_tenth is not None:
+        yield TENTH, test.worst_tenth
+    yield from ((r.name, r.mean) for r in (test.readings if test else ()))
 
 
 def curve_rows(drawn: Curve) -> Iterator[tuple[object, ...]]:
@@ -206,16 +222,18 @@ def contrast_record(spec: str, c: Contrast) -> Record:
 
 def csv_text(columns: Sequence[str], records: Iterable[Mapping[str, object]]) -> str:
     """Return records as the text of a CSV file."""
-    buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, columns, lineterminator="\n")
+    buffer, rows = io.StringIO(), list(records)
+    names = dict.fromkeys([*columns, *(name for row in rows for name in row)])
+    writer = csv.DictWriter(buffer, list(names), lineterminator="\n")
     writer.writeheader()
-    writer.writerows(records)
+    writer.writerows(rows)
     return buffer.getvalue()
 
 
 def tables(panel: Panel) -> list[Table]:
-    """Return the tables of a task: scores and references, tests if there are any, runs."""
-    return [scores_table(panel), *contrasts_table(panel.groups, panel.measures), runs_table(panel)]
+    """Return the tables of a task: scores and references, metrics and tests if any, runs."""
+    further = (*metrics_table(panel.groups), *contrasts_table(panel.groups, panel.measures))
+    return [scores_table(panel), *further, runs_table(panel)]
 
 
 def letter(number: int) -> str:
@@ -225,7 +243,7 @@ def letter(number: int) -> str:
 
 def scores_table(panel: Panel) -> Table:
     """Return held-out scores: a row for each group, then for each known behaviour."""
-    rows = []
+    rows, shown = [], score_columns(panel.measures)
     for number, group in enumerate(panel.groups):
         steps = [run.usage.searched for run in group.runs]
         statuses = Counter(run.status for run in group.runs)
@@ -240,19 +258,53 @@ def scores_table(panel: Panel) -> Table:
             Cell("" if statuses.keys() == {"finished"} else ", ".join(states)),
         ))  # fmt: skip
     for name, score in panel.references.items():
-        rate = score.success_rate if "success" in panel.measures else None
-        cells = (num(rate, f"{rate:.2f}" if rate is not None else ""), num(score.mean_return))
+        known = {m: levels({name: score}, m).get(name) for m in ("success", TENTH, "return")}
+        cells = [
+            _mean_cell(v, None, m)
+            if m in panel.measures and (v := known.get(m)) is not None
+            else Cell()
+            for m in shown
+        ]
         blank = Cell()
         rows.append((Cell(kind="faint"), Cell(name), blank, *cells, blank, blank, blank))
-    columns = ("", "", "runs", "success", "return", "steps", "cost", "state")
+    columns = ("", "", "runs", *shown, "steps", "cost", "state")
     return Table("Held-out scores", columns, tuple(rows))
 
 
-def score_cells(sample: Sample, measures: Sequence[Measure]) -> tuple[Cell, Cell]:
-    """Return cells of a sample's success rate and return; blank for what it does not have."""
-    scores = {m: sample_score(sample, m) for m in measures}
+def score_columns(measures: Sequence[Measure]) -> tuple[Measure, ...]:
+    """Return the heads of the columns of ``score_cells``: metrics are not among them."""
+    return ("success", *(m for m in measures if m in (TENTH, "return")))
+
+
+def metrics_table(samples: Sequence[Sample]) -> list[Table]:
+    """Return a table with a row for each metric of each sample; none where the task has none."""
+    tests = [test for sample in samples for test in sample.tests]
+    rows = []
+    for first in tests[0].readings if tests else ():
+        for number, sample in enumerate(samples):
+            score = sample_score(sample, first.name)
+            readings = [r for t in sample.tests for r in t.readings if r.name == first.name]
+            if score is None:
+                continue
+            every = replace(first, values=tuple(v for r in readings for v in r.values))
+            row = (
+                Cell("" if number else first.name),
+                Cell(letter(number) if len(samples) > 1 else ""),
+                _mean_cell(score.mean, score.interval, first.name),
+                Cell(first.gauge.unit),
+                Cell(text.held_words(every)),
+                Cell("" if number else text.bound_words(first.gauge) or first.gauge.better),
+            )
+            rows.append(row)
+    columns = ("", "", "mean, 95% interval", "unit", "constraint", "wanted")
+    return [Table("What else was measured", columns, tuple(rows))] if rows else []
+
+
+def score_cells(sample: Sample, measures: Sequence[Measure]) -> tuple[Cell, ...]:
+    """Return cells of a sample's scores; blank for what it does not have."""
+    scores = {m: sample_score(sample, m) for m in score_columns(measures) if m in measures}
     cells = {m: _mean_cell(s.mean, s.interval, m) for m, s in scores.items() if s}
-    return cells.get("success", Cell()), cells.get("return", Cell())
+    return tuple(cells.get(m, Cell()) for m in score_columns(measures))
 
 
 def contrasts_table(samples: Sequence[Sample], measures: Sequence[Measure]) -> list[Table]:

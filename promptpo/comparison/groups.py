@@ -13,7 +13,7 @@ from typing import Any
 from promptpo import config
 from promptpo.common import text
 from promptpo.common.text import side_by_side
-from promptpo.comparison.scores import Measure
+from promptpo.comparison.scores import Measure, measures_of
 from promptpo.store.run import Run
 from promptpo.types import Rollout, Score
 
@@ -57,8 +57,9 @@ class Panel:
     @property
     def measures(self) -> tuple[Measure, ...]:
         """Measures of its scores, the one that candidates are ranked by first."""
+        tested = measures_of([test for group in self.groups for test in group.tests])
         success = any(h.defines_success for g in self.groups for h in g.runs)
-        return ("success", "return") if success else ("return",)
+        return ("success", *tested) if success and "success" not in tested else tested
 
 
 def panels(runs: Sequence[Run]) -> tuple[Panel, ...]:

@@ -10,21 +10,30 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from promptpo.common.lives import in_lives
-from promptpo.stats import Interval, hull, mean_interval, success_interval
+from promptpo.stats import (
+    Interval,
+    hull,
+    mean_interval,
+    success_interval,
+    tail_differences,
+    worst_tenth,
+)
 from promptpo.types import Rollout, Score
 
 Values = NDArray[np.float64]
 
-#: What a score is read as: the share of episodes that succeed, or the mean return of an episode.
-Measure = Literal["success", "return"]
+#: What a score is read as: "success", the share of episodes that succeed; "return", their mean
+#: return; "worst tenth", the mean return of the worst of them; or a metric of the task by its name.
+Measure: TypeAlias = str
+TENTH: Measure = "worst tenth"
 
 #: Resamples of a bootstrap, as in ``promptpo.stats``.
 _RESAMPLES = 10_000
@@ -48,19 +57,39 @@ class Sample(Protocol):
 
 
 def value(score: Score, measure: Measure) -> float:
-    """Return a score as one number; a success rate that the task does not define is an error."""
-    if measure == "return":
-        return score.mean_return
-    if score.success_rate is None:
-        raise ValueError("the task defines no success")
-    return score.success_rate
+    """Return a score as one number. Raises ValueError for what the task does not define."""
+    number = _number(score, measure)
+    if number is None:
+        raise ValueError(f"the score has no {measure}")
+    return number
+
+
+def levels(references: Mapping[str, Score], measure: Measure) -> dict[str, float]:
+    """Return the numbers of the scores that have one, by name."""
+    numbers = {name: _number(score, measure) for name, score in references.items()}
+    return {name: number for name, number in numbers.items() if number is not None}
+
+
+def _number(score: Score, measure: Measure) -> float | None:
+    numbers = {"return": score.mean_return, TENTH: score.worst_tenth}
+    return numbers.get(measure, score.success_rate)
+
+
+def measures_of(tests: Sequence[Rollout]) -> tuple[Measure, ...]:
+    """Return the measures of episodes of one task, the one that ranks policies first."""
+    readings = [r.name for r in tests[0].readings] if tests else []
+    success = any(e.success is not None for test in tests for e in test.whole)
+    tail = any(test.worst_tenth is not None for test in tests)
+    return (*["success"] * success, *[TENTH] * tail, "return", *readings)
 
 
 def episode_values(test: Rollout, measure: Measure) -> list[float]:
-    """Return one number per held-out episode: its return, or 1 where it succeeded, else 0."""
-    if measure == "return":
+    """Return one number per held-out episode: return, metric, or 1 where it succeeded, else 0."""
+    if measure in ("return", TENTH):
         return list(test.returns)
-    return [float(bool(success)) for success in test.successes]
+    if measure == "success":
+        return [float(bool(success)) for success in test.successes]
+    return next((list(r.values) for r in test.readings if r.name == measure), [])
 
 
 @dataclass(frozen=True)
@@ -89,11 +118,21 @@ def sample_score(sample: Sample, measure: Measure) -> SampleScore | None:
     if not sample.tests:
         return None
     per_run = [episode_values(test, measure) for test in sample.tests]
+    if not all(per_run):
+        return None
     means = [sum(values) / len(values) for values in per_run]
+    if measure == TENTH:
+        means = [worst_tenth(test.life_returns) for test in sample.tests]
     count = sum(map(len, per_run))
     if len(means) == 1:
         (test,) = sample.tests
-        interval = test.success_interval if measure == "success" else test.return_interval
+        intervals = {r.name: r.interval for r in test.readings}
+        intervals |= {
+            "success": test.success_interval,
+            "return": test.return_interval,
+            TENTH: test.worst_tenth_interval,
+        }
+        interval = intervals.get(measure)
         unit = "episodes" if test.life == 1 else "lives"
         return SampleScore(means[0], interval, 1, count, unit)
     interval = mean_interval(means)
@@ -128,14 +167,18 @@ class Contrast:
 
 def contrasts(samples: Sequence[Sample], measure: Measure) -> tuple[Contrast, ...]:
     """Return all pairs of samples with held-out episodes, their p-values adjusted by Holm."""
-    tested = [sample for sample in samples if sample.tests]
+    tested = [s for s in samples if s.tests and all(episode_values(t, measure) for t in s.tests)]
     pairs = [contrast(a, b, measure) for a, b in itertools.combinations(tested, 2)]
     adjusted = iter(holm([c.p for c in pairs if c.p is not None]))
     return tuple(replace(c, adjusted=None if c.p is None else next(adjusted)) for c in pairs)
 
 
 def contrast(a: Sample, b: Sample, measure: Measure) -> Contrast:
-    """Compare two samples that both have held-out episodes."""
+    """Compare two samples that both have held-out episodes.
+
+    Of policies, not of several runs, the worst tenths have an interval by the bootstrap over pairs,
+    and no p-value.
+    """
     by_run = len(a.tests) > 1 and len(b.tests) > 1
     left, right = (_units(sample, measure, by_run=by_run) for sample in (a, b))
     shared = [key for key in left if key in right]
@@ -144,18 +187,32 @@ def contrast(a: Sample, b: Sample, measure: Measure) -> Contrast:
         x, y = (np.array([np.mean(units[key]) for key in shared]) for units in (left, right))
     else:
         x, y = (np.concatenate(list(units.values())) for units in (left, right))
-    interval = mean_interval((x - y).tolist()) if paired else _unpaired_interval(x, y)
+    tail = measure == TENTH and not by_run
+    if tail:
+        interval = _tail_interval(x, y, paired=paired)
+    else:
+        interval = mean_interval((x - y).tolist()) if paired else _unpaired_interval(x, y)
     return Contrast(
         a=a.label,
         b=b.label,
         measure=measure,
-        difference=float(x.mean() - y.mean()),
+        difference=worst_tenth(x.tolist()) - worst_tenth(y.tolist())
+        if tail
+        else float(x.mean() - y.mean()),
         interval=interval,
         unit="runs" if by_run else "lives" if a.tests[0].life > 1 else "episodes",
         paired=paired,
         counts=(len(x), len(y)),
-        p=_paired_p(x, y) if paired else _unpaired_p(x, y),
+        p=None if tail else _paired_p(x, y) if paired else _unpaired_p(x, y),
     )
+
+
+def _tail_interval(x: Values, y: Values, *, paired: bool) -> Interval | None:
+    """Return the bootstrap interval of the difference of worst tenths; None where unpaired."""
+    if not paired:
+        return None
+    low, high = np.quantile(tail_differences(x.tolist(), y.tolist()), [0.025, 0.975])
+    return Interval(float(low), float(high))
 
 
 def _units(sample: Sample, measure: Measure, *, by_run: bool) -> dict[Hashable, list[float]]:
@@ -167,7 +224,8 @@ def _units(sample: Sample, measure: Measure, *, by_run: bool) -> dict[Hashable, 
     for test in sample.tests:
         values = episode_values(test, measure)
         if by_run:
-            units[test.seeds].append(float(np.mean(values)))
+            whole = worst_tenth(test.life_returns) if measure == TENTH else float(np.mean(values))
+            units[test.seeds].append(whole)
         else:
             pairs = in_lives(zip(test.seeds, values, strict=False), test.life, lambda pair: pair[0])
             for lived in pairs:

@@ -42,7 +42,7 @@ BASELINES: Mapping[str, Baseline] = {
 }
 
 #: Settings that are the same for all policies that are scored together.
-_SHARED = ("spec", "published_prompt", "test_episodes", "seed", "workers")
+_SHARED = ("spec", "published_prompt", "objective", "test_episodes", "seed", "workers")
 
 
 @dataclass(frozen=True)
@@ -169,15 +169,19 @@ async def score(players: Sequence[Player], configs: Sequence[RunConfig]) -> list
 
 
 async def _play(executor: Executor, player: Player, config: RunConfig, spec: EnvSpec) -> Evaluation:
-    life = config.for_spec(spec).life
+    life, terms = config.for_spec(spec).life, spec.terms(config.objective)
     seeds = episode_seeds(config.seed, "test", config.for_spec(spec).held_out, life=life)
     error, source = "", ""
     if player.file is None:
         assert player.baseline is not None  # noqa: S101 - what has no file is a baseline
-        rollout = await evaluate_baseline(executor, player.baseline, "test", seeds, life=life)
+        rollout = await evaluate_baseline(
+            executor, player.baseline, "test", seeds, life=life, terms=terms
+        )
     else:
         program, prepared, source = player.file.played, player.file.prepared, player.file.source
-        rollout, _ = await evaluate(executor, program, "test", seeds, life=life, prepared=prepared)
+        rollout, _ = await evaluate(
+            executor, program, "test", seeds, life=life, prepared=prepared, terms=terms
+        )
         if rollout.error_kind == "environment":
             await rehearse(executor, seeds)
         if rollout.error is not None:

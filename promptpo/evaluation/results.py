@@ -15,14 +15,16 @@ from promptpo.comparison.comparison import (
     contrast_record,
     contrasts_table,
     letter,
+    metrics_table,
     score_cells,
+    score_columns,
 )
-from promptpo.comparison.scores import Contrast, Measure, contrasts
+from promptpo.comparison.scores import Contrast, Measure, contrasts, measures_of
 from promptpo.errors import UsageError
 from promptpo.spec import EnvSpec, Reference
 from promptpo.stats import Interval
 from promptpo.store import evals
-from promptpo.store.codec import digest, encode, score_data
+from promptpo.store.codec import digest, encode, further_scores, score_data
 from promptpo.types import Rollout, Score
 from promptpo.ui.plain import Row, reference_rows
 from promptpo.ui.tables import html_facts, html_remarks, html_table, print_table, printed
@@ -94,7 +96,7 @@ class Evaluation:
     @property
     def measures(self) -> tuple[Measure, ...]:
         """Measures of its score, the one that policies are ranked by first."""
-        return ("return",) if self.success_rate is None else ("success", "return")
+        return measures_of(self.tests) if self.tests else ("return",)
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values, as ``promptpo eval --json`` prints them."""
@@ -112,6 +114,8 @@ class Evaluation:
             episodes=r.whole,
         )
         data: dict[str, Any] = encode(scored)
+        if not failed:
+            data |= further_scores(r)
         if r.life > 1 and not failed:
             data |= {"life": r.life, "life_curve": encode(r.life_curve)}
         return data
@@ -126,7 +130,9 @@ class Evaluation:
             ("episodes", f"{len(r.returns)} held-out ones of seed {self.seed}, {r.steps:,} steps"),
             ("failed", self.error),
             ("success", text.success_words(r).removeprefix("success ")),
+            ("worst tenth", text.tenth_words(r).removeprefix("mean return of the worst tenth ")),
             ("return", text.return_words(r).removeprefix("mean return ")),
+            *(("" if i else "measured", text.reading_words(m)) for i, m in enumerate(r.readings)),
             ("learning", text.life_words(r)),
             *reference_rows(_references(self.references)),
             ("note", clipped if r.clipped else ""),
@@ -147,7 +153,7 @@ class Evaluation:
 
 def _references(references: Mapping[str, Reference]) -> dict[str, dict[str, float | None]]:
     return {
-        name: {"mean_return": r.mean_return, "success_rate": r.success_rate}
+        name: score_data(Score(r.mean_return, r.success_rate, worst_tenth=r.worst_tenth)) or {}
         for name, r in references.items()
     }
 
@@ -256,7 +262,8 @@ class PolicyComparison:
             for number, e in enumerate(self.evaluations)
         )
         tests = contrasts_table(self.evaluations, self.measures)
-        return [Table("Scores", ("", "", "success", "return", "steps", ""), rows), *tests]
+        columns = ("", "", *score_columns(self.measures), "steps", "")
+        return [Table("Scores", columns, rows), *metrics_table(self.evaluations), *tests]
 
     @property
     def notes(self) -> list[str]:

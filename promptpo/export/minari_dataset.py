@@ -74,7 +74,7 @@ def write_dataset(run: Run, *, author: str | None = None, force: bool = False) -
             description=description,
             data_format="hdf5",
         )
-    if spec.success is not None:
+    if spec.defines_success:
         dataset.storage.update_episode_metadata([{"success": e.success} for e in episodes])
     task.close()
     return name, path

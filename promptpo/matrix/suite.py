@@ -365,8 +365,8 @@ def scale_of(spec: EnvSpec, measure: Measure | None = None) -> Scale:
     references = spec.reference_scores
     random = references.get("random")
     limits = [(name, references[name]) for name in ("optimum", "expert") if name in references]
-    measure = measure or ("success" if spec.success is not None else "return")
-    if measure == "success" and spec.success is None:
+    measure = measure or ("success" if spec.defines_success else "return")
+    if measure == "success" and not spec.defines_success:
         raise UsageError(f"{spec.name} defines no success; measure its return")
     if measure == "success":
         rates = [(r.success_rate, name) for name, r in limits if r.success_rate is not None]

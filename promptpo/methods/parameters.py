@@ -175,7 +175,7 @@ class ParameterMethod(Method):
     def entries(self, candidates: Sequence[Candidate]) -> list[Entry]:
         """Return the results of those that got through their episodes."""
         return [
-            Entry(self.values(c), c.score.mean_return, c.score.success_rate, len(c.pooled.whole))
+            Entry(self.values(c), c.score.ranked, c.score.success_rate, len(c.pooled.whole))
             for c in candidates
             if c.pooled is not None and not c.score.failed
         ]

@@ -19,6 +19,7 @@ from promptpo.prompts.words import (
     MORE,
     first_line,
     lengths_words,
+    metric_words,
     paired_words,
     preparation_line,
     preparation_words,
@@ -383,6 +384,9 @@ def score_line(candidate: Candidate) -> str:
         return f"failed: {first_line(candidate.error or 'not rolled out')}"
     shown = bool(run.seeds)  # not of a prompt that is shown before any run
     mean = f"mean return {f'{run.score.mean_return:.6g}' if shown else '<number>'}"
+    if run.worst_tenth is not None:
+        mean = f"worst tenth {run.worst_tenth:.6g}, {mean}"
+    mean = ", ".join([mean, *metric_words(run)])
     if not _defines_success(run):
         return mean
     return f"success {success_count(run.successes) if shown else '<number>/<number>'}, {mean}"

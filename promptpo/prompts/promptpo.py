@@ -132,7 +132,7 @@ def feedback_messages(spec: EnvSpec, config: RunConfig) -> Messages:
         text_chars=bounds.SUMMARY,
         others="\n" * focused + _part("others", focused, chars=LOSER),
         trace=_part("traced", getattr(config.options, "trace", False)),
-        success="True or False" if spec.success else "None (this task defines no success)",
+        success="True or False" if spec.defines_success else "None (this task defines no success)",
     )
 
 
@@ -214,7 +214,7 @@ def render_all(spec: EnvSpec, config: RunConfig) -> list[tuple[str, Messages]]:
 
 def placeholder_memory(spec: EnvSpec, config: RunConfig) -> Memory:
     """Return what a first round might leave, what only a run can fill in in angle brackets."""
-    episode = Episode(0, float("nan"), spec.horizon, False if spec.success else None)
+    episode = Episode(0, float("nan"), spec.horizon, False if spec.defines_success else None)
     blank = Rollout("search", (), (episode,))
     texts = tuple(
         Note(title, f"<what Feedback made of the {title.lower()}>")

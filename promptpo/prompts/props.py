@@ -11,7 +11,7 @@ from promptpo.common.text import plural
 from promptpo.config import RunConfig
 from promptpo.llm.messages import Message
 from promptpo.policies import Entry, Vectors
-from promptpo.prompts.task import Messages, filled, task_text, template
+from promptpo.prompts.task import Messages, filled, objective_words, task_text, template
 
 if TYPE_CHECKING:
     from promptpo.spec import EnvSpec
@@ -40,8 +40,8 @@ def search_messages(
     options, task = config.options, f"{task_text(spec, config)}\n\n" if described else ""
     turn = template("props/turn").substitute(iteration=iteration, count=space.size, form=space.form)
     # To who is told nothing of the task its value has no name but f.
-    goal = "the policy's mean return is" if described else "f(params) is"
-    if spec.success:
+    goal = f"the policy's {objective_words(spec, config)} is" if described else "f(params) is"
+    if spec.defines_success:
         share = "the share of episodes that succeed" if described else "the share of successes"
         goal = f"{share} is as large as can be and, where that is equal, {goal}"
     value, each = ("a mean return", "episode") if described else ("a value of f", "draw")

@@ -10,7 +10,8 @@ from promptpo.common.text import plural
 from promptpo.config import RunConfig
 from promptpo.policies import Vectors
 from promptpo.prompts.props import SOME_HISTORY, optimum_line
-from promptpo.prompts.task import Messages, filled, task_text, template
+from promptpo.prompts.task import Messages, filled, objective_words, task_text, template
+from promptpo.prompts.words import metric_words
 from promptpo.types import Rollout, Trajectory
 
 if TYPE_CHECKING:
@@ -36,8 +37,8 @@ def critic_messages(
     """Ask for a revision of parameters; what they came to in so many episodes is given in words."""
     options = config.options
     always = options.always_revise or options.critic_only
-    goal = "the mean return rises"
-    if spec.success:
+    goal = f"the {objective_words(spec, config)} rises"
+    if spec.defines_success:
         goal = f"more episodes succeed, and where all do, {goal}"
     number = "three episodes" if options.shown == "three" else "one episode"
     least = options.threshold if options.threshold is not None else default_threshold(spec)
@@ -91,16 +92,17 @@ def statistics_words(spec: EnvSpec, run: Rollout) -> str:
         f" of {spec.horizon}",
     ]
     if (hits := _successes(spec, run)) is not None:
-        what = "" if spec.success else " (a success is a return as high as the largest)"
+        what = "" if spec.defines_success else " (a success is a return as high as the largest)"
         lines.append(
             f"- successes: {hits} of {len(returns)}, failures: {len(returns) - hits}{what}"
         )
+    lines += [f"- {words}" for words in metric_words(run)]
     return "\n".join(lines)
 
 
 def _successes(spec: EnvSpec, run: Rollout) -> int | None:
     """Count them as the task defines them, or by its best return; None without either."""
-    if spec.success:
+    if spec.defines_success:
         return sum(map(bool, run.successes))
     optimum = spec.reference_scores.get("optimum")
     if optimum is None:

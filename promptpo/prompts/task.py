@@ -15,6 +15,7 @@ from string import Template
 from typing import TYPE_CHECKING
 
 from promptpo.common.plaintext import clean
+from promptpo.common.text import GATHERED, bound_words
 from promptpo.llm.messages import Message
 
 if TYPE_CHECKING:
@@ -44,11 +45,12 @@ def task_text(spec: EnvSpec, config: RunConfig) -> str:
 
     parts = prompt_parts(spec)
     config = config.for_spec(spec)
+    ranked = objective_words(spec, config)
     scoring = (
-        "A policy is scored by the share of episodes that succeed, ties by the mean return"
+        f"A policy is scored by the share of episodes that succeed, ties by the {ranked}"
         " (an episode's return is the sum of its rewards)."
-        if spec.success
-        else "A policy is scored by its mean return; an episode's return is the sum of its rewards."
+        if spec.defines_success
+        else f"A policy is scored by its {ranked}; an episode's return is the sum of its rewards."
     )
     lifetime = "A new `Policy` object is made for every episode."
     if config.policy_lifetime == "evaluation":
@@ -68,9 +70,40 @@ def task_text(spec: EnvSpec, config: RunConfig) -> str:
             horizon=parts.horizon,
             scoring=scoring + ("" if config.published_prompt else _best_possible(spec)),
             lifetime=lifetime,
+            measured=_measured(spec),
         )
         .strip()
     )
+
+
+def objective_words(spec: EnvSpec, config: RunConfig) -> str:
+    """Return the return that ranks policies, in words."""
+    if (config.objective or spec.objective) == "mean":
+        return "mean return"
+    return "mean return of the worst tenth of its episodes (of fewer than ten: the lowest return)"
+
+
+def _measured(spec: EnvSpec) -> str:
+    """Return a section on metrics and constraints; empty for a spec without any."""
+    parts = []
+    if spec.metrics:
+        parts.append("## What else is measured in an episode\n")
+        for name, metric in spec.metrics.items():
+            gauge = metric.gauge
+            better = f"{gauge.better}er is better" if gauge.better else ""
+            words = ", ".join(filter(None, (gauge.unit, GATHERED[gauge.gather], better)))
+            parts.append(_entry(f"{name} ({words})", metric.doc))
+    if spec.constraints:
+        also = "is no success" if spec.success else "fails; one in which all hold succeeds"
+        parts.append(f"\n## Constraints\n\nAn episode that breaks one of these {also}:\n")
+        for name, constraint in spec.constraints.items():
+            parts.append(_entry(f"{name}, {bound_words(constraint.gauge)}", constraint.doc))
+    return "\n\n" + "\n".join(parts).strip() if parts else ""
+
+
+def _entry(words: str, doc: str) -> str:
+    text = f"- {words}{': ' * bool(doc)}{doc}"
+    return textwrap.fill(text, 100, subsequent_indent="  ", break_long_words=False)
 
 
 def _best_possible(spec: EnvSpec) -> str:

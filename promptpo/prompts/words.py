@@ -11,7 +11,7 @@ from functools import lru_cache
 from promptpo.common.plaintext import clean, fenced
 from promptpo.common.plaintext import shortened as shortened_text
 from promptpo.common.python_text import alignable, decorating, docstring, has_gap, tree_of
-from promptpo.common.text import life_words, success_count
+from promptpo.common.text import held_words, life_words, success_count
 from promptpo.racing import Difference, Paired, standard_error
 from promptpo.tuning import TuningAccount
 from promptpo.types import Candidate, Rollout
@@ -44,10 +44,24 @@ def score_words(candidate: Candidate) -> str:
     if not run.seeds:  # of a prompt that is shown before any run
         return "return <number> ± <number> (<number>)"
     returns = f"return {with_error(run.life_returns)} ({len(run.returns)})"
+    if run.worst_tenth is not None:
+        returns = f"worst tenth {_plain(run.worst_tenth, 5)}, {returns}"
     if learned := life_words(run):
         returns = f"{returns}, {learned}"
+    returns = ", ".join([returns, *metric_words(run)])
     successes = run.successes
     return returns if successes[0] is None else f"success {success_count(successes)}, {returns}"
+
+
+def metric_words(run: Rollout) -> list[str]:
+    """Return the mean of each metric, with its range or with how the constraint held."""
+    words = []
+    for reading in run.readings:
+        ends = dict.fromkeys(_plain(v, 4) for v in (min(reading.values), max(reading.values)))
+        span = held_words(reading) or " to ".join(ends)
+        mean = f"{_plain(reading.mean, 4)} {reading.gauge.unit}".rstrip()
+        words.append(f"{reading.name} {mean} ({span})")
+    return words
 
 
 def with_error(values: Sequence[float]) -> str:

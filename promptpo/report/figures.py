@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from promptpo.common import text
 from promptpo.common.blocks import Chart, Figure, Line, Mark, Scores
 from promptpo.outcomes import LifePoint
 from promptpo.racing import error_interval
-from promptpo.report.chart import near
+from promptpo.report.axis import leaves
 from promptpo.stats import Interval, success_interval
 from promptpo.store.codec import score_data
 from promptpo.store.run import Run
@@ -23,15 +24,28 @@ _RATES = (-0.04, 1.04)
 #: Lives that are drawn one by one, at most: more of them are a smear.
 DRAWN_LIVES = 12
 
+#: What the marks of a learning curve are.
+_KEYS = (
+    ("lead", "winner of its round, joined by the line"),
+    ("others", "other candidate"),
+    ("cross", "failed"),
+    ("dashes", "reference value"),
+)
+_BEYOND = ("off", "beyond the axis, with its number")
+
+#: The name of the mean return of the worst tenth.
+TENTH = "Mean of the worst tenth"
+
 #: A name, the number of a score that it stands for, and the interval of episodes.
 Measure = tuple[str, Callable[[Score], float | None], Callable[[Rollout], Interval | None]]
 
 
-def measures(success: bool) -> list[Measure]:
-    """Return the success rate, where the task defines it, and the mean return."""
+def measures(success: bool, tail: bool = False) -> list[Measure]:
+    """Return the success rate and the worst tenth, where they rank, and the mean return."""
     returns: Measure = ("Mean return", lambda s: s.mean_return, lambda r: r.return_interval)
     rates: Measure = ("Success rate", lambda s: s.success_rate, lambda r: r.success_interval)
-    return [rates, returns] if success else [returns]
+    tenth: Measure = (TENTH, lambda s: s.worst_tenth, lambda r: r.worst_tenth_interval)
+    return [*[rates] * success, *[tenth] * tail, returns]
 
 
 def score_figures(run: Run) -> list[Figure]:
@@ -40,7 +54,10 @@ def score_figures(run: Run) -> list[Figure]:
     if test is None or test.error is not None or not test.returns:
         return []
     figures = []
-    for title, value, interval in measures(test.score.success_rate is not None):
+    score = test.score
+    for title, value, interval in measures(
+        score.success_rate is not None, score.worst_tenth is not None
+    ):
         rate = title == "Success rate"
         marks = []
         for i, (name, score) in enumerate([("this policy", test.score), *run.references.items()]):
@@ -64,7 +81,8 @@ def curve_figures(run: Run) -> list[Figure]:
     words = "search and tuning" if run.usage.steps.get("tuning") else "the search"
     failed = tuple((float(t.at_steps), f"{t.name}: failed") for t in ended if t.score.failed)
     figures = []
-    for title, value, interval in measures(run.defines_success):
+    tail = any(t.score.worst_tenth is not None for t in ended)
+    for title, value, interval in measures(run.defines_success, tail):
         won = [r.winner for r in run.round_records if r.winner]
         others = [t for t in ended if not t.score.failed and t not in won]
         levels = {k: v for k, s in run.references.items() if (v := value(s)) is not None}
@@ -82,7 +100,8 @@ def curve_figures(run: Run) -> list[Figure]:
             failures=failed,
         )
         figures.append(Figure(title, chart))
-    return figures
+    keys = (*_KEYS, _BEYOND) if leaves(chart) else _KEYS
+    return [*figures[:-1], replace(figures[-1], keys=keys)]
 
 
 def _candidates(
@@ -143,7 +162,7 @@ def life_chart(test: Rollout, references: dict[str, Score]) -> Chart:
         "Mean return of each episode of a life",
         "episode of a life",
         (*single, mean),
-        near(levels, [v for line in (mean.y, mean.low, mean.high) for v in line]),
+        levels,
         left=1,
         right=max(len(points), 2),
         whole=True,

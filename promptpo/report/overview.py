@@ -73,8 +73,11 @@ def figures(rollout: Rollout | None) -> list[Fact]:
     if rollout is None or rollout.error is not None or not rollout.returns:
         return []
     tiles = []
-    for title, value, interval in measures(rollout.score.success_rate is not None):
-        number = value(rollout.score)
+    score = rollout.score
+    for title, value, interval in measures(
+        score.success_rate is not None, score.worst_tenth is not None
+    ):
+        number = value(score)
         form = ".2f" if title == "Success rate" else ""
         if number is not None:
             words = f"{number:.2f}" if form else text.number(number)
@@ -90,6 +93,12 @@ def _sure(rollout: Rollout, interval: Interval | None, form: str) -> str:
         return f"in every one of {count} episodes"
     ends = [f"{v:{form}}" if form else text.number(v) for v in (interval.low, interval.high)]
     return f"{interval.level:.0%} interval {' to '.join(ends)}, {count} episodes"
+
+
+def metrics_section(run: Run) -> Section | None:
+    """Return metrics and constraints of the held-out episodes; None where the task has none."""
+    table = tables.metrics_table(run.test) if run.test is not None else None
+    return Section("metrics", "What else was measured", (table,)) if table else None
 
 
 def learning_sections(run: Run) -> Iterator[Section]:
@@ -110,13 +119,6 @@ def learning_sections(run: Run) -> Iterator[Section]:
     curves = curve_figures(run)
     if curves:
         below = (tables.standings_table(run), tables.selection_table(run))
-        keys = (
-            ("lead", "winner of its round, joined by the line"),
-            ("others", "other candidate"),
-            ("cross", "failed"),
-            ("dashes", "reference value"),
-        )
-        curves[-1] = Figure(curves[-1].caption, curves[-1].chart, keys)
         blocks = (*curves, Prose(_search_words(run)), *(table for table in below if table))
         yield Section("curve", "Learning curve", blocks)
 

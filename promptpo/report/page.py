@@ -105,6 +105,8 @@ def run_view(
     sections = [*overview.learning_sections(run)]
     if files := sorted((run.folder / "videos").glob("*.mp4")):
         sections.insert(0, Section("videos", "Episodes", (Videos(tuple(map(video, files))),)))
+    if (measured := overview.metrics_section(run)) is not None:
+        sections.insert(0, measured)
     own = (overview.method_section(run), tuning_section(run), preparing_section(run))
     sections += filter(None, own)
     sections += overview.other_sections(run)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from promptpo.common import text
 from promptpo.common.blocks import Cell, Table, num
 from promptpo.common.text import side_by_side
+from promptpo.outcomes import Reading
 from promptpo.racing import Difference, Paired, standard_error
 from promptpo.stats import Interval, success_interval
 from promptpo.store.codec import score_data, score_of
@@ -125,11 +126,32 @@ def trials_table(run: Run, record: RoundRecord) -> Table:
         "Cost": not run.replayed and any(t.cost for t in record.trials),
     }
     hidden = {columns.index(name) for name, useful in used.items() if not useful}
+    readings = [{r.name: r for r in (t.candidate.pooled or _NONE).readings} for t in record.trials]
+    names = list(dict.fromkeys(name for each in readings for name in each))
     rows = [
-        tuple(Cell() if i in hidden else cell for i, cell in enumerate(_trial_row(run, t, record)))
-        for t in record.trials
-    ]
-    return Table(f"Candidates of round {record.number}", columns, tuple(rows)).trimmed()
+        (
+            *(Cell() if i in hidden else cell
+              for i, cell in enumerate(_trial_row(run, t, record))),
+            *(_reading_cell(own.get(name)) for name in names),
+        )
+        for t, own in zip(record.trials, readings, strict=True)
+    ]  # fmt: skip
+    caption = f"Candidates of round {record.number}"
+    return Table(caption, (*columns, *names), tuple(rows)).trimmed()
+
+
+#: What has not played.
+_NONE = Rollout("search", ())
+
+
+def _reading_cell(reading: Reading | None) -> Cell:
+    """Return a cell of the mean of a metric, and how often it held where it is a constraint."""
+    if reading is None:
+        return Cell()
+    words = text.with_unit(reading.mean, reading.gauge.unit)
+    if reading.gauge.bounded:
+        words += f", {text.held_words(reading).partition(',')[0]}"
+    return num(reading.mean, words)
 
 
 def _trial_row(run: Run, trial: Trial, record: RoundRecord) -> tuple[Cell, ...]:
@@ -171,6 +193,34 @@ def _outcome_cell(trial: Trial, *, won: bool) -> Cell:
     if trial.candidate.kind == "policy" and (same := kind_words(trial)):
         words += f", {same}"
     return Cell(words, f"{1 if trial.state == 'scored' else 2} {words}")
+
+
+def metrics_table(run: Rollout) -> Table | None:
+    """Return metrics and constraints over episodes; None where the task has none."""
+    rows = tuple(
+        (
+            Cell(reading.name),
+            Cell(text.GATHERED[reading.gauge.gather]),
+            num(reading.mean, text.with_unit(reading.mean, reading.gauge.unit)),
+            num(reading.mean, _interval_words(reading.interval)),
+            num(min(reading.values), _range_words(min(reading.values), max(reading.values))),
+            Cell(text.bound_words(reading.gauge) or reading.gauge.better),
+            _held_cell(reading),
+        )
+        for reading in run.readings
+    )
+    columns = ("Metric", "Of an episode", "Mean", "95% interval", "Lowest to highest", "Wanted",
+               "Constraint")  # fmt: skip
+    caption = f"Over {text.plural(len(run.whole), 'held-out episode')}"
+    return Table(caption, columns, rows).trimmed() if rows else None
+
+
+def _held_cell(reading: Reading) -> Cell:
+    """Return how often a constraint held, and by how much it was broken at worst."""
+    if not reading.gauge.bounded:
+        return Cell()
+    worst = max(reading.breaches)
+    return Cell(text.held_words(reading), worst, kind="failed" if worst else "won")
 
 
 def standings_table(run: Run) -> Table | None:

@@ -6,8 +6,11 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from msgspec import UNSET, UnsetType
+
 from promptpo.common.concurrency import all_of
 from promptpo.errors import SpecError
+from promptpo.outcomes import Terms
 from promptpo.rollout.executor import Executor, LocalExecutor
 from promptpo.rollout.jobs import (
     UNPLAYED,
@@ -86,6 +89,7 @@ async def evaluate(
     life: int = 1,
     keep: Sequence[int] = (),
     prepared: bytes = b"",
+    terms: Terms | UnsetType = UNSET,
 ) -> tuple[Rollout, tuple[Trajectory, ...]]:
     """Play one episode per seed and gather what came out, in the seeds' order.
 
@@ -93,12 +97,12 @@ async def evaluate(
     depend on another. Of a search's, how many share a process is the executor's choice. With a
     ``life`` of several episodes so many follow each other on one policy object, and the next ones
     begin with a fresh one. ``keep`` are the seeds of the episodes that come back whole,
-    ``prepared`` the values that policies are made with.
+    ``prepared`` the values that policies are made with, ``terms`` what the task asks of episodes.
     """
     alone = stream != "search"
     job = PlayJob(source, tuple(seeds), life, tuple(keep), alone=alone, prepared=prepared)
     run = await executor.run(job)
-    return _rollout(stream, seeds, run, life), run.episodes
+    return _rollout(stream, seeds, run, life, terms), run.episodes
 
 
 async def evaluate_baseline(
@@ -108,6 +112,7 @@ async def evaluate_baseline(
     seeds: Sequence[int],
     *,
     life: int = 1,
+    terms: Terms | UnsetType = UNSET,
 ) -> Rollout:
     """Play one episode per seed with a behaviour of the task, in the seeds' order.
 
@@ -115,10 +120,12 @@ async def evaluate_baseline(
     """
     groups = [tuple(seeds[i : i + _AT_ONCE]) for i in range(0, len(seeds), _AT_ONCE)]
     runs = await all_of(executor.run(BaselineJob(group, controller, life)) for group in groups)
-    return _rollout(stream, seeds, joined(runs), life)
+    return _rollout(stream, seeds, joined(runs), life, terms)
 
 
-def _rollout(stream: Stream, seeds: Sequence[int], run: PlayRun, life: int) -> Rollout:
+def _rollout(
+    stream: Stream, seeds: Sequence[int], run: PlayRun, life: int, terms: Terms | UnsetType
+) -> Rollout:
     return Rollout(
         stream=stream,
         seeds=tuple(seeds),
@@ -129,4 +136,5 @@ def _rollout(stream: Stream, seeds: Sequence[int], run: PlayRun, life: int) -> R
         error=run.error,
         error_kind=run.error_kind,
         life=life,
+        terms=terms,
     )

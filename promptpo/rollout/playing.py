@@ -15,6 +15,7 @@ from operator import add
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+from msgspec import UNSET, UnsetType
 
 from promptpo.rollout.jobs import UNPLAYED, InstanceRun, InstancesJob, PlayJob, PlayRun, unplayed
 from promptpo.spec.calls import CALL, IDLE, STEP, STEPS, EnvironmentFault, activity
@@ -66,6 +67,7 @@ class Running:
     total: float = 0.0
     clipped: int = 0
     success: bool | None = None
+    metrics: Mapping[str, float] | UnsetType = UNSET
     terminated: bool = False
     truncated: bool = False
     over: bool = False
@@ -90,6 +92,7 @@ class Running:
             self.success = bool(self.success) or success
         if terminated or truncated:
             self._check_end()
+            self.success, self.metrics = self.task.outcome(bool(self.success))
             self.terminated, self.truncated, self.over = terminated, truncated, True
         self.rewards.append(reward)
         if self.keep:
@@ -119,7 +122,7 @@ class Running:
     def result(self, error: str | None = None) -> Episode:
         """Return how it went, until it ended or failed with ``error``."""
         if error is None:
-            return Episode(self.seed, self.total, self.steps, self.success)
+            return Episode(self.seed, self.total, self.steps, self.success, metrics=self.metrics)
         total = reduce(add, self.rewards, 0.0)
         return Episode(self.seed, total, self.steps, None, error)
 

@@ -277,8 +277,9 @@ class Worker:
         """
         (task,) = self.open_tasks(1)
         controller = MEASURED[job.controller]
+        played = [(seed, play_episode(task, controller, seed, job.life)) for seed in job.seeds]
         results = tuple(
-            Episode(seed, *play_episode(task, controller, seed, job.life)) for seed in job.seeds
+            Episode(seed, p.total, p.length, p.success, metrics=p.metrics) for seed, p in played
         )
         return PlayRun(results, steps=sum(episode.length for episode in results))
 

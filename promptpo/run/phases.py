@@ -72,8 +72,8 @@ async def _raced(services: RunServices, finalists: Sequence[Candidate]) -> dict[
 def chosen(finalists: Sequence[Candidate], runs: Mapping[str, Rollout]) -> Candidate:
     """Return the finalist with the highest lower bound of success, or the best of its equals.
 
-    The bound is Wilson's. Those that cannot be told from it by success are told by mean return;
-    where the task defines no success, that decides alone.
+    The bound is Wilson's. Those that cannot be told from it by success are told by mean return, or
+    by that of the worst tenth; where the task defines no success, that decides alone.
     """
     standing = [c for c in finalists if not runs[c.name].score.failed] or list(finalists)
     safest = max(standing, key=lambda c: _surely(runs[c.name]))
@@ -83,7 +83,7 @@ def chosen(finalists: Sequence[Candidate], runs: Mapping[str, Rollout]) -> Candi
     ]  # fmt: skip
     return max(
         alike,
-        key=lambda c: (runs[c.name].score.mean_return, c.score, -list(finalists).index(c)),
+        key=lambda c: (runs[c.name].score.ranked, c.score, -list(finalists).index(c)),
     )
 
 

@@ -8,8 +8,11 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+from msgspec import UnsetType
+
 from promptpo.config import RunConfig
 from promptpo.errors import RunError
+from promptpo.outcomes import Terms
 from promptpo.rollout.evaluation import evaluate, rehearse
 from promptpo.rollout.executor import Executor
 from promptpo.run.limits import Ledger
@@ -112,7 +115,7 @@ class Gathering:
 class RunPlayer:
     """Plays what is new, and answers the rest from the journal.
 
-    ``gathered`` is what search has played.
+    ``terms`` are what the task asks of episodes; ``gathered`` is what search has played.
     """
 
     executor: Executor
@@ -120,6 +123,7 @@ class RunPlayer:
     ledger: Ledger
     folder: RunFolder
     config: RunConfig
+    terms: Terms | UnsetType
     gathered: Gathering = field(default_factory=Gathering)
     _met: set[str] = field(default_factory=set)
     _under_way: dict[str, asyncio.Task[Rollout]] = field(default_factory=dict)
@@ -226,6 +230,7 @@ class RunPlayer:
             life=self.config.life,
             keep=keep,
             prepared=self.values(play.prepared),
+            terms=self.terms,
         )
         if run.error_kind == "environment" and play.stream == "search":
             await rehearse(self.executor, play.seeds)

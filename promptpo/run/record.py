@@ -18,7 +18,7 @@ from promptpo.export.folder import keep_spec
 from promptpo.rollout import TaskInfo
 from promptpo.run.services import RunServices
 from promptpo.spec import EnvSpec, layout, spec_text
-from promptpo.store.codec import digest, encode, score_data
+from promptpo.store.codec import digest, encode, further_scores, score_data
 from promptpo.store.events import FORMAT, EventLog, Listener
 from promptpo.store.folder import RunFolder
 from promptpo.store.journal import Journal
@@ -214,6 +214,7 @@ def _test_data(test: Rollout) -> dict[str, Any]:
     data = {**encode(test), "score": score_data(test.score)}
     interval = test.return_interval
     data["mean_return_interval"] = [interval.low, interval.high] if interval else None
+    data |= further_scores(test)
     data |= {"life_curve": encode(test.life_curve)} if test.life > 1 else {}
     if test.successes and test.successes[0] is not None:
         rates = test.success_interval

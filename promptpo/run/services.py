@@ -66,7 +66,10 @@ class RunServices:
     def __post_init__(self) -> None:
         self.run = self.journal.run
         self.report = self.journal.tell
-        self.player = RunPlayer(self.executor, self.journal, self.ledger, self.folder, self.config)
+        terms = self.spec.terms(self.config.objective)
+        self.player = RunPlayer(
+            self.executor, self.journal, self.ledger, self.folder, self.config, terms
+        )
         self.preparer = Preparer(self.player, self.spec)
 
     async def ask(

@@ -8,14 +8,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from msgspec import UnsetType
+
 from promptpo.common.lives import whole
 from promptpo.errors import LimitReached
+from promptpo.outcomes import Terms
 from promptpo.policies.constants import Tunable
 from promptpo.rollout.jobs import InstanceRun, InstancesJob
 from promptpo.rollout.seeds import episode_seeds
 from promptpo.rollout.watched import HUNG
 from promptpo.run.playing import RunPlayer
-from promptpo.store.codec import digest, encode
+from promptpo.store.codec import digest, encode, score_data
 from promptpo.tuning import TuningAccount
 from promptpo.tuning.judging import Bar, Played
 from promptpo.tuning.optimizer import Values
@@ -145,7 +148,7 @@ class RunTuning:
         self._new += steps if new else 0
         player.record("tuning", data, "tuning", steps, new=new)
         self._count_hangs(data["runs"])
-        return [_played(run, seeds) for run in data["runs"]]
+        return [_played(run, seeds, player.terms) for run in data["runs"]]
 
     def _count_hangs(self, runs: Sequence[Mapping[str, Any]]) -> None:
         """Raise _Hangs once a call has hung under so many instances, where another does."""
@@ -168,7 +171,7 @@ class RunTuning:
             steps=result.steps,
             budget=self._budget,
             generations=result.generations,
-            score=None if score.failed else encode(score),
+            score=score_data(score),
             constants=len(self.tunable.constants),
             seconds_left=left,
         )
@@ -190,11 +193,11 @@ def _number(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _played(data: Mapping[str, Any], seeds: Sequence[int]) -> Played:
+def _played(data: Mapping[str, Any], seeds: Sequence[int], terms: Terms | UnsetType) -> Played:
     episodes: tuple[Episode, ...] = ()
     if data["error"] is None and data["bound"] is None:
         rows = zip(seeds, data["returns"], data["lengths"], data["successes"], strict=True)
         episodes = tuple(Episode(*row) for row in rows)
-    run = Rollout("tuning", tuple(seeds), episodes, data["steps"], error=data["error"])
+    run = Rollout("tuning", tuple(seeds), episodes, data["steps"], error=data["error"], terms=terms)
     pace = data["pace"]
     return Played(run, data["bound"], -math.inf if pace is None else pace)

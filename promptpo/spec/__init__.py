@@ -1,8 +1,8 @@
 """Specs: what a task is, in Python that a language model reads as it stands.
 
-A spec author imports ``EnvSpec`` and ``field`` (and ``Reference``, ``BodySheet``); the rest of
-promptpo loads specs with ``load_spec``, asks ``prompt_parts`` what the model may see, and runs a
-``Task``.
+A spec author imports ``EnvSpec`` and ``field`` (and ``Reference``, ``Metric``, ``Constraint``,
+``BodySheet``); the rest of promptpo loads specs with ``load_spec``, asks ``prompt_parts`` what the
+model may see, and runs a ``Task``.
 """
 
 from promptpo.errors import SpecError
@@ -10,10 +10,12 @@ from promptpo.spec.body_sheet import BodySheet
 from promptpo.spec.catalog import known_specs, shipped_specs
 from promptpo.spec.definition import (
     Bound,
+    Constraint,
     Env,
     EnvSpec,
     Field,
     Flat,
+    Metric,
     Raw,
     Reference,
     Space,
@@ -35,11 +37,13 @@ from promptpo.spec.task import Task
 __all__ = [
     "BodySheet",
     "Bound",
+    "Constraint",
     "Env",
     "EnvSpec",
     "Field",
     "Flat",
     "LayoutField",
+    "Metric",
     "PromptParts",
     "Raw",
     "Reference",

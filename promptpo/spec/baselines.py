@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from msgspec import UNSET, UnsetType
 
 from promptpo.common.files import write_atomically
 from promptpo.common.foreign import keep_output
@@ -30,6 +31,7 @@ from promptpo.spec.definition import Reference
 from promptpo.spec.environment import function_location
 from promptpo.spec.loader import load_spec
 from promptpo.spec.task import Task
+from promptpo.stats import tail_differences, worst_tenth
 
 #: Makes the controller of one episode: from the task and the episode's seed, a function from the
 #: raw observation to an action of the environment's own space.
@@ -38,12 +40,16 @@ Controller = Callable[[Task, int], Callable[[Any], Any]]
 
 @dataclass(frozen=True)
 class Measured:
-    """A reference value with its standard error (of the mean return) and what it took."""
+    """A reference value with its standard error (of the mean return) and what it took.
+
+    ``tail_error`` is that of the mean return of the worst tenth, by the bootstrap.
+    """
 
     reference: Reference
     standard_error: float
     steps: int
     episodes: int
+    tail_error: float = 0.0
 
     @property
     def deviation(self) -> float:
@@ -105,6 +111,7 @@ class Played(NamedTuple):
     total: float
     length: int
     success: bool | None
+    metrics: Mapping[str, float] | UnsetType = UNSET
 
 
 def play_episode(task: Task, controller: Controller, seed: int, life: int | None = None) -> Played:
@@ -122,7 +129,7 @@ def play_episode(task: Task, controller: Controller, seed: int, life: int | None
         succeeded = succeeded or bool(success)
         over = terminated or truncated
         length += 1
-    return Played(total, length, succeeded if task.spec.success is not None else None)
+    return Played(total, length, *task.outcome(succeeded))
 
 
 def measure(
@@ -141,13 +148,18 @@ def measure(
     for seed in seeds:
         if enough is not None and steps >= enough and len(returns) >= fewest:
             break
-        total, length, success = play_episode(task, controller, seed)
+        total, length, success, _ = play_episode(task, controller, seed)
         returns.append(total)
         steps, successes = steps + length, successes + bool(success)
     count = len(returns)
-    rate = successes / count if task.spec.success is not None else None
+    rate = successes / count if task.spec.defines_success else None
     error = float(np.std(returns, ddof=1) / np.sqrt(count)) if count > 1 else np.nan
-    return Measured(Reference(float(np.mean(returns)), rate), error, steps, count)
+    mean = float(np.mean(returns))
+    if task.spec.objective == "mean":
+        return Measured(Reference(mean, rate), error, steps, count)
+    reference = Reference(mean, rate, worst_tenth=worst_tenth(returns))
+    tail_error = float(tail_differences(returns, [0.0] * count).std())
+    return Measured(reference, error, steps, count, tail_error)
 
 
 def measure_all(
@@ -192,7 +204,8 @@ def _words(value: Measured) -> str:
     score = value.reference
     success = "" if score.success_rate is None else f"  success {score.success_rate:.3f}"
     spread = f"{value.standard_error:.2f}  deviation {value.deviation:.4g}"
-    return f"{score.mean_return:10.2f} +- {spread}{success}  ({value.steps} steps)"
+    tenth = "" if score.worst_tenth is None else f"  worst tenth {score.worst_tenth:.2f}"
+    return f"{score.mean_return:10.2f} +- {spread}{tenth}{success}  ({value.steps} steps)"
 
 
 def store(file: Path, ref: str, values: Mapping[str, Measured]) -> None:

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import difflib
 import importlib.util
-import inspect
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -27,6 +26,7 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from promptpo.common.plugins import Plugin, plugins
+from promptpo.common.python_text import docstring, tree_of
 from promptpo.errors import SpecError
 from promptpo.spec.calls import explain, reraise_interrupt
 from promptpo.spec.definition import UnknownMember, Unsuitable
@@ -63,6 +63,12 @@ class Entry:
     listed: bool = True
 
     @property
+    def title(self) -> str:
+        """The first line of its docstring; empty where there is none. Nothing is imported."""
+        tree = tree_of(self.path.read_text("utf-8", "replace"))
+        return docstring(tree).partition("\n")[0] if tree else ""
+
+    @property
     def ref(self) -> str:
         """A reference that finds it again from any folder."""
         return self.name if self.listed else str(self.path)
@@ -81,11 +87,6 @@ class Family(Entry):
         """The module that is the family."""
         name = self.module or f"{self.package}.{self.path.stem}"
         return import_named(name, self.path, self.name)
-
-    @property
-    def title(self) -> str:
-        """One line."""
-        return inspect.cleandoc(self.imported.__doc__ or "").partition("\n")[0]
 
     @property
     def example(self) -> str:

@@ -1,16 +1,18 @@
-"""Classes that authors use: ``EnvSpec``, its fields, ``Reference``; errors of a family."""
+"""Classes that authors use: ``EnvSpec``, ``Field``, ``Reference``, ``Metric``; family errors."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+from msgspec import UNSET, UnsetType
 from numpy.typing import NDArray
 
 from promptpo.common import lives
+from promptpo.outcomes import Gather, Gauge, Objective, Terms
 
 Bound: TypeAlias = float | Sequence[float] | None
 
@@ -70,12 +72,67 @@ class Reference:
     ``deviation``, the standard deviation of an episode's return, is needed only where rare
     episodes decide the mean: a few episodes cannot tell it, and are then not expected to.
     ``episodes``, given with it, is how many the values were measured on, where those were few.
+    ``worst_tenth`` is the mean return of the worst tenth, of a spec with that objective.
     """
 
     mean_return: float
     success_rate: float | None = None
     deviation: float | None = None
     episodes: int | None = None
+    worst_tenth: float | None = None
+
+
+#: A function of one step: ``(info, reward, terminated)``, as Gymnasium's ``step`` returns them.
+OfStep: TypeAlias = Callable[[Mapping[str, Any], float, bool], Any]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A number of an episode beside its return, e.g. the energy that it took.
+
+    Attributes:
+        value: ``value(info, reward, terminated) -> float`` of one step.
+        gather: how the steps make up the episode: "sum", "mean", "max", "min" or "last".
+        unit: physical unit, e.g. ``"kWh"``; empty for a pure number.
+        better: "low" or "high"; empty where neither is better.
+        doc: what it is, for the prompt.
+    """
+
+    value: OfStep
+    gather: Gather
+    _: KW_ONLY
+    unit: str = ""
+    better: Literal["low", "high", ""] = ""
+    doc: str = ""
+
+    @property
+    def gauge(self) -> Gauge:
+        """How its values are read."""
+        return Gauge(self.gather, self.unit, self.better)
+
+
+@dataclass(frozen=True)
+class Constraint(Metric):
+    """A metric with bounds. An episode that breaks them is no success, whatever else it reaches.
+
+    "max" with ``at_most``, and "min" with ``at_least``, must hold in every step; "mean" on average
+    over the episode.
+
+    Attributes:
+        at_most, at_least: the bounds, inclusive, in ``unit``: one of them, or both.
+    """
+
+    _: KW_ONLY
+    at_most: float | None = None
+    at_least: float | None = None
+
+    @property
+    def gauge(self) -> Gauge:
+        """How its values are read."""
+        better = self.better
+        if not better and None in (self.at_most, self.at_least):
+            better = "high" if self.at_most is None else "low"
+        return Gauge(self.gather, self.unit, better, self.at_most, self.at_least)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +160,12 @@ class EnvSpec:
         reset: ``reset(env, seed)`` starts the episode of a seed and returns the raw observation.
             Default: ``env.reset(seed=seed)[0]``.
         success: ``success(info, reward, terminated) -> bool`` of one step; an episode succeeds
-            when any of its steps does. None: the task defines no success.
+            when any of its steps does, and all ``constraints`` hold. None: success is that these
+            hold; the task defines none where it has no constraints.
+        metrics: name -> ``Metric``: what else is recorded of every episode, and shown.
+        constraints: name -> ``Constraint``: metrics with bounds that an episode must hold.
+        objective: the return that ranks policies, success aside: "mean", the mean of the episodes,
+            or "cvar10", the mean of the worst tenth of them.
         expert: ``expert(env)`` returns ``act(raw) -> action``, a controller that shows what is
             possible; used only to measure a reference value.
         reward_inputs: ``reward_inputs(info)`` returns keyword arguments of ``reward`` that the
@@ -145,7 +207,10 @@ class EnvSpec:
     measured_facts: Callable[[Env], str] | None = None
     observe: Callable[[Raw, Env], Any] | None = None
     reset: Callable[[Env, int], Raw] | None = None
-    success: Callable[[Mapping[str, Any], float, bool], bool] | None = None
+    success: OfStep | None = None
+    metrics: Mapping[str, Metric] = field(default_factory=dict)
+    constraints: Mapping[str, Constraint] = field(default_factory=dict)
+    objective: Objective = "mean"
     expert: Callable[[Env], Callable[[Raw], Any]] | None = None
     reward_inputs: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
     reward_helpers: tuple[Callable[..., Any], ...] = ()
@@ -173,6 +238,25 @@ class EnvSpec:
             name: value if isinstance(value, Reference) else Reference(float(value))
             for name, value in self.references.items()
         }
+
+    @property
+    def defines_success(self) -> bool:
+        """True where an episode can succeed or fail."""
+        return self.success is not None or bool(self.constraints)
+
+    @property
+    def measured(self) -> dict[str, Metric]:
+        """Metrics and constraints by name, in their order."""
+        return {**self.metrics, **self.constraints}
+
+    def terms(self, objective: Objective | None = None) -> Terms | UnsetType:
+        """Return what it asks of episodes; UNSET for the mean return and nothing else.
+
+        ``objective`` takes the place of the spec's own.
+        """
+        gauges = {name: metric.gauge for name, metric in self.measured.items()}
+        objective = objective or self.objective
+        return Terms(objective, gauges) if gauges or objective != "mean" else UNSET
 
     @property
     def life(self) -> int:

@@ -58,8 +58,8 @@ def all_finite(numbers: NDArray[np.float64], zeros: NDArray[np.float64]) -> bool
         return bool(numbers.dot(zeros) == 0.0)  # 0 times NaN or infinity is NaN
 
 
-def real(value: Any) -> float:  # noqa: ANN401
-    """Return a reward as a float; an array of one number counts. Raises BadValue."""
+def real(value: Any, name: str = "reward") -> float:  # noqa: ANN401
+    """Return a reward or a metric as a float; an array of one number counts. Raises BadValue."""
     if isinstance(value, np.ndarray | np.generic):
         if value.size == 1 and value.dtype.kind in _KINDS:
             return float(value.item())
@@ -69,8 +69,8 @@ def real(value: Any) -> float:  # noqa: ANN401
         except (TypeError, ValueError, OverflowError):
             pass
     shape = f" of shape {value.shape}" if getattr(value, "shape", None) else ""
-    problem = f"{type(value).__name__}{shape} as the reward, not a number"
-    raise BadValue("reward", problem, "make it a float")
+    problem = f"{type(value).__name__}{shape} as the {name}, not a number"
+    raise BadValue(name, problem, "make it a float")
 
 
 def truth(value: Any, name: str) -> bool:  # noqa: ANN401

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from msgspec import UNSET, UnsetType
 
 from promptpo.common.lives import life_seed
 from promptpo.errors import SpecError
+from promptpo.outcomes import Gather
 from promptpo.spec.calls import (
     CLOSE,
     MAKE,
@@ -43,6 +45,57 @@ if TYPE_CHECKING:
     SandboxAction: TypeAlias = sandbox.Box | sandbox.Discrete | sandbox.MultiDiscrete
 
 
+class Meter:
+    """Gathers the metrics of a spec over the steps of an episode."""
+
+    def __init__(self, spec: EnvSpec) -> None:
+        self._spec, self._metrics = spec, spec.measured
+        self.start()
+
+    def start(self) -> None:
+        """Begin an episode."""
+        self._steps: dict[str, list[float]] = {name: [] for name in self._metrics}
+
+    def add(self, info: Mapping[str, Any], reward: float, terminated: bool) -> None:
+        """Take the metrics of a step. Raises EnvironmentFault, which names the metric."""
+        for name, values in self._steps.items():
+            metric = self._metrics[name]
+            try:
+                number = real(metric.value(info, reward, terminated), f"metric {name!r}")
+            except BadValue as error:
+                raise self._fault(name, f"returns {error}", error.remedy) from error
+            except BaseException as error:
+                reraise_interrupt(error)
+                raise raised(self._spec, f"metric {name!r} failed", error) from error
+            if number - number != 0.0:
+                raise self._fault(name, f"metric {name!r} is {number:g}")
+            values.append(number)
+
+    def totals(self) -> dict[str, float]:
+        """Return the metrics of the episode. Raises EnvironmentFault for what is not finite."""
+        totals = {}
+        for name, values in self._steps.items():
+            totals[name] = total = _GATHER[self._metrics[name].gather](values)
+            if total - total != 0.0:
+                raise self._fault(name, f"metric {name!r} comes to {total:g} over an episode")
+        return totals
+
+    def _fault(
+        self, name: str, problem: str, remedy: str = "return a finite number"
+    ) -> EnvironmentFault:
+        where = function_location(self._spec, self._metrics[name].value)
+        return EnvironmentFault(where, problem, remedy)
+
+
+_GATHER: Mapping[Gather, Callable[[list[float]], float]] = {
+    "sum": sum,
+    "mean": lambda values: sum(values) / len(values),
+    "max": max,
+    "min": min,
+    "last": lambda values: values[-1],
+}
+
+
 class Task:
     """One environment instance; lives in a trusted worker, is used by one thread at a time.
 
@@ -73,6 +126,7 @@ class Task:
         self._zeros = np.zeros(self.observation_size)
         self._step = self.env.step
         self._success = spec.success
+        self._meter = Meter(spec) if spec.measured else None
         activity.add(self)
 
     @classmethod
@@ -137,6 +191,8 @@ class Task:
         """
         activity.begin(RESET)
         self.steps = 0
+        if self._meter is not None:
+            self._meter.start()
         with raising_faults(self.spec, "the environment cannot be reset"):
             if self.spec.new_life is not None:
                 self.spec.new_life(self.env, life_seed(seed, life or self.spec.life))
@@ -195,12 +251,29 @@ class Task:
                 or type(self.info) is not dict
             ):
                 self._require_sound(flat, reward)
+            if self._meter is not None:
+                self._meter.add(self.info, reward, terminated)
         except BaseException as error:
             reraise_interrupt(error)
             raise self._fault_in_step(answer, error) from error
         if self.steps >= self.horizon and not terminated:
             truncated = True
         return flat, reward, terminated, truncated, success
+
+    def outcome(self, met: bool) -> tuple[bool | None, dict[str, float] | UnsetType]:
+        """Return success and metrics of an episode that has ended.
+
+        ``met``: whether any of its steps has met the success test. Raises EnvironmentFault.
+        """
+        spec, metrics = self.spec, self._meter.totals() if self._meter is not None else UNSET
+        if not spec.defines_success:
+            return None, metrics
+        holds = all(
+            not constraint.gauge.breach(metrics[name])
+            for name, constraint in spec.constraints.items()
+            if metrics
+        )
+        return (met or spec.success is None) and holds, metrics
 
     def require_finite(self, flat: Flat, step: int | None = None) -> None:
         """Raise EnvironmentFault for an observation, after a step, that holds NaN or an infinity.

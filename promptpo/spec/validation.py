@@ -7,11 +7,13 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import get_args
 
 import numpy as np
 
 from promptpo.common.plaintext import control_character
-from promptpo.spec.definition import EnvSpec, Reference
+from promptpo.outcomes import Gather, Objective
+from promptpo.spec.definition import Constraint, EnvSpec, Metric, Reference
 from promptpo.spec.observation import observation_class, observation_size
 from promptpo.spec.source import PartError, free_names, source_of
 
@@ -91,6 +93,13 @@ def _check_types(spec: EnvSpec) -> None:
     for name, value in spec.references.items():
         if problem := _reference_problem(name, value):
             raise PartError("references", f"references[{name!r}] {problem}")
+    require("metrics", isinstance(spec.metrics, Mapping), 'a dict such as {"energy": Metric(...)}')
+    require("constraints", isinstance(spec.constraints, Mapping), "a dict of Constraint(...)")
+    require("objective", spec.objective in get_args(Objective), '"mean" or "cvar10"')
+    for part, kind in (("metrics", Metric), ("constraints", Constraint)):
+        for name, value in getattr(spec, part).items():
+            if problem := _metric_problem(spec, name, value, kind):
+                raise PartError(part, f"{part}[{name!r:.60}] {problem}")
     require("target", spec.target is None or _is_number(spec.target), "a finite number or None")
     require("published", isinstance(spec.published, Mapping), 'a dict such as {"title": "..."}')
     require("deterministic", isinstance(spec.deterministic, bool), "True or False")
@@ -122,8 +131,10 @@ def _reference_problem(name: object, value: object) -> str:
     if not isinstance(name, str):
         return f"has a name that is no text; write {str(name)!r}: ..."
     if isinstance(value, Reference):
-        if not _is_number(value.mean_return):
-            return f"has mean_return={value.mean_return!r:.40}; it must be a number"
+        for part in ("mean_return", "worst_tenth"):
+            own = getattr(value, part)
+            if not _is_number(own) and (own is not None or part == "mean_return"):
+                return f"has {part}={own!r:.40}; it must be a number"
         limits = {"success_rate": 1.0, "deviation": math.inf, "episodes": math.inf}
         for part, most in limits.items():
             own = getattr(value, part)
@@ -137,6 +148,40 @@ def _reference_problem(name: object, value: object) -> str:
     if isinstance(value, tuple | list) and 0 < len(value) <= 2 and all(map(_is_number, value)):
         remedy = f"write Reference({', '.join(map(repr, value))})"
     return f"is a {type(value).__name__} {value!r:.40}; {remedy}"
+
+
+#: Names of measures that no metric may have, and characters of a name, at most.
+_TAKEN, _MOST_NAME = ("success", "return", "worst tenth"), 60
+
+
+def _metric_problem(spec: EnvSpec, name: object, value: object, kind: type[Metric]) -> str:
+    """Return the problem of a metric or a constraint, with the remedy; empty without any."""
+    if not _is_line(name):
+        return "has a name that is no text on one line"
+    if len(str(name)) > _MOST_NAME or name in _TAKEN:
+        return f"needs another name: {_MOST_NAME} characters at most, and none of {_TAKEN}"
+    if not isinstance(value, kind) or (isinstance(value, Constraint) and kind is Metric):
+        return f"must be a {kind.__name__}(...), not {type(value).__name__} {value!r:.40}"
+    gathers, limited = get_args(Gather), isinstance(value, Constraint)
+    bounds = [value.at_most, value.at_least] if isinstance(value, Constraint) else []
+    stated = [bound for bound in bounds if bound is not None]
+    problems = [
+        (value.gather not in gathers, f"must gather by one of {', '.join(gathers)}"),
+        (value.better not in ("low", "high", ""), 'has a better that is neither "low" nor "high"'),
+        (value.unit and not _is_line(value.unit), "has a unit that is no text on one line"),
+        (value.doc and not _is_line(value.doc), "has a doc that is no text on one line"),
+        (limited and name in spec.metrics, "has the name of a metric; give it another one"),
+        (
+            limited and not (stated and all(map(_is_number, stated))),
+            "needs at_most=NUMBER, at_least=NUMBER, or both",
+        ),
+    ]
+    return next((words for applies, words in problems if applies), "")
+
+
+def _is_line(value: object) -> bool:
+    plain = isinstance(value, str) and control_character(value) is None
+    return plain and bool(str(value).strip()) and "\n" not in str(value)
 
 
 #: The call of each function of a spec.
@@ -154,13 +199,16 @@ _SIGNATURES = {
 
 
 def _check_functions(spec: EnvSpec) -> None:
-    for part, call in _SIGNATURES.items():
-        function = getattr(spec, part)
-        if function is None and part not in ("make", "reward"):
+    functions = {part: (part, getattr(spec, part), call) for part, call in _SIGNATURES.items()}
+    for part in ("metrics", "constraints"):
+        for name, metric in getattr(spec, part).items():
+            functions[f"{part}[{name!r}]"] = part, metric.value, "(info, reward, terminated)"
+    for words, (part, function, call) in functions.items():
+        if function is None and part not in ("make", "reward", "metrics", "constraints"):
             continue
         if not callable(function):
             kind = type(function).__name__
-            raise PartError(part, f"{part} must be a function called as {call}, not {kind}")
+            raise PartError(part, f"{words} must be a function called as {call}, not {kind}")
         count = call.count(",") + 1 if not call.endswith("()") else 0
         try:
             signature = inspect.signature(function)
@@ -169,7 +217,7 @@ def _check_functions(spec: EnvSpec) -> None:
             (signature.bind_partial if partly else signature.bind)(*range(count))
         except TypeError:
             line = getattr(getattr(function, "__code__", None), "co_firstlineno", None)
-            raise PartError(part, f"{part} must take the arguments of {call}", line) from None
+            raise PartError(part, f"{words} must take the arguments of {call}", line) from None
         except ValueError:  # a builtin that does not tell its signature
             continue
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from promptpo.types import Score
+from promptpo.outcomes import Reading, Rollout, Score
 
 T = TypeVar("T")
 
@@ -42,12 +42,38 @@ def score_data(score: Score) -> dict[str, Any] | None:
     """Return a score as JSON; None for a failure."""
     if score.failed:
         return None
-    return {"mean_return": score.mean_return, "success_rate": score.success_rate}
+    data = {"mean_return": score.mean_return, "success_rate": score.success_rate}
+    return data if score.worst_tenth is None else {**data, "worst_tenth": score.worst_tenth}
 
 
 def score_of(data: Mapping[str, Any] | None) -> Score:
     """Return the score that ``score_data`` made plain."""
-    return Score(data["mean_return"], data.get("success_rate")) if data else Score(failed=True)
+    if not data:
+        return Score(failed=True)
+    tenth = data.get("worst_tenth")
+    return Score(data["mean_return"], data.get("success_rate"), worst_tenth=tenth)
+
+
+def further_scores(run: Rollout) -> dict[str, Any]:
+    """Return worst tenth and metrics of episodes as JSON, where the task has them."""
+    data: dict[str, Any] = {}
+    if run.worst_tenth is not None:
+        interval = run.worst_tenth_interval
+        bounds = [interval.low, interval.high] if interval else None
+        data |= {"worst_tenth": run.worst_tenth, "worst_tenth_interval": bounds}
+    if run.readings:
+        data["metrics"] = {reading.name: _reading(reading) for reading in run.readings}
+    return data
+
+
+def _reading(reading: Reading) -> dict[str, Any]:
+    interval = reading.interval
+    bounds = [interval.low, interval.high] if interval else None
+    data = {**encode(reading.gauge), "value": reading.mean, "interval": bounds}
+    if reading.gauge.bounded:
+        held = sum(breach == 0 for breach in reading.breaches) / len(reading.values)
+        data |= {"held": held, "breach": max(reading.breaches)}
+    return data
 
 
 def digest(*content: object) -> str:

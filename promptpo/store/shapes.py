@@ -26,7 +26,9 @@ def _list(kind: Any) -> Any:  # noqa: ANN401
 
 _EVENT = _fields({"time": float}, type=str)
 _DATA = dict[str, Any]
-_SCORE = _fields({"success_rate": float | None}, mean_return=float) | None
+_SCORE = (
+    _fields(dict.fromkeys(("success_rate", "worst_tenth"), float | None), mean_return=float) | None
+)
 _SCORES: Any = GenericAlias(dict, (str, _SCORE)) | None
 _NAMED = _fields(name=str, score=_SCORE)
 _DONE = _fields(key=Key, digest=str)

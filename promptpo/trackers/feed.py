@@ -7,6 +7,8 @@ Names follow what is usual: ``GROUP/VALUE``, over the environment steps of searc
     round/       mean_return, success_rate of the round's winner, and number
     best/        mean_return, success_rate of the best so far, by search episodes
     test/        mean_return, success_rate of held-out episodes, each with _low and _high (95%)
+    metric/      means of the task's metrics by name: of each policy, and in held-out episodes
+                 (NAME_test); worst_tenth stands beside every mean_return where that ranks
     cost/        usd (where all prices are known), calls: where a model is asked
     tokens/      prompt, completion: likewise; cached: of the prompts', where providers tell it
     steps/       search, tuning, selection, test
@@ -15,10 +17,12 @@ Names follow what is usual: ``GROUP/VALUE``, over the environment steps of searc
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from promptpo.outcomes import Rollout
 from promptpo.store.codec import score_data, score_of
 from promptpo.store.events import Event
 from promptpo.store.run import Run
@@ -92,6 +96,9 @@ class Feed:
         if not key["round"]:
             return  # played without a policy
         values = {"candidate/failed": float(score.failed), **_scores("candidate", score)}
+        values |= _metrics(
+            self._run.trials[Key(key["round"], key["candidate"]).name].candidate.pooled
+        )
         name = Key(key["round"], key["candidate"]).name
         # The event comes again with more episodes, and with notes.
         later = len(data.get("later", ()))
@@ -120,10 +127,11 @@ class Feed:
         for name, interval in (
             ("test/mean_return", test.return_interval),
             ("test/success_rate", test.success_interval),
+            ("test/worst_tenth", test.worst_tenth_interval),
         ):
             if interval is not None:
                 values |= {f"{name}_low": interval.low, f"{name}_high": interval.high}
-        values |= self._spent(self._totals)
+        values |= {**_metrics(test, "_test"), **self._spent(self._totals)}
         yield Delivery("test", self._step, values, self._new_source(data["name"]))
 
     def _new_source(self, name: str) -> str | None:
@@ -149,6 +157,12 @@ class Feed:
             **{f"steps/{stream}": count for stream, count in totals.get("steps", {}).items()},
         }
         return {name: float(value) for name, value in spent.items() if value is not None}
+
+
+def _metrics(run: Rollout | None, suffix: str = "") -> dict[str, float]:
+    """Return means of metrics, under names that every tracker takes."""
+    readings = run.readings if run is not None else ()
+    return {f"metric/{re.sub(r'[^a-zA-Z0-9_. -]', '_', r.name)}{suffix}": r.mean for r in readings}
 
 
 def _scores(group: str, score: Score) -> dict[str, float]:

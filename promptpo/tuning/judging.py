@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from promptpo.outcomes import Rollout, Score
-from promptpo.racing import LEVEL, paired, standard_error
+from promptpo.racing import LEVEL, paired, ranked_error
 from promptpo.tuning.optimizer import Values
 
 #: The rollout of each of several vectors of values.
@@ -85,7 +85,9 @@ class Incumbents:
         too short to show a fall that happens in one of ten episodes.
         """
         challenger, incumbent = met[one], met[self.values]
-        if challenger.score.success_rate != incumbent.score.success_rate:
+        # The worst tenth is made of falls already.
+        by_tail = incumbent.objective == "cvar10"
+        if by_tail or challenger.score.success_rate != incumbent.score.success_rate:
             return better(met, one, self.values)
         returns = {e.seed: e.return_ for e in incumbent.whole}
         gains = [e.return_ - returns[e.seed] for e in challenger.whole if e.seed in returns]
@@ -107,10 +109,10 @@ class Incumbents:
 
 
 def _cautious(run: Rollout) -> tuple[float, float]:
-    """Return success rate (0 without one) and mean return, each less its standard error."""
+    """Return success rate (0 without one) and return that ranks, each less its standard error."""
     if run.score.failed:
         return -math.inf, -math.inf
     rate, count = run.score.success_rate or 0.0, len(run.whole)
-    error = standard_error(run.life_returns)
-    low = run.score.mean_return - (error if math.isfinite(error) else 0.0)
+    error = ranked_error(run)
+    low = run.score.ranked - (error if math.isfinite(error) else 0.0)
     return rate - math.sqrt(rate * (1 - rate) / count), low

@@ -155,6 +155,11 @@ class Tuner:
         return self.result
 
     @property
+    def _by_tail(self) -> bool:
+        """True where the worst tenth of the episodes ranks."""
+        return self.run is not None and self.run.objective == "cvar10"
+
+    @property
     def _until(self) -> float:
         """Steps after which the rest of the budget is reserved for ``finish``."""
         once = 2 * FINAL * self._length
@@ -172,6 +177,8 @@ class Tuner:
             self._barren = 0
             self._restart(min(WIDER * self._sigma, SIGMA), larger=True)
         asked = self.optimizer.ask()
+        if self._by_tail:  # one episode does not tell how bad others are
+            self._sample = MOST
         played = await self._played(asked, self._seeds(self._sample), self._bar())
         self._each = sum(p.run.steps for p in played) / len(played) / self._sample
         near = sum(self._is_near(p) for p in played)
@@ -201,7 +208,7 @@ class Tuner:
         if run is None or run.score.failed:
             return -math.inf
         error = standard_error(run.returns) * math.sqrt(len(run.returns) / self._sample)
-        return run.score.mean_return - 2 * error if math.isfinite(error) else -math.inf
+        return run.score.ranked - 2 * error if math.isfinite(error) else -math.inf
 
     def _is_near(self, sample: Played) -> bool:
         """Return whether a sample does about as well as the incumbent, or better."""
@@ -209,12 +216,15 @@ class Tuner:
         if sample.bound is not None or score.failed:
             return False
         ahead = self.run is not None and score > self.run.score
-        return ahead or score.mean_return >= self._threshold()
+        return ahead or score.ranked >= self._threshold()
 
     def _bar(self) -> Bar | None:
-        """Return the bar for samples; None where the incumbent does not always succeed."""
+        """Return the bar for samples; None where the incumbent does not always succeed.
+
+        There is none for the worst tenth: how far a mean can rise says nothing of it.
+        """
         mean = self._threshold()
-        if self.run is None or self.run.score.success_rate not in (None, 1.0):
+        if self._by_tail or self.run is None or self.run.score.success_rate not in (None, 1.0):
             return None
         return Bar(mean, self._pace) if math.isfinite(mean) else None
 

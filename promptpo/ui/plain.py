@@ -129,6 +129,8 @@ def _outcome(rollout: Rollout) -> str:
         return f"failed: {text.gist(rollout.error)}"
     hits = success_count(rollout.successes)
     score = f"success {hits:>5}  " if hits != "-" else ""
+    if rollout.worst_tenth is not None:
+        score += f"worst tenth {text.number(rollout.worst_tenth):>9}  "
     return f"{score}return {text.number(rollout.score.mean_return):>9}  {rollout.steps:>9,} steps"
 
 
@@ -253,6 +255,14 @@ def reference_rows(references: Mapping[str, Any]) -> list[Row]:
     rates = {k: v["success_rate"] for k, v in references.items() if v["success_rate"] is not None}
     scales = [
         ("success", [f"{name} {rate:.2f}" for name, rate in rates.items()]),
+        (
+            "worst tenth",
+            [
+                f"{k} {text.number(tenth)}"
+                for k, v in references.items()
+                if (tenth := v.get("worst_tenth")) is not None
+            ],
+        ),
         ("return", [f"{k} {text.number(v['mean_return'])}" for k, v in references.items()]),
     ]
     rows = [f"{scale}: {', '.join(parts)}" for scale, parts in scales if parts]

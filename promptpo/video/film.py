@@ -143,7 +143,7 @@ class Film:
     """One episode as it is filmed: a picture every ``every`` steps, for all of the writers.
 
     ``label`` and ``title`` say which episode it is. ``success`` is None where the task defines
-    none.
+    none; ``met``: whether a step has met its success test.
     """
 
     camera: Callable[[], Image]
@@ -153,6 +153,7 @@ class Film:
     every: int
     horizon: int
     success: bool | None = None
+    met: bool = False
     steps: int = 0
     total: float = 0.0
     reward: float | None = None

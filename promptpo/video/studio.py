@@ -170,7 +170,7 @@ class FilmedTask(Task):
                 writers = [WRITERS[f.suffix[1:]](f, self._fps, self._scratch) for f in reel.files]
                 self.film = Film(
                     self._camera, reel.label, reel.title, writers, self._every, self.horizon,
-                    success=None if self.spec.success is None else False,
+                    success=False if self.spec.defines_success else None,
                 )  # fmt: skip
                 self.film.take()
         return flat
@@ -180,7 +180,10 @@ class FilmedTask(Task):
         result = super().advance(action)
         if film := self.film:
             _, reward, terminated, truncated, success = result
-            film.step(reward, success, over=terminated or truncated)
+            over, film.met = terminated or truncated, film.met or bool(success)
+            if self.spec.constraints:  # they decide at the end
+                success = bool(over and self.outcome(film.met)[0])
+            film.step(reward, success, over=over)
             self._connection.send(Filmed(film.label, film.steps, film.total))
         return result
 

@@ -14,7 +14,7 @@ from scripted import BAD, GOOD, policy, replies
 
 import promptpo
 from promptpo.export.policy_module import policy_part
-from promptpo.llm.recording import find_recording, load_header, load_recording
+from promptpo.llm.recording import load_header, load_recording
 
 ROOT = Path(promptpo.__file__).parents[1]
 ENV = {**os.environ, "PYTHONPATH": str(ROOT), "PROMPTPO_MODEL": ""}
@@ -86,12 +86,9 @@ def test_eval_of_a_run_repeats_its_held_out_score(finished: tuple[Path, str]) ->
 def test_list_shows_specs_and_runs(finished: tuple[Path, str]) -> None:
     folder, _ = finished
     out = promptpo_cli(folder, "list").stdout
-    recorded = "yes" if find_recording("cartpole") else "no"
-    line = rf"^cartpole +500 +4 numbers +discrete\(2\) +{recorded} +yes +CartPole: keep"
-    assert re.search(line, out, re.MULTILINE)
-    assert re.search(r"^metaworld_reach +500 +28 numbers +box\(4\)", out, re.M)
+    assert re.search(r"^cartpole +yes +yes +keep a pole", out, re.MULTILINE)
     run = re.escape(str(only_run(folder).relative_to(folder)))
-    assert re.search(rf"^{run} +finished +r02_c01 +held-out mean return 500", out, re.M)
+    assert re.search(rf"^{run} +finished +r02_c01\s+held-out mean return 500", out, re.M)
 
 
 @pytest.mark.slow

@@ -1,13 +1,17 @@
 """``promptpo list``: what stands beside what."""
 
+import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from written_runs import written_run
 
+import promptpo
 from promptpo.cli import main
-from promptpo.cli.views import run_rows, with_twins
+from promptpo.cli.views import run_rows
 
 
 def test_the_runs_of_a_twin_stand_after_those_of_its_original(tmp_path):
@@ -20,23 +24,50 @@ def test_the_runs_of_a_twin_stand_after_those_of_its_original(tmp_path):
     assert order == [("toy", 3), ("toy", 0), ("twin_toy", 4), ("twin_toy", 1), ("other", 2)]
 
 
-def test_a_run_that_withheld_facts_says_so(tmp_path):
-    for has, told in ((True, False), (True, True), (False, False)):
-        written_run(tmp_path, spec=f"{has}{told}".lower(), has_facts=has, facts=told)
-    words = {Path(row[0]).parent.name: row[-1] for row in run_rows(tmp_path)}
-    assert [name for name, said in words.items() if "without facts" in said] == ["truefalse"]
+def test_the_latest_runs_stand_before_the_specs_within_the_width_and_json_has_all(
+    tmp_path, capsys, monkeypatch
+):
+    for number in range(23):
+        has, told = number != 1, number == 2  # facts that a run has, and that it told
+        written_run(tmp_path, has_facts=has, facts=told, test=[1.0, 2.0])
+    for width in (40, 80, 200):
+        monkeypatch.setenv("COLUMNS", str(width))
+        assert main(["list", "--out", str(tmp_path)]) == 0
+        out = capsys.readouterr().out
+        assert max(map(len, out.splitlines())) <= width
+        assert "and 3 older: promptpo list runs" in out
+        assert out.index("finished") < out.index("mountain_car") < out.index("metaworld:push")
+    assert main(["list", "runs", "--out", str(tmp_path)]) == 0
+    assert capsys.readouterr().out.count("finished") == 23
+    assert main(["list", "--json", "--out", str(tmp_path)]) == 0
+    listing = json.loads(capsys.readouterr().out)
+    words = [run["words"] for run in reversed(listing["runs"])]
+    assert ["without facts" in each for each in words] == [True, False, False] + [True] * 20
+    specs = {spec["spec"]: spec for spec in listing["specs"]}
+    assert specs["mujoco_hopper"]["twin"] == specs["cartpole"]["recording"] == "yes"
+    assert specs["nim"] == {
+        "spec": "nim", "recording": "", "twin": "", "from": "",
+        "task": "Nim: leave the last stick to the opponent.",
+    }  # fmt: skip
 
 
-def test_which_specs_have_a_twin():
-    assert "mujoco_hopper" in with_twins()
-    assert "nim" not in with_twins()
+def test_a_list_opens_no_environment_and_imports_nothing_heavy(tmp_path):
+    script = (
+        "import sys; from promptpo.cli import main; main(['list'])\n"
+        "heavy = {'rich', 'litellm', 'mujoco', 'metaworld', 'scipy', 'matplotlib', 'pygame'}\n"
+        "print(*heavy & set(sys.modules), file=sys.stderr)\n"
+    )
+    env = {**os.environ, "PYTHONPATH": str(Path(promptpo.__file__).parents[1])}
+    argv = [sys.executable, "-c", script]
+    done = subprocess.run(argv, cwd=tmp_path, env=env, capture_output=True, text=True, check=True)
+    assert done.stderr.split() == []
+    assert done.stdout.startswith("no runs in runs yet\n")
 
 
 #: Latin-1, as an old archive has it; a newline; what only a terminal acts on.
 NAMES = [b"caf\xe9", b"two\nlines", b"\x1b[31mred"]
 
 
-@pytest.mark.usefixtures("unopened")
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("command", [["list"], ["compare", "RUN"], ["report", "RUN"]])
 def test_a_folder_whose_name_is_no_text_is_told_of_all_the_same(tmp_path, capsys, command, name):
@@ -47,4 +78,6 @@ def test_a_folder_whose_name_is_no_text_is_told_of_all_the_same(tmp_path, capsys
     words = [str(run) if word == "RUN" else word for word in command]
     extra = ["--out", str(runs)] if command == ["list"] else []
     assert main([*words, *extra]) == 0, capsys.readouterr().err
-    assert "2026\N{REPLACEMENT CHARACTER}0101-000000" in capsys.readouterr().out
+    assert "2026\N{REPLACEMENT CHARACTER}0101-000000" in capsys.readouterr().out.replace(
+        "\n    ", ""
+    )

@@ -93,7 +93,6 @@ def runs(folder, monkeypatch):
     return dict(zip(("random-search", "best-of-n"), map(str, paths), strict=True))
 
 
-@pytest.mark.usefixtures("unopened")
 def test_they_are_listed_and_compared(capsys, runs):
     out = printed(capsys, "list")
     for path in runs.values():

@@ -92,7 +92,15 @@ def test_every_setting_is_an_option_or_given_by_set() -> None:
         (["--", "list", "--help"], "no command and no spec"),
         (["help", "evl"], "unknown command 'evl'; did you mean 'eval'?"),
         (["cartpole", "--spec", "nim"], "two specs, 'cartpole' and --spec nim"),
-        (["prompt", "cartpole", "nim"], "unexpected argument 'nim'; see promptpo prompt --help"),
+        (
+            ["prompt", "cartpole", "nim"],
+            "'nim' is no part of what is sent of cartpole; choose from task",
+        ),
+        (
+            ["prompt", "nim", "facts"],
+            "choose from task, observation, action, reward, system, feedback",
+        ),
+        (["list", "nim", "x"], "unexpected argument 'x'; see promptpo list --help"),
         (["--target", "-1e3", "--seed"], "--seed: expected one argument"),
         ([], "no spec; name a spec file or a shipped spec"),
         (["prompt"], "name the spec whose prompts are to be shown"),
@@ -183,11 +191,14 @@ def test_a_run_needs_no_more_than_its_spec(capsys: pytest.CaptureFixture[str]) -
 
 
 def test_help_shows_the_commands_on_one_screen(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["help"]) == 0
+    assert main(["help"]) == main(["--help"]) == main(["-h"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) < 40
+    lines, again = lines[: len(lines) // 3], lines[len(lines) // 3 :]
+    assert lines * 2 == again and len(lines) <= 40
     assert all(len(line) < 80 for line in lines)
     assert all(any(line.split()[:1] == [name] for line in lines) for name in COMMANDS)
+    options = {line.split()[0] for line in lines if line.startswith("  --")}
+    assert len(options) == 11 and options <= parser()._option_string_actions.keys()
 
 
 def test_help_of_every_command_fits_into_80_columns(
@@ -266,6 +277,14 @@ def test_prompt_prints_every_stage_and_the_settings_that_show(
         assert f" {stage}" in out
     assert "class Observation" in out
     assert "gymnasium" not in out.lower()
+    for part, words in {"action": "An int: 0", "system": "You are", "task": "# Task: "}.items():
+        assert (
+            main(["prompt", "cartpole", part]) == main(["prompt", part, "--spec", "cartpole"]) == 0
+        )
+        text = capsys.readouterr().out
+        assert text.startswith(words) and text[: len(text) // 2].strip() in out
+    assert main(["prompt", "cartpole", "repair"]) == 0
+    assert out.endswith(capsys.readouterr().out)
     for value in ("act_timeout=7.5", "episode_timeout=99", "policy_lifetime=evaluation"):
         assert main(["prompt", "cartpole", "--set", value]) == 0
         assert capsys.readouterr().out != out

@@ -109,7 +109,8 @@ def test_a_mistake_is_told_before_anything_begins(capsys, monkeypatch):
 
 def test_the_suites_are_listed(capsys):
     assert main(["list", "suites"]) == 0
-    names = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
+    lines = capsys.readouterr().out.splitlines()
+    names = [line.split()[0] for line in lines if not line.startswith(" ")]
     assert names == ["suite", "metaworld50", "promptpo23", "r2po10", "smoke"]
 
 

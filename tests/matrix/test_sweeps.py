@@ -121,7 +121,6 @@ def test_there_is_a_run_for_each_spec_and_seed_with_its_share_of_the_workers(swe
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("unopened")
 def test_its_runs_are_listed_found_and_compared(swept, capsys, monkeypatch):
     folder, _ = swept
     monkeypatch.chdir(folder)

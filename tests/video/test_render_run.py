@@ -221,7 +221,9 @@ def test_what_cannot_be_filmed_is_one_line(copied, tmp_path):
 def test_an_environment_that_draws_nothing_is_one_line(tmp_path):
     path, notes = policy_file(tmp_path, scripted.BAD), Notes()
     for episodes in (1, ("best",)):
-        with pytest.raises(SpecError, match=r"nim.py: the environment draws nothing; `promptpo"):
+        with pytest.raises(
+            SpecError, match=r"pandemic.py: the environment draws nothing; `promptpo"
+        ):
             options = Options(episodes=episodes)
-            render_policy(path, options, settings={**CARTPOLE, "spec": "nim"}, watcher=notes)
+            render_policy(path, options, settings={**CARTPOLE, "spec": "pandemic"}, watcher=notes)
     assert notes.played == 0

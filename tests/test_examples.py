@@ -1,4 +1,4 @@
-"""The examples work: specs hold, script and notebook run."""
+"""The examples work: specs hold, the script runs."""
 
 import json
 import os
@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from notebook_kernel import kernel
 
 from promptpo.checks import QUICK, Replays, check_spec
 from promptpo.spec import load_spec
@@ -39,16 +38,11 @@ def test_the_script_runs_as_it_stands(tmp_path):
     assert "The best one:\n\nclass Policy:" in done.stdout
 
 
-@pytest.mark.slow
-def test_the_notebook_is_kept_without_outputs_and_runs_in_a_kernel_as_it_stands(tmp_path):
-    cells = json.loads((EXAMPLES / "library.ipynb").read_text(encoding="utf-8"))["cells"]
-    shown = []
-    with kernel(tmp_path, ENVIRONMENT) as started:
-        for cell in cells:
-            if cell["cell_type"] == "code":
-                assert (cell["outputs"], cell["execution_count"]) == ([], None)
-                shown.append(started.run("".join(cell["source"])))
-    assert "<Run runs/cartpole/" in shown[1]
-    assert shown[2] == "<PolicyComparison of 3 evaluations on cartpole>"
-    assert any(text.startswith("<CheckReport of mountain_car: ok; ") for text in shown)
-    assert "<Run runs/mountain_car/" in shown[-2]
+def test_notebooks_are_kept_without_outputs():
+    notebooks = sorted((ROOT / "docs" / "tutorials").glob("*.ipynb"))
+    assert notebooks
+    for path in notebooks:
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        code = [cell for cell in cells if cell["cell_type"] == "code"]
+        assert code
+        assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in code)

@@ -39,6 +39,7 @@ LOCKS = {
     "requirements.txt": PROJECT["dependencies"],
     "requirements-ray.txt": PROJECT["dependencies"] + EXTRAS["ray"],
     "requirements-dev.txt": PROJECT["dependencies"] + EXTRAS["dev"],
+    "requirements-docs.txt": PROJECT["dependencies"] + EXTRAS["docs"],
 }
 
 
@@ -59,7 +60,7 @@ def test_a_lock_satisfies_every_dependency_with_hashes_and_no_address(file: str)
 def test_all_is_every_extra_of_users_and_tests_run_on_what_these_run_on() -> None:
     # Locked together with the tests' tools: so no two extras can ask for what excludes each other.
     (everything,) = map(Requirement, EXTRAS["all"])
-    assert everything.extras == EXTRAS.keys() - {"all", "dev"}
+    assert everything.extras == EXTRAS.keys() - {"all", "dev", "docs"}
     assert "promptpo[all]" in EXTRAS["dev"]
     chain = [pins(file).items() for file in LOCKS]
     assert chain[0] <= chain[1] <= chain[2]

@@ -23,7 +23,7 @@ import struct
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -91,6 +91,12 @@ def in_turn(answers: Iterable[Answer], default: Answer) -> Script:
     """A script that gives each request the next answer, then ``default`` for ever."""
     waiting = iter(answers)
     return lambda _: next(waiting, default)
+
+
+def first_tries(answers: Sequence[Answer], default: Answer) -> Script:
+    """A script that gives the first try of candidate n the n-th answer, any later ``default``."""
+    left = dict(enumerate(answers, 1))
+    return lambda request: left.pop(int(request.call[5:].partition("_")[0]), default)
 
 
 def from_recording(path: Path, default: Answer) -> Script:

@@ -41,6 +41,7 @@ def with_extras(wanted: list[str]) -> list[Requirement]:
         ("requirements.txt", PROJECT["dependencies"]),
         ("requirements-ray.txt", PROJECT["dependencies"] + EXTRAS["ray"]),
         ("requirements-dev.txt", PROJECT["dependencies"] + EXTRAS["dev"]),
+        ("requirements-docs.txt", PROJECT["dependencies"] + EXTRAS["docs"]),
     ],
 )
 def test_the_lock_satisfies_every_dependency(file: str, wanted: list[str]) -> None:
@@ -53,20 +54,18 @@ def test_the_lock_satisfies_every_dependency(file: str, wanted: list[str]) -> No
 def test_all_is_every_extra_of_users() -> None:
     # Locked together with the tests' tools: so no two extras can ask for what excludes each other.
     (everything,) = map(Requirement, EXTRAS["all"])
-    assert everything.extras == EXTRAS.keys() - {"all", "dev"}
+    assert everything.extras == EXTRAS.keys() - {"all", "dev", "docs"}
     assert "promptpo[all]" in EXTRAS["dev"]
 
 
 def test_tests_run_on_what_users_run_on() -> None:
-    chain = [pins(f"requirements{name}.txt").items() for name in ("", "-ray", "-dev")]
+    chain = [pins(f"requirements{name}.txt").items() for name in ("", "-ray", "-dev", "-docs")]
     assert chain[0] <= chain[1] <= chain[2]
 
 
-@pytest.mark.parametrize(
-    "file", ["requirements.txt", "requirements-ray.txt", "requirements-dev.txt"]
-)
-def test_every_pin_has_hashes_and_no_address(file: str) -> None:
-    text = (ROOT / file).read_text(encoding="utf-8")
+@pytest.mark.parametrize("name", ["", "-ray", "-dev", "-docs"])
+def test_every_pin_has_hashes_and_no_address(name: str) -> None:
+    text = (ROOT / f"requirements{name}.txt").read_text(encoding="utf-8")
     entries = re.split(r"(?m)^(?=[A-Za-z0-9._-]+==)", text)[1:]
     assert len(entries) > 50
     assert all("--hash=sha256:" in entry for entry in entries)

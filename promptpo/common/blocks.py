@@ -138,11 +138,15 @@ class Mark:
 
 @dataclass(frozen=True)
 class Scores:
-    """Values of one kind side by side, a row each; ``bounds`` fix the axis."""
+    """Values of one kind side by side, a row each; ``bounds`` fix the axis.
+
+    ``best`` is the value that is compared with the others.
+    """
 
     title: str
     marks: tuple[Mark, ...]
     bounds: tuple[float, float] | None = None
+    best: float | None = None
 
 
 @dataclass(frozen=True)

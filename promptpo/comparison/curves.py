@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from promptpo.common import text
 from promptpo.common.blocks import Chart, Line
 from promptpo.comparison.groups import Group, Panel
-from promptpo.comparison.scores import Measure, levels, sample_score, value
+from promptpo.comparison.scores import Measure, SampleScore, levels, sample_score, value
 from promptpo.errors import UsageError
-from promptpo.report.chart import near
+from promptpo.report.axis import Scale, level_name, short_range, stretches, vertical
 from promptpo.store.run import Run
 
 if TYPE_CHECKING:
@@ -213,22 +213,45 @@ def curves_chart(
     return Chart(title, AXIS_WORDS[axis], tuple(lines), references, bounds, right=right)
 
 
-def draw_lines(axes: Axes, chart: Chart, looks: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Draw the lines of a chart as steps with their bands; return what was drawn, by name.
+def draw_lines(
+    axes: Axes,
+    chart: Chart,
+    looks: Mapping[str, Mapping[str, Any]],
+    also: Sequence[float] = (),
+) -> tuple[dict[str, Any], Scale]:
+    """Draw the lines of a chart as steps with their bands; return these by name, and the axis.
 
-    ``looks`` are colours and styles by name.
+    ``looks`` are colours and styles by name; ``also`` are values that the axis has room for.
     """
-    artists = {}
+    scale = Scale(*vertical(chart, also), 0, 1)
+    axes.set_xlim(chart.left, chart.right)
+    axes.set_ylim(scale.low, scale.high)
+    artists, row = {}, 0
     for line in chart.lines:
         x = [*line.x, line.right]
         y, low, high = ([*v, v[-1]] for v in (line.y, line.low, line.high))
         (artists[line.name],) = axes.step(x, y, where="post", **looks[line.name])
         colour = looks[line.name]["color"]
         axes.fill_between(x, low, high, step="post", color=colour, alpha=0.16, linewidth=0)
-    axes.set_xlim(chart.left, chart.right)
-    if chart.bounds:
-        axes.set_ylim(*chart.bounds)
-    return artists
+        for values in (line.low, line.high, line.y):
+            for at, side, ends in stretches(line, values, scale):
+                number = short_range(ends) if values is line.y else ""
+                _mark_beyond(axes, at, number, side, colour, row)
+                row += values is line.y
+    return artists, scale
+
+
+def _mark_beyond(
+    axes: Axes, x: float, number: str, side: int, colour: str, row: int, align: str = "left"
+) -> None:
+    """Draw an arrow at the upper or the lower edge, and a number beside it in a row of its own."""
+    edge = axes.get_ylim()[side > 0]
+    marker = "^" if side > 0 else "v"
+    axes.plot([x], [edge], marker, color=colour, markersize=4, clip_on=False, zorder=5)
+    axes.annotate(
+        number, (x, edge), (5 if align == "left" else -5, -side * (3 + 7 * row)), fontsize=6,
+        textcoords="offset points", color=colour, ha=align, va="top" if side > 0 else "bottom",
+    )  # fmt: skip
 
 
 def looks_of(labels: Sequence[str]) -> dict[str, dict[str, Any]]:
@@ -262,14 +285,17 @@ def _draw(axes: Axes, panel: Panel, chart: Chart) -> None:
     from matplotlib.ticker import EngFormatter, MaxNLocator
 
     measure, looks = panel.measures[0], looks_of([group.label for group in panel.groups])
-    artists = draw_lines(axes, chart, looks)
+    scores = {group.label: sample_score(group, measure) for group in panel.groups}
+    also = [v for score in scores.values() if score for v in _ends(score)]
+    artists, scale = draw_lines(axes, chart, looks, also)
     right = float(chart.right or 1.0)
     for number, group in enumerate(panel.groups):
         points = [run for run in group.runs if run.points]
         words = f"{group.label} ({text.plural(len(points), 'run')})"
         if group.label in artists:
             place = right * (1.05 + 0.05 * number)
-            _held_out(axes, group, measure, place, number, looks[group.label]["color"])
+            if (score := scores[group.label]) is not None:
+                _held_out(axes, score, place, number, looks[group.label]["color"], scale)
         else:
             axes.plot(
                 [], [], " ", label=(missing := "no score yet" if not points else "cost unknown")
@@ -283,14 +309,13 @@ def _draw(axes: Axes, panel: Panel, chart: Chart) -> None:
         axes.axvline(right * 1.01, color="0.85", linewidth=0.6)
         frame = ("data", "axes fraction")
         axes.annotate("held-out", (right * 1.02, 1), (0, 1), xycoords=frame, va="bottom", **grey)
-    levels = near(chart.references, [v for line in chart.lines for v in line.y])
-    for level in levels.values():
-        axes.axhline(level, color="0.6", linewidth=0.7, linestyle=(0, (2, 2)), zorder=0)
-    bottom, top = axes.get_ylim()
     lowest = -math.inf  # names keep a line's height between them
-    for name, level in sorted(levels.items(), key=lambda item: item[1]):
-        lowest = max(lowest + 0.055, (level - bottom) / (top - bottom))
-        axes.annotate(name, (1, lowest), (2, 0), xycoords="axes fraction", va="center", **grey)
+    for name, level in sorted(chart.references.items(), key=lambda item: item[1]):
+        if not scale.side(level):
+            axes.axhline(level, color="0.6", linewidth=0.7, linestyle=(0, (2, 2)), zorder=0)
+        lowest = max(lowest + 0.055, scale(level))
+        words = level_name(name, level, scale)
+        axes.annotate(words, (1, lowest), (2, 0), xycoords="axes fraction", va="center", **grey)
     axes.set_title(panel.name, loc="left")
     axes.set_ylabel(f"best {measure} in search so far")
     axes.set_xlabel(chart.words)
@@ -300,18 +325,25 @@ def _draw(axes: Axes, panel: Panel, chart: Chart) -> None:
         axes.xaxis.set_major_formatter(EngFormatter(sep=""))
 
 
+def _ends(score: SampleScore) -> tuple[float, ...]:
+    """Return a score and the ends of its interval."""
+    interval = score.interval
+    return (score.mean,) if interval is None else (score.mean, interval.low, interval.high)
+
+
 def _held_out(
-    axes: Axes, group: Group, measure: Measure, x: float, number: int, colour: str
+    axes: Axes, score: SampleScore, x: float, number: int, colour: str, scale: Scale
 ) -> None:
     """Draw the held-out score of what was found, as a mark to the right of the curves."""
-    score = sample_score(group, measure)
-    if score is None:
+    ends = _ends(score)
+    cut = [v for v in (ends[:1] if scale.side(ends[0]) else ends) if scale.side(v)]
+    for end in cut:
+        _mark_beyond(axes, x, short_range([end]), scale.side(end), colour, number, "right")
+    if scale.side(score.mean):
         return
-    bars = None
-    if score.interval is not None:
-        low, high = score.interval.low, score.interval.high
-        bars = [[max(0.0, score.mean - low)], [max(0.0, high - score.mean)]]
+    bars = [[max(0.0, score.mean - min(ends))], [max(0.0, max(ends) - score.mean)]]
     axes.errorbar(
-        [x], [score.mean], yerr=bars, fmt=MARKERS[number % len(MARKERS)], markersize=4,
-        color=colour, markerfacecolor="white", capsize=2, linewidth=1,
+        [x], [score.mean], yerr=bars if len(ends) > 1 else None,
+        fmt=MARKERS[number % len(MARKERS)], markersize=4, color=colour, markerfacecolor="white",
+        capsize=2, linewidth=1,
     )  # fmt: skip

@@ -118,12 +118,13 @@ class PageView:
         charts = {}
         for name in next(iter(methods.values()), {}):
             estimates = {label: values[name] for label, values in methods.items()}
-            marks = (
+            marks = tuple(
                 Mark(label, e.value, f"{e.value:.2f}", e.interval, ours=True)
                 for label, e in estimates.items()
             )
             caption = _CAPTIONS[name]
-            charts[caption] = Scores(f"{caption} of normalized scores", tuple(marks))
+            best = (min if name == "optimality gap" else max)(mark.value for mark in marks)
+            charts[caption] = Scores(f"{caption} of normalized scores", marks, best=best)
         return charts
 
     @property

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from promptpo.common.blocks import Chart, Mark
+from promptpo.common.blocks import Chart, Mark, Scores
 from promptpo.comparison.curves import (
     AXES,
     COLOURS,
@@ -20,6 +21,7 @@ from promptpo.errors import UsageError
 from promptpo.matrix.page import PageView, number_words, published_tables
 from promptpo.matrix.results import BenchResults
 from promptpo.matrix.statistics import AGGREGATES
+from promptpo.report.axis import Scale, horizontal, short_range
 from promptpo.stats import Interval
 
 if TYPE_CHECKING:
@@ -79,11 +81,9 @@ def _aggregates(view: PageView, looks: _Looks) -> Figure:
     figure = _new(_WIDTH, 0.75 + _ROW * len(view.results.aggregates.methods))
     panels = figure.subplots(1, len(AGGREGATES), sharey=True, squeeze=False)[0]
     for axes, name, drawn in zip(panels, AGGREGATES, view.aggregates.values(), strict=True):
-        marks = drawn.marks
-        colours = [looks[mark.name]["color"] for mark in marks]
-        _draw_marks(axes, marks, colours, [MARKERS[i % len(MARKERS)] for i in range(len(marks))])
+        colours = [looks[mark.name]["color"] for mark in drawn.marks]
+        _draw_marks(axes, drawn, colours, [MARKERS[i % len(MARKERS)] for i in range(len(colours))])
         axes.set_title(f"{name} {'↓' if name == 'optimality gap' else '↑'}")
-        axes.margins(x=0.12)
     figure.supxlabel(f"normalized score, {_basis(view)}", fontsize=8)
     return figure
 
@@ -95,7 +95,7 @@ def _basis(view: PageView) -> str:
 def _profile(view: PageView, looks: _Looks) -> Figure:
     figure = _new(_WIDTH / 2, 2.4 + 0.07 * len(view.profile.lines))
     axes = figure.subplots()
-    lines = draw_lines(axes, view.profile, looks)
+    lines, _ = draw_lines(axes, view.profile, looks)
     axes.set_xlabel("normalized score")
     axes.set_ylabel("share of runs above it")
     axes.set_title(_basis(view), loc="left")
@@ -115,10 +115,11 @@ def _improvements(results: BenchResults) -> list[Mark]:
 def _improvement(marks: Sequence[Mark]) -> Figure:
     figure = _new(_WIDTH * 0.7, 0.6 + 0.17 * len(marks))
     axes = figure.subplots()
-    _draw_marks(axes, marks, [COLOURS[0]] * len(marks), ["o"] * len(marks))
-    axes.axvline(0.5, color="0.6", linewidth=0.7, linestyle=(0, (2, 2)))
     lowest = min(mark.interval.low if mark.interval else mark.value for mark in marks)
-    axes.set_xlim(-0.02 if lowest < 0.45 else 0.42, 1.03)
+    bounds = (-0.02 if lowest < 0.45 else 0.42, 1.03)
+    drawn = Scores("", tuple(marks), bounds)
+    _draw_marks(axes, drawn, [COLOURS[0]] * len(marks), ["o"] * len(marks))
+    axes.axvline(0.5, color="0.6", linewidth=0.7, linestyle=(0, (2, 2)))
     axes.set_xlabel("probability that the first beats the second")
     return figure
 
@@ -133,7 +134,7 @@ def _curves(charts: Mapping[str, Chart], looks: _Looks) -> Figure:
     panels = list(figure.subplots(rows, columns, squeeze=False).flat)
     lines: dict[str, Any] = {}
     for number, (axes, (spec, drawn)) in enumerate(zip(panels, charts.items(), strict=False)):
-        lines |= draw_lines(axes, drawn, looks)
+        lines |= draw_lines(axes, replace(drawn, references={}), looks)[0]
         axes.set_title(spec, loc="left", fontsize=7)
         axes.xaxis.set_major_formatter(EngFormatter(sep=""))
         if number + columns >= len(charts):  # nothing is below it
@@ -145,16 +146,24 @@ def _curves(charts: Mapping[str, Chart], looks: _Looks) -> Figure:
     return figure
 
 
-def _draw_marks(
-    axes: Axes, marks: Sequence[Mark], colours: Sequence[str], markers: Sequence[str]
-) -> None:
+def _draw_marks(axes: Axes, drawn: Scores, colours: Sequence[str], markers: Sequence[str]) -> None:
     """Draw a row for each mark, the first on top."""
+    scale, marks = Scale(*horizontal(drawn), 0, 1), drawn.marks
+    axes.set_xlim(scale.low, scale.high)
     for row, (mark, colour, marker) in enumerate(zip(marks, colours, markers, strict=True)):
-        if mark.interval is not None:
-            ends = [mark.interval.low, mark.interval.high]
-            axes.plot(ends, [row, row], "-", color=colour, alpha=0.35, linewidth=5,
-                      solid_capstyle="butt")  # fmt: skip
+        ends = [mark.interval.low, mark.interval.high] if mark.interval else []
+        axes.plot(ends, [row] * len(ends), "-", color=colour, alpha=0.35, linewidth=5,
+                  solid_capstyle="butt")  # fmt: skip
         axes.plot([mark.value], [row], marker, color=colour, markersize=4)
+        for end in {mark.value} if scale.side(mark.value) else filter(scale.side, ends):
+            side = scale.side(end)
+            place, frame = (float(side > 0), row), axes.get_yaxis_transform()
+            axes.plot(*place, "<>"[side > 0], transform=frame, color=colour, markersize=4,
+                      clip_on=False)  # fmt: skip
+            axes.annotate(
+                short_range([end]), place, (-5 * side, -4), xycoords=frame, fontsize=6, va="top",
+                textcoords="offset points", color=colour, ha="right" if side > 0 else "left",
+            )  # fmt: skip
     axes.set_yticks(range(len(marks)), [mark.name for mark in marks])
     axes.set_ylim(len(marks) - 0.5, -0.5)
     axes.tick_params(axis="y", length=0)

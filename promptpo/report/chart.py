@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,17 @@ from markupsafe import Markup, escape
 
 from promptpo.common import text
 from promptpo.common.blocks import Chart, Line, Mark, Scores
+from promptpo.report.axis import (
+    Scale,
+    horizontal,
+    level_name,
+    short,
+    short_range,
+    stretches,
+    tick_label,
+    ticks,
+    vertical,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,8 +36,17 @@ _HEIGHT, _AXIS, _STRIP, _ROW, _APART = 300, 44, 22, 30, 14
 #: line beyond which it is thinned.
 _UNITS, _TRACE_HEIGHT, _POINTS = 1000, 180, 300
 
-#: References that lie further off than this many heights of the lines are not drawn.
-_FAR = 2.0
+#: Pixels that numbers at an edge take.
+_EDGE = 26
+
+#: Percent of the width within which numbers at an edge are told together.
+_CLOSE = 24.0
+
+#: Marks of what lies beyond an edge, to the right; the break of a bar that is cut.
+_ARROW, _BREAK = "M-4 -5l9 5l-9 5z", "M-12 7l4 -14m3 14l4 -14"
+
+#: How an arrow is turned, by the side that it points to.
+_TURNS = {(1, 0): None, (-1, 0): "rotate(180)", (0, 1): "rotate(-90)", (0, -1): "rotate(90)"}
 
 
 def tag(name: str, *children: str, **attributes: object) -> Markup:
@@ -49,93 +68,47 @@ def _plain(value: object) -> object:
     return f"{value:.1f}".removesuffix(".0") if isinstance(value, float) else value
 
 
-@dataclass(frozen=True)
-class Scale:
-    """A linear map from ``low`` .. ``high`` to places ``start`` .. ``stop``."""
-
-    low: float
-    high: float
-    start: float
-    stop: float
-
-    def __call__(self, value: float) -> float:
-        """Return the place of a value; NaN and values out of range stay within the frame."""
-        share = (value - self.low) / ((self.high - self.low) or 1.0)
-        share = min(max(share, 0.0), 1.0) if math.isfinite(share) else 0.0
-        return self.start + share * (self.stop - self.start)
-
-    def percent(self, value: float) -> str:
-        """Return the place of a value on a scale from 0 to 100, as SVG has it."""
-        return f"{self(value):.2f}%"
-
-
-def spread(values: Sequence[float], margin: float = 0.06) -> tuple[float, float]:
-    """Return a range that holds all finite values with some air; it is never empty."""
-    finite = [v for v in values if math.isfinite(v)] or [0.0]
-    low, high = min(finite), max(finite)
-    air = (high - low) * margin or abs(low) * 0.1 or 1.0
-    return low - air, high + air
-
-
-def ticks(low: float, high: float, count: int = 5) -> list[float]:
-    """Return about ``count`` round numbers (1, 2 or 5 times a power of ten) within a range."""
-    rough = (high - low) / max(count, 1)
-    if not math.isfinite(rough) or rough <= 0:
-        return [low]
-    power: float = 10.0 ** math.floor(math.log10(rough))
-    step = next((m * power for m in (1, 2, 5) if m * power >= rough), 10 * power)
-    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
-    return [round(i * step, 12) for i in range(first, last + 1)]
-
-
-def tick_label(value: float) -> str:
-    """Return ``0.5``, ``1,500``, ``25k``, ``1.2M``."""
-    for size, suffix in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
-        if abs(value) >= size:
-            unit = 1e3 if suffix == "k" else size
-            return f"{value / unit:g}{suffix}"
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:g}"
-
-
 def chart(drawn: Chart | Scores) -> Markup:
     """Return a chart as an SVG element that takes the width of the page."""
     return _scores(drawn) if isinstance(drawn, Scores) else _lines(drawn)
-
-
-def near(references: Mapping[str, float], values: Sequence[float]) -> dict[str, float]:
-    """Return the references that do not flatten lines of these values."""
-    low, high = min(values, default=0.0), max(values, default=0.0)
-    room = _FAR * (high - low) or math.inf
-    return {name: v for name, v in references.items() if low - room <= v <= high + room}
 
 
 def _lines(drawn: Chart) -> Markup:
     top = 30 if drawn.spans else 12
     base = _HEIGHT - _AXIS
     bottom = base - (_STRIP if drawn.failures else 0)
-    numbers = [v for line in drawn.lines for v in (*line.y, *line.low, *line.high)]
-    values = [v for v in numbers if math.isfinite(v)]
-    references = dict(drawn.references) if drawn.bounds else near(drawn.references, values)
     ends = [*(line.right for line in drawn.lines), *(at for at, _ in drawn.failures)]
     x = Scale(drawn.left, drawn.right or max(ends, default=0) or 1, 0, 100)
-    y = Scale(*(drawn.bounds or spread([*values, *references.values()])), bottom, top)
-    labels = [(100.0, y(v), name, "") for name, v in references.items()]
+    y = Scale(*vertical(drawn), bottom, top)
+    references = drawn.references.items()
+    labels = [(100.0, y(v), level_name(name, v, y), "") for name, v in references]
     labels += [(x(li.right), y(li.y[-1]), li.name, li.css) for li in drawn.lines if li.named]
+    within = [y(v) for _, v in references if not y.side(v)]
+    left = {y.side(v) for line in drawn.lines for v in line.y}  # numbers stand at these edges
+    beyond = [f"{name}, beyond the axis: {text.number(v)}" for name, v in references if y.side(v)]
     parts = [
         tag("title", drawn.title),
-        tag("desc", "; ".join(map(_description, drawn.lines))),
+        tag("desc", "; ".join([*map(_description, drawn.lines), *beyond])),
         *_spans(drawn, x, top, base),
         *_axes(drawn, x, y, base),
-        *(
-            tag("line", class_="reference", x1="0", x2="100%", y1=y(v), y2=y(v))
-            for v in references.values()
-        ),
+        *(tag("line", class_="reference", x1="0", x2="100%", y1=at, y2=at) for at in within),
         *(_line(line, x, y) for line in drawn.lines),
+        *_numbers_beyond(drawn.lines, x, y),
         *_failures(drawn, x, bottom + _STRIP / 2),
-        *_labels(labels, base),
+        *_labels(labels, top + _EDGE * (1 in left), bottom - _EDGE * (-1 in left)),
     ]
     css = "chart named" if labels else "chart"
     return tag("svg", *parts, class_=css, height=_HEIGHT, role="img")
+
+
+def _arrow(tip: str, across: int = 0, up: int = 0, *, cut: bool = False, **place: object) -> Markup:
+    """Return an arrow at the edge of a chart, to the right or the left, or up or down.
+
+    ``cut``: it ends a bar that is cut.
+    """
+    mark = tag("path", class_="arrow", d=_ARROW, transform=_TURNS[across, up])
+    gap = tag("path", class_="break", d=_BREAK, transform=_TURNS[across, up])
+    return tag("svg", tag("title", tip), mark, *([gap] if cut else []), **place)
 
 
 def _description(line: Line) -> str:
@@ -194,8 +167,42 @@ def _line(line: Line, x: Scale, y: Scale) -> Markup:
         if not held and line.low and line.low[i] < line.high[i]:
             bar = {"x1": at, "x2": at, "y1": y(line.low[i]), "y2": y(line.high[i])}
             parts.append(tag("line", class_="spread", **bar))
-        parts.append(tag("circle", tag("title", tip), cx=at, cy=level, r=4))
+            cut = [v for v in (line.low[i], line.high[i]) if y.side(v) and not y.side(line.y[i])]
+            parts += [_arrow(tip, up=y.side(v), x=at, y=y(v)) for v in cut]
+        if side := y.side(line.y[i]):
+            parts.append(_arrow(tip, up=side, x=at, y=level))
+        else:
+            parts.append(tag("circle", tag("title", tip), cx=at, cy=level, r=4))
+    if not line.tips:
+        for values, what in ((line.y, ""), (line.low, "interval "), (line.high, "interval ")):
+            for place, side, there in stretches(line, values, y):
+                words = f"{line.name}: {what}{' to '.join(map(text.number, there))}"
+                parts.append(_arrow(words, up=side, x=x.percent(place), y=y(there[0])))
     return tag("g", *parts, class_=f"line {line.css}".strip())
+
+
+def _numbers_beyond(lines: Sequence[Line], x: Scale, y: Scale) -> Iterator[Markup]:
+    """Yield the numbers of what lies beyond, those that are close to each other together."""
+    for side, level in ((1, y.stop + 22), (-1, y.start - 14)):
+        points = [
+            (x(at), value)
+            for line in lines
+            for at, here, values in stretches(line, line.y, y)
+            if here == side
+            for value in values
+        ]
+        groups: list[list[tuple[float, float]]] = []
+        for point in sorted(points):
+            if groups and point[0] - groups[-1][0][0] < _CLOSE * (1 + (len(groups[-1]) > 1)):
+                groups[-1].append(point)
+            else:
+                groups.append([point])
+        for group in groups:
+            start = group[0][0] < 50
+            place = {"x": f"{group[0 if start else -1][0]:.2f}%", "y": level}
+            place |= {"dx": 6, "text_anchor": "start"} if start else {"text_anchor": "end"}
+            words = short_range([value for _, value in group])
+            yield tag("text", words, class_="tick beyond", **place)
 
 
 def _corners(line: Line, values: Sequence[float], x: Scale, y: Scale) -> list[str]:
@@ -222,31 +229,31 @@ def _failures(drawn: Chart, x: Scale, level: float) -> Iterator[Markup]:
         yield tag("text", "failed", class_="tick bad", x=-8, y=level + 4, text_anchor="end")
 
 
-def _labels(labels: Sequence[tuple[float, float, str, str]], base: float) -> Iterator[Markup]:
+def _labels(
+    labels: Sequence[tuple[float, float, str, str]], top: float, bottom: float
+) -> Iterator[Markup]:
     """Yield names beside what they are of: (percent, pixels, name, class).
 
-    One that would lie on another moves down, and is left out where there is no room.
+    One that would lie on another moves to the nearest room.
     """
     placed: list[tuple[float, float]] = []
-    for share, wanted, name, css in sorted(labels, key=lambda label: label[1]):
-        above = [at + _APART for other, at in placed if abs(share - other) < 12]
-        level = max([wanted, *above])
-        if level <= base:
-            placed.append((share, level))
-            place = {"x": f"{share:.2f}%", "y": level + 4}
-            yield tag("text", _short(name, 20), class_=f"tick label {css}".strip(), **place)
-
-
-def _short(name: str, most: int) -> str:
-    """Return a name, cut in the middle where it is long: its end may tell it from others."""
-    return name if len(name) <= most else f"{name[: most - 9]}…{name[-8:]}"
+    for share, level, name, css in sorted(labels, key=lambda label: label[1]):
+        taken = [at for other, at in placed if abs(share - other) < 12]
+        wanted = min(max(level, top), bottom)
+        free = [
+            there
+            for there in (wanted, *(at + off for at in taken for off in (_APART, -_APART)))
+            if top <= there <= bottom and all(abs(there - at) >= _APART for at in taken)
+        ]
+        here = min(free, key=lambda there: abs(there - wanted), default=wanted)
+        placed.append((share, here))
+        place = {"x": f"{share:.2f}%", "y": here + 4}
+        yield tag("text", short(name, 24), class_=f"tick label {css}".strip(), **place)
 
 
 def _scores(drawn: Scores) -> Markup:
     """Return a dot plot: a row for each value, on one axis."""
-    ends = [(m.interval.low, m.interval.high) if m.interval else () for m in drawn.marks]
-    values = [v for m, e in zip(drawn.marks, ends, strict=True) for v in (m.value, *e, *m.episodes)]
-    x = Scale(*(drawn.bounds or spread(values)), 0, 100)
+    x = Scale(*horizontal(drawn), 0, 100)
     base = 8 + _ROW * len(drawn.marks)
     parts = [
         tag("title", drawn.title),
@@ -266,17 +273,45 @@ def _scores(drawn: Scores) -> Markup:
 def _mark(mark: Mark, x: Scale, y: float) -> Markup:
     """Return the name, the rug of episodes, the interval, the dot and the value of one row."""
     words, at = f"{mark.name}: {mark.label}", x.percent(mark.value)
-    parts = [tag("text", _short(mark.name, 22), class_="name", x=-14, y=y + 4.5, text_anchor="end")]
-    for place in sorted({x.percent(v) for v in mark.episodes if math.isfinite(v)}):
+    parts = [tag("text", short(mark.name, 22), class_="name", x=-14, y=y + 4.5, text_anchor="end")]
+    ends = [mark.interval.low, mark.interval.high] if mark.interval else []
+    within = {x.percent(v) for v in mark.episodes if math.isfinite(v) and not x.side(v)}
+    for place in sorted(within):
         parts.append(tag("line", class_="rug", x1=place, x2=place, y1=y + 6, y2=y + 11))
     if mark.interval is not None:
-        low, high = mark.interval.low, mark.interval.high
-        words += f", {mark.interval.level:.0%} interval {text.number(low)} to {text.number(high)}"
-        ends = {"x1": x.percent(low), "x2": x.percent(high)}
-        parts.append(tag("line", class_="interval", y1=y, y2=y, **ends))
-    parts.append(tag("circle", class_="dot", cx=at, cy=y, r=6.0 if mark.ours else 4.5))
-    parts.append(tag("text", mark.label, class_="value", x="100%", dx=16, y=y + 4.5))
+        between = " to ".join(map(text.number, ends))
+        words += f", {mark.interval.level:.0%} interval {between}"
+        line = {"x1": x.percent(ends[0]), "x2": x.percent(ends[1])}
+        parts.append(tag("line", class_="interval", y1=y, y2=y, **line))
+    if here := x.side(mark.value):
+        parts.append(_arrow(words, across=here, x=at, y=y))
+    else:
+        parts += _cut(mark, ends, x, y)
+        parts.append(tag("circle", class_="dot", cx=at, cy=y, r=6.0 if mark.ours else 4.5))
+    shown = mark.label if len(mark.label) <= 7 else short_range([mark.value])
+    parts.append(tag("text", shown, class_="value", x="100%", dx=16, y=y + 4.5))
     return tag("g", tag("title", words), *parts, class_="row ours" if mark.ours else "row")
+
+
+def _cut(mark: Mark, ends: Sequence[float], x: Scale, y: float) -> Iterator[Markup]:
+    """Yield, at each edge that an interval or episodes leave by, an arrow and how far they go."""
+    for side, edge in ((-1, "0"), (1, "100%")):
+        bar = [v for v in ends if x.side(v) == side]
+        episodes = [v for v in mark.episodes if x.side(v) == side]
+        if not bar and not episodes:
+            continue
+        tip = f"{text.plural(len(episodes), 'episode')} beyond the axis"
+        if bar:
+            tip = f"interval to {text.number(bar[0])}"
+        yield _arrow(tip, across=side, cut=bool(bar), x=edge, y=y if bar else y + 8.5)
+        furthest = max([*bar, *episodes], key=abs)
+        place = {
+            "x": edge,
+            "dx": -8 * side,
+            "y": y + 13,
+            "text_anchor": "end" if side > 0 else "start",
+        }
+        yield tag("text", f"to {short_range([furthest])}", class_="tick beyond", **place)
 
 
 def trace(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from promptpo.common import text
 from promptpo.common.blocks import Chart, Figure, Line, Mark, Scores
 from promptpo.outcomes import LifePoint
 from promptpo.racing import error_interval
-from promptpo.report.chart import near
+from promptpo.report.axis import leaves
 from promptpo.stats import Interval, success_interval
 from promptpo.store.codec import score_data
 from promptpo.store.run import Run
@@ -22,6 +23,15 @@ _RATES = (-0.04, 1.04)
 
 #: Lives that are drawn one by one, at most: more of them are a smear.
 DRAWN_LIVES = 12
+
+#: What the marks of a learning curve are.
+_KEYS = (
+    ("lead", "winner of its round, joined by the line"),
+    ("others", "other candidate"),
+    ("cross", "failed"),
+    ("dashes", "reference value"),
+)
+_BEYOND = ("off", "beyond the axis, with its number")
 
 #: The name of the mean return of the worst tenth.
 TENTH = "Mean of the worst tenth"
@@ -90,7 +100,8 @@ def curve_figures(run: Run) -> list[Figure]:
             failures=failed,
         )
         figures.append(Figure(title, chart))
-    return figures
+    keys = (*_KEYS, _BEYOND) if leaves(chart) else _KEYS
+    return [*figures[:-1], replace(figures[-1], keys=keys)]
 
 
 def _candidates(
@@ -151,7 +162,7 @@ def life_chart(test: Rollout, references: dict[str, Score]) -> Chart:
         "Mean return of each episode of a life",
         "episode of a life",
         (*single, mean),
-        near(levels, [v for line in (mean.y, mean.low, mean.high) for v in line]),
+        levels,
         left=1,
         right=max(len(points), 2),
         whole=True,

@@ -119,13 +119,6 @@ def learning_sections(run: Run) -> Iterator[Section]:
     curves = curve_figures(run)
     if curves:
         below = (tables.standings_table(run), tables.selection_table(run))
-        keys = (
-            ("lead", "winner of its round, joined by the line"),
-            ("others", "other candidate"),
-            ("cross", "failed"),
-            ("dashes", "reference value"),
-        )
-        curves[-1] = Figure(curves[-1].caption, curves[-1].chart, keys)
         blocks = (*curves, Prose(_search_words(run)), *(table for table in below if table))
         yield Section("curve", "Learning curve", blocks)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,8 @@ from markupsafe import Markup
 from promptpo.common import text
 from promptpo.common.blocks import Cell, Table
 from promptpo.errors import RunError
-from promptpo.report.chart import spread, trace
+from promptpo.report.axis import compared, short_range, spread
+from promptpo.report.chart import trace
 from promptpo.store.folder import RunFolder
 from promptpo.types import Score
 
@@ -49,21 +51,33 @@ class Variable:
         same = (values == values[:1]) | (np.isnan(values) & np.isnan(values[:1]))
         return bool(same.all())
 
-    @property
-    def range(self) -> tuple[float, float]:
-        """The smallest and the largest finite value."""
-        values = np.concatenate(self.lines)
-        finite = values[np.isfinite(values)]
-        return (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
+    @cached_property
+    def ranges(self) -> list[tuple[float, float]]:
+        """The smallest and the largest finite value of each episode that has one."""
+        finite = [line[np.isfinite(line)] for line in self.lines]
+        return [(float(v.min()), float(v.max())) for v in finite if v.size]
+
+    @cached_property
+    def shown(self) -> tuple[float, float]:
+        """The range that is drawn: of the best episode, and of others that are near."""
+        best = self.ranges[0][0] if self.ranges else 0.0
+        return compared([v for ends in self.ranges for v in ends], best)
 
     @property
     def ends(self) -> tuple[str, str]:
         """The same in words."""
-        low, high = self.range
+        low, high = self.shown
         words = _number(low), _number(high)
         if low < high and words[0] == words[1]:  # a change too small for four digits
             return f"{low:.7g}", f"{high:.7g}"
         return words
+
+    @property
+    def beyond(self) -> str:
+        """The values that lie beyond the range that is drawn, in words; empty for none."""
+        low, high = self.shown
+        rest = [v for ends in self.ranges for v in ends if not low <= v <= high]
+        return f"beyond: {short_range(rest)}" if rest else ""
 
     def word(self, value: float) -> str:
         """Return a value of it in words."""
@@ -74,7 +88,8 @@ class Variable:
     def svg(self, words: Sequence[str], points: int) -> Markup:
         """Return a plot of the episodes, which are called so, with so many points to a line."""
         lines = dict(zip(words, self.lines, strict=True))
-        about, bounds = "from {} to {}".format(*self.ends), spread(self.range)
+        about, bounds = "from {} to {}".format(*self.ends), spread(self.shown)
+        about = ", ".join(filter(None, (about, self.beyond)))
         if self.levels:
             about = f"from the lowest to the highest {', '.join(self.levels)}"
             bounds = (-0.5, len(self.levels) - 0.5)

@@ -178,10 +178,12 @@ class Fold:
             preparation=self.preparations.get(data.get("prepared") or ""),
         )
         trial = self._trial(candidate.key)
+        before = trial.attempts.get(candidate.key.attempt)
         trial.candidate = trial.attempts[candidate.key.attempt] = candidate
         trial.digest, trial.recorded_score = digest, score_of(data["score"])
         trial.stage = ""
-        if trial.played is None or candidate.rollout is not trial.played:
+        new = before is None or before.rollout is not candidate.rollout  # not only played on
+        if new and (trial.played is None or candidate.rollout is not trial.played):
             trial.at = self.tally.usage
         if digest and digest not in self.rollouts:
             self._without_rollout[digest].append(trial)

@@ -91,12 +91,34 @@ def lines_of(script, *refused):
     return done.stdout.splitlines()
 
 
+def readme_loop(result):
+    """The script in the README of a run, as a file where that says to put it."""
+    script = result.folder / "best" / "loop.py"
+    script.write_text(
+        (result.folder / "README.md").read_text().split("```python\n")[1].split("```")[0]
+    )
+    return script
+
+
 def measured_lines(result):
     """What an exported script prints of the held-out episodes of a run."""
     return [
         f"seed {seed}: return {value:.6g}, measured {value:.6g}"
         for seed, value in zip(result.test.seeds, result.test.returns, strict=True)
     ]
+
+
+def episode_return(policy, env, seed):
+    """What ``predict`` reaches in an episode."""
+    policy.reset()
+    observation, total, done = env.reset(seed=seed)[0], 0.0, False
+    while not done:
+        action, _ = policy.predict(observation)
+        assert env.action_space.contains(action)
+        observation, reward, terminated, truncated, _ = env.step(action)
+        total += reward
+        done = terminated or truncated
+    return total
 
 
 def exit_code(*arguments):

@@ -1,6 +1,7 @@
 """What a policy has learned, as an exported module states it: read back to the same bytes."""
 
 import ast
+import inspect
 import io
 import re
 import subprocess
@@ -13,7 +14,7 @@ import pytest
 
 import sandbox
 from promptpo.errors import UsageError
-from promptpo.export.learned import BESIDE, FEW, Learned, argument, name_in, npz
+from promptpo.export.learned import BESIDE, FEW, Learned, npz
 from promptpo.export.policy_file import PolicyFile
 from promptpo.export.policy_module import MARKER, BestPolicy, policy_part
 from promptpo.spec import load_spec
@@ -77,19 +78,20 @@ def written(folder, values, source=SOURCE):
     return folder / "policy.py"
 
 
+def arrays(values):
+    """What tells values from others: type, dtype, shape and bytes."""
+    return {
+        name: (type(v).__name__, *(getattr(v, k, "") for k in ("dtype", "shape")),
+               v.tobytes() if isinstance(v, np.ndarray) else repr(v))
+        for name, v in values.items()
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize("values", [ODD, LARGE, {}], ids=["odd", "large", "none"])
-def test_values_are_read_back_as_they_were_without_running_the_module(values, tmp_path):
+def test_values_are_read_back_without_the_module_which_itself_defines_them_too(values, tmp_path):
+    """The module in an interpreter with neither promptpo nor what ``prepare`` alone needs."""
     file = PolicyFile.read(written(tmp_path, values))
-    assert file.prepared == sandbox.pack(values)
     assert file.learned == Learned(sandbox.pack(values), 4, 132, 0.0213)
-
-
-@pytest.mark.parametrize("values", [ODD, LARGE], ids=["odd", "large"])
-def test_the_module_itself_defines_the_same_values_read_only_and_imports_nothing_for_prepare(
-    values, tmp_path
-):
-    """In an interpreter where neither promptpo nor what ``prepare`` alone needs is there."""
-    written(tmp_path, values)
     script = textwrap.dedent("""
         import sys
         sys.path.insert(0, sys.argv[1])
@@ -97,52 +99,25 @@ def test_the_module_itself_defines_the_same_values_read_only_and_imports_nothing
             sys.modules[name] = None
         import numpy as np
         from policy import PREPARED, Policy
-        for value in PREPARED.values():
-            assert not isinstance(value, np.ndarray) or not value.flags.writeable
-        try:
-            PREPARED["more"] = 1
-        except TypeError:
-            pass
-        else:
-            raise SystemExit("written to")
-        sys.stdout.buffer.write(repr({
-            name: (type(v).__name__, getattr(v, "dtype", ""), getattr(v, "shape", ""),
-                   v.tobytes() if isinstance(v, np.ndarray) else repr(v))
-            for name, v in PREPARED.items()
-        }).encode())
+        assert not any(getattr(v, "flags", None) and v.flags.writeable for v in PREPARED.values())
+        assert not hasattr(PREPARED, "update")
     """)
+    script += inspect.getsource(arrays) + "sys.stdout.buffer.write(repr(arrays(PREPARED)).encode())"
     done = subprocess.run(
         [sys.executable, "-I", "-c", script, str(tmp_path)],
         check=False, capture_output=True, text=True, timeout=60,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    expected = {
-        name: (
-            type(v).__name__, getattr(v, "dtype", ""), getattr(v, "shape", ""),
-            v.tobytes() if isinstance(v, np.ndarray) else repr(v),
-        )
-        for name, v in sandbox.unpack(sandbox.pack(values)).items()
-    }  # fmt: skip
-    assert done.stdout == repr(expected)
+    assert done.stdout == repr(arrays(sandbox.unpack(sandbox.pack(values))))
 
 
 def test_up_to_200_numbers_stand_in_the_module_and_more_beside_it():
-    few, many = ({"x": np.arange(float(n))} for n in (FEW, FEW + 1))
-    assert module_of(few)[1].beside is None
-    module, learned = module_of(many)
-    assert BESIDE in module
-    with np.load(io.BytesIO(learned.beside), allow_pickle=False) as stored:
+    few, many = (module_of({"x": np.arange(float(n))}) for n in (FEW, FEW + 1))
+    assert few[1].beside is None
+    assert max(map(len, few[0].splitlines())) <= 100
+    assert BESIDE in many[0]
+    with np.load(io.BytesIO(many[1].beside), allow_pickle=False) as stored:
         assert stored["x"].tolist() == list(range(FEW + 1))
-    assert max(map(len, module_of(few)[0].splitlines())) <= 100
-
-
-def test_the_header_says_what_was_learned_from_what():
-    words = " ".join(module_of({"gain": np.ones(4), "mass": 2.0})[0].split())
-    assert (
-        "Learned by its prepare(data): gain, mass (5 numbers) from 132 transitions of 4 search"
-        " episodes, in 0.0213 s of computing." in words
-    )
-    assert "Policy(PREPARED).act(" in words
 
 
 def test_the_policy_is_taken_out_of_its_module_with_all_that_prepare_needs():
@@ -155,66 +130,52 @@ def test_the_policy_is_taken_out_of_its_module_with_all_that_prepare_needs():
     assert module.count("import numpy as np") == 1
 
 
-def test_a_policy_that_takes_nothing_is_made_without_and_one_that_has_the_name_keeps_it():
+def test_names_of_values_and_of_the_policy_do_not_clash(tmp_path):
     plain = SOURCE.replace("self, prepared", "self").replace('prepared["gain"]', "[1.0]")
     assert "Stands alone: Policy().act" in module_of({"x": 1.0}, plain)[0]
-    named = SOURCE + "\nPREPARED = 3\n"
-    assert name_in(named) == "PREPARED_"
-    assert argument(named, Learned(sandbox.pack({}))) == "PREPARED_"
-    assert "PREPARED_ = _prepared_()" in module_of({}, named)[0]
+    assert "PREPARED_ = _prepared_()" in module_of({}, SOURCE + "\nPREPARED = 3\n")[0]
+    odd_ones = (
+        (ODD, SOURCE + '\nPREPARED = {"gain": 1}\n'),
+        ({"word": f"{MARKER}\nclass Policy: pass", "gain": np.ones(4)}, SOURCE),
+    )
+    for values, source in odd_ones:
+        file = PolicyFile.read(written(tmp_path, values, source))
+        assert file.prepared == sandbox.pack(values)
+        assert "self.gain" in file.source
 
 
-def test_values_that_people_write_into_a_file_of_their_own_count(tmp_path):
+def test_values_may_be_written_by_hand_and_other_policies_have_none(tmp_path):
     file = tmp_path / "mine.py"
-    file.write_text(SOURCE + '\nPREPARED = {"gain": np.array([1, 2.5]), "on": True}\n')
-    assert sandbox.unpack(PolicyFile.read(file).prepared)["gain"].tolist() == [1.0, 2.5]
 
+    def prepared(text):
+        file.write_text(text)
+        return PolicyFile.read(file).prepared
 
-def test_a_policy_s_own_table_of_that_name_is_none_of_it(tmp_path):
+    values = prepared(SOURCE + '\nPREPARED = {"gain": np.array([1, 2.5]), "on": True}\n')
+    assert sandbox.unpack(values)["gain"].tolist() == [1.0, 2.5]
     policy = "class Policy:\n    def act(self, obs):\n        return 0\n"
-    (tmp_path / "own.py").write_text(f'PREPARED = {{"rows": [[1, 2]]}}\n\n\n{policy}')
-    assert PolicyFile.read(tmp_path / "own.py").prepared == b""
-    file = written(tmp_path, ODD, SOURCE + '\nPREPARED = {"gain": 1}\n')
-    assert PolicyFile.read(file).prepared == sandbox.pack(ODD)
-
-
-def test_a_text_among_the_values_is_no_line_of_the_module(tmp_path):
-    values = {"word": f"{MARKER}\nclass Policy: pass", "gain": np.ones(4)}
-    file = PolicyFile.read(written(tmp_path, values))
-    assert file.prepared == sandbox.pack(values)
-    assert "self.gain" in file.source
-
-
-@pytest.mark.parametrize(
-    ("value", "says"),
-    [
-        ("open('x')", "no number"),
-        ("np.array([1, [2]])", "no array"),
-        ("np.array(['a'])", "no number"),
-        ("np.zeros((10**9,))", "no number"),
-        ("10 ** 10", "no number"),
-        ("[1.0]", "no number"),
-        ("1 << 70", "no number"),
-        (str(1 << 70), "64 bits"),
-        ("None", "no number"),
-    ],
-)
-def test_what_is_no_value_is_refused_with_its_line(value, says, tmp_path):
-    file = tmp_path / "mine.py"
-    file.write_text(f'{SOURCE}\nPREPARED = {{"gain": {value}}}\n')
-    with pytest.raises(UsageError, match=rf"mine\.py:{SOURCE.count(chr(10)) + 2}: .*{says}") as e:
-        _ = PolicyFile.read(file).prepared
-    assert "\n" not in str(e.value)
-
-
-def test_a_file_with_prepare_and_no_values_says_what_is_missing_and_what_to_do(tmp_path):
-    file = tmp_path / "mine.py"
-    file.write_text(SOURCE)
+    assert prepared(f'PREPARED = {{"rows": [[1, 2]]}}\n\n\n{policy}') == b""
+    assert prepared(SOURCE.replace("self, prepared", "self")) == b""
     with pytest.raises(UsageError, match=r"PREPARED.*--model file:\S+mine\.py") as e:
-        _ = PolicyFile.read(file).prepared
+        prepared(SOURCE)
     assert "\n" not in str(e.value)
-    file.write_text(SOURCE.replace("self, prepared", "self"))
-    assert PolicyFile.read(file).prepared == b""
+
+
+NO_VALUES = {
+    "no number": "open('x')|np.array(['a'])|np.zeros((10**9,))|10 ** 10|[1.0]|1 << 70|None",
+    "no array": "np.array([1, [2]])",
+    "64 bits": str(1 << 70),
+}
+
+
+@pytest.mark.parametrize("says", NO_VALUES)
+def test_what_is_no_value_is_refused_with_its_line(says, tmp_path):
+    file = tmp_path / "mine.py"
+    for value in NO_VALUES[says].split("|"):
+        file.write_text(f'{SOURCE}\nPREPARED = {{"gain": {value}}}\n')
+        line = SOURCE.count("\n") + 2
+        with pytest.raises(UsageError, match=rf"^\S+mine\.py:{line}: .*{says}.*$"):
+            _ = PolicyFile.read(file).prepared
 
 
 def zipped(members, **given):

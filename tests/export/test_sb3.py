@@ -1,7 +1,7 @@
 """Stable-Baselines3 itself evaluates an exported policy, and gets what the run measured."""
 
 import pytest
-from exported_runs import finished_run
+from exported_runs import episode_return, finished_run
 
 from promptpo.export import SB3Policy, spec_of
 from promptpo.store.run import load_run
@@ -40,13 +40,5 @@ def test_episode_after_episode_begins_with_a_new_policy(run):
     env.seed(7)
     returns, _ = evaluate_policy(policy, env, n_eval_episodes=2, return_episode_rewards=True)
     alone = spec_of(load_run(run.folder)).make()
-    expected, seed = [], 7
-    for _ in range(2):
-        policy.reset()
-        observation, total, done = alone.reset(seed=seed)[0], 0.0, False
-        while not done:
-            action, _ = policy.predict(observation)
-            observation, reward, terminated, truncated, _ = alone.step(action)
-            total, done, seed = total + reward, terminated or truncated, None
-        expected.append(total)
+    expected = [episode_return(policy, alone, seed) for seed in (7, None)]
     assert returns == pytest.approx(expected, abs=1e-5)

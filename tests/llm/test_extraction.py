@@ -43,12 +43,10 @@ def test_the_class_is_found():
         assert code_of(text) == CLASS, text
 
 
-def test_the_last_of_two_versions_counts():
+def test_the_last_version_counts_with_the_helpers_that_it_needs_and_no_others():
     draft = CLASS.replace("return 0", "return 1")
-    assert code_of(f"```python\n{draft}```\nBetter:\n```python\n{CLASS}```") == CLASS
-
-
-def test_imports_and_helpers_in_blocks_of_their_own_are_joined():
+    unused = "```python\ndef unused():\n    return 1\n```\n"
+    assert code_of(f"{unused}```python\n{draft}```\nBetter:\n```python\n{CLASS}```") == CLASS
     helper = "def clip(x):\n    return np.clip(x, -1, 1)\n"
     policy = CLASS.replace("return 0", "return clip(obs)")
     text = f"```python\nimport numpy as np\n```\n```python\n{helper}```\n```python\n{policy}```"
@@ -57,19 +55,18 @@ def test_imports_and_helpers_in_blocks_of_their_own_are_joined():
     assert namespace["Policy"]().act(7) == 1
 
 
-def test_blocks_that_are_not_needed_stay_out():
-    text = f"```python\ndef unused():\n    return 1\n```\n```python\n{CLASS}```"
-    assert "unused" not in code_of(text)
-
-
 def test_code_that_does_not_parse_is_left_to_the_compiler():
-    broken = CLASS.replace("return 0", "return (0")
-    assert code_of(f"```python\n{broken}```") == broken
-
-
-def test_a_fence_inside_the_code_does_not_end_it():
-    code = 'class Policy:\n    """Format: ```text``` or so."""\n'
-    assert code_of(f"```python\n{code}```") == code
+    signs = "return 0  # \N{WOMAN}\u200d\N{PERSONAL COMPUTER} θ 東京"
+    for code in (
+        CLASS.replace("return 0", "return (0"),
+        CLASS.replace("return 0", signs),  # joiners and signs are no control characters
+        'class Policy:\n    """Format: ```text``` or so."""\n',
+    ):
+        assert code_of(f"```python\n{code}```") == code
+    for bomb in ("-" * 90_000 + "1", "x" + "(0)" * 30_000, "(" * 10_000):
+        text = f"```python\nimport math\n```\n\n```python\n{CLASS}y = {bomb}\n```"
+        assert bomb in code_of(text)
+    assert "no code" in reason_for("-" * 100_000 + "1")
 
 
 @pytest.mark.parametrize(
@@ -95,24 +92,10 @@ def test_a_reply_without_a_candidate_is_rejected_with_a_reason(text, finish_reas
     assert complaint in reason_for(text, finish_reason)
 
 
-@pytest.mark.parametrize("bomb", ["-" * 90_000 + "1", "x" + "(0)" * 30_000, "(" * 10_000])
-def test_code_that_breaks_the_parser_is_left_to_the_sandbox(bomb):
-    assert bomb in code_of(f"```python\nimport math\n```\n\n```python\n{CLASS}y = {bomb}\n```")
-
-
-def test_text_that_breaks_the_parser_is_no_code():
-    assert "no code" in reason_for("-" * 100_000 + "1")
-
-
 def test_code_that_does_not_show_all_that_it_holds_is_refused_with_its_line():
     for hidden in ("\x1b", "\r", "\x00", "\u202e", "\u2066", "\u200b", "\ud800", "\u2028"):
         reason = reason_for("```python\n" + CLASS.replace("0\n", f"'a{hidden}b'\n") + "```")
         assert f"line 3: the code holds the control character U+{ord(hidden):04X}" in reason
-
-
-def test_joiners_and_signs_of_every_script_are_no_control_characters():
-    code = CLASS.replace("return 0", "return 0  # \N{WOMAN}\u200d\N{PERSONAL COMPUTER} θ 東京")
-    assert code_of(f"```python\n{code}```") == code
 
 
 DOCUMENTED = CLASS.replace(
@@ -150,23 +133,16 @@ def test_the_class_is_found_whatever_fences_stand_around_it_and_in_it(text, code
     assert code_of(text) == code
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        f"Here it is: ```python\n{CLASS}",
-        f"```python\n{DOCUMENTED}",
-    ],
-)
-def test_a_block_that_does_not_end_is_cut_off_wherever_it_begins(text):
-    assert "cut off" in reason_for(text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["I would write ```act``` first.\n```\n", "```\nmove left\n```\n```\nand right", "``` "],
-)
-def test_a_fence_too_many_is_no_reply_that_was_cut_off(text):
-    assert "cut off" not in reason_for(text)
+def test_only_a_block_that_does_not_end_is_cut_off():
+    for text in (f"Here it is: ```python\n{CLASS}", f"```python\n{DOCUMENTED}"):
+        assert "cut off" in reason_for(text)
+    too_many = (
+        "I would write ```act``` first.\n```\n",
+        "```\nmove left\n```\n```\nand right",
+        "``` ",
+    )
+    for text in too_many:
+        assert "cut off" not in reason_for(text)
 
 
 MANY = "class B:\n    x = 1\n" * 40_000

@@ -5,136 +5,112 @@ import os
 import time
 
 import pytest
+from asking import request
 
 from promptpo.errors import ModelError
-from promptpo.llm import ModelSettings, open_model
+from promptpo.llm import ModelSettings, local_models, open_model
 from promptpo.llm.local_models import POLL, SETTLE
-from promptpo.llm.messages import TOO_LARGE, Message, Request
-from promptpo.types import Key
+from promptpo.llm.messages import TOO_LARGE, Message
+
+PROMPT = (Message("system", "You write policies."), Message("user", "Policy!"))
 
 
-def request(candidate=1):
-    messages = (Message("system", "You write policies."), Message("user", f"Policy {candidate}!"))
-    return Request(Key(1, candidate, role="policy"), messages)
+def file_of(folder, candidate, kind="reply"):
+    return folder / f"r01_c{candidate:02d}_policy.{kind}.md"
 
 
-def open_manual(folder, notices):
-    return open_model(ModelSettings("manual", folder=folder, notify=notices.append))
+def replies(folder, count, write=None):
+    """The replies to some prompts, and notices; ``write`` gives the answers that are not there."""
+    notices = []
+
+    async def go():
+        model = open_model(ModelSettings("manual", folder=folder, notify=notices.append))
+        asks = [asyncio.create_task(model.ask(request(c, PROMPT))) for c in range(1, count + 1)]
+        if write:
+            await write(asks)
+        return await asyncio.gather(*asks)
+
+    return asyncio.run(go()), notices
 
 
 def test_prompts_wait_at_once_and_each_goes_on_with_its_reply(tmp_path):
-    notices = []
+    folder = tmp_path / "prompts"
 
-    async def go():
-        model = open_manual(tmp_path / "prompts", notices)
-        asks = [asyncio.create_task(model.ask(request(c))) for c in (1, 2)]
+    async def write(_):
         await asyncio.sleep(0.05)
-        names = sorted(p.name for p in (tmp_path / "prompts").iterdir())
+        assert sorted(folder.iterdir()) == [file_of(folder, c, "prompt") for c in (1, 2, 3)]
         for candidate in (2, 1):
-            part = tmp_path / f"part{candidate}"
-            part.write_text(f"reply {candidate}", encoding="utf-8")
-            part.replace(tmp_path / "prompts" / f"r01_c{candidate:02d}_policy.reply.md")
-        return names, await asyncio.gather(*asks)
-
-    names, replies = asyncio.run(go())
-    assert names == ["r01_c01_policy.prompt.md", "r01_c02_policy.prompt.md"]
-    assert [r.text for r in replies] == ["reply 1", "reply 2"]
-    assert len(notices) == 2
-    assert "r01_c01_policy.reply.md" in notices[0]
-
-
-def test_the_prompt_file_shows_each_message_under_its_role(tmp_path):
-    (tmp_path / "r01_c01_policy.reply.md").write_text("x", encoding="utf-8")
-    asyncio.run(open_manual(tmp_path, []).ask(request()))
-    text = (tmp_path / "r01_c01_policy.prompt.md").read_text(encoding="utf-8")
-    assert text == "# System\n\nYou write policies.\n\n# User\n\nPolicy 1!\n"
-
-
-def test_a_reply_that_is_there_already_is_taken_without_a_notice(tmp_path):
-    notices = []
-    (tmp_path / "r01_c01_policy.reply.md").write_text("earlier", encoding="utf-8")
-    reply = asyncio.run(open_manual(tmp_path, notices).ask(request()))
-    assert (reply.text, reply.usage, notices) == ("earlier", None, [])
-
-
-def test_a_reply_written_in_pieces_is_read_whole(tmp_path):
-    path = tmp_path / "r01_c01_policy.reply.md"
-
-    async def go():
-        ask = asyncio.create_task(open_manual(tmp_path, []).ask(request()))
+            (tmp_path / "part").write_text(f"reply {candidate}", encoding="utf-8")
+            (tmp_path / "part").replace(file_of(folder, candidate))
         for piece in ("one ", "two ", "three"):
             await asyncio.sleep(SETTLE / 2)
-            with path.open("a", encoding="utf-8") as file:
+            with file_of(folder, 3).open("a", encoding="utf-8") as file:
                 file.write(piece)
-        return await ask
 
-    assert asyncio.run(go()).text == "one two three"
-
-
-def test_an_empty_file_is_an_empty_reply_in_the_end(tmp_path, monkeypatch):
-    monkeypatch.setattr("promptpo.llm.local_models.SETTLE_EMPTY", 0.5)
-    (tmp_path / "r01_c01_policy.reply.md").touch()
-    assert asyncio.run(open_manual(tmp_path, []).ask(request())).text == ""
+    got, notices = replies(folder, 3, write)
+    assert [r.text for r in got] == ["reply 1", "reply 2", "one two three"]
+    assert len(notices) == 3
+    assert "r01_c01_policy.reply.md" in notices[0]
+    text = file_of(folder, 1, "prompt").read_text(encoding="utf-8")
+    assert text == "# System\n\nYou write policies.\n\n# User\n\nPolicy!\n"
 
 
-@pytest.mark.parametrize(
-    ("data", "text", "noted"),
-    [
+def test_files_of_any_content_that_are_there_are_read_without_a_notice(tmp_path, monkeypatch):
+    monkeypatch.setattr(local_models, "SETTLE_EMPTY", 0.5)
+    monkeypatch.setattr("promptpo.common.bounds.ANSWER_BYTES", 1000)
+    files = [
         ("\ufeffcaf\xe9\r\n".encode(), "caf\xe9\n", False),
         ("caf\xe9\n".encode("utf-16"), "caf\xe9\n", False),
         ("caf\xe9\n".encode("latin-1"), "caf\ufffd\n", True),
         (b"a\x00b", "a\x00b", False),
-    ],
-    ids=["mark", "utf-16", "latin-1", "nul"],
-)
-def test_a_reply_in_any_encoding_is_read(tmp_path, data, text, noted):
-    (tmp_path / "r01_c01_policy.reply.md").write_bytes(data)
-    reply = asyncio.run(open_manual(tmp_path, []).ask(request()))
-    assert (reply.text, bool(reply.note)) == (text, noted)
+        (b"", "", False),
+        (b"x" * 1001, "", False),
+    ]
+    for candidate, (data, *_) in enumerate(files, 1):
+        file_of(tmp_path, candidate).write_bytes(data)
+    got, notices = replies(tmp_path, len(files))
+    assert [(r.text, bool(r.note)) for r in got] == [(text, noted) for _, text, noted in files]
+    assert (got[-1].finish_reason, got[0].usage, notices) == (TOO_LARGE, None, [])
 
 
-def test_a_reply_file_without_end_is_not_read_to_it(tmp_path, monkeypatch):
-    monkeypatch.setattr("promptpo.common.bounds.ANSWER_BYTES", 1000)
-    (tmp_path / "r01_c01_policy.reply.md").write_bytes(b"x" * 1001)
-    reply = asyncio.run(open_manual(tmp_path, []).ask(request()))
-    assert (reply.text, reply.finish_reason) == ("", TOO_LARGE)
+def test_what_is_no_file_is_told_once_and_waited_for(tmp_path, monkeypatch):
+    monkeypatch.setattr(local_models, "POLL", 0.02)
+    monkeypatch.setattr(local_models, "SETTLE", 0.05)
+    folder, pipe, loop = (file_of(tmp_path, candidate) for candidate in (1, 2, 3))
+    folder.mkdir()
+    os.mkfifo(pipe)
+    loop.symlink_to(loop)
 
-
-@pytest.mark.parametrize("kind", ["folder", "pipe", "loop"])
-def test_what_is_no_file_is_told_once_and_waited_for(tmp_path, monkeypatch, kind):
-    monkeypatch.setattr("promptpo.llm.local_models.POLL", 0.02)
-    monkeypatch.setattr("promptpo.llm.local_models.SETTLE", 0.05)
-    path, notices = tmp_path / "r01_c01_policy.reply.md", []
-    make = {"folder": path.mkdir, "pipe": lambda: os.mkfifo(path)}
-    make.get(kind, lambda: path.symlink_to(path))()
-
-    async def go():
-        ask = asyncio.create_task(open_manual(tmp_path, notices).ask(request()))
+    async def write(asks):
         await asyncio.sleep(0.2)
-        assert not ask.done()
-        path.rmdir() if kind == "folder" else path.unlink()
-        path.write_text("at last", encoding="utf-8")
-        return await ask
+        assert not any(ask.done() for ask in asks)
+        folder.rmdir()
+        for path in (folder, pipe, loop):
+            path.unlink(missing_ok=True)
+            path.write_text("at last", encoding="utf-8")
 
-    assert asyncio.run(go()).text == "at last"
-    assert len(notices) == 1
-    assert notices[0].endswith("put the reply into a file of this name")
+    got, notices = replies(tmp_path, 3, write)
+    assert [r.text for r in got] == ["at last"] * 3
+    assert len(notices) == 3
+    assert all(n.endswith("put the reply into a file of this name") for n in notices)
 
 
 def test_waiting_costs_hardly_any_processor_time(tmp_path):
-    async def go():
-        model = open_manual(tmp_path, [])
-        asks = asyncio.gather(*(model.ask(request(c)) for c in range(1, 11)))
+    used = []
+
+    async def wait(asks):
         before = time.process_time()
         await asyncio.sleep(4 * POLL)
-        used = time.process_time() - before
-        asks.cancel()
-        return used
+        used.append(time.process_time() - before)
+        for ask in asks:
+            ask.cancel()
 
-    assert asyncio.run(go()) < 0.1
+    with pytest.raises(asyncio.CancelledError):
+        replies(tmp_path, 10, wait)
+    assert used[0] < 0.1
 
 
 def test_a_folder_that_cannot_be_made_is_one_line(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(ModelError, match="--model manual needs a folder"):
-        asyncio.run(open_manual(tmp_path / "file" / "prompts", []).ask(request()))
+        replies(tmp_path / "file" / "prompts", 1)

@@ -1,19 +1,17 @@
 """Answers of any shape, by a real server: each is a reply or an ordinary failure of the call."""
 
-import asyncio
 import json
 import random
 import re
 
 import pytest
-from llm_server import DEFAULT_TEXT, Answer, ScriptedServer
+from asking import ask, request, settings
+from llm_server import DEFAULT_TEXT, Answer, ScriptedServer, first_tries
 from scripted import run_small
 
 from promptpo.errors import ModelError
-from promptpo.llm import ModelSettings, open_model
-from promptpo.llm.messages import Message, Reply, Request
+from promptpo.llm.messages import Reply
 from promptpo.llm.recording import reply_event
-from promptpo.types import Key
 
 PROVIDERS = ("openai/gpt-4o", "anthropic/claude-sonnet-4-5", "ollama/qwen3")
 
@@ -35,12 +33,6 @@ HEADERS = [
     {"Retry-After": "9" * 400}, {"Retry-After": "Mon, 99 Foo 0000 99:99:99 GMT"},
     {"retry-after-ms": "nan"}, {"x-ratelimit-remaining-tokens": "[1]"},
 ]  # fmt: skip
-
-
-@pytest.fixture(autouse=True)
-def no_keys(monkeypatch):
-    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "OPENAI_BASE_URL", "OLLAMA_API_BASE"):
-        monkeypatch.delenv(name, raising=False)
 
 
 def completion():
@@ -91,65 +83,25 @@ def answers():
     ]
 
 
-def asked(name, odd):
-    """What comes of calls whose first answers these are; a second try gets an ordinary one."""
-    tried = set()
-
-    def script(received):
-        number = int(re.search(r"c(\d+)", received.call)[1])
-        first = number not in tried
-        tried.add(number)
-        return odd[number - 1] if first else Answer()
-
-    async def go(url):
-        settings = ModelSettings(name, api_base=url, call_timeout=20, max_concurrency=60)
-        model = open_model(settings)
-        try:
-            requests = [
-                Request(Key(1, number, role="policy"), (Message("user", "Hello"),))
-                for number in range(1, len(odd) + 1)
-            ]
-            found = await asyncio.gather(*map(model.ask, requests), return_exceptions=True)
-            return list(zip(requests, found, strict=True))
-        finally:
-            await model.close()
-
-    with ScriptedServer(script) as server:
-        return asyncio.run(go(server.url))
-
-
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_whatever_is_answered_is_a_reply_or_a_failed_call(provider):
     odd = answers()[PROVIDERS.index(provider) :: len(PROVIDERS)]
-    for request, got in asked(provider, odd):
-        sent = odd[request.key.candidate - 1]
+    with ScriptedServer(first_tries(odd, Answer())) as server:
+        replies = ask(settings(server, provider), len(odd))
+    for candidate, (sent, got) in enumerate(zip(odd, replies, strict=True), 1):
         assert isinstance(got, Reply | ModelError), (sent, got)
         if isinstance(got, Reply):
-            json.dumps(reply_event(request, got), allow_nan=False)
+            json.dumps(reply_event(request(candidate), got), allow_nan=False)
         else:
             assert re.fullmatch(r"[^\n\x00-\x1f]{20,900}", str(got)), (sent, got)
 
 
-@pytest.mark.parametrize(
-    "body", ["<html>Sorry</html>", '{"sorry": [1]}', '{"error": {"code": []}}']
-)
-@pytest.mark.parametrize("status", [200, 400])
-def test_an_answer_without_a_completion_is_quoted(body, status):
-    notices = []
-
-    async def go(url):
-        settings = ModelSettings("openai/x", api_base=url, call_timeout=2, notify=notices.append)
-        model = open_model(settings)
-        try:
-            await model.ask(Request(Key(1, 1, role="policy"), (Message("user", "Hello"),)))
-        except ModelError as e:
-            notices.append(str(e))
-        finally:
-            await model.close()
-
-    with ScriptedServer([Answer(kind="garbage", status=status, text=body)]) as server:
-        asyncio.run(go(server.url))
-    assert "orry" in notices[0] or "code" in notices[0]
+def test_an_answer_without_a_completion_is_quoted():
+    bodies = ("<html>Sorry</html>", '{"sorry": [1]}', '{"error": {"sorry": []}}')
+    odd = [Answer(kind="garbage", status=s, text=body) for body in bodies for s in (200, 400)]
+    with ScriptedServer(lambda r: odd[int(r.call[5:7]) - 1]) as server:
+        for error in ask(settings(server), len(odd)):
+            assert "orry" in str(error)
 
 
 def test_a_model_that_cannot_work_is_refused_before_there_is_a_folder(tmp_path):

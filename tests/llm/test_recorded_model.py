@@ -96,6 +96,8 @@ def test_a_missing_reply_says_what_there_is(recording):
 
 def test_a_last_line_cut_by_a_kill_is_left_out_with_a_notice(recording):
     whole = recording.read_text(encoding="utf-8")
+    recording.write_text(whole.rstrip("\n"), encoding="utf-8")
+    assert not load_recording(recording).cut
     recording.write_text(whole[:-20], encoding="utf-8")
     replies, notices = replay(recording, request(1), request(2))
     assert replies[0].text == "reply 1"
@@ -103,48 +105,24 @@ def test_a_last_line_cut_by_a_kill_is_left_out_with_a_notice(recording):
     assert "cut off" in notices[0]
 
 
-def test_a_last_line_without_its_line_end_but_whole_counts(recording):
-    recording.write_text(recording.read_text(encoding="utf-8").rstrip("\n"), encoding="utf-8")
-    assert not load_recording(recording).cut
+def test_the_header_holds_what_decides_the_replies_and_nothing_else(tmp_path):
+    """Prompts of what was recorded without ``prepare_time`` did not tell of ``prepare``."""
 
+    def header(**config):
+        first = {**HEADER, "config": {**CONFIG, **config}}
+        return load_header(write(tmp_path / "x.jsonl", first))
 
-def test_the_header_is_read_without_the_replies(tmp_path):
-    header = load_header(write(tmp_path / "x.jsonl", HEADER))
-    assert header is not None
-    assert header.spec == "cartpole"
-    assert (header.settings["seed"], header.settings["candidates"]) == (3, 2)
-
-
-def test_a_replay_takes_over_what_decides_the_replies_and_nothing_else(tmp_path):
+    taken = {"seed": 3, "rounds": 1, "candidates": 2, "episodes": 5, "prepare_time": 0}
     own = {"max_repairs": 1}
-    header = load_header(
-        write(tmp_path / "x.jsonl", {**HEADER, "config": {**CONFIG, "options": own}})
-    )
-    taken = {"seed": 3, "rounds": 1, "candidates": 2, "episodes": 5, "prepare_time": 0, **own}
-    assert header.settings == taken
-
-
-def test_what_was_recorded_without_prepare_is_replayed_without_it(tmp_path):
-    """Its prompts did not tell of it; a header of today says how much time there was."""
-    asked = write(tmp_path / "x.jsonl", {**HEADER, "config": {**CONFIG, "prepare_time": 30.0}})
-    assert load_header(asked).settings["prepare_time"] == 30
-    assert RecordingHeader({}).settings == {"prepare_time": 0}
-
-
-def test_what_was_tuned_is_tuned_in_a_replay(tmp_path):
-    """Policies that declare constants for an optimizer fail where there is none."""
+    assert header().spec == "cartpole"
+    assert header(options=own).settings == taken | own
+    assert header(prepare_time=30.0).settings == taken | {"prepare_time": 30}
+    # Policies that declare constants for an optimizer fail where there is none.
     own = {"tune": True, "tune_steps": 500_000, "tune_share": 0.4, "constants": "declared"}
-    asked = write(tmp_path / "x.jsonl", {**HEADER, "config": {**CONFIG, **own}})
-    settings = load_header(asked).settings
-    assert {name: settings[name] for name in own} == own
-
-
-def test_the_header_of_a_run_log_are_the_settings_of_the_run(tmp_path):
+    assert header(**own).settings == taken | own
+    assert RecordingHeader({}).settings == {"prepare_time": 0}
     first = {"type": "run", "time": 0.0, "format": 2, "config": CONFIG}
     assert load_header(write(tmp_path / "events.jsonl", first)).settings["rounds"] == 1
-
-
-def test_a_log_that_has_lost_its_first_event_has_no_header(tmp_path):
     assert load_header(write(tmp_path / "events.jsonl", {"type": "notice", "text": "x"})) is None
 
 
@@ -242,42 +220,32 @@ def test_numbers_and_names_of_a_recorded_reply_may_be_anything(odd):
     assert recorded.reply.latency == 0.0
 
 
-def test_a_recording_that_is_not_there_says_what_to_give(tmp_path):
+def test_what_is_no_recording_says_what_to_give(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for path in (Path("/dev/zero"), tmp_path / "pipe"):
+        with pytest.raises(ModelError, match="not a file; give recorded:PATH"):
+            load_header(path)
     with pytest.raises(ModelError, match="give recorded:PATH"):
         open_model(ModelSettings(f"recorded:{tmp_path / 'none'}"))
-
-
-@pytest.mark.parametrize("path", ["/dev/zero", "pipe"])
-def test_what_has_no_end_is_no_recording(tmp_path, monkeypatch, path):
-    monkeypatch.chdir(tmp_path)
-    os.mkfifo("pipe")
-    with pytest.raises(ModelError, match="not a file; give recorded:PATH"):
-        load_header(Path(path))
-
-
-def test_plain_recorded_without_a_shipped_recording_is_an_error():
     with pytest.raises(ModelError, match="no recording"):
         open_model(ModelSettings("recorded"))
-
-
-@pytest.mark.parametrize("name", ["no_such_spec", "../errors", ""])
-def test_no_recording_is_found_for_other_names(name):
-    assert find_recording(name) is None
+    for name in ("no_such_spec", "../errors", ""):
+        assert find_recording(name) is None
 
 
 SHIPPED = sorted(Path(str(importlib.resources.files("promptpo") / "recordings")).glob("*.jsonl"))
 
 
-@pytest.mark.parametrize("path", SHIPPED, ids=lambda p: p.stem)
-def test_a_shipped_recording_is_found_whole_and_the_default(path):
-    recording = load_recording(path)
-    spec, _, method = path.stem.partition(".")
-    assert recording.header is not None
-    assert recording.header.spec == spec
-    assert recording.header.settings["method"] == (method or "promptpo")
-    assert not recording.cut
-    assert find_recording(spec, method) == path
-    assert default_model(spec, {}, method) == "recorded"
+def test_shipped_recordings_are_found_whole_and_the_default():
+    assert len(SHIPPED) > 5
+    for path in SHIPPED:
+        recording = load_recording(path)
+        spec, _, method = path.stem.partition(".")
+        assert recording.header.spec == spec
+        assert recording.header.settings["method"] == (method or "promptpo")
+        assert not recording.cut
+        assert find_recording(spec, method) == path
+        assert default_model(spec, {}, method) == "recorded"
 
 
 def test_a_method_without_a_recording_has_that_of_the_spec_where_another_will_do():
@@ -295,15 +263,13 @@ def test_a_reply_survives_the_way_through_the_log():
     assert (key, recorded.reply) == (request().key, reply)
 
 
-@pytest.mark.parametrize(
-    ("first", "seed"),
-    [
+def test_a_header_states_the_seed_of_the_policies_random_numbers(tmp_path):
+    run = {"type": "run", "format": 2}
+    for first, seed in (
         ({**HEADER, "policy_seed": 5}, 5),
         (HEADER, 0),
-        ({"type": "run", "format": 2, "config": {"policy_seed": 6}}, 6),
-        ({"type": "run", "format": 2, "config": {"policy_seed": None}}, 0),
-    ],
-)
-def test_a_header_states_the_seed_of_the_policies_random_numbers(tmp_path, first, seed):
-    path = write(tmp_path / "events.jsonl", first, reply_line(request(), "x"))
-    assert load_header(path).policy_seed == load_recording(path).header.policy_seed == seed
+        ({**run, "config": {"policy_seed": 6}}, 6),
+        ({**run, "config": {"policy_seed": None}}, 0),
+    ):
+        path = write(tmp_path / "events.jsonl", first, reply_line(request(), "x"))
+        assert load_header(path).policy_seed == load_recording(path).header.policy_seed == seed

@@ -29,19 +29,14 @@ async def most_at_once(several, calls):
     return most
 
 
-def test_calls_of_one_run_are_counted():
-    assert asyncio.run(most_at_once([Turns(3, None)], 10)) == 3
-
-
-def test_calls_of_all_runs_that_share_a_folder_are_counted_together(tmp_path):
-    several = [Turns(2, tmp_path / "turns") for _ in range(4)]
-    assert asyncio.run(most_at_once(several, 3)) == 2
-
-
-def test_runs_that_share_nothing_do_not_wait_for_each_other(monkeypatch):
+def test_calls_are_counted_of_one_run_and_of_all_that_share_a_folder(tmp_path, monkeypatch):
     monkeypatch.delenv(TURNS, raising=False)
-    several = [Turns.of_environment(2) for _ in range(3)]
-    assert asyncio.run(most_at_once(several, 3)) == 6
+    for several, calls, most in (
+        ([Turns(3, None)], 10, 3),
+        ([Turns(2, tmp_path / "turns") for _ in range(4)], 3, 2),
+        ([Turns.of_environment(2) for _ in range(3)], 3, 6),
+    ):
+        assert asyncio.run(most_at_once(several, calls)) == most
 
 
 HOLDER = """

@@ -1,9 +1,9 @@
-"""Diffs, colours, decimation, ticks, and the room that texts get."""
+"""Diffs, colours, decimation, and the room that texts get."""
 
 import numpy as np
 import pytest
 
-from promptpo.report.chart import decimated, tag, tick_label, ticks
+from promptpo.report.chart import decimated, tag
 from promptpo.report.code import highlighted, side_by_side, strategy
 from promptpo.report.page import share
 
@@ -68,12 +68,6 @@ def test_decimation_keeps_ends_and_extremes():
     assert len(index) <= 102
     assert {0, 7000, 9000, 12_344} <= set(index.tolist())
     assert decimated(values[:50], 100).tolist() == list(range(50))
-
-
-def test_ticks_are_round_and_within():
-    assert ticks(0, 1, 5) == [0, 0.2, 0.4, 0.6, 0.8, 1.0]
-    assert ticks(-283, 4386, 5) == [0, 1000, 2000, 3000, 4000]
-    assert [tick_label(v) for v in (0.5, 1500, 25_000, 1.2e6)] == ["0.5", "1,500", "25k", "1.2M"]
 
 
 def test_elements_escape_what_they_hold():

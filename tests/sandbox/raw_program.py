@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sandbox import Box, Interface, Limits, Program, ProgramError, Together
+from sandbox import Box, Interface, Limits, Policy, Program, ProgramError, Together
 
 #: What attacks need: after the lock-down nothing can be loaded.
 LIBRARIES = (
@@ -27,6 +27,7 @@ LIMITS = Limits(
 )
 #: Where the attacks try to write.
 TRACE = Path("/tmp/sandbox-escape")  # noqa: S108
+PAGES = bytes(range(256)) * 32
 
 #: A builtin function knows its module.
 _ENTRY = """
@@ -47,8 +48,13 @@ def _try(call, *args):
         return True
     except OSError:
         return False
+def result(number, *arguments):
+    # Of a system call; an error with a minus.
+    libc.syscall.restype = ctypes.c_long
+    given = libc.syscall(*map(ctypes.c_long, (number, *arguments)))
+    return -ctypes.get_errno() if given == -1 else given
 def call(number, *arguments):
-    return libc.syscall(*map(ctypes.c_long, (number, *arguments))) >= 0
+    return result(number, *arguments) >= 0
 def frame(kind, number, payload=b"", length=None, magic=MAGIC):
     length = len(payload) if length is None else length
     return struct.pack("<IIII", magic, kind, number & 0xFFFFFFFF, length) + payload
@@ -60,6 +66,19 @@ def server():
     return found.f_locals
 def number():
     return server()["pipes"].sequence
+def address():
+    # Of the file that is mapped.
+    return np.frombuffer(server()["self"]._recorded, np.uint8).__array_interface__["data"][0]
+"""
+#: A policy whose act says what came of ``attack``.
+ACT = """
+class Policy:
+    def act(self, obs):
+        try:
+            print(f"returned {attack()!r}"[:4000])
+        except Exception as error:
+            print(f"raised {error!r}"[:4000])
+        return [0.0, 0.5]
 """
 
 
@@ -69,6 +88,13 @@ def raw(text, names=None, interface=INTERFACE, limits=LIMITS, **fields):
     code = marshal.dumps((compile(entry, "<raw>", "exec", dont_inherit=True), {}, ()))
     libraries = (*LIBRARIES, *(("scipy.linalg",) if "scipy" in text else ()))
     return Program("", interface, limits, libraries, code=code, **fields)
+
+
+def opened(host, program, file=None):
+    """A process of such a program, in which a file may be mapped; in an episode."""
+    policy = Policy(program, host._spawn(program, file))
+    policy.begin(7)
+    return policy
 
 
 _WITNESS = """
@@ -91,9 +117,13 @@ class Outside:
     """
 
     def __init__(self, host, folder, secret):
-        self.victim, self.secret, self.host = folder / "victim", secret, host
-        self.victim.write_text(secret)
+        self.victim, self.mapped = folder / "victim", folder / "mapped"
+        self.secret, self.host = secret, host
+        self._signals = []
+        self.restore()
         self._stack = ExitStack()
+        self._file = os.open(self.mapped, os.O_RDONLY)
+        self._stack.callback(os.close, self._file)
         self._servers = [
             socket.create_server(("127.0.0.1", 0)),
             socket.socket(socket.AF_INET, socket.SOCK_DGRAM),
@@ -103,7 +133,6 @@ class Outside:
         self._servers[2].bind(f"\0sandbox-{os.getpid()}")
         for server in self._servers:
             self._stack.enter_context(server).setblocking(False)
-        self._signals = []
         for number in (signal.SIGUSR1, signal.SIGTERM, signal.SIGALRM, signal.SIGHUP, signal.SIGIO):
             before = signal.signal(number, lambda number, _: self._signals.append(number))
             self._stack.callback(signal.signal, number, before)
@@ -116,6 +145,7 @@ class Outside:
         tcp, udp, _ = self._servers
         self.names = {
             "VICTIM": str(self.victim),
+            "MAPPED": str(self.mapped),
             "PORT": tcp.getsockname()[1],
             "UDP": udp.getsockname()[1],
             "ABSTRACT": f"\0sandbox-{os.getpid()}",
@@ -124,6 +154,13 @@ class Outside:
             "WITNESS": self._witness.pid,
         }
         self.descriptors = self._open()
+
+    def restore(self):
+        """Let everything be as if nothing had happened."""
+        self.victim.write_text(self.secret)
+        self.victim.chmod(0o644)
+        self.mapped.write_bytes(PAGES)
+        self._signals.clear()
 
     @staticmethod
     def _open():
@@ -134,8 +171,7 @@ class Outside:
         row = np.arange(3.0)
         output, self._wrong = "", []
         try:
-            with self.host.open(program) as policy:
-                policy.begin(7)
+            with opened(self.host, program, self._file) as policy:
                 together = Together([policy, self._witness])
                 for _ in range(2):
                     actions, errors = together.act([row, row])
@@ -162,6 +198,8 @@ class Outside:
             found.append("the file was changed")
         elif self.victim.stat().st_mode & 0o777 != 0o644 or self.victim.stat().st_nlink != 1:
             found.append("what is known of the file was changed")
+        if self.mapped.read_bytes() != PAGES:
+            found.append("the mapped file was changed")
         if self.secret in output:
             found.append("the secret is known")
         if "root:" in output:

@@ -4,18 +4,12 @@ import numpy as np
 import pytest
 from restricted import programs
 
-from sandbox import Box, Host, Interface, Limits, ProgramError
+from sandbox import Box, Interface, Limits, ProgramError
 
 ABUSE = programs("abuse")
 INTERFACE = Interface(3, None, Box((2,)))
 LIMITS = Limits(act_seconds=0.3, init_seconds=0.5, memory_mb=256)
 GOOD = "class Policy:\n    def act(self, obs):\n        return [0.0, obs[0]]\n"
-
-
-@pytest.fixture(scope="module")
-def host():
-    with Host() as running:
-        yield running
 
 
 @pytest.mark.parametrize("title", ABUSE)

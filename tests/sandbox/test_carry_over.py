@@ -12,7 +12,7 @@ from raw_program import raw
 from restricted import programs
 
 import sandbox
-from sandbox import Box, Host, Interface, Limits, Program, ProgramError
+from sandbox import Box, Interface, Limits, Program, ProgramError
 
 MORE = programs("carry_over_more")
 ATTEMPTS = {**programs("carry_over"), **MORE}
@@ -102,12 +102,6 @@ def cases():
     for title, text in programs("carry_over_raw").items():
         text += POLICY.format(argument="")  # noqa: PLW2901 - the same program, complete
         yield pytest.param(past_the_language, text, PACKED, id=f"raw: {title}", marks=RAW)
-
-
-@pytest.fixture(scope="module")
-def host():
-    with Host() as running:
-        yield running
 
 
 def episode(policy, steps=2):

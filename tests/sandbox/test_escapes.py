@@ -16,7 +16,7 @@ import pytest
 from restricted import programs
 
 import sandbox
-from sandbox import Box, CompileError, Host, Interface, Limits, PolicyError
+from sandbox import Box, CompileError, Interface, Limits, PolicyError
 from sandbox.language import compile_source, importable
 
 ESCAPES = programs("escapes")
@@ -32,12 +32,6 @@ LIMITS = Limits(act_seconds=0.3, init_seconds=0.5, memory_mb=256)
 
 def held_by(layer):
     return [title for title in ESCAPES if title.endswith(f" | {layer}")]
-
-
-@pytest.fixture(scope="module")
-def host():
-    with Host() as running:
-        yield running
 
 
 @pytest.mark.parametrize("title", held_by("compiling"))

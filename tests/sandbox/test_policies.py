@@ -6,19 +6,13 @@ import numpy as np
 import pytest
 from restricted import programs, run_plain
 
-from sandbox import Box, Discrete, Host, Interface, Limits, MultiDiscrete, Program, Together
+from sandbox import Box, Discrete, Interface, Limits, MultiDiscrete, Program, Together
 from sandbox.host.policy import episode_seed
 
 POLICIES = programs("policies")
 STEPS, EPISODES = 12, 3
 SPACES = {"box": lambda n: Box((n[0],)), "discrete": lambda n: Discrete(n[0])}
 SPACES["multidiscrete"] = MultiDiscrete
-
-
-@pytest.fixture(scope="module")
-def host():
-    with Host() as running:
-        yield running
 
 
 def interface_of(title):

@@ -1,14 +1,26 @@
 """Frames: what parses, what does not, and what becomes of a process that forges them."""
 
+import struct
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from speaking import CALLS, forger, policy_over, written
+from speaking import CALLS, forged_policy, forged_program, forger, policy_over, written
 
-from sandbox import Box, Limits, ProcessDied, ProtocolError, TimeLimit
+from sandbox import (
+    BadAction,
+    Box,
+    Discrete,
+    Limits,
+    PolicyError,
+    ProcessDied,
+    ProtocolError,
+    SandboxError,
+    TimeLimit,
+    Together,
+)
 from sandbox.errors import REPORTED
 from sandbox.frames import (
     HEADER,
@@ -22,33 +34,24 @@ from sandbox.frames import (
     parse_fault,
     parse_header,
 )
-from sandbox.host import Together
 
-ACTIONS = CALLS.to(Kind.ACT, 16)
-
-
-@given(st.binary(max_size=64), st.integers(0, 2**40))
-def test_any_bytes_are_a_header_or_a_frame_error(data, sequence):
-    try:
-        kind, length = parse_header(data, sequence)
-    except FrameError:
-        return
-    assert data[:16] == header(kind, sequence, length)
+ACTIONS = CALLS.to(Kind.ACT, 8)
 
 
-@given(st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1))
-def test_any_numbers_in_a_header_are_checked(kind, sequence, length):
-    data = HEADER.pack(MAGIC, kind, sequence, length)
-    try:
-        got, size = parse_header(data, 7)
-    except FrameError:
-        return
-    assert (sequence, got.value, size) == (7, kind, length)
-    assert Kind(kind) > 16
+@given(st.binary(max_size=64), st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1))
+def test_any_bytes_are_a_header_or_a_frame_error(data, kind, length):
+    for made in (data, HEADER.pack(MAGIC, kind, 7, length), HEADER.pack(MAGIC, 18, kind, length)):
+        try:
+            got, size = parse_header(made, 7)
+        except FrameError:
+            continue
+        assert made[:16] == header(got, 7, size)
+        assert got > 16
 
 
 @given(st.binary(max_size=200))
-def test_any_bytes_are_a_fault_or_a_frame_error(data):
+def test_any_bytes_are_a_fault_or_a_frame_error_and_text_has_no_control_characters(data):
+    assert all(c.isprintable() or c in "\n\t" for c in clean(data))
     try:
         fault = parse_fault(data)
     except FrameError:
@@ -57,12 +60,7 @@ def test_any_bytes_are_a_fault_or_a_frame_error(data):
 
 
 @pytest.mark.slow
-@given(
-    st.integers(0, len(REPORTED) - 1),
-    st.integers(-1, 2**31 - 1),
-    st.text(max_size=100),
-    st.text(max_size=100),
-)
+@given(st.integers(0, len(REPORTED) - 1), st.integers(-1, 2**31 - 1), st.text(), st.text())
 def test_a_fault_survives_the_way(code, number, message, output):
     fault = parse_fault(pack_fault(Fault(code, number, message, output)))
 
@@ -70,73 +68,90 @@ def test_a_fault_survives_the_way(code, number, message, output):
     assert (fault.message, fault.line, fault.code) == (expected, number, code)
 
 
-@given(st.binary(max_size=200))
-def test_text_from_the_sandbox_has_no_control_characters(data):
-    assert all(c.isprintable() or c in "\n\t" for c in clean(data))
-
-
-FORGERIES = {
-    "noise": "os.write(W, os.urandom(4096))",
-    "a short frame": "os.write(W, struct.pack('<IIII', MAGIC, 18, 1, 8) + b'x' * 8)",
-    "a long frame": "os.write(W, struct.pack('<IIII', MAGIC, 18, 1, 24) + b'x' * 24)",
-    "a huge length": "os.write(W, struct.pack('<IIII', MAGIC, 18, 1, 2**32 - 1))",
-    "a huge text": "os.write(W, struct.pack('<IIII', MAGIC, 20, 1, 2**31) + b'x' * 60000)",
-    "more than it said": "os.write(W, struct.pack('<IIII', MAGIC, 18, 1, 16) + b'x' * 17)",
-    "two replies": "os.write(W, (struct.pack('<IIII', MAGIC, 18, 1, 16) + b'x' * 16) * 2)",
-    "another number": "os.write(W, struct.pack('<IIII', MAGIC, 18, 2, 16) + b'x' * 16)",
-    "another kind": "os.write(W, struct.pack('<IIII', MAGIC, 17, 1, 16) + b'x' * 16)",
-    "a request": "os.write(W, struct.pack('<IIII', MAGIC, 3, 1, 16) + b'x' * 16)",
-    "a longer reply in parts": "os.write(W, struct.pack('<IIII', MAGIC, 18, 1, 16) + b'x' * 9)\n"
-    "time.sleep(0.02); os.write(W, b'x' * 8)",
-    "code": "os.write(W, struct.pack('<IIII', MAGIC, 22, 1, 16) + b'x' * 16)",
-    "a broken fault": "os.write(W, struct.pack('<IIII', MAGIC, 20, 1, 24) + b'\\xff' * 24)",
+REPLY = "struct.pack('<IIIId', MAGIC, ACTIONS, N, 8, 7.0)"
+PIECES = f"r = {REPLY}; os.write(W, r[:5]); time.sleep(.05); os.write(W, r[5:])"
+#: What a process does when it is asked to act, and what comes of it; None: an action.
+ANSWERS = {
+    "an action": (f"os.write(W, {REPLY})", None),
+    "two pieces": (PIECES, None),
+    "byte by byte": (f"for i in range(24): os.write(W, {REPLY}[i:i + 1]); time.sleep(.005)", None),
+    "late": (f"time.sleep(0.2); os.write(W, {REPLY})", None),
+    "bytes behind": (f"os.write(W, {REPLY} + b'x')", ProtocolError),
+    "bytes behind pieces": (PIECES + "; os.write(W, b'x')", ProtocolError),
+    "two replies": (f"os.write(W, {REPLY} * 2)", ProtocolError),
+    "garbage": ("os.write(W, b'x' * 24)", ProtocolError),
+    "noise": ("os.write(W, os.urandom(4096))", ProtocolError),
+    "a flood": ("while True: os.write(W, b'x' * 65536)", ProtocolError),
+    "an old number": ("N -= 1; say(ACTIONS, bytes(8))", ProtocolError),
+    "a number to come": ("N += 1; say(ACTIONS, bytes(8))", ProtocolError),
+    "too many numbers": ("say(ACTIONS, bytes(16))", ProtocolError),
+    "too few bytes": ("say(ACTIONS, bytes(4))", ProtocolError),
+    "no number": ("say(ACTIONS)", ProtocolError),
+    "a huge length": ("say(ACTIONS, length=2**32 - 1)", ProtocolError),
+    "a huge text": ("say(20, bytes(60000), length=2**31)", ProtocolError),
+    "another kind": ("say(DATA, bytes(8))", ProtocolError),
+    "a done": ("say(DONE, bytes(8))", ProtocolError),
+    "a request": ("say(3, bytes(8))", ProtocolError),
+    "infinity": ("say(ACTIONS, struct.pack('<d', float('inf')))", BadAction),
+    "silence": ("time.sleep(60)", TimeLimit),
+    "half a reply": ("say(ACTIONS, bytes(3), length=8)\ntime.sleep(60)", TimeLimit),
+    "half a frame": ("say(ACTIONS, length=8)\ntime.sleep(60)", TimeLimit),
+    "the end": ("os._exit(3)", ProcessDied),
+    "an end in the middle": ("say(ACTIONS, bytes(3), length=8)\nos._exit(0)", ProcessDied),
+    "a crash": ("os.kill(os.getpid(), 11)", ProcessDied),
+    "a system call": ("os.kill(os.getpid(), 31)", ProcessDied),
+    "closed pipes": ("os.close(R); os.close(W); time.sleep(60)", SandboxError),
+    "a fault": ("fault(1, b'what', line=1)", PolicyError),
+    "a fault of another kind": ("fault(0, b'what')", ProtocolError),
+    "a broken fault": ("say(20, b'\\xff' * 24)", ProtocolError),
 }
+WORDS = {
+    "the end": "ended in act",
+    "a crash": "SIGSEGV",
+    "a system call": "system call that is not allowed",
+    "half a frame": r"act\(\) did not return for long",
+}
+GOOD = f"while True: ask(); os.write(W, {REPLY})"
 
 
-def ask(channel, seconds=10.0):
-    """The numbers of a reply, read as any reply is."""
-    return bytes(channel.request(Kind.ACT, b"", replace(ACTIONS, seconds=seconds)))
+@pytest.mark.parametrize("name", ANSWERS)
+def test_whatever_one_process_answers_the_others_are_right(name, monkeypatch):
+    monkeypatch.setattr("sandbox.host.process._ENDING", 0.2)
+    script, error = ANSWERS[name]
+    program = forged_program(limits=Limits(act_seconds=0.05, wall_seconds=0.5))
+    processes = [forged_policy(s, program) for s in (GOOD, f"ask()\n{script}", GOOD)]
+    policies = [made for made, _ in processes]
+    actions, errors = Together(policies).act(np.zeros((3, 1)))
+
+    assert actions[[0, 2], 0].tolist() == [7.0, 7.0]
+    assert [*errors] == ([] if error is None else [1])
+    if error is None:
+        assert actions[1, 0] == 7.0
+    else:
+        with pytest.raises(error, match=WORDS.get(name)):
+            raise errors[1]
+        assert not policies[1].alive
+        assert processes[1][1].poll() is not None
+        with pytest.raises(SandboxError):
+            policies[1].act(np.zeros(1))
+    for made in policies:
+        made.close()
 
 
-def ask_in_place(channel, seconds=10.0):
-    """The same, read as the replies of policies are."""
-    actions, errors = Together([policy_over(channel, Box((2,)), seconds)]).act(np.zeros((1, 1)))
-    for error in errors.values():
-        raise error
-    return actions.tobytes()
-
-
-WAYS = pytest.mark.parametrize("ask", [ask, ask_in_place])
-
-
-@WAYS
-@pytest.mark.parametrize("name", FORGERIES)
-def test_a_forged_frame_ends_the_process(name, ask):
-    channel, process = forger(FORGERIES[name] + "\ntime.sleep(60)")
-
-    with pytest.raises(ProtocolError):
-        ask(channel)
-
+@pytest.mark.parametrize("name", [n for n, (_, error) in ANSWERS.items() if error is not BadAction])
+def test_any_other_request_has_an_answer_by_the_same_rules(name, monkeypatch):
+    monkeypatch.setattr("sandbox.host.process._ENDING", 0.2)
+    script, error = ANSWERS[name]
+    channel, process = forger(f"ask()\n{script}\ntime.sleep(60)")
+    asked = replace(ACTIONS, seconds=0.02)
+    if error is None:
+        assert channel.request(Kind.ACT, b"", asked) == struct.pack("<d", 7.0)
+        channel.kill()
+        return
+    with pytest.raises(error, match=WORDS.get(name)):
+        channel.request(Kind.ACT, b"", asked)
     assert process.poll() is not None
     assert not channel.alive
-
-
-@WAYS
-def test_a_reply_may_come_in_pieces(ask):
-    parts = "struct.pack('<II', MAGIC, 18)", "struct.pack('<II', 1, 16) + b'abc'", "b'd' * 13"
-    channel, _ = forger("".join(f"os.write(W, {part})\ntime.sleep(0.02)\n" for part in parts))
-
-    assert ask(channel) == b"abc" + b"d" * 13
-
-
-@WAYS
-def test_half_a_frame_is_late(ask):
-    channel, process = forger("os.write(W, struct.pack('<IIII', MAGIC, 18, 1, 16))\ntime.sleep(60)")
-
-    with pytest.raises(TimeLimit, match=r"act\(\) did not return for long"):
-        ask(channel, 0.02)
-
-    assert process.poll() is not None
 
 
 def test_a_process_that_does_not_read_is_late():
@@ -147,42 +162,50 @@ def test_a_process_that_does_not_read_is_late():
 
 
 def test_the_time_of_all_calls_together_is_limited():
-    script = (
-        "for n in range(1, 100):\n"
-        "    os.read(R, 4096)\n    while time.process_time() < n / 10: pass\n"
-        "    os.write(W, struct.pack('<IIII', MAGIC, 17, n, 0))\n"
-    )
-    channel, _ = forger(script, Limits(total_seconds=0.5, wall_seconds=10))
+    script = "for n in range(1, 100):\n    ask()\n    while time.process_time() < n / 10: pass\n"
+    channel, _ = forger(f"{script}    say(DONE)\n", Limits(total_seconds=0.5, wall_seconds=10))
 
     with pytest.raises(TimeLimit, match=r"used up its 0\.5 s of processor time in all"):
         for _ in range(100):
             channel.request(Kind.BEGIN, b"", CALLS.to(Kind.BEGIN))
 
 
-@pytest.mark.parametrize(
-    ("script", "words"),
-    [
-        ("os._exit(3)", "ended in act"),
-        ("os.kill(os.getpid(), 11)", "SIGSEGV"),
-        ("os.kill(os.getpid(), 31)", "system call that is not allowed"),
-    ],
+FRAMES = st.one_of(
+    st.binary(max_size=300),
+    st.builds(
+        lambda kind, number, length, body: HEADER.pack(MAGIC, kind, number, length) + body,
+        st.sampled_from([int(kind) for kind in Kind]),
+        st.integers(0, 3),
+        st.sampled_from([0, 1, 8, 16, 2**31, 2**32 - 1]),
+        st.one_of(st.binary(max_size=40), st.floats().map(lambda x: struct.pack("<d", x))),
+    ),
 )
-@WAYS
-def test_the_death_of_a_process_is_told(script, words, ask):
-    channel, _ = forger(script)
-
-    with pytest.raises(ProcessDied, match=words):
-        ask(channel)
-
-    with pytest.raises(ProcessDied, match="already"):
-        ask(channel)
 
 
-@WAYS
-@settings(max_examples=25, deadline=None)
-@given(data=st.binary(min_size=1, max_size=300))
-def test_any_bytes_from_a_process_are_a_fault(ask, data):
-    channel = written(data)
-    with pytest.raises((ProtocolError, ProcessDied, *REPORTED)):
-        ask(channel)
-    assert not channel.alive
+@settings(max_examples=150, deadline=None)
+@given(
+    replies=st.lists(FRAMES, min_size=2, max_size=4),
+    space=st.sampled_from([Box((1,)), Discrete(3)]),
+)
+def test_any_bytes_in_any_rows_are_actions_or_errors_of_the_tree(replies, space):
+    policies = [policy_over(written(data), space) for data in replies]
+    actions, errors = Together(policies).act(np.zeros((len(replies), 1)))
+
+    right = struct.pack("<IIII", MAGIC, Kind.ACTIONS, 1, 8)
+    for row, data in enumerate(replies):
+        if row in errors:
+            assert isinstance(errors[row], SandboxError)
+            assert not policies[row].alive
+        else:
+            assert data == right + actions[row].tobytes()
+        policies[row].close()
+
+
+def test_the_numbers_of_requests_tell_nothing_of_other_processes():
+    says_number = "while True: ask(); say(ACTIONS, struct.pack('<d', N))"
+    first, second = (forged_policy(says_number)[0] for _ in range(2))
+    assert [first.act(np.zeros(1)).item() for _ in range(4)] == [3.0, 4.0, 5.0, 6.0]
+    actions, _ = Together([second, first]).act(np.zeros((2, 1)))
+    assert actions.ravel().tolist() == [3.0, 7.0]
+    first.close()
+    second.close()

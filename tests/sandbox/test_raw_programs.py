@@ -8,10 +8,13 @@ import os
 import secrets
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import numpy as np
 import pytest
-from raw_program import LIBRARIES, TRACE, Outside, raw
+from acting import indented, policy
+from raw_program import ACT, LIBRARIES, TRACE, Outside, raw
 from restricted import programs
 
 import sandbox
@@ -21,48 +24,26 @@ from sandbox.host.policy import Preparing
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or sandbox.detect().level != "strict", reason="needs strict isolation"
 )
-_ACT = """
-class Policy:
-    def act(self, obs):
-        try:
-            print(repr(attack())[:4000])
-        except Exception as error:
-            print(repr(error)[:4000])
-        return [0.0, 0.5]
-"""
 VALUES = sandbox.pack({"A": np.eye(3) * 2, "v": np.array([3.0, 1.0, 2.0]), "n": 4})
 
 
-def indented(body, by):
-    return "".join(f"{' ' * by}{line}\n" for line in body.splitlines())
-
-
-_WRITER = """
-class Policy:
-    def __init__(self, m):
-        self.m = m
-    def act(self, obs):
-        m, A, v = self.m, self.m["A"], self.m["v"]
-{body}        return v[:2]
-"""
+def acting(text):
+    return text + ACT
 
 
 def writing(body):
-    return _WRITER.format(body=indented(body, 8))
+    head = 'm, A, v = self.m, self.m["A"], self.m["v"]\n'
+    return policy(f"{head}{body}\nreturn v[:2]", "def __init__(self, m):\n    self.m = m\n")
 
 
 def preparing(body):
-    return f"def prepare(data):\n{indented(body, 4)}\nclass Policy:\n    def act(self, obs): pass\n"
+    return f"def prepare(data):\n{indented(body, 4)}\n{policy('pass')}"
 
 
 #: What makes a program of an attack, by the corpus that it stands in.
 WRAPPED = {
-    "escapes": lambda text: text + _ACT,
-    "raw": lambda text: text + _ACT,
-    "raw_programs": lambda text: text + _ACT,
-    "abuse": str,
-    "writes": writing,
-    "prepare_abuse": preparing,
+    **{"escapes": acting, "raw": acting, "raw_mapped": acting, "raw_programs": acting},
+    **{"abuse": str, "writes": writing, "prepare_abuse": preparing},
 }
 #: They run until their time is up.
 LONG = {"abuse": ("timeout", "| any"), "prepare_abuse": ("timeout", "memory")}
@@ -100,6 +81,10 @@ def test_no_attack_has_an_effect(outside, corpus, title):
         output = outside.attacked(raw(text, outside.names, prepared=given))
 
     assert outside.effects(output) == []
+    if corpus in ("raw", "raw_mapped"):
+        assert not output.startswith("returned True")
+    if corpus == "raw":  # each is refused, or ends the process
+        assert output.startswith(("raised", "returned False", "died")), output
 
 
 def prepared(outside, program):
@@ -112,18 +97,36 @@ def prepared(outside, program):
         return error.message + error.output
 
 
+def test_no_process_is_left_behind(outside):
+    for name in ("fork", "fork bomb", "outlive the parent", "new session"):
+        outside.attacked(raw(acting(programs("raw")[name]), outside.names))
+
+    def left():
+        for parent in outside.parents:
+            children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+            states = (Path(f"/proc/{child}/stat").read_text() for child in children)
+            yield from (state for state in states if ") Z" not in state)
+
+    deadline = time.monotonic() + 10
+    while len(list(left())) > 1 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert len(list(left())) == 1  # the other policy's
+
+
 # The tests above can fail.
 
 
-def test_the_programs_have_the_interpreter_and_the_memory(outside):
+def test_the_programs_have_the_interpreter_and_the_memory_and_read_the_file(outside):
     text = """
 def attack():
     x = ctypes.c_int.from_address(ctypes.addressof(ctypes.c_int(7)))
-    return eval("6 * 7"), type(server()["pipes"]).__name__, sorted(LIBRARIES - sys.modules.keys())
+    read = server()["self"]._recorded[255], address() > 0
+    return *read, eval("6 * 7"), type(server()["pipes"]).__name__, LIBRARIES - sys.modules.keys()
 """
     names = {**outside.names, "LIBRARIES": set(LIBRARIES)}
+    said = "returned (255, True, 42, 'Pipes', set())\n" * 2
 
-    assert outside.attacked(raw(text + _ACT, names)) == "(42, 'Pipes', [])\n" * 2
+    assert outside.attacked(raw(text + ACT, names)) == said
 
 
 @pytest.mark.parametrize(
@@ -131,6 +134,7 @@ def attack():
     [
         ("open('/tmp/sandbox-escape', 'w').close()", f"{TRACE} was made"),
         ("open(VICTIM, 'a').write('x')", "the file was changed"),
+        ("open(MAPPED, 'r+').write('x')", "the mapped file was changed"),
         ("os.chmod(VICTIM, 0o600)", "what is known of the file was changed"),
         ("print(open(VICTIM).read())", "the secret is known"),
         ("print(os.environ['SANDBOX_CANARY'])", "the secret is known"),
@@ -146,9 +150,7 @@ def test_each_effect_is_seen_where_nothing_is_locked_down(outside, body, effect)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     found = outside.effects(done.stdout)
     TRACE.unlink(missing_ok=True)
-    outside.victim.write_text(outside.secret)
-    outside.victim.chmod(0o644)
-    outside._signals.clear()
+    outside.restore()
 
     assert found == [effect]
     assert outside.effects() == []

@@ -21,12 +21,6 @@ INTERFACE = sandbox.Interface(1, None, sandbox.Box((1,)))
 GOOD = "class Policy:\n    def act(self, obs): return obs"
 
 
-@pytest.fixture(scope="module")
-def host():
-    with sandbox.Host() as running:
-        yield running
-
-
 def speaking(monkeypatch, script):
     """Warm parents run this script from now on; ``s`` is their control socket."""
     script = f"import socket, sys\ns = socket.socket(fileno=int(sys.argv[1]))\n{script}"

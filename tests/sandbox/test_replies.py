@@ -39,62 +39,46 @@ CALL = {
 STATES = pytest.mark.parametrize("request_kind", REQUESTS, ids=lambda kind: kind.name)
 
 
-def answered(kind, data):
-    """What the host makes of ``data`` in answer to a request."""
-    return written(data).request(kind, b"", CALL[kind])
+def answered(kind, reply, body, length=None, end=True):
+    """What the host makes of such a reply to a request."""
+    data = header(reply, 1, len(body) if length is None else length) + body
+    return written(data, end=end).request(kind, b"", CALL[kind])
 
 
 @STATES
-@pytest.mark.parametrize("code", range(len(REPORTED)), ids=lambda code: REPORTED[code].__name__)
-def test_each_fault_is_believed_only_where_it_can_be(request_kind, code):
-    body = pack_fault(Fault(code, -1, "what", ""))
-    possible = REPORTED[code] in possible_faults(request_kind)
-    with pytest.raises(REPORTED[code] if possible else ProtocolError) as caught:
-        answered(request_kind, header(Kind.FAULT, 1, len(body)) + body)
-
-    assert (caught.value.message == "what") is possible
+def test_each_state_has_its_faults_and_its_lengths(request_kind):
+    for code, fault in enumerate(REPORTED):
+        possible = fault in possible_faults(request_kind)
+        with pytest.raises(fault if possible else ProtocolError) as caught:
+            answered(request_kind, Kind.FAULT, pack_fault(Fault(code, -1, "what", "")))
+        assert (caught.value.message == "what") is possible
+    for kind in Kind:
+        with pytest.raises(ProtocolError):
+            answered(request_kind, kind, b"", 10**6, end=False)
 
 
 def test_a_refusal_is_believed_only_of_a_program_whose_text_is_being_executed():
     refuse = [kind for kind in REQUESTS if CompileError in possible_faults(kind)]
     assert refuse == [Kind.START, Kind.BEGIN, Kind.PREPARE]
-
-
-def test_what_cannot_be_reported_is_told_as_an_exception_of_the_program():
-    class_is_gone = CompileError("the program must define `class Policy`")
-    body = fault_payload(class_is_gone, Kind.ACT, "")
+    body = fault_payload(CompileError("the program must define `class Policy`"), Kind.ACT, "")
     with pytest.raises(sandbox.PolicyError, match="must define"):
-        answered(Kind.ACT, header(Kind.FAULT, 1, len(body)) + body)
+        answered(Kind.ACT, Kind.FAULT, body)
 
 
-@STATES
-@pytest.mark.parametrize("kind", [k for k in Kind if k > 16], ids=lambda kind: kind.name)
-def test_a_length_beyond_what_can_be_is_refused_at_once(request_kind, kind):
-    channel = written(header(kind, 1, 10**6), end=False)
-    with pytest.raises(ProtocolError):
-        channel.request(request_kind, b"", CALL[request_kind])
-
-
-PAYLOADS = st.one_of(
-    st.binary(max_size=60),
-    st.builds(
-        lambda code, line, text, printed: pack_fault(Fault(code, line, text, printed)),
-        st.integers(0, 6),
-        st.integers(-2, 9),
-        st.text(max_size=20),
-        st.text(max_size=20),
-    ),
-)
+FAULTS = st.builds(Fault, st.integers(0, 6), st.integers(-2, 9), *[st.text(max_size=20)] * 2)
 
 
 @STATES
 @settings(max_examples=40, deadline=None)
-@given(kind=st.sampled_from([*Kind, 0, 255]), payload=PAYLOADS, more=st.sampled_from([-1, 0, 0, 1]))
+@given(
+    kind=st.sampled_from([*Kind, 0, 255]),
+    payload=st.binary(max_size=60) | FAULTS.map(pack_fault),
+    more=st.sampled_from([-1, 0, 0, 1]),
+)
 def test_any_reply_is_an_answer_or_a_fault_that_can_be(request_kind, kind, payload, more):
-    answer = CALL[request_kind]
+    answer, told = CALL[request_kind], max(0, len(payload) + more)
     try:
-        told = max(0, len(payload) + more)
-        body = bytes(answered(request_kind, header(kind, 1, told) + payload))
+        body = bytes(answered(request_kind, kind, payload, told))
     except (ProtocolError, ProcessDied):
         return
     except ProgramError as error:
@@ -105,17 +89,13 @@ def test_any_reply_is_an_answer_or_a_fault_that_can_be(request_kind, kind, paylo
     assert answer.min_bytes <= len(body) <= answer.max_bytes
 
 
-@STATES
-def test_a_process_with_a_program_is_not_believed_about_protections(request_kind):
-    channel, _ = forger(f"ask(); os._exit({NOT_STRICT})")
-    with pytest.raises(ProcessDied):
-        channel.request(request_kind, b"", CALL[request_kind])
-
-
-def test_a_process_without_a_program_is_believed_about_protections():
-    channel, _ = forger(f"os._exit({NOT_STRICT})")
+def test_only_a_process_without_a_program_is_believed_about_protections():
     with pytest.raises(IsolationUnavailable):
-        channel.await_ready()
+        forger(f"os._exit({NOT_STRICT})")[0].await_ready()
+    for kind in REQUESTS:
+        channel, _ = forger(f"ask(); os._exit({NOT_STRICT})")
+        with pytest.raises(ProcessDied):
+            channel.request(kind, b"", CALL[kind])
 
 
 @pytest.mark.parametrize(
@@ -136,31 +116,30 @@ def trickle(kind, length, pause):
     while True:
         os.write(W, b"x")
         time.sleep(pause) if pause else sum(range(100_000))
+ask(); trickle(20, 30000, PAUSE)
 """
 
 
 @STATES
 def test_bytes_that_keep_coming_are_no_answer(request_kind):
-    channel, process = forger(f"{TRICKLE}\nask(); trickle(20, 30000, 0.03)")
+    channel, process = forger(TRICKLE.replace("PAUSE", "0.03"))
     with pytest.raises(TimeLimit, match="it did not return for long"):
         channel.request(request_kind, b"", replace(CALL[request_kind], seconds=0.02))
     assert process.poll() is not None
 
 
 def test_bytes_that_keep_coming_at_the_cost_of_processor_time_are_no_answer():
-    channel, _ = forger(f"{TRICKLE}\nask(); trickle(20, 30000, 0)", Limits())
+    channel, _ = forger(TRICKLE.replace("PAUSE", "0"), Limits())
     with pytest.raises(TimeLimit, match=r"within 0\.02 s of processor time"):
         channel.request(Kind.OUTPUT, b"", replace(CALL[Kind.OUTPUT], seconds=0.02))
 
 
-def test_a_long_reply_to_a_long_request_is_taken():
+def test_a_long_reply_to_a_long_request_is_taken_and_none_is_kept_before_it_is_written():
     size = 300_000
     channel, _ = forger(f"ask(); say(ACTIONS, b'y' * {size})")
     reply = channel.request(Kind.ACT, bytes(size), CALLS.to(Kind.ACT, size))
     assert reply == b"y" * size
 
-
-def test_replies_that_nobody_asked_for_are_not_kept_while_a_request_is_written():
     channel, process = forger("os.write(W, b'z' * 65536)\nask()\ntime.sleep(60)")
     with pytest.raises(ProtocolError, match="does not begin as one"):
         channel.request(Kind.ACT, bytes(10**6), CALL[Kind.ACT])
@@ -169,9 +148,8 @@ def test_replies_that_nobody_asked_for_are_not_kept_while_a_request_is_written()
 
 def act(script, space, limits=LIMITS):
     """One act of a policy whose process is raw and has printed nothing."""
-    made, _ = forged_policy(
-        f"ask(); {script}; ask(); say(TEXT)", forged_program(action=space, limits=limits)
-    )
+    program = forged_program(action=space, limits=limits)
+    made, _ = forged_policy(f"ask(); {script}; ask(); say(TEXT)", program)
     with made:
         return made.act(np.zeros(1))
 
@@ -194,11 +172,8 @@ def act(script, space, limits=LIMITS):
     ],
 )
 def test_actions_that_are_none_are_seen_by_the_host(space, numbers, words):
-    reply = (
-        f"say(ACTIONS, struct.pack('<{len(numbers)}d', *map(float, {list(map(repr, numbers))})))"
-    )
     with pytest.raises(BadAction) as caught:
-        act(reply, space)
+        act(f"say(ACTIONS, {np.array(numbers).tobytes()!r})", space)
 
     assert words in caught.value.message
     assert caught.value.step == 0
@@ -207,7 +182,7 @@ def test_actions_that_are_none_are_seen_by_the_host(space, numbers, words):
 @given(
     start=st.integers(-5, 5),
     n=st.integers(1, 6),
-    number=st.one_of(st.floats(), st.integers(-20, 20).map(float), st.just(-0.0)),
+    number=st.floats() | st.integers(-20, 20).map(float) | st.just(-0.0),
 )
 def test_the_host_s_check_is_that_of_the_definition(start, n, number):
     for space in (Discrete(n, start), MultiDiscrete((9, n), (0, start))):
@@ -218,46 +193,35 @@ def test_the_host_s_check_is_that_of_the_definition(start, n, number):
         assert list(_bad_rows(space)(actions)) == ([] if legal else [1])
 
 
-def test_a_line_that_the_program_does_not_have_is_not_told():
-    with pytest.raises(sandbox.PolicyError) as caught:
-        act("fault(1, b'what', line=77)", Discrete(2))
-    assert caught.value.line is None
-
-
 SMALL = Limits(output_chars=50, text_chars=60, wall_seconds=0.3)
+CONTROL, CLEAN = "b'\\x1b[2J' * 150", clean(b"\x1b[2J" * 150)
 
 
-def test_the_texts_of_a_fault_are_cut_and_cleaned():
+def test_a_fault_has_texts_that_are_cut_and_cleaned_and_a_line_of_the_program():
     with pytest.raises(sandbox.PolicyError) as caught:
-        act("fault(1, b'\\x1b]0;' * 8000, b'\\x07\\xff' * 180)", Discrete(2), SMALL)
+        act("fault(1, b'\\x1b]0;' * 8000, b'\\x07\\xff' * 180, line=77)", Discrete(2), SMALL)
     error = caught.value
     assert len(error.message) < 8100
     assert len(error.output) == 150
     assert all(c.isprintable() or c in "\n\t" for c in error.message + error.output)
+    assert error.line is None
 
 
-def test_what_was_printed_is_cut_and_cleaned():
-    with forged_policy("ask(); say(TEXT, b'\\x1b[2J' * 125)", forged_program(limits=SMALL))[
-        0
-    ] as made:
-        assert made.output == clean(b"\x1b[2J" * 125)[:150]
-
-
-@pytest.mark.parametrize("size", [601, 10**6])
-def test_more_than_could_be_printed_breaks_the_protocol(size):
-    made, process = forged_policy(f"ask(); say(TEXT, b'x' * {size})", forged_program(limits=SMALL))
-    assert made.output == ""
-    assert process.poll() is not None
-    with pytest.raises(ProcessDied):
-        made.act(np.zeros(1))
-
-
-def test_a_summary_is_cut_and_cleaned():
-    channel, _ = forger("ask(); say(DATA); ask(); say(TEXT, b'\\x1b[2J' * 150)", SMALL)
+def test_what_was_printed_and_a_summary_are_cut_and_cleaned():
+    made, _ = forged_policy(f"ask(); say(TEXT, {CONTROL})", forged_program(limits=SMALL))
+    with made:
+        assert made.output == CLEAN[:150]
+    channel, _ = forger(f"ask(); say(DATA); ask(); say(TEXT, {CONTROL})", SMALL)
     episode = Episode(np.zeros((2, 1)), np.zeros((1, 1)), np.zeros(1), True, False, None)
     with Summarizer(forged_program(limits=SMALL, role="feedback"), channel) as made:
-        text = made.summarize(episode)
-    assert text == clean(b"\x1b[2J" * 150)[:160]
+        assert made.summarize(episode) == CLEAN[:160]
+    for size in (601, 10**6):  # more than could be printed
+        text = f"ask(); say(TEXT, b'x' * {size})"
+        made, process = forged_policy(text, forged_program(limits=SMALL))
+        assert made.output == ""
+        assert process.poll() is not None
+        with pytest.raises(ProcessDied):
+            made.act(np.zeros(1))
 
 
 def test_the_longest_honest_texts_pass():

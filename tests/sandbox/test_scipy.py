@@ -11,9 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.stats
+from acting import ONE, acts, indented
 from restricted import programs
 
-from sandbox import Box, Host, Interface, Limits
+from sandbox import Limits
 from sandbox.language.facades import Facade
 from sandbox.language.library import tree
 from sandbox.language.scipy_library import members
@@ -35,26 +36,17 @@ def family():
 """
 
 
-@pytest.fixture(scope="module")
-def host():
-    with Host() as running:
-        yield running
-
-
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_family_of_functions_works_in_a_locked_down_process(host, family):
-    source = POLICY + "".join(f"    {line}\n" for line in FAMILIES[family].splitlines())
+    source = POLICY + indented(FAMILIES[family], 4)
 
-    limits = Limits(act_seconds=30, init_seconds=60)
-    with host.policy(source, Interface(1, None, Box((1,))), limits) as policy:
-        policy.begin(0)
-        assert policy.act(np.zeros(1)).tolist() == [1.0]
+    assert acts(host, source, limits=Limits(act_seconds=30, init_seconds=60)) == [[1.0]]
 
 
 def test_what_libraries_print_is_the_programs_output(host):
     source = POLICY + "    op.minimize(op.rosen, [0.9, 0.9], options={'disp': True})\n"
 
-    with host.policy(source, Interface(1, None, Box((1,))), Limits(init_seconds=60)) as policy:
+    with host.policy(source, ONE, Limits(init_seconds=60)) as policy:
         policy.begin(0)
         policy.act(np.zeros(1))
         assert "Current function value" in policy.output

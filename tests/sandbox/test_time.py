@@ -31,12 +31,6 @@ class Policy:
 
 
 @pytest.fixture(scope="module")
-def host():
-    with sandbox.Host() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
 def computing():
     """Source of a policy that computes for ``obs[0]`` seconds of processor time, or a bit more."""
     loops, seconds = 100_000, 0.0

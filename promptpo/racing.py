@@ -27,12 +27,13 @@ class Difference:
     """The mean of paired differences, its standard error, and how many pairs there are.
 
     Where the worst tenth of the episodes ranks policies, ``mean`` is one's mean of these less the
-    other's, and ``error`` is by ``promptpo.stats.tail_error``.
+    other's, and ``error`` is by ``promptpo.stats.tail_error``; else ``values`` are the differences.
     """
 
     mean: float
     error: float
     count: int
+    values: tuple[float, ...] = ()
 
     @property
     def sign(self) -> int:
@@ -72,9 +73,14 @@ class Paired:
 
     def sign_at(self, level: float) -> int:
         """The same at another two-sided level."""
+        return self.deciding.sign_at(level)
+
+    @property
+    def deciding(self) -> Difference:
+        """The differences of success; of returns where the task defines none, or all are equal."""
         if self.successes is not None and (self.successes.mean or self.successes.error):
-            return self.successes.sign_at(level)
-        return self.returns.sign_at(level)
+            return self.successes
+        return self.returns
 
     @property
     def same(self) -> bool:
@@ -164,7 +170,7 @@ def ranked_error(run: Rollout) -> float:
 
 
 def _difference(values: Sequence[float]) -> Difference:
-    return Difference(_mean(values), standard_error(values), len(values))
+    return Difference(_mean(values), standard_error(values), len(values), tuple(values))
 
 
 def _tail_difference(ours: Sequence[float], theirs: Sequence[float]) -> Difference:

@@ -46,14 +46,16 @@ score was not the body that it was written for.
 
 _TUNE_NOTE = """\
 Its constants (--list prints them) are chosen by CMA-ES on episodes of their own.
-What is found is kept only if it is better beyond noise than what is written, and stands in the
-policy as plain numbers, the old ones in comments. This is a run like any other: it has a report,
-and after an interruption promptpo --resume latest goes on. A policy's file needs SPEC."""
+What is found plays on if it is better beyond noise than what is written, or open and ahead of it,
+and stands in the policy as plain numbers, the old ones in comments. This is a run like any other:
+it has a report, and after an interruption promptpo --resume latest goes on. A policy's file needs
+SPEC."""
 
 _TUNE_SETTINGS = (
-    "tune_steps", "constants", "seed", "policy_seed", "selection_episodes", "test_episodes",
-    "max_env_steps", "max_time", "executor", "ray_address", "workers", "sandbox", "act_timeout",
-    "episode_timeout", "env_timeout", "policy_lifetime", "evaluation_episodes", "out", "track",
+    "tune_steps", "constants", "last_word", "seed", "policy_seed", "selection_episodes",
+    "test_episodes", "max_env_steps", "max_time", "executor", "ray_address", "workers", "sandbox",
+    "act_timeout", "episode_timeout", "env_timeout", "policy_lifetime", "evaluation_episodes",
+    "out", "track",
 )  # fmt: skip
 
 #: Names the folder of Minari's datasets.

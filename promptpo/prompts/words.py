@@ -210,7 +210,7 @@ def tuning_words(name: str, account: TuningAccount, tuned: str = "") -> str:
     parts = [f"**{name}**, {account.samples} vectors of values in {account.steps:,} steps:"]
     parts.append(_tuning_outcome(account, tuned))
     constants = account.constants
-    if account.kept:
+    if account.plays_on:
         values = [
             f"{c.name} {c.before:.4g} to {c.after:.4g}"
             + ("" if c.matters is None else f" (matters {c.matters:.2f})")
@@ -248,4 +248,6 @@ def _tuning_outcome(account: TuningAccount, tuned: str) -> str:
         words += f" ({of}{account.difference:+.4g}{noise} on {account.final} common episodes)"
     if account.kept:
         return f"{words}; {tuned} has them." if tuned else f"{words}."
+    if account.open:
+        return f"{words}: too few to tell, so {tuned or 'a copy'} has them and plays on."
     return f"{words}: no better beyond noise, so they stay as written."

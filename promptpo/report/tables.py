@@ -123,9 +123,9 @@ def kind_words(trial: Trial) -> str:
 
 def trials_table(run: Run, record: RoundRecord) -> Table:
     """Return the candidates of a round, in their order."""
-    columns = ("Candidate", "Kind", "Success", "Worst tenth", "Mean return", "Episodes",
-               "Against the best before it", "Lowest to highest", "Mean length", "Clipped",
-               "Repairs", "Cost", "Outcome")  # fmt: skip
+    columns = ("Candidate", "Kind", "Success", "Worst tenth", "Mean return", "Corrected",
+               "Episodes", "Against the best before it", "Lowest to highest", "Mean length",
+               "Clipped", "Repairs", "Cost", "Outcome")  # fmt: skip
     used = {
         "Clipped": any(t.candidate.rollout and t.candidate.rollout.clipped for t in record.trials),
         "Repairs": any(t.repairs for t in record.trials),
@@ -160,6 +160,12 @@ def _reading_cell(reading: Reading | None) -> Cell:
     return num(reading.mean, words)
 
 
+def _corrected_cell(run: Run, trial: Trial) -> Cell:
+    """Return a cell of a mean return without the luck of its round's episodes, where known."""
+    corrected = run.corrected.get(trial.name)
+    return num(corrected.mean if corrected else None)
+
+
 def _trial_row(run: Run, trial: Trial, record: RoundRecord) -> tuple[Cell, ...]:
     won = record.winner is trial
     pooled, lengths, played = trial.candidate.pooled, Cell(), [Cell()] * 3
@@ -176,6 +182,7 @@ def _trial_row(run: Run, trial: Trial, record: RoundRecord) -> tuple[Cell, ...]:
         success_cell(trial.score),
         tenth_cell(trial.score),
         _with_error(trial),
+        _corrected_cell(run, trial),
         played[0],
         _against(run, trial),
         played[1],
@@ -247,11 +254,12 @@ def standings_table(run: Run) -> Table | None:
             _within(success_cell(best.score), rates),
             tenth_cell(best.score),
             _within(return_cell(best.score), returns),
+            _corrected_cell(run, best),
             num(len(pooled.whole) if pooled else 0),
             _against(run, winner, f"{winner.name}: " if winner else ""),
         ))  # fmt: skip
-    columns = ("Round", "Best so far", "Success", "Worst tenth", "Mean return", "Episodes",
-               "The winner against the best before it")  # fmt: skip
+    columns = ("Round", "Best so far", "Success", "Worst tenth", "Mean return", "Corrected",
+               "Episodes", "The winner against the best before it")  # fmt: skip
     caption = "The best so far after each round, by all its search episodes; 95% intervals"
     return Table(caption, columns, tuple(rows)).trimmed() if rows else None
 

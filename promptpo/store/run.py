@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from itertools import groupby
 from os import PathLike
 from pathlib import Path
@@ -23,6 +24,7 @@ from promptpo.store.evals import KeptEvaluation, load_evaluations
 from promptpo.store.events import Event, read_log
 from promptpo.store.fold import Fold
 from promptpo.store.folder import RunFolder
+from promptpo.store.luck import Corrected, corrected
 from promptpo.store.trials import Call, Point, RoundRecord, Trial, Usage
 from promptpo.types import Candidate, Note, Rollout, Round, Score, best_of
 
@@ -51,12 +53,13 @@ class Run(Fold):
         self.unread: tuple[str, ...] = ()
         self.carried = False
         self._rounds: tuple[RoundRecord, ...] | None = None
+        self._corrected: Mapping[str, Corrected] | None = None
         super().__init__(events)
 
     def apply(self, event: Event) -> None:
         """Take note of one event, transient ones included."""
         super().apply(event)
-        self._rounds = None
+        self._rounds = self._corrected = None
 
     # What it was set to.
 
@@ -232,6 +235,13 @@ class Run(Fold):
                 rounds.append(Round(r.number, candidates, winner, r.notes))
         return tuple(rounds)
 
+    @property
+    def corrected(self) -> Mapping[str, Corrected]:
+        """Search scores without the luck of each round's episodes, by candidate, where known."""
+        if self._corrected is None:
+            self._corrected = corrected(self.candidates)
+        return self._corrected
+
     def shared_calls(self, round_: int) -> tuple[Call, ...]:
         """Return the calls of a round (0: before the first) that belong to no single candidate."""
         return tuple(c for k, c in self.calls.items() if (k.round, k.candidate) == (round_, 0))
@@ -298,11 +308,17 @@ class Run(Fold):
 
     @property
     def points(self) -> tuple[Point, ...]:
-        """Its learning curve: a point for each candidate that got through its episodes."""
+        """Its learning curve, by corrected scores.
+
+        It has a point for each candidate that got through its episodes.
+        """
         best, points = Score(failed=True), []
         scored = [trial for trial in self.trials.values() if not trial.score.failed]
         for trial in sorted(scored, key=lambda t: (t.at_steps, t.at.calls)):
-            best = max(best, trial.score)
+            score = trial.score
+            if (own := self.corrected.get(trial.name)) is not None:
+                score = replace(score, mean_return=own.mean)
+            best = max(best, score)
             points.append(Point(trial.at_steps, trial.at.calls, trial.at.cost, best))
         return tuple(points)
 

@@ -275,6 +275,8 @@ def outcome_words(account: TuningAccount) -> str:
     """Return ``kept: return 9.1 to 500, +490.9 ± 0.25 (20 episodes)``: as written, and tuned."""
     before, after = account.before, account.after
     if before is None or after is None:
+        if any(c.before != c.after for c in account.constants):
+            return "not kept: no steps were left to compare it with the written values"
         return f"not changed: nothing better was found in {account.steps:,} steps"
     words = f"{_return(before)} to {_return(after)}"
     if before.mean_return is not None and after.mean_return is not None:
@@ -284,6 +286,8 @@ def outcome_words(account: TuningAccount) -> str:
     if account.difference is not None:
         words += f", {difference_words(account)}"
     verdict = "kept" if account.kept else "not kept, no better beyond noise"
+    if account.open:
+        verdict = "open, so its estimate counts"
     return f"{verdict}: {words} ({text.plural(account.final, 'episode')})"
 
 

@@ -232,6 +232,8 @@ def test_the_end_of_a_tuning_has_one_line() -> None:
         "kept: return 9.1 to 500, +490.9 ± 0.25 (20 episodes)": ACCOUNT,
         "not kept, no better beyond noise: return 9.1 to 500, -0.5 ± 0.25 (20 episodes)":
             replace(ACCOUNT, kept=False, difference=-0.5),
+        "open, so its estimate counts: return 9.1 to 500, +490.9 ± 0.25 (20 episodes)":
+            replace(ACCOUNT, kept=False, open=True),
         "not changed: nothing better was found in 30,000 steps":
             replace(ACCOUNT, kept=False, before=None, after=None),
         "kept: failed to return 500 (20 episodes)":

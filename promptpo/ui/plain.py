@@ -10,6 +10,8 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import Any, Self, TextIO
 
+from msgspec import UNSET
+
 from promptpo.common import text
 from promptpo.common.lives import life_of, whole
 from promptpo.common.plaintext import clean_line
@@ -227,7 +229,7 @@ def outcome_words(account: TuningAccount) -> str:
         return f"not changed: nothing better was found in {account.steps:,} steps"
     words = f"{_return(before)} to {_return(after)}"
     if before.mean_return is not None and after.mean_return is not None:
-        words = f"{_return(before)} to {text.number(after.mean_return)}"
+        words = f"{_return(before)} to {_return(after).rpartition(' ')[2]}"
         if before.success_rate is not None and after.success_rate is not None:
             words = f"success {before.success_rate:.2f} to {after.success_rate:.2f}, {words}"
     if account.difference is not None:
@@ -239,6 +241,8 @@ def outcome_words(account: TuningAccount) -> str:
 
 
 def _return(point: Standpoint) -> str:
+    if point.worst_tenth is not UNSET:
+        return f"worst tenth {text.number(point.worst_tenth)}"
     return "failed" if point.mean_return is None else f"return {text.number(point.mean_return)}"
 
 

@@ -235,7 +235,7 @@ def tuning_lines(tuned: dict[str, TuningAccount], *, success: bool) -> list[Line
             ]
             lines.append(Line(
                 name, steps, values, [b.low for b in bounds], [b.high for b in bounds],
-                end=account.steps, css="lead" if account.kept else "", tips=tips,
+                end=account.steps, css="lead" if account.plays_on else "", tips=tips,
                 named=len(tuned) > 1,
             ))  # fmt: skip
     return lines

@@ -291,7 +291,7 @@ def settings_of(folder: RunFolder, *, resuming: bool = False) -> dict[str, Any]:
             records = [(str(folder.path / "run.json"), folder.read_info())]
     where, data = records[-1] if records else ("", {})
     if not data.get("config"):
-        raise RunError(f"{folder.events}: no run is recorded in it; start a new one")
+        raise log.unbegun(folder.events)
     try:
         return _stored(data["config"], resuming=resuming)
     except UsageError as e:

@@ -187,6 +187,29 @@ class Run(Fold):
         """Calls, tokens, dollars and environment steps of all its sessions."""
         return self.reported_usage or self.tally.usage
 
+    @property
+    def awaited(self) -> tuple[Call, ...]:
+        """The calls of rounds under way to which no reply has come."""
+        return tuple(
+            call
+            for key, call in self.calls.items()
+            if call.reply is None and key.round not in self.ends and key not in self.refused
+        )
+
+    @property
+    def cost_words(self) -> str:
+        """``12 calls, 34,120 (20,000 cached) + 8,200 tokens, $0.12``."""
+        usage = self.usage
+        if self.replayed or self.synthesized:
+            noun = "reply" if usage.calls == 1 else "replies"
+            by = "replayed" if self.replayed else "by the synthesizer"
+            return f"{usage.calls:,} {noun} {by}, no tokens, {text.money(0.0)}"
+        tokens = "tokens unknown"
+        if usage.has_tokens:
+            cached = f" ({usage.cached_tokens:,} cached)" if usage.cached_tokens else ""
+            tokens = f"{usage.prompt_tokens:,}{cached} + {usage.completion_tokens:,} tokens"
+        return f"{text.plural(usage.calls, 'call')}, {tokens}, {text.money(usage.cost)}"
+
     # Candidates and rounds.
 
     @property
@@ -349,20 +372,31 @@ class Run(Fold):
 
     def rows(self) -> list[tuple[str, str]]:
         """Return its result, its usage and why it ended, as labelled lines."""
-        if self.best is None:
+        name, score = self.best_name, self.best_score
+        if name is None or score is None:
             rows = [("best policy", "none: no candidate has got through its episodes")]
         else:
-            file = text.near_path(self.folder / "best" / "policy.py")
-            rows = [("best policy", f"{file}  ({self.best.name})")]
-            if self.test is None:
-                rows.append(("search", f"{self.best.score}  (no held-out episodes played)"))
-            else:
-                rows += text.held_out_rows(self.test)
-        usage = self.usage
-        if usage.calls:
-            rows.append(("cost", f"{text.plural(usage.calls, 'call')}, {text.money(usage.cost)}"))
-        rows.append(("env steps", text.steps(usage.steps)))
-        return [*rows, ("ended", self.reason or self.status)]
+            file = self.folder / "best" / "policy.py"
+            place = text.near_path(file) if file.is_file() else "not written yet"
+            rows = [("best policy", f"{place}  ({name})")]
+            searched = [("search", f"{score}  (no held-out episodes played)")]
+            rows += searched if self.test is None else text.held_out_rows(self.test)
+        rows += text.reference_rows(self.references)
+        if self.reported_usage is not None or self.usage.calls or any(self.usage.steps.values()):
+            if self.asks_model and not self.policy_file:
+                rows.append(("cost", self.cost_words))
+            rows.append(("env steps", text.steps(self.usage.steps)))
+        if self.preparations:
+            count = len({key.name for key in self.prepared_by.values()})
+            seconds = sum(done.seconds for done in self.preparations.values())
+            words = f"{text.plural(count, 'candidate')}, {seconds:.3g} s of computing"
+            rows.append(("prepare", words))
+        tables = [by_round[max(by_round)] for by_round in self.tables.values()]
+        rows += [(table.title.lower(), table.text) for table in tables if table.text]
+        page = self.folder / "report.html"
+        if page.is_file():
+            rows.append(("report", text.near_path(page)))
+        return [*rows, ("ended", self.reason)] if self.reason else rows
 
 
 def load_run(path: str | PathLike[str]) -> Run:
@@ -385,7 +419,7 @@ def load_run(path: str | PathLike[str]) -> Run:
         run.header = {**run.info, "spec": spec}
         run.configs = run.configs or [run.info["config"]]
     if not run.header:  # killed before its first line was whole
-        raise RunError(f"{folder.events}: no run is recorded in it; start a new one")
+        raise contents.unbegun(folder.events)
     remedy = f"`promptpo --resume {folder.path}` sets it aside and does again what is lost"
     run.evaluations, damaged = load_evaluations(run.folder)
     run.unread = (*(f"{words}; {remedy}" for words in problems if words), *damaged)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from msgspec import UNSET, UnsetType
+
 
 @dataclass(frozen=True)
 class ConstantFound:
@@ -30,6 +32,7 @@ class Standpoint:
     """The score of the incumbent values after so many environment steps.
 
     ``error`` is the standard error of the mean return; None of fewer than two episodes.
+    ``worst_tenth`` is the mean return of the worst tenth, where that ranks.
     """
 
     steps: int
@@ -37,6 +40,7 @@ class Standpoint:
     error: float | None
     success_rate: float | None
     episodes: int
+    worst_tenth: float | UnsetType = UNSET
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,8 @@ import math
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
+from msgspec import UNSET
+
 from promptpo.errors import LimitReached
 from promptpo.outcomes import Rollout
 from promptpo.policies.constants import Constant, Tunable
@@ -394,7 +396,8 @@ def _standpoint(steps: int, run: Rollout) -> Standpoint:
     if score.failed:
         return Standpoint(steps, None, None, None, 0)
     error = _finite(standard_error(run.returns))
-    return Standpoint(steps, score.mean_return, error, score.success_rate, count)
+    tenth = UNSET if score.worst_tenth is None else score.worst_tenth
+    return Standpoint(steps, score.mean_return, error, score.success_rate, count, tenth)
 
 
 def _finite(value: float) -> float | None:

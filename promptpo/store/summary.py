@@ -58,7 +58,12 @@ class Summary:
         score = test.score if test else trial.score if trial else Score(failed=True)
         source = "held-out" if test else "search" if trial else ""
         if test is not None and not test.score.failed:
-            words = [f"held-out {text.success_words(test) or text.return_words(test)}"]
+            score_words = (
+                text.success_words(test),
+                text.tenth_words(test),
+                text.return_words(test),
+            )
+            words = [f"held-out {next(filter(None, score_words))}"]
         else:
             best = run.best_score
             words = [f"search {best}"] if best is not None and not best.failed else []

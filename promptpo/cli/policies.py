@@ -18,7 +18,7 @@ from promptpo import config
 from promptpo.cli import run as run_command
 from promptpo.cli import runs
 from promptpo.cli.parser import Parser, add_out, add_settings, number
-from promptpo.cli.specs import add_specs, given_spec
+from promptpo.cli.specs import add_specs, take_spec
 from promptpo.common import text
 from promptpo.common.files import write_atomically
 from promptpo.common.plaintext import shown
@@ -52,10 +52,10 @@ it has a report, and after an interruption promptpo --resume latest goes on. A p
 SPEC."""
 
 _TUNE_SETTINGS = (
-    "tune_steps", "constants", "last_word", "seed", "policy_seed", "selection_episodes",
-    "test_episodes", "max_env_steps", "max_time", "executor", "ray_address", "workers", "sandbox",
-    "act_timeout", "episode_timeout", "env_timeout", "policy_lifetime", "evaluation_episodes",
-    "out", "track",
+    "tune_steps", "constants", "constants_in", "last_word", "seed", "policy_seed",
+    "selection_episodes", "test_episodes", "max_env_steps", "max_time", "executor",
+    "ray_address", "workers", "sandbox", "act_timeout", "episode_timeout", "env_timeout",
+    "policy_lifetime", "evaluation_episodes", "out", "track",
 )  # fmt: skip
 
 #: Names the folder of Minari's datasets.
@@ -102,14 +102,14 @@ def evaluate(arguments: argparse.Namespace) -> int:
     from promptpo.evaluation import PolicyComparison, find_player, score, settings_for, transfer
     from promptpo.ui.tables import console_of
 
-    given = vars(arguments)
-    words: list[str] = given.pop("policies")
-    as_json, keep, out = given.pop("json"), given.pop("keep"), given.pop("out")
-    on: str | None = given.pop("on")
-    if "spec" not in given and len(words) > 1 and _is_task(words[-1]):
-        given["specs"] = words.pop()
-    if ref := given_spec(arguments):
-        given["spec"] = ref
+    values = vars(arguments)
+    words: list[str] = values.pop("policies")
+    as_json, keep, out = values.pop("json"), values.pop("keep"), values.pop("out")
+    on: str | None = values.pop("on")
+    if "spec" not in values and len(words) > 1 and _is_task(words[-1]):
+        values["specs"] = words.pop()
+    if ref := take_spec(arguments):
+        values["spec"] = ref
     if on is not None and (keep or len(words) > 1):
         raise UsageError("--on: takes one policy, and keeps nothing; leave out the rest")
     find_run = partial(runs.find, out=out)
@@ -117,10 +117,10 @@ def evaluate(arguments: argparse.Namespace) -> int:
     if keep and not any(player.run for player in players):
         raise UsageError("--keep: none of these is the best policy of a run; leave it out")
     if on is not None:
-        transferred = run_to_end(transfer(players[0], on, given, _note))
+        transferred = run_to_end(transfer(players[0], on, values, _note))
         say(_json(transferred) if as_json else transferred)
         return 1 if transferred.error else 0
-    settings = settings_for(players, given, _note)
+    settings = settings_for(players, values, _note)
     evaluations = run_to_end(score(players, settings))
     comparison = PolicyComparison(tuple(evaluations))
     if as_json:
@@ -171,31 +171,35 @@ def tune_parser() -> Parser:
 def tune(arguments: argparse.Namespace) -> int:
     """Tune a policy's numbers: 0 if there is a policy that got through its episodes, else 1."""
     from promptpo.evaluation import find_player
-    from promptpo.policies.constants import listed
+    from promptpo.policies.constants import listed, scales_of
     from promptpo.run.settings import build, configure, played_again
+    from promptpo.spec import load_spec
 
-    given: dict[str, Any] = vars(arguments)
-    word, to, as_json = given.pop("policy"), given.pop("to"), given.pop("json")
-    only_list = given.pop("list")
-    if spec := given_spec(arguments):
-        given["spec"] = spec
+    values: dict[str, Any] = vars(arguments)
+    word, to, as_json = values.pop("policy"), values.pop("to"), values.pop("json")
+    only_list = values.pop("list")
+    if spec := take_spec(arguments):
+        values["spec"] = spec
     if to is not None and to.is_dir():
         raise UsageError(f"--to {to}: is a folder; name a file")
-    player = find_player(word, partial(runs.find, out=Path(given.get("out", RunConfig.out))))
+    player = find_player(word, partial(runs.find, out=Path(values.get("out", RunConfig.out))))
     if player.file is None:
         raise UsageError(f"{player.label} is no policy; name a run, or a policy's file")
-    which = build(given).constants
-    constants = listed(player.file.source, which, player.label)
+    asked = build(values)
+    which, task = asked.constants, asked.spec or player.settings.get("spec")
+    scales = scales_of(load_spec(task, limit=asked.env_timeout)) if task else {}
+    everywhere = asked.constants_in == "everywhere"
+    constants = listed(player.file.source, which, player.label, scales if everywhere else None)
     if only_list:
         _print_constants(constants, as_json=as_json)
         return 0
     if not constants:
         hint = "; --set constants=auto takes all that are found" if which == "declared" else ""
-        raise UsageError(f"{player.label}: no constants to tune: no number is assigned{hint}")
+        raise UsageError(f"{player.label}: no constants to tune: no number to choose in it{hint}")
     learned = player.file.learned if player.file.prepared else None
     beside = _beside(to, learned) if to is not None and learned is not None else None
-    settings = {**played_again(player.settings), **given}
-    if "test_episodes" not in given:
+    settings = {**played_again(player.settings), **values}
+    if "test_episodes" not in values:
         settings.pop("test_episodes", None)
     if not settings.get("spec"):
         raise UsageError(f"{player.label}: of which task? name it: promptpo tune FILE SPEC")
@@ -231,11 +235,11 @@ def _print_constants(constants: Sequence[Constant], *, as_json: bool) -> None:
         say(json.dumps(data, indent=2, allow_nan=False))
         return
     if not constants:
-        say("no constants: no number in it is declared or assigned")
+        say("no constants: no number to choose in it")
         return
     rows: list[tuple[str, ...]] = []
     for c in constants:
-        kinds = ["declared"] * c.declared + ["whole"] * c.integer + ["logarithm"] * c.log
+        kinds = ["declared"] * c.declared + ["whole"] * c.integer + ["log"] * c.log
         numbers = (f"{c.value:.6g}", f"{c.low:.4g}", f"{c.high:.4g}")
         rows.append((str(c.line), c.name, *numbers, ", ".join(kinds)))
     print_table(("line", "constant", "value", "from", "to", "kind"), rows)
@@ -276,18 +280,18 @@ def video(arguments: argparse.Namespace) -> int:
     from promptpo.video import Options, parse_episodes, render_policy, render_run
     from promptpo.video.progress import bars
 
-    given: dict[str, Any] = vars(arguments)
-    if spec := given_spec(arguments):
-        given["spec"] = spec
-    name, to, out = given.pop("policy"), given.pop("to"), given.pop("out")
-    size: str | None = given.pop("size")
+    values: dict[str, Any] = vars(arguments)
+    if spec := take_spec(arguments):
+        values["spec"] = spec
+    name, to, out = values.pop("policy"), values.pop("to"), values.pop("out")
+    size: str | None = values.pop("size")
     pixels = re.fullmatch(r"([0-9]{1,5})[xX]([0-9]{1,5})", size or "")
     options = Options(
-        episodes=parse_episodes(given.pop("episodes")),
-        formats=tuple(dict.fromkeys(given.pop("format").split(","))),
-        quality=given.pop("quality"),
+        episodes=parse_episodes(values.pop("episodes")),
+        formats=tuple(dict.fromkeys(values.pop("format").split(","))),
+        quality=values.pop("quality"),
         size=(int(pixels[1]), int(pixels[2])) if pixels else None,
-        fps=given.pop("fps"),
+        fps=values.pop("fps"),
     )
     if size is not None and not pixels:
         raise UsageError(f"--size: write it as WIDTHxHEIGHT, such as 640x480, not {shown(size)}")
@@ -295,10 +299,10 @@ def video(arguments: argparse.Namespace) -> int:
     problems: list[str] = []
     with bars() as watcher:
         if path.is_file():
-            render_policy(path, options, to=to, settings=given, watcher=watcher)
+            render_policy(path, options, to=to, settings=values, watcher=watcher)
         else:
             folder = runs.find(name, out)
-            films = render_run(folder, options, to=to, settings=given, watcher=watcher)
+            films = render_run(folder, options, to=to, settings=values, watcher=watcher)
             problems = send(RunFolder.open(folder), films)
     for problem in problems:
         say(problem, file=sys.stderr)

@@ -14,7 +14,7 @@ from promptpo.racing import Difference, Paired, standard_error
 from promptpo.stats import Interval, success_interval
 from promptpo.store.codec import score_data, score_of
 from promptpo.store.evals import OWN, KeptEvaluation, PolicyTest, ScoredPolicy
-from promptpo.store.run import Run
+from promptpo.store.run import LIVE, Run
 from promptpo.store.standings import HardEpisode, hard_episodes, meeting
 from promptpo.store.summary import Summary
 from promptpo.store.trials import RoundRecord, Trial
@@ -190,11 +190,11 @@ def _trial_row(run: Run, trial: Trial, record: RoundRecord) -> tuple[Cell, ...]:
         played[2],
         num(trial.repairs),
         cost_cell(trial.cost) if trial.ended else Cell(),
-        _outcome_cell(trial, won=won),
+        _outcome_cell(trial, run, won=won),
     )
 
 
-def _outcome_cell(trial: Trial, *, won: bool) -> Cell:
+def _outcome_cell(trial: Trial, run: Run, *, won: bool) -> Cell:
     """Return winner, scored, or why not."""
     if won:
         return Cell("winner", "0", strong=True, kind="won")
@@ -203,6 +203,8 @@ def _outcome_cell(trial: Trial, *, won: bool) -> Cell:
         short = words if len(words) <= 110 else words[:109] + "…"
         return Cell(short, f"3 {short}", kind="failed")
     states = {"asked": "waiting for a reply", "playing": "being played", "scored": "scored"}
+    if run.status != LIVE:
+        states |= {"asked": "no reply came", "playing": "not played to the end"}
     words = states[trial.state]
     if trial.candidate.kind == "policy" and (same := kind_words(trial)):
         words += f", {same}"
@@ -270,7 +272,7 @@ def _within(cell: Cell, interval: str) -> Cell:
 
 def selection_table(run: Run) -> Table | None:
     """Return how the finalists did on the selection episodes; None where there were none."""
-    finalists = (run.selection or {}).get("finalists")
+    finalists, tied = ((run.selection or {}).get(name) or () for name in ("finalists", "tied"))
     if not finalists:
         return None
     rows = []
@@ -281,6 +283,7 @@ def selection_table(run: Run) -> Table | None:
             least = success_interval(round(score.success_rate * count), count)
         chosen = name == run.best_name
         outcome = "failed" if score.failed else "chosen" if chosen else ""
+        outcome = outcome or ("tied" if name in tied else "")
         kind = {"failed": "failed", "chosen": "won"}.get(outcome, "")
         rows.append((
             Cell(name, strong=chosen),

@@ -130,7 +130,7 @@ class Fold:
 
     def _on_prompt(self, data: Mapping[str, Any]) -> None:
         prompt = decode(tuple[Message, ...], data["messages"])
-        self._call(decode(Key, data["key"]), prompt=prompt)
+        self._call(decode(Key, data["key"]), prompt=prompt, asked=self.latest)
 
     def _on_reply(self, data: Mapping[str, Any]) -> None:
         key, recorded = reply_from_event(data)
@@ -235,6 +235,10 @@ class Fold:
 
     def _on_test(self, data: Mapping[str, Any]) -> None:
         self._test_event = data
+        parts = [self.rollouts[of] for of in data.get("parts") or () if of in self.rollouts]
+        if parts:
+            pooled = Rollout.pooled(parts)
+            self.rollouts[data["digest"]] = pooled.of(pooled.seeds[: data["episodes"]])
         rollout, trial = self.rollouts.get(data["digest"]), self.trials.get(data["name"])
         if rollout is None or rollout.error is not None or trial is None:
             return

@@ -1,4 +1,4 @@
-"""Every error that promptpo raises on purpose, and the exit code of each.
+"""Every error that promptpo raises on purpose, and the exit code of each::
 
     PromptPOError               1
     ├── UsageError              2   an option, a configuration key, an argument
@@ -15,7 +15,7 @@
 
 The message is one line: what is wrong, where, and what to do about it.
 
-What a method meets in its course, and handles:
+What a method meets in its course, and handles::
 
     Exception
     ├── SearchEnd               the search is over
@@ -23,13 +23,13 @@ What a method meets in its course, and handles:
     │   └── LimitReached        cost, tokens, calls, steps or time forbid the next thing
     └── ReplyRejected           a reply that holds no candidate
 
-What an author of a family of specs raises, from ``promptpo.spec``:
+What an author of a family of specs raises, from ``promptpo.spec``::
 
     Exception
     ├── UnknownMember           no member of that name
     └── Unsuitable              a member that cannot be a spec, why, and what to do instead
 
-What passes between modules, and becomes one of the first tree or a line of text:
+What passes between modules, and becomes one of the first tree or a line of text::
 
     BaseException
     ├── ProcessExit             a spec that would have ended the process

@@ -22,7 +22,7 @@ from promptpo.cli.specs import add_specs, take_spec
 from promptpo.common import text
 from promptpo.common.files import write_atomically
 from promptpo.common.plaintext import shown
-from promptpo.common.terminal import named, output, print_rows, print_table, say
+from promptpo.common.terminal import STATUS, named, output, print_rows, print_table, say
 from promptpo.config import PlaySettings, RunConfig
 from promptpo.errors import PromptPOError, RunError, UsageError
 
@@ -121,6 +121,8 @@ def evaluate(arguments: argparse.Namespace) -> int:
         say(_json(transferred) if as_json else transferred)
         return 1 if transferred.error else 0
     settings = settings_for(players, values, _note)
+    if not as_json:
+        STATUS.show("playing held-out episodes")
     evaluations = run_to_end(score(players, settings))
     comparison = PolicyComparison(tuple(evaluations))
     if as_json:

@@ -83,7 +83,7 @@ async def _carried_out(
             config = configure(config.as_dict())
         check_configured(config.model or "", config.api_base)
         check_priced(config.model or "", config.max_cost)
-        if (config.model or "").startswith("file:"):
+        if resume is None and (config.model or "").startswith("file:"):
             PolicyFile.read(Path((config.model or "").removeprefix("file:")))
     ref, note = (config.spec, "") if resume is None else spec_of_run(resume, config.spec)
     opening("loading the spec")

@@ -343,6 +343,11 @@ class RunConfig(PlaySettings):
         "'declared': numbers that a policy declares by tunable(value, low, high); 'auto': all that"
         " can be found; 'either': what it declares, or all where it declares none",
     )
+    last_word: Literal["open", "closed"] = _tuning(
+        "open",
+        "tuned values that the last comparisons cannot tell from the written ones: 'open': the"
+        " better estimate counts; 'closed': the written ones stay, as in runs of promptpo 0.1.0",
+    )
     prepare_time: float = _preparing(
         60.0,
         "seconds of processor time for a policy's own prepare(data), before it plays; 0: none",

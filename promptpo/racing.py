@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from promptpo.common.lives import in_lives
-from promptpo.stats import Interval, tail_differences, worst_tenth
+from promptpo.stats import Interval, tail_error, worst_tenth
 from promptpo.types import Candidate, Rollout
 
 T = TypeVar("T", bound=Hashable)
 
-#: Two-sided level of "better" and "worse"; resamples of a bootstrap.
-LEVEL, _RESAMPLES = 0.95, 1000
+#: Two-sided level of "better" and "worse".
+LEVEL = 0.95
 
 
 @dataclass(frozen=True)
@@ -27,12 +27,13 @@ class Difference:
     """The mean of paired differences, its standard error, and how many pairs there are.
 
     Where the worst tenth of the episodes ranks policies, ``mean`` is one's mean of these less the
-    other's, and ``error`` the standard deviation of its bootstrap over the pairs.
+    other's, and ``error`` is by ``promptpo.stats.tail_error``; else ``values`` are the differences.
     """
 
     mean: float
     error: float
     count: int
+    values: tuple[float, ...] = ()
 
     @property
     def sign(self) -> int:
@@ -57,12 +58,13 @@ class Paired:
     """One policy less another on the episodes that both have played.
 
     ``successes`` are differences of success (0 or 1); None where the task defines none.
-    ``solved``: both succeeded in every episode.
+    ``solved``: both succeeded in every episode. ``tail``: returns are those of the worst tenth.
     """
 
     returns: Difference
     successes: Difference | None = None
     solved: bool = False
+    tail: bool = False
 
     @property
     def sign(self) -> int:
@@ -71,9 +73,14 @@ class Paired:
 
     def sign_at(self, level: float) -> int:
         """The same at another two-sided level."""
+        return self.deciding.sign_at(level)
+
+    @property
+    def deciding(self) -> Difference:
+        """The differences of success; of returns where the task defines none, or all are equal."""
         if self.successes is not None and (self.successes.mean or self.successes.error):
-            return self.successes.sign_at(level)
-        return self.returns.sign_at(level)
+            return self.successes
+        return self.returns
 
     @property
     def same(self) -> bool:
@@ -93,13 +100,15 @@ def paired(a: Rollout, b: Rollout) -> Paired | None:
     if len(lives) < 2:
         return None
     returns = _difference([_mean([x.return_ - y.return_ for x, y in life]) for life in lives])
-    if a.objective == "cvar10":
+    tail = a.objective == "cvar10"
+    if tail:
         ours, theirs = ([_mean([p[i].return_ for p in life]) for life in lives] for i in (0, 1))
         returns = _tail_difference(ours, theirs)
     if pairs[0][0].success is None:
-        return Paired(returns)
+        return Paired(returns, tail=tail)
     hits = [_mean([bool(x.success) - bool(y.success) for x, y in life]) for life in lives]
-    return Paired(returns, _difference(hits), all(x.success and y.success for x, y in pairs))
+    solved = all(x.success and y.success for x, y in pairs)
+    return Paired(returns, _difference(hits), solved, tail)
 
 
 def met_before(candidate: Candidate, others: Iterable[Candidate]) -> Candidate | None:
@@ -153,25 +162,21 @@ def standard_error(values: Sequence[float]) -> float:
 
 
 def ranked_error(run: Rollout) -> float:
-    """Return the standard error of the return that ranks, over lives; NaN for fewer than two.
-
-    That of the worst tenth is the standard deviation of its bootstrap.
-    """
+    """Return the standard error of the return that ranks, over lives; NaN for fewer than two."""
     returns = run.life_returns
     if run.objective == "mean" or len(returns) < 2:
         return standard_error(returns)
-    return float(tail_differences(returns, [0.0] * len(returns), _RESAMPLES).std())
+    return tail_error(returns)
 
 
 def _difference(values: Sequence[float]) -> Difference:
-    return Difference(_mean(values), standard_error(values), len(values))
+    return Difference(_mean(values), standard_error(values), len(values), tuple(values))
 
 
 def _tail_difference(ours: Sequence[float], theirs: Sequence[float]) -> Difference:
     """Return the difference of the worst tenths, with the error that resampled pairs show."""
-    drawn = tail_differences(ours, theirs, _RESAMPLES)
     mean = worst_tenth(ours) - worst_tenth(theirs)
-    return Difference(mean, float(drawn.std()), len(ours))
+    return Difference(mean, tail_error(ours, theirs), len(ours))
 
 
 def _mean(values: Sequence[float]) -> float:

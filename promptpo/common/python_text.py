@@ -38,14 +38,14 @@ class Unreadable(SyntaxError):
 
 
 @contextmanager
-def reading(*known: type[Exception]) -> Iterator[None]:
+def reading(*kinds: type[Exception]) -> Iterator[None]:
     """Raise ``Unreadable`` for whatever a program's text causes but SyntaxError and these."""
     try:
         yield
     except (RecursionError, MemoryError):
         raise _unreadable("it nests expressions or blocks too deeply") from None
     except Exception as e:  # whatever it is: the text has caused it
-        if isinstance(e, (SyntaxError, *known)):
+        if isinstance(e, (SyntaxError, *kinds)):
             raise
         raise _unreadable(f"it cannot be read ({clean_line(str(e))[:100]})") from None
 

@@ -388,6 +388,8 @@ def _notes(groups: Sequence[Group]) -> Iterator[str]:
         yield from (f"{run.spec}/{run.folder.name}: {problem}." for problem in run.unread)
     if any(run.replayed for run in runs):
         yield "Replayed replies: the spread over seeds is that of the episodes, not of the model."
+    if any(run.corrected for run in runs):
+        yield "Learning curves: returns are corrected for the luck of each round's episodes."
     seeds = [[run.settings.get("seed") for run in group.runs] for group in groups]
     if any(len(set(s)) < len(s) for s in seeds):
         yield "Runs of one group share a seed: they met the same episodes."

@@ -185,7 +185,8 @@ class Tuning(Protocol):
     async def finish(self) -> tuple[Candidate, TuningAccount]:
         """Return the candidate with the best values, of the kind "tuned", and the account.
 
-        Where these are no better beyond noise it is the candidate itself.
+        Where these are worse, or no better beyond noise, it is the candidate itself; ``account``
+        says which. What is left open counts by its estimate.
         """
 
 

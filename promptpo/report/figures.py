@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from promptpo.common import text
@@ -13,6 +13,7 @@ from promptpo.racing import error_interval
 from promptpo.report.axis import leaves
 from promptpo.stats import Interval, success_interval
 from promptpo.store.codec import score_data
+from promptpo.store.luck import Corrected
 from promptpo.store.run import Run
 from promptpo.store.trials import Trial
 from promptpo.tuning import Standpoint, TuningAccount
@@ -32,6 +33,9 @@ _KEYS = (
     ("dashes", "reference value"),
 )
 _BEYOND = ("off", "beyond the axis, with its number")
+
+#: What the title of a chart of corrected scores ends with.
+_CORRECTED = ", corrected for the luck of each round's episodes"
 
 #: The name of the mean return of the worst tenth.
 TENTH = "Mean of the worst tenth"
@@ -79,19 +83,26 @@ def curve_figures(run: Run) -> list[Figure]:
     if not ended:
         return []
     words = "search and tuning" if run.usage.steps.get("tuning") else "the search"
-    failed = tuple((float(t.at_steps), f"{t.name}: failed") for t in ended if t.score.failed)
+    scored = [t for t in ended if math.isfinite(t.score.mean_return)]
+    failed = tuple(
+        (float(t.at_steps), f"{t.name}: {text.score(score_data(t.score))}")
+        for t in ended
+        if t not in scored
+    )
     figures = []
     tail = any(t.score.worst_tenth is not None for t in ended)
     for title, value, interval in measures(run.defines_success, tail):
-        won = [r.winner for r in run.round_records if r.winner]
-        others = [t for t in ended if not t.score.failed and t not in won]
+        won = [r.winner for r in run.round_records if r.winner in scored]
+        others = [t for t in scored if t not in won]
         levels = {k: v for k, s in run.references.items() if (v := value(s)) is not None}
+        fair = run.corrected if title == "Mean return" else {}
+        ending = _CORRECTED if fair else ""
         chart = Chart(
-            f"{title} of each candidate over environment steps",
+            f"{title} of each candidate over environment steps{ending}",
             f"environment steps of {words}",
             (
-                *_candidates("other candidates", "others", others, value),
-                *_candidates("winners by round", "lead", won, value, interval),
+                *_candidates("other candidates", "others", others, value, None, fair),
+                *_candidates("winners by round", "lead", won, value, interval, fair),
             ),
             levels,
             _RATES if title == "Success rate" else None,
@@ -99,7 +110,7 @@ def curve_figures(run: Run) -> list[Figure]:
             spans=tuple(_spans(run)),
             failures=failed,
         )
-        figures.append(Figure(title, chart))
+        figures.append(Figure(title + ending, chart))
     keys = (*_KEYS, _BEYOND) if leaves(chart) else _KEYS
     return [*figures[:-1], replace(figures[-1], keys=keys)]
 
@@ -109,25 +120,33 @@ def _candidates(
     css: str,
     trials: Sequence[Trial],
     value: Callable[[Score], float | None],
-    interval: Callable[[Rollout], Interval | None] | None = None,
+    interval: Callable[[Rollout], Interval | None] | None,
+    fair: Mapping[str, Corrected],
 ) -> Iterator[Line]:
-    """Yield a line of the candidates, if any of them has such a score."""
+    """Yield a line of the candidates, if any of them has such a score.
+
+    ``fair`` are corrected scores by name, which stand for those that it has.
+    """
     scored = [(t, v) for t in trials if (v := value(t.score)) is not None]
     if not scored:
         return
-    pooled = [t.candidate.pooled for t, _ in scored]
-    bounds = [interval(p) if interval and p else None for p in pooled]
+    values, bounds, tips = [], [], []
+    for trial, raw in scored:
+        own, pooled = fair.get(trial.name), trial.candidate.pooled
+        values.append(own.mean if own else raw)
+        ends = interval(pooled) if interval and pooled else None
+        bounds.append(own.interval if own and interval else ends)
+        words = f"{trial.name}: {text.score(score_data(trial.score))}"
+        words += f", corrected {text.number(own.mean)}" if own else ""
+        tips.append(f"{words}{_interval_words(bounds[-1])}, after {trial.at_steps:,} steps")
     yield Line(
         name,
         [t.at_steps for t, _ in scored],
-        [v for _, v in scored],
+        values,
         [b.low if b else math.nan for b in bounds],
         [b.high if b else math.nan for b in bounds],
         css=css,
-        tips=[
-            f"{t.name}: {text.score(score_data(t.score))}, after {t.at_steps:,} steps"
-            for t, _ in scored
-        ],
+        tips=tips,
     )
 
 
@@ -216,7 +235,7 @@ def tuning_lines(tuned: dict[str, TuningAccount], *, success: bool) -> list[Line
             ]
             lines.append(Line(
                 name, steps, values, [b.low for b in bounds], [b.high for b in bounds],
-                end=account.steps, css="lead" if account.kept else "", tips=tips,
+                end=account.steps, css="lead" if account.plays_on else "", tips=tips,
                 named=len(tuned) > 1,
             ))  # fmt: skip
     return lines

@@ -133,6 +133,13 @@ def method_section(run: Run) -> Section | None:
 
 def _search_words(run: Run) -> str:
     """Return which episodes the scores of the learning curve are of."""
+    if run.corrected:
+        return (
+            "Mean returns are corrected for the luck of each round's episodes, by the policies that"
+            " played in several rounds; raw ones are in the tables. The bar through a winner is the"
+            " 95% interval of its difference from the average of all corrected scores. Success"
+            " rates, and scores without a corrected one in the tables, are raw."
+        )
     played = [t.candidate.rollout.seeds for t in run.policies if t.candidate.rollout]
     rounds = {t.key.round for t in run.policies if t.candidate.rollout}
     if any(t.candidate.later for t in run.policies):

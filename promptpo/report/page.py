@@ -37,6 +37,7 @@ from promptpo.report.traces import Plots
 from promptpo.report.tuning import tuning_section
 from promptpo.store.run import Run
 from promptpo.store.summary import Summary
+from promptpo.ui.progress import activity
 from promptpo.version import __version__
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ class RunView:
         figures: the held-out score beside the reference values.
         strategy: what the best policy says of itself.
         policy: the address of its file; empty where there is none.
+        activity: what it waits for, where it goes on.
         notices: what the run has told, and what cannot be read of it.
         sections: all else.
     """
@@ -82,6 +84,7 @@ class RunView:
     figures: list[Figure]
     strategy: str
     policy: str
+    activity: str
     notices: list[str]
     sections: list[Section]
 
@@ -123,6 +126,7 @@ def run_view(
         score_figures(run),
         strategy(best.candidate.source) if best else "",
         address(policy) if policy.is_file() else "",
+        activity(run),
         notices,
         sections,
     )

@@ -99,7 +99,6 @@ class RunServices:
             try:
                 journal.append("prompt", key=encode(key), messages=as_data(messages))
                 self.folder.write_prompt(key, messages)
-                journal.tell("call", key=encode(key), state="sent")
                 reply = await self.model.ask(request)
                 journal.append("reply", **reply_event(request, reply), note=reply.note)
                 ledger.spending.settle(key, reply.usage, reply.cost)

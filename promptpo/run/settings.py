@@ -291,7 +291,7 @@ def settings_of(folder: RunFolder, *, resuming: bool = False) -> dict[str, Any]:
             records = [(str(folder.path / "run.json"), folder.read_info())]
     where, data = records[-1] if records else ("", {})
     if not data.get("config"):
-        raise RunError(f"{folder.events}: no run is recorded in it; start a new one")
+        raise log.unbegun(folder.events)
     try:
         return _stored(data["config"], resuming=resuming)
     except UsageError as e:
@@ -308,11 +308,11 @@ def _stored(stored: object, *, resuming: bool) -> dict[str, Any]:
 
     Values that may change when the run is resumed are not checked: an option can replace them.
     """
-    from promptpo.llm.recording import BEFORE_PREPARE
+    from promptpo.llm.recording import FORMERLY
 
     if not isinstance(stored, Mapping) or not isinstance(stored.get("options") or {}, Mapping):
         raise UsageError(f"no settings, but {shown(stored)}")
-    settings = {**BEFORE_PREPARE, **flat(stored)}
+    settings = {**FORMERLY, **flat(stored)}
     if resuming and (gone := removed_from(settings)):
         raise UsageError(f"there is no {' and no '.join(gone)} any more")
     settings = without_removed(settings)

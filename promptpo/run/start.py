@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import secrets
 import shlex
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -29,7 +30,7 @@ from promptpo.run.services import RunServices
 from promptpo.run.settings import configure, recording_path
 from promptpo.spec import EnvSpec, layout, load_spec
 from promptpo.spec.validation import PUBLISHED
-from promptpo.store.events import Listener
+from promptpo.store.events import Event, Listener
 from promptpo.store.folder import RunFolder
 from promptpo.store.journal import Journal
 from promptpo.store.run import Run
@@ -64,12 +65,21 @@ async def _carried_out(
     listeners: Sequence[Listener],
     resume: Path | None,
 ) -> Run:
+    def opening(words: str) -> None:
+        event = Event("opening", {"text": words}, time.time(), transient=True)
+        for listener in listeners:
+            listener(event)
+
     if find_method(config.method).needs_model:
+        opening("checking the model")
         if config.model is None:
             config = configure(config.as_dict())
         check_configured(config.model or "", config.api_base)
         check_priced(config.model or "", config.max_cost)
+        if (config.model or "").startswith("file:"):
+            PolicyFile.read(Path((config.model or "").removeprefix("file:")))
     ref, note = (config.spec, "") if resume is None else spec_of_run(resume, config.spec)
+    opening("loading the spec")
     spec = load_spec(ref, published=config.published_prompt, limit=config.env_timeout)
     config = config.for_spec(spec)
     if resume is None:
@@ -77,12 +87,15 @@ async def _carried_out(
         config = replace(config, policy_seed=_policy_seed(config, spec))
     executor = open_executor(config, spec)
     with contextlib.closing(executor), contextlib.ExitStack() as stack:
+        opening("starting the workers")
         task = await executor.describe()
+        opening("opening the run's folder" if resume is None else "reading the log")
         folder, journal = open_run(config, spec, task, listeners, companions, resume, stack)
         if note:
             journal.notice(note)
         executor.tell(_teller(journal))
         ledger = Ledger(config, spec.horizon, journal.log.past, journal.run.seconds)
+        opening("opening the model")
         model = open_model(_model_settings(config, spec, task, folder, journal))
         services = RunServices(spec, config, task, model, executor, journal, folder, ledger)
         stack.callback(services.preparer.close)

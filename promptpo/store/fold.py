@@ -130,7 +130,7 @@ class Fold:
 
     def _on_prompt(self, data: Mapping[str, Any]) -> None:
         prompt = decode(tuple[Message, ...], data["messages"])
-        self._call(decode(Key, data["key"]), prompt=prompt)
+        self._call(decode(Key, data["key"]), prompt=prompt, asked=self.latest)
 
     def _on_reply(self, data: Mapping[str, Any]) -> None:
         key, recorded = reply_from_event(data)

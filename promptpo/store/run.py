@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from itertools import groupby
 from os import PathLike
 from pathlib import Path
@@ -23,6 +24,7 @@ from promptpo.store.evals import KeptEvaluation, load_evaluations
 from promptpo.store.events import Event, read_log
 from promptpo.store.fold import Fold
 from promptpo.store.folder import RunFolder
+from promptpo.store.luck import Corrected, corrected
 from promptpo.store.trials import Call, Point, RoundRecord, Trial, Usage
 from promptpo.types import Candidate, Note, Rollout, Round, Score, best_of
 
@@ -51,12 +53,13 @@ class Run(Fold):
         self.unread: tuple[str, ...] = ()
         self.carried = False
         self._rounds: tuple[RoundRecord, ...] | None = None
+        self._corrected: Mapping[str, Corrected] | None = None
         super().__init__(events)
 
     def apply(self, event: Event) -> None:
         """Take note of one event, transient ones included."""
         super().apply(event)
-        self._rounds = None
+        self._rounds = self._corrected = None
 
     # What it was set to.
 
@@ -184,6 +187,29 @@ class Run(Fold):
         """Calls, tokens, dollars and environment steps of all its sessions."""
         return self.reported_usage or self.tally.usage
 
+    @property
+    def awaited(self) -> tuple[Call, ...]:
+        """The calls of rounds under way to which no reply has come."""
+        return tuple(
+            call
+            for key, call in self.calls.items()
+            if call.reply is None and key.round not in self.ends and key not in self.refused
+        )
+
+    @property
+    def cost_words(self) -> str:
+        """``12 calls, 34,120 (20,000 cached) + 8,200 tokens, $0.12``."""
+        usage = self.usage
+        if self.replayed or self.synthesized:
+            noun = "reply" if usage.calls == 1 else "replies"
+            by = "replayed" if self.replayed else "by the synthesizer"
+            return f"{usage.calls:,} {noun} {by}, no tokens, {text.money(0.0)}"
+        tokens = "tokens unknown"
+        if usage.has_tokens:
+            cached = f" ({usage.cached_tokens:,} cached)" if usage.cached_tokens else ""
+            tokens = f"{usage.prompt_tokens:,}{cached} + {usage.completion_tokens:,} tokens"
+        return f"{text.plural(usage.calls, 'call')}, {tokens}, {text.money(usage.cost)}"
+
     # Candidates and rounds.
 
     @property
@@ -231,6 +257,13 @@ class Run(Fold):
                 winner = r.winner.candidate if r.winner is not None else best_of(candidates)
                 rounds.append(Round(r.number, candidates, winner, r.notes))
         return tuple(rounds)
+
+    @property
+    def corrected(self) -> Mapping[str, Corrected]:
+        """Search scores without the luck of each round's episodes, by candidate, where known."""
+        if self._corrected is None:
+            self._corrected = corrected(self.candidates)
+        return self._corrected
 
     def shared_calls(self, round_: int) -> tuple[Call, ...]:
         """Return the calls of a round (0: before the first) that belong to no single candidate."""
@@ -298,11 +331,17 @@ class Run(Fold):
 
     @property
     def points(self) -> tuple[Point, ...]:
-        """Its learning curve: a point for each candidate that got through its episodes."""
+        """Its learning curve, by corrected scores.
+
+        It has a point for each candidate that got through its episodes.
+        """
         best, points = Score(failed=True), []
         scored = [trial for trial in self.trials.values() if not trial.score.failed]
         for trial in sorted(scored, key=lambda t: (t.at_steps, t.at.calls)):
-            best = max(best, trial.score)
+            score = trial.score
+            if (own := self.corrected.get(trial.name)) is not None:
+                score = replace(score, mean_return=own.mean)
+            best = max(best, score)
             points.append(Point(trial.at_steps, trial.at.calls, trial.at.cost, best))
         return tuple(points)
 
@@ -333,20 +372,31 @@ class Run(Fold):
 
     def rows(self) -> list[tuple[str, str]]:
         """Return its result, its usage and why it ended, as labelled lines."""
-        if self.best is None:
+        name, score = self.best_name, self.best_score
+        if name is None or score is None:
             rows = [("best policy", "none: no candidate has got through its episodes")]
         else:
-            file = text.near_path(self.folder / "best" / "policy.py")
-            rows = [("best policy", f"{file}  ({self.best.name})")]
-            if self.test is None:
-                rows.append(("search", f"{self.best.score}  (no held-out episodes played)"))
-            else:
-                rows += text.held_out_rows(self.test)
-        usage = self.usage
-        if usage.calls:
-            rows.append(("cost", f"{text.plural(usage.calls, 'call')}, {text.money(usage.cost)}"))
-        rows.append(("env steps", text.steps(usage.steps)))
-        return [*rows, ("ended", self.reason or self.status)]
+            file = self.folder / "best" / "policy.py"
+            place = text.near_path(file) if file.is_file() else "not written yet"
+            rows = [("best policy", f"{place}  ({name})")]
+            searched = [("search", f"{score}  (no held-out episodes played)")]
+            rows += searched if self.test is None else text.held_out_rows(self.test)
+        rows += text.reference_rows(self.references)
+        if self.reported_usage is not None or self.usage.calls or any(self.usage.steps.values()):
+            if self.asks_model and not self.policy_file:
+                rows.append(("cost", self.cost_words))
+            rows.append(("env steps", text.steps(self.usage.steps)))
+        if self.preparations:
+            count = len({key.name for key in self.prepared_by.values()})
+            seconds = sum(done.seconds for done in self.preparations.values())
+            words = f"{text.plural(count, 'candidate')}, {seconds:.3g} s of computing"
+            rows.append(("prepare", words))
+        tables = [by_round[max(by_round)] for by_round in self.tables.values()]
+        rows += [(table.title.lower(), table.text) for table in tables if table.text]
+        page = self.folder / "report.html"
+        if page.is_file():
+            rows.append(("report", text.near_path(page)))
+        return [*rows, ("ended", self.reason)] if self.reason else rows
 
 
 def load_run(path: str | PathLike[str]) -> Run:
@@ -369,7 +419,7 @@ def load_run(path: str | PathLike[str]) -> Run:
         run.header = {**run.info, "spec": spec}
         run.configs = run.configs or [run.info["config"]]
     if not run.header:  # killed before its first line was whole
-        raise RunError(f"{folder.events}: no run is recorded in it; start a new one")
+        raise contents.unbegun(folder.events)
     remedy = f"`promptpo --resume {folder.path}` sets it aside and does again what is lost"
     run.evaluations, damaged = load_evaluations(run.folder)
     run.unread = (*(f"{words}; {remedy}" for words in problems if words), *damaged)

@@ -155,15 +155,19 @@ def test_a_candidate_that_is_waited_for(copied):
     with (copied / "events.jsonl").open("a") as log:
         key = {"role": "policy", "round": 2, "candidate": 1, "attempt": 0}
         log.write(json.dumps({"type": "prompt", "key": key, "messages": []}) + "\n")
-    html = render_report([load_run(copied)])
+    run = load_run(copied)
+    html = render_report([run])
     assert "under way: 0 of 1 candidates are done" in html
-    assert "waiting for a reply" in html
+    assert "no reply came" in html and "Now: " not in html
+    run.carried = True
+    html = render_report([run])
+    assert "waiting for a reply" in html and "Now: waiting for 1 reply of recorded:" in html
 
 
 def test_a_run_that_was_killed_says_how_to_go_on(copied):
     cut_after(copied, 1)
     words = text_of(render_report([load_run(copied)]))
-    assert "Killed: no process is carrying this run on; promptpo --resume" in words
+    assert "Stopped without an end: no process carries this run on; promptpo --resume" in words
 
 
 def test_time_goes_on_until_a_run_has_ended_or_was_killed(copied):
@@ -189,7 +193,9 @@ def test_a_half_written_last_line_is_left_out(copied):
 @pytest.mark.parametrize("log", [b"", b'{"type": "ru'])
 def test_a_run_killed_before_its_first_line_is_one_clear_line(tmp_path, log):
     (tmp_path / "events.jsonl").write_bytes(log)
-    with pytest.raises(RunError, match=r"events\.jsonl: no run is recorded in it; start a new one"):
+    with pytest.raises(
+        RunError, match=r"events\.jsonl: no run is recorded in it .it holds nothing"
+    ):
         write_report([tmp_path])
 
 

@@ -3,6 +3,11 @@
 Two policies that have met the same seeds are compared pair by pair, which takes the luck of the
 episodes out of it. Source: O. Maron and A. W. Moore, "The racing algorithm: model selection for
 lazy learners", Artificial Intelligence Review 11 (1997); here with Student's t of the differences.
+
+A difference too small to matter makes a tie, where the interval of the mean difference lies within
+it. Source: D. J. Schuirmann, "A comparison of the two one-sided tests procedure and the power
+approach for assessing the equivalence of average bioavailability", Journal of Pharmacokinetics and
+Biopharmaceutics 15 (1987); here with the 95% interval, each side at 2.5%.
 """
 
 from __future__ import annotations
@@ -52,6 +57,11 @@ class Difference:
             return 0
         return 1 if self.mean > 0 else -1
 
+    def within(self, margin: float) -> bool:
+        """Return whether the 95% interval lies between ``-margin`` and ``margin``."""
+        half = self.error * _quantile(self.count - 1, LEVEL) if self.error else 0.0
+        return abs(self.mean) + half <= margin
+
 
 @dataclass(frozen=True)
 class Paired:
@@ -85,8 +95,15 @@ class Paired:
     @property
     def same(self) -> bool:
         """True where every episode went alike for both, so that more of them tell nothing."""
-        alike = [d for d in (self.returns, self.successes) if d is not None]
-        return all(d.mean == 0 and d.error == 0 for d in alike)
+        return self.tied(0)
+
+    def tied(self, smallest: float) -> bool:
+        """Return whether both succeed in the same episodes, and returns are ``smallest`` apart.
+
+        At most, by the 95% interval of their mean difference.
+        """
+        alike = self.successes is None or self.successes.within(0)
+        return alike and self.returns.within(smallest)
 
 
 def paired(a: Rollout, b: Rollout) -> Paired | None:
@@ -128,13 +145,16 @@ def met_before(candidate: Candidate, others: Iterable[Candidate]) -> Candidate |
     return max(met, key=lambda c: c.score, default=None)
 
 
-def undecided(runs: Mapping[T, Rollout], *, by_success: bool = False) -> list[T]:
+def undecided(
+    runs: Mapping[T, Rollout], *, by_success: bool = False, smallest: float | None = None
+) -> list[T]:
     """Return the best of these on their common episodes, and those not beaten beyond noise.
 
     What does exactly as the best does is left out, and so is what succeeds whenever it does, and
     always: no more episodes are spent on which of them is the quicker. Only where a choice goes by
-    success alone (``by_success``) may even equal ones differ on episodes to come. Failed runs are
-    out of the race.
+    success alone (``by_success``) may even equal ones differ on episodes to come; there what is
+    tied with the best is left out, given the ``smallest`` difference of return that matters. Failed
+    runs are out of the race.
     """
     standing = {key: run for key, run in runs.items() if not run.score.failed}
     if not standing:
@@ -145,6 +165,8 @@ def undecided(runs: Mapping[T, Rollout], *, by_success: bool = False) -> list[T]
         difference = paired(standing[best], run)
         if difference is None:
             return False
+        if smallest is not None and difference.tied(smallest):
+            return True
         if by_success and difference.successes is not None:
             return difference.successes.sign > 0
         return difference.sign > 0 or difference.same or difference.solved

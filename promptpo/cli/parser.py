@@ -16,8 +16,9 @@ from typing import Any, NoReturn
 from promptpo import config
 from promptpo.common.plaintext import unknown_name
 from promptpo.common.terminal import columns, say
-from promptpo.config import PRESETS, RunConfig, Setting
+from promptpo.config import RunConfig, Setting
 from promptpo.errors import UsageError
+from promptpo.presets import PRESETS
 from promptpo.version import __version__
 
 
@@ -49,6 +50,7 @@ class Command:
 
 COMMANDS = {
     "run": Command("run", "search for a policy (what happens where no command is named)"),
+    "finish": Command("run", "select and test now, of a run that has not ended", "finish"),
     "prompt": Command("specs", "print exactly what a model would be sent", "prompt"),
     "check": Command("specs", "hold specs against their live environments", "check"),
     "eval": Command("policies", "score a policy file, or the best policy of a run", "evaluate"),

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from promptpo import config
 from promptpo.cli import runs
-from promptpo.cli.parser import USAGE, Parser, add_preset, add_settings, commands_help
+from promptpo.cli.parser import USAGE, Parser, add_out, add_preset, add_settings, commands_help
 from promptpo.cli.specs import add_specs, take_specs
 from promptpo.common import text
 from promptpo.common.terminal import STATUS, output, print_rows, say
@@ -65,6 +65,31 @@ def parser() -> Parser:
     words = "stop as with Ctrl-C when standard input ends; ignore Ctrl-C itself"
     programs.add_argument("--attached", action="store_true", help=words)
     return p.finish()
+
+
+def finish_parser() -> Parser:
+    """Return the parser of ``finish``."""
+    p = Parser("finish")
+    p.description = (
+        "Select and test now, of a run that was interrupted or killed: what is recorded counts, and"
+        " nothing more is searched. Of a run that has ended, a larger --test-episodes extends the"
+        " held-out test; episodes that were played are not played again."
+    )
+    p.add_argument("run", metavar="RUN", help=runs.NAMES)
+    names = ("selection_episodes", "test_episodes", "executor", "ray_address", "workers", "sandbox")
+    add_settings(p, (*names, "env_timeout"))
+    add_out(p)
+    return p.finish()
+
+
+def finish(arguments: argparse.Namespace) -> int:
+    """Carry out ``finish``."""
+    from promptpo.run.settings import resumed_config
+
+    given = vars(arguments)
+    folder = runs.find(given.pop("run"), given.pop("out"))
+    settings = resumed_config(folder, given)
+    return exit_code(execute(settings, folder, as_json=False, searching=False))
 
 
 def _read_seeds(text: str) -> tuple[int, ...]:
@@ -144,7 +169,9 @@ def _attach() -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def execute(settings: RunConfig, folder: Path | None, *, as_json: bool) -> Run:
+def execute(
+    settings: RunConfig, folder: Path | None, *, as_json: bool, searching: bool = True
+) -> Run:
     """Carry out a run, and show its progress."""
     from promptpo import api
     from promptpo.common.terminal import Steady
@@ -156,7 +183,7 @@ def execute(settings: RunConfig, folder: Path | None, *, as_json: bool) -> Run:
     out = cast("TextIO", stream)
     opened: View = JsonView(out) if as_json else open_view(out)
     with opened as view:
-        result = api.execute(settings, listener=view, resume=folder)
+        result = api.execute(settings, listener=view, resume=folder, searching=searching)
     if stream.problem is not None and not isinstance(stream.problem, BrokenPipeError):
         note = f"standard output cannot be written ({stream.problem}); the run went on without"
         with contextlib.suppress(OSError):

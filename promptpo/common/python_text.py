@@ -92,6 +92,27 @@ def docstring(node: ast.Module | ast.ClassDef | ast.FunctionDef) -> str:
     return inspect.cleandoc(clean((ast.get_docstring(node, clean=False) or "")[:_DOCSTRING]))
 
 
+def code_lines(source: str) -> int:
+    """Return how many lines a program takes without comments, docstrings and blank lines.
+
+    They are counted as ``ast.unparse`` writes them, so that neither long nor broken lines count.
+    A text that is no Python has as many as stand in it.
+    """
+    tree = tree_of(source)
+    if tree is None:
+        return len(source.splitlines())
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(body, list):
+            node.body = [s for s in body if not _is_text(s)]  # type: ignore[attr-defined]
+    return sum(bool(line.strip()) for line in ast.unparse(tree).splitlines())
+
+
+def _is_text(statement: ast.stmt) -> bool:
+    value = statement.value if isinstance(statement, ast.Expr) else None
+    return isinstance(value, ast.Constant) and isinstance(value.value, str)
+
+
 def short(name: str) -> str:
     """Return a name of a program, cut to 60 characters."""
     return name if len(name) <= _NAME else f"{name[: _NAME - 3]}..."

@@ -83,6 +83,16 @@ def success_count(successes: Sequence[bool | None]) -> str:
     return f"{sum(map(bool, successes))}/{len(successes)}"
 
 
+def tie_words(selection: Mapping[str, Any] | None) -> str:
+    """Return a sentence on finalists that were tied, from the data of a selection; or nothing."""
+    tied, smallest = (selection or {}).get("tied"), (selection or {}).get("smallest_difference")
+    if not tied or smallest is None:
+        return ""
+    margin = f"within {number(smallest)} of return (the smallest difference that matters)"
+    how = margin if smallest else "as they did alike in every episode"
+    return f"{', '.join(tied)} are tied {how}; the shortest of them was chosen"
+
+
 def success_words(run: Rollout) -> str:
     """Return ``success 0.96, 95% interval 0.87 to 0.99 (48 of 50 episodes)``, or ""."""
     interval = run.success_interval

@@ -76,7 +76,9 @@ def folder_files(run: Run) -> dict[str, str | bytes]:
     spec, candidate = spec_of(run), best_of(run)
     file = RunFolder(run.folder).best_policy
     learned = PolicyFile.read(file).learned if candidate.prepared else None
-    best = BestPolicy(spec, candidate, run.test, run.folder.name, learned=learned)
+    best = BestPolicy(
+        spec, candidate, run.evidence, run.folder.name, model=run.model, learned=learned
+    )
     beside = learned.beside if learned else None
     loop, needs = best.loop(_SPEC_BESIDE)
     copy: dict[str, bytes] = {}
@@ -89,7 +91,9 @@ def folder_files(run: Run) -> dict[str, str | bytes]:
     lines = best.facts
     for name, value in spec.reference_scores.items():
         success = "" if value.success_rate is None else f", success {value.success_rate:.2f}"
-        lines.append(f"To compare: {name}, return {text.number(value.mean_return)}{success}")
+        low = value.worst_tenth
+        tenth = "" if low is None else f" (worst tenth {text.number(low)})"
+        lines.append(f"To compare: {name}, return {text.number(value.mean_return)}{tenth}{success}")
     readme = template("README.md").substitute(
         spec=spec.name,
         title=spec.title,
@@ -107,7 +111,7 @@ def folder_files(run: Run) -> dict[str, str | bytes]:
         f"Plays {spec.name} with policy.py, and prints what the run measured for the same seeds."
     )
     return {
-        "policy.py": file.read_text(encoding="utf-8"),
+        "policy.py": best.module,
         **({BESIDE: beside} if beside is not None else {}),
         "run.py": f'"""{about}"""\n\n{loop}',
         "README.md": readme,

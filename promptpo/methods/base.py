@@ -240,6 +240,11 @@ class Method:
         """Return the candidates that meet on selection episodes: the winners of the rounds."""
         return tuple(r.winner for r in self.rounds if not r.winner.score.failed)
 
+    def so_far(self, rounds: Sequence[Round], reason: str) -> Search:
+        """Return what earlier sessions have found, without any further search."""
+        self.rounds = list(rounds)
+        return Search(tuple(rounds), self.finalists(), reason, limited=True)
+
     async def run(self) -> Search:
         """Search to the end, and return what was found."""
         limited = False

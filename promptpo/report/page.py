@@ -122,7 +122,7 @@ def run_view(
         f"{made_by} (replies replayed)" if run.replayed else made_by,
         overview.facts(run),
         overview.figures(run.test),
-        overview.figures(best.candidate.pooled if best else None),
+        overview.figures(run.evidence if run.test is None else None),
         score_figures(run),
         strategy(best.candidate.source) if best else "",
         address(policy) if policy.is_file() else "",

@@ -272,7 +272,7 @@ def _within(cell: Cell, interval: str) -> Cell:
 
 def selection_table(run: Run) -> Table | None:
     """Return how the finalists did on the selection episodes; None where there were none."""
-    finalists = (run.selection or {}).get("finalists")
+    finalists, tied = ((run.selection or {}).get(name) or () for name in ("finalists", "tied"))
     if not finalists:
         return None
     rows = []
@@ -283,6 +283,7 @@ def selection_table(run: Run) -> Table | None:
             least = success_interval(round(score.success_rate * count), count)
         chosen = name == run.best_name
         outcome = "failed" if score.failed else "chosen" if chosen else ""
+        outcome = outcome or ("tied" if name in tied else "")
         kind = {"failed": "failed", "chosen": "won"}.get(outcome, "")
         rows.append((
             Cell(name, strong=chosen),

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any
 from promptpo import config
 from promptpo.common.files import NotText, read_text
 from promptpo.common.plaintext import shown, unknown_name
-from promptpo.config import PRESETS, PlaySettings, RunConfig, Setting, flat
+from promptpo.config import PlaySettings, RunConfig, Setting, flat
 from promptpo.errors import ModelError, RunError, UsageError
 from promptpo.methods import OWN_METHODS, check_tunes, find_method, method_names
+from promptpo.presets import PRESETS
 from promptpo.version import __version__
 
 if TYPE_CHECKING:
@@ -312,7 +313,7 @@ def _stored(stored: object, *, resuming: bool) -> dict[str, Any]:
 
     if not isinstance(stored, Mapping) or not isinstance(stored.get("options") or {}, Mapping):
         raise UsageError(f"no settings, but {shown(stored)}")
-    settings = {**FORMERLY, **flat(stored)}
+    settings = {**FORMERLY, "smallest_difference": 0, **flat(stored)}
     if resuming and (gone := removed_from(settings)):
         raise UsageError(f"there is no {' and no '.join(gone)} any more")
     settings = without_removed(settings)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from promptpo.builtin import Synthesizer
 from promptpo.common.concurrency import run_to_end
-from promptpo.common.text import near_path
+from promptpo.common.text import near_path, plural
 from promptpo.config import RunConfig
 from promptpo.errors import FileError, known_error
 from promptpo.export.folder import spec_of_run
@@ -43,15 +43,20 @@ def carry_out(
     *,
     listener: Listener | None = None,
     resume: Path | None = None,
+    searching: bool = True,
 ) -> Run:
     """Carry out a run, or continue the one in the folder ``resume``.
+
+    Without ``searching`` the latter goes on with selection and held-out test: what is recorded is
+    all that counts.
 
     Every event reaches ``listener``, and what the ``companions`` listen with. Ctrl-C, SIGTERM and
     SIGHUP end the run with the status "interrupted" and leave it ready to be resumed; every
     PromptPOError does the latter too.
     """
     try:
-        return run_to_end(_carried_out(config, companions, [listener] if listener else [], resume))
+        listeners = [listener] if listener else []
+        return run_to_end(_carried_out(config, companions, listeners, resume, searching=searching))
     except Exception as e:
         error = known_error(e)
         if error is None or error is e:
@@ -64,13 +69,15 @@ async def _carried_out(
     companions: Sequence[Companion],
     listeners: Sequence[Listener],
     resume: Path | None,
+    *,
+    searching: bool,
 ) -> Run:
     def opening(words: str) -> None:
         event = Event("opening", {"text": words}, time.time(), transient=True)
         for listener in listeners:
             listener(event)
 
-    if find_method(config.method).needs_model:
+    if searching and find_method(config.method).needs_model:
         opening("checking the model")
         if config.model is None:
             config = configure(config.as_dict())
@@ -96,10 +103,11 @@ async def _carried_out(
         executor.tell(_teller(journal))
         ledger = Ledger(config, spec.horizon, journal.log.past, journal.run.seconds)
         opening("opening the model")
-        model = open_model(_model_settings(config, spec, task, folder, journal))
+        asked = _model_settings(config, spec, task, folder, journal)
+        model = open_model(asked if searching else replace(asked, name="", recording=None))
         services = RunServices(spec, config, task, model, executor, journal, folder, ledger)
         stack.callback(services.preparer.close)
-        await _supervised(services)
+        await _supervised(services, searching=searching)
         return services.run
 
 
@@ -110,12 +118,12 @@ def with_ref(config: RunConfig, spec: EnvSpec) -> RunConfig:
     return replace(config, spec=ref, published_prompt=published)
 
 
-async def _supervised(services: RunServices) -> None:
+async def _supervised(services: RunServices, *, searching: bool) -> None:
     """Search and finish; record what ends the run early, as far as that can be."""
     try:
         write_info(services, "running", "", *standing(services))
         try:
-            end = await _search(services)
+            end = await _results(services, searching=searching)
         except asyncio.CancelledError:
             end = "interrupted", "interrupted", *standing(services)
         finally:
@@ -137,12 +145,23 @@ async def _supervised(services: RunServices) -> None:
         raise error from e
 
 
-async def _search(services: RunServices) -> tuple[str, str, Candidate | None, Rollout | None]:
+async def _results(
+    services: RunServices, *, searching: bool
+) -> tuple[str, str, Candidate | None, Rollout | None]:
     """Return status, reason, best policy and its held-out episodes."""
-    search = await find_method(services.config.method)(services).run()
+    method, ended = find_method(services.config.method)(services), services.run.finished
+    if searching:
+        search = await method.run()
+    else:
+        services.rounds = rounds = services.run.rounds_so_far
+        many = plural(services.config.rounds, "round")
+        reason = f"finished early, after {services.run.rounds_done} of {many}"
+        search = method.so_far(rounds, ended["reason"] if ended else reason)
     best = await phases.select(services, search.finalists)
     test = await phases.test(services, best) if best else None
     status = "stopped" if search.limited else "finished"
+    if not searching and ended:
+        status = ended["status"]
     reason = search.reason if best else f"{search.reason}; no candidate got through its episodes"
     return status, reason, best, test
 
@@ -178,7 +197,7 @@ def _model_settings(
         name=(config.model or "") if find_method(config.method).needs_model else "",
         api_base=config.api_base,
         temperature=config.temperature,
-        max_concurrency=config.concurrency,
+        max_concurrency=config.max_concurrency or config.candidates,
         call_timeout=config.call_timeout,
         max_reply_tokens=config.max_reply_tokens,
         folder=folder.prompts,

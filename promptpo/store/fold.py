@@ -235,6 +235,10 @@ class Fold:
 
     def _on_test(self, data: Mapping[str, Any]) -> None:
         self._test_event = data
+        parts = [self.rollouts[of] for of in data.get("parts") or () if of in self.rollouts]
+        if parts:
+            pooled = Rollout.pooled(parts)
+            self.rollouts[data["digest"]] = pooled.of(pooled.seeds[: data["episodes"]])
         rollout, trial = self.rollouts.get(data["digest"]), self.trials.get(data["name"])
         if rollout is None or rollout.error is not None or trial is None:
             return

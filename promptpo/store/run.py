@@ -265,6 +265,15 @@ class Run(Fold):
             self._corrected = corrected(self.candidates)
         return self._corrected
 
+    @property
+    def rounds_so_far(self) -> tuple[Round, ...]:
+        """The rounds that have ended, and of the one under way the candidates that have."""
+        rounds = list(self.rounds)
+        for r in self.round_records[len(rounds) :]:
+            if candidates := tuple(t.candidate for t in r.trials if t.ended):
+                rounds.append(Round(r.number, candidates, best_of(candidates)))
+        return tuple(rounds)
+
     def shared_calls(self, round_: int) -> tuple[Call, ...]:
         """Return the calls of a round (0: before the first) that belong to no single candidate."""
         return tuple(c for k, c in self.calls.items() if (k.round, k.candidate) == (round_, 0))
@@ -324,6 +333,35 @@ class Run(Fold):
         return self.rollouts.get(test["digest"]) if test else None
 
     @property
+    def evidence(self) -> Rollout | None:
+        """The episodes behind the score of ``best``, wherever that is shown.
+
+        Held-out ones, else those of the selection that chose it, else all of its search.
+        """
+        if self.test is not None or self.best is None:
+            return self.test
+        if (self.selection or {}).get("winner") == self.best.name:
+            played = [
+                run for of, run in self.rollouts.items()
+                if run.stream == "selection" and self.played_by[of].name == self.best.name
+            ]  # fmt: skip
+            if played:
+                return Rollout.pooled(played)
+        return self.best.pooled
+
+    def score_rows(self) -> list[tuple[str, str]]:
+        """Return the score of ``best`` as labelled lines, with the episodes that it is of."""
+        run = self.evidence
+        if run is not None and run.stream == "test":
+            return text.held_out_rows(run)
+        score = self.best_score if run is None else run.score
+        if score is None or score.failed:
+            return []
+        count = f"{text.plural(len(run.whole), 'episode')}; " if run is not None else ""
+        label = "search" if run is None else run.stream
+        return [(label, f"{score}  ({count}no held-out episodes played)")]
+
+    @property
     def held_out(self) -> Rollout | None:
         """The same, where none of them failed."""
         test = self.test
@@ -351,10 +389,9 @@ class Run(Fold):
         parts = [self.status]
         if self.best is not None:
             parts.append(self.best.name)
-            score = self.test.score if self.test is not None else self.best.score
-            count = len(self.test.seeds) if self.test is not None else 0
-            stream = f"in {text.plural(count, 'held-out episode')}" if count else "in search"
-            parts.append(f"{score} {stream}")
+            if (run := self.evidence) is not None:
+                stream = "held-out" if run.stream == "test" else run.stream
+                parts.append(f"{run.score} in {text.plural(len(run.seeds), f'{stream} episode')}")
         return f"<Run {text.near_path(self.folder)}: {', '.join(parts)}>"
 
     def __str__(self) -> str:
@@ -372,15 +409,14 @@ class Run(Fold):
 
     def rows(self) -> list[tuple[str, str]]:
         """Return its result, its usage and why it ended, as labelled lines."""
-        name, score = self.best_name, self.best_score
-        if name is None or score is None:
+        name, scores = self.best_name, self.score_rows()
+        if name is None or not scores:
             rows = [("best policy", "none: no candidate has got through its episodes")]
         else:
             file = self.folder / "best" / "policy.py"
             place = text.near_path(file) if file.is_file() else "not written yet"
             rows = [("best policy", f"{place}  ({name})")]
-            searched = [("search", f"{score}  (no held-out episodes played)")]
-            rows += searched if self.test is None else text.held_out_rows(self.test)
+            rows += scores
         rows += text.reference_rows(self.references)
         if self.reported_usage is not None or self.usage.calls or any(self.usage.steps.values()):
             if self.asks_model and not self.policy_file:

@@ -102,7 +102,8 @@ def event_line(event: Event, run: WatchedRun) -> str:  # noqa: PLR0911 - a case 
         case "state" if data["state"] == "testing":
             return f"held-out episodes of {', '.join(data['finalists'])}"
         case "selection":
-            return f"{data['winner']} is chosen"
+            why = text.tie_words(data)
+            return f"{data['winner']} is chosen" + (f": {why}" if why else "")
     return ""
 
 

@@ -80,28 +80,6 @@ def test_gymnasium_accepts_the_environment_without_a_warning_and_draws_it():
     assert env.render().splitlines()[0] == "A 2 5 2 2"
 
 
-def test_a_picture_tells_the_labels_apart_and_which_milestones_were_visited():
-    env = NoiseWorld(4, "rgb_array")
-    env.reset(seed=0)
-    n, labels = env.board.n, env.board.labels
-
-    def looks(phase):
-        env.state = env.board.state(phase, 0, 1)  # on a cell of the commonest label
-        frame = env.render()
-        cells = frame.reshape(n, 64, n, 64, 3).swapaxes(1, 2)
-        seen = {}
-        for row, column in np.argwhere(labels >= 0):
-            if (row, column) not in ((0, 0), (0, 1)):
-                seen.setdefault(int(labels[row, column]), set()).add(cells[row, column].tobytes())
-        assert {len(kinds) for kinds in seen.values()} == {1}
-        return {label: kinds.pop() for label, kinds in seen.items()}
-
-    fresh, first, both = (looks(phase) for phase in range(3))
-    assert len(set(fresh.values())) == len(fresh) == len(set(labels.ravel().tolist()))
-    assert [label for label in fresh if fresh[label] != first[label]] == [6]
-    assert [label for label in fresh if first[label] != both[label]] == [7]
-
-
 @pytest.mark.parametrize(("number", "seed"), [(0, 7), (1, [5, 3, 4, 11, 5, 2]), (5, 0)])
 def test_many_at_once_are_bit_for_bit_what_single_environments_are(number, seed):
     many = gymnasium.make_vec(ENV_ID, 6, board=number)

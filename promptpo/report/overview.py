@@ -193,7 +193,7 @@ def _probes(run: Run) -> Section:
     return Section("probes", title, (table, *notes, Prose(words)))
 
 
-def about_section(run: Run, notices: list[str]) -> Section:
+def about_section(run: Run) -> Section:
     """Return how the run was made: its Feedback classes, first calls, notices and settings."""
     blocks: list[Block] = []
     before = ""
@@ -204,7 +204,7 @@ def about_section(run: Run, notices: list[str]) -> Section:
         blocks.append(Details(f"feedback-class-{i}", title, (part,), note, small=True))
         before = written.source
     blocks += [t for call in run.shared_calls(0) for t in call_texts(call)]
-    if notices:
+    if notices := [*run.notices, *run.unread]:
         lines = tuple(Prose(words, "notice") for words in notices)
         blocks.append(Details("notices", "Notices", lines, str(len(notices)), small=True))
     for name, entries in settings(run):

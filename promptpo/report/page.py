@@ -69,7 +69,6 @@ class RunView:
         figures: the held-out score beside the reference values.
         strategy: what the best policy says of itself.
         policy: the address of its file; empty where there is none.
-        notices: what the run has told, and what cannot be read of it.
         sections: all else.
     """
 
@@ -82,7 +81,6 @@ class RunView:
     figures: list[Figure]
     strategy: str
     policy: str
-    notices: list[str]
     sections: list[Section]
 
 
@@ -101,7 +99,6 @@ def run_view(
         return name, "data:video/mp4;base64," + base64.b64encode(file.read_bytes()).decode()
 
     best, policy = run.best_trial, run.folder / "best" / "policy.py"
-    notices = [*run.notices, *run.unread]
     sections = [*overview.learning_sections(run)]
     if files := sorted((run.folder / "videos").glob("*.mp4")):
         sections.insert(0, Section("videos", "Episodes", (Videos(tuple(map(video, files))),)))
@@ -111,7 +108,7 @@ def run_view(
     sections += filter(None, own)
     sections += overview.other_sections(run)
     sections += round_sections(run)
-    sections.append(overview.about_section(run, notices))
+    sections.append(overview.about_section(run))
     made_by = run.made_by or "no model"
     return RunView(
         run,
@@ -123,7 +120,6 @@ def run_view(
         score_figures(run),
         strategy(best.candidate.source) if best else "",
         address(policy) if policy.is_file() else "",
-        notices,
         sections,
     )
 

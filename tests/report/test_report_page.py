@@ -151,13 +151,21 @@ def test_a_run_that_is_going_on(copied, rounds):
 
 
 def test_a_candidate_that_is_waited_for(copied):
-    cut_after(copied, 1)
+    later = cut_after(copied, 1)
     with (copied / "events.jsonl").open("a") as log:
         key = {"role": "policy", "round": 2, "candidate": 1, "attempt": 0}
         log.write(json.dumps({"type": "prompt", "key": key, "messages": []}) + "\n")
+        log.write(json.dumps({"type": "notice", "text": "waiting for r02_c01.reply.md"}) + "\n")
+    lock = RunFolder(copied).lock()
     html = render_report([load_run(copied)])
     assert "under way: 0 of 1 candidates are done" in html
     assert "waiting for a reply" in html
+    told = '<p class="notice">waiting for r02_c01.reply.md</p>'
+    assert html.count(told) == 2  # at the top, and among all notices
+    with (copied / "events.jsonl").open("ab") as log:
+        log.write(next(line for line in later.splitlines(True) if b'"type": "reply"' in line))
+    assert render_report([load_run(copied)]).count(told) == 1
+    os.close(lock)
 
 
 def test_a_run_that_was_killed_says_how_to_go_on(copied):

@@ -54,7 +54,7 @@ def errors(rng, **how):
 
 @pytest.mark.parametrize(
     ("luck", "noise", "share"),
-    [(10.0, 1.0, 0.25), (10.0, 3.0, 0.5), (5.0, 5.0, 1.0), (0.0, 5.0, 1.1)],
+    [(10.0, 1.0, 0.4), (10.0, 3.0, 0.6), (5.0, 5.0, 1.0), (0.0, 5.0, 1.1)],
 )
 def test_the_correction_reduces_the_error_and_never_adds_much(luck, noise, share):
     rng = np.random.default_rng(0)

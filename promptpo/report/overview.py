@@ -91,8 +91,7 @@ def _sure(rollout: Rollout, interval: Interval | None, form: str) -> str:
         return f"{text.plural(count, 'episode')}: too few for an interval"
     if interval.low == interval.high:
         return f"in every one of {count} episodes"
-    ends = [f"{v:{form}}" if form else text.number(v) for v in (interval.low, interval.high)]
-    return f"{interval.level:.0%} interval {' to '.join(ends)}, {count} episodes"
+    return f"{text.between(interval, form)}, {count} episodes"
 
 
 def metrics_section(run: Run) -> Section | None:
